@@ -1,0 +1,56 @@
+// Bundle each widget into one minified ES module that needs no network and no other file.
+//
+//   node build.mjs            writes ../prism_explore/widgets/static/<widget>.js
+//   node build.mjs <folder>   writes <folder>/<widget>.js; the packaging test compares the two
+//
+// The bundles are committed, so that a reader with pip alone sees pictures. The same sources
+// give the same bytes on every machine: versions are locked, and nothing here asks for the time.
+
+import { existsSync } from "node:fs";
+import { mkdir, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+/** The stems of the sources that are widgets: src/<stem>.ts. */
+const WIDGETS = ["explorer"];
+
+/** A notebook saves the module with every widget it shows, so it must stay small. */
+const LIMIT_BYTES = 150 * 1024;
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = resolve(process.argv[2] ?? join(here, "..", "prism_explore", "widgets", "static"));
+
+const missing = WIDGETS.filter((stem) => !existsSync(join(here, "src", `${stem}.ts`)));
+if (missing.length > 0) {
+  console.error(
+    `nothing to build: ${missing.map((stem) => `widgets/src/${stem}.ts`).join(", ")} is not there`,
+  );
+  process.exit(1);
+}
+
+await mkdir(out, { recursive: true });
+let tooLarge = false;
+for (const stem of WIDGETS) {
+  const outfile = join(out, `${stem}.js`);
+  await build({
+    absWorkingDir: here,
+    entryPoints: [`src/${stem}.ts`],
+    outfile,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    charset: "utf8",
+    legalComments: "inline",
+    loader: { ".css": "text" },
+    logLevel: "warning",
+  });
+  const { size } = await stat(outfile);
+  console.log(`${relative(process.cwd(), outfile)}  ${(size / 1024).toFixed(1)} KB`);
+  if (size > LIMIT_BYTES) {
+    console.error(`${stem}.js has ${size} bytes; a widget may have at most ${LIMIT_BYTES}`);
+    tooLarge = true;
+  }
+}
+process.exit(tooLarge ? 1 : 0);
