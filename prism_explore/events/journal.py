@@ -1,0 +1,185 @@
+"""The journal: an append-only record of facts, and the only channel out of the engine.
+
+It is passed as an argument, never global. `save` writes a zip of a manifest and JSON Lines; `load`
+builds dataclasses from plain values and runs nothing that the file says.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from types import GenericAlias, UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from prism_explore.errors import JournalVersionError
+from prism_explore.events.kinds import KINDS, Event
+
+VERSION = 1
+LARGEST_BYTES = 1 << 30
+"""A saved search that would unpack to more is refused: it is damaged or hostile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A fact in its envelope: its number and when it was noted, in seconds since the journal began."""
+
+    seq: int
+    at_s: float
+    event: Event
+
+
+class Journal:
+    """Facts in order; listeners hear each one on the thread that noted it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._entries: list[Entry] = []
+        self._lock = threading.Lock()
+        self.listeners: list[Callable[[Entry], None]] = []
+
+    def note(self, event: Event) -> Entry:
+        """Append a fact."""
+        with self._lock:
+            entry = Entry(len(self._entries), self._clock() - self._began, event)
+            self._entries.append(entry)
+        for listener in tuple(self.listeners):
+            listener(entry)
+        return entry
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries so far."""
+        return self.since(0)
+
+    def since(self, seq: int) -> tuple[Entry, ...]:
+        """Entries numbered `seq` and later."""
+        with self._lock:
+            return tuple(self._entries[seq:])
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The facts without their envelopes; two runs' compare with `==`."""
+        return tuple(e.event for e in self.entries)
+
+    def save(self, path: str | Path, manifest: Mapping[str, object] | None = None) -> Path:
+        """Write everything to a zip at `path`, replacing it only when the new file is whole."""
+        target = Path(path)
+        lines = "".join(json.dumps(to_plain(e), separators=(",", ":")) + "\n" for e in self.entries)
+        head = {"format": "prism-journal", "version": VERSION, **(manifest or {})}
+        part = target.with_name(target.name + ".part")
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("manifest.json", json.dumps(head, indent=1))
+            archive.writestr("events.jsonl", lines)
+        part.replace(target)
+        return target
+
+    @classmethod
+    def load(cls, path: str | Path) -> Journal:
+        """The journal that was saved; see `read_manifest` for its head.
+
+        Raises:
+            JournalVersionError: not a saved search, damaged, or of a version this code does not read.
+        """
+        read_manifest(path)
+        journal = cls()
+        with zipfile.ZipFile(path) as archive:
+            for number, line in enumerate(archive.read("events.jsonl").decode().splitlines(), 1):
+                try:
+                    journal._entries.append(from_plain(json.loads(line)))
+                except (ValueError, KeyError, TypeError) as error:
+                    raise JournalVersionError(f"{path}: line {number} of events.jsonl: {error}") from None
+        if journal._entries:
+            journal._began = journal._clock() - journal._entries[-1].at_s
+        return journal
+
+
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """The head of a saved search.
+
+    Raises:
+        JournalVersionError: see `Journal.load`.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(i.file_size for i in archive.infolist()) > LARGEST_BYTES:
+                raise JournalVersionError(f"{path} would unpack to more than {LARGEST_BYTES} bytes; refused")
+            head = json.loads(archive.read("manifest.json"))
+            archive.getinfo("events.jsonl")
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise JournalVersionError(f"{path} is no saved search: {error}; expected a .prism file") from None
+    if not isinstance(head, dict) or head.get("format") != "prism-journal":
+        raise JournalVersionError(f"{path} is no saved search: its manifest names another format")
+    if head.get("version") != VERSION:
+        raise JournalVersionError(f"{path} has version {head.get('version')}, this code reads version {VERSION}")
+    return cast("dict[str, Any]", head)
+
+
+def to_plain(entry: Entry) -> dict[str, Any]:
+    """An entry as JSON-ready data: seq, at_s, kind and the fact's own fields."""
+    body = asdict(entry.event)
+    return {"seq": entry.seq, "at_s": round(entry.at_s, 6), "kind": type(entry.event).__name__, **body}
+
+
+_BY_NAME: dict[str, type] = {k.__name__: k for k in KINDS}
+
+
+def from_plain(data: Mapping[str, Any]) -> Entry:
+    """The entry that `to_plain` spelled; unknown fields are refused, missing ones take their defaults.
+
+    Raises:
+        ValueError: an unknown kind, field or value of the wrong type.
+    """
+    body = dict(data)
+    seq, at_s, name = body.pop("seq"), body.pop("at_s"), body.pop("kind")
+    if name not in _BY_NAME:
+        raise ValueError(f"unknown kind of event {name!r}")
+    if not isinstance(seq, int) or not isinstance(at_s, int | float):
+        raise ValueError("seq and at_s must be numbers")
+    return Entry(seq, float(at_s), cast(Event, _build(_BY_NAME[name], body)))
+
+
+def _build(kind: type, body: Mapping[str, Any]) -> object:
+    hints = get_type_hints(kind)
+    known = {f.name for f in fields(kind)}
+    if extra := set(body) - known:
+        raise ValueError(f"{kind.__name__} has no field {', '.join(sorted(extra))}")
+    return kind(**{key: _value(hints[key], value) for key, value in body.items()})
+
+
+def _value(hint: Any, value: Any) -> Any:
+    origin = get_origin(hint)
+    if isinstance(hint, type) and not isinstance(hint, GenericAlias):
+        if hasattr(hint, "__dataclass_fields__"):
+            return _build(hint, value)
+        if hint is float and isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+            return value
+    elif origin is Literal:
+        if value in get_args(hint):
+            return value
+    elif origin is tuple and isinstance(value, list):
+        inner = get_args(hint)
+        items = cast("list[Any]", value)
+        if len(inner) == 2 and inner[1] is Ellipsis:
+            return tuple(_value(inner[0], v) for v in items)
+        if len(inner) == len(items):
+            return tuple(_value(h, v) for h, v in zip(inner, items, strict=True))
+    elif origin in (dict, Mapping) and isinstance(value, dict):
+        of = get_args(hint)[1]
+        return {str(k): _value(of, v) for k, v in cast("dict[Any, Any]", value).items()}
+    elif origin in (Union, UnionType):
+        return value
+    raise ValueError(f"expected {hint}, found {value!r}")

@@ -1,0 +1,268 @@
+"""What can happen in a search: one frozen dataclass per kind of fact.
+
+Payloads are plain: numbers with their unit in the name, strings in the textual form of `ir.text`,
+tuples and string-keyed mappings of those. Ids are typed and stable: `n` a node of the search tree,
+`p` a pruned region, `f` a family, `f1.c2` a candidate, `u` a tuning trial, `c` an e-class.
+
+A fact is timeless; when it was noted is in the journal's envelope. So the streams of two runs with the
+same seed and steering compare equal, but for what a stop-watch measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+Soundness: TypeAlias = Literal["sound", "heuristic", "budget", "user"]
+Layer: TypeAlias = Literal["generate", "map", "verify", "instantiate", "tune"]
+VerdictWord: TypeAlias = Literal["proved", "refuted", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a region was cut or a candidate dropped; everything a reader needs to doubt it."""
+
+    code: str
+    """Machine-readable: expr.unreachable, dup.canonical, shape.mismatch, mem.smem, budget.nodes, ..."""
+    layer: Layer
+    soundness: Soundness
+    rule: str
+    """Name of the row in the rule table."""
+    sentence: str
+    """One sentence for people."""
+    formula: str = ""
+    """The test that failed, with symbols."""
+    substitution: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the formula's symbols stand for here."""
+    would_reopen_if: str = ""
+    """What would have to change for this region to be searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationStarted:
+    """A search begins; everything needed to repeat it."""
+
+    program: str
+    target: str
+    seed: int
+    space: Mapping[str, str]
+    """The stated space, one entry per limit."""
+    axes: tuple[tuple[str, str], ...]
+    """Axis name and extent."""
+    shapes: tuple[tuple[str, int], ...] = ()
+    """Numbers at which the program's own symbols are tuned."""
+    versions: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeExpanded:
+    """A partial sGraph was grown by one operator and kept."""
+
+    node: str
+    parent: str
+    """Empty for the root."""
+    operator: str
+    """In the textual form, such as matmul(%0, %1)."""
+    level: Literal["kernel", "block"]
+    expression: str = ""
+    """The abstract expression of the new tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegionPruned:
+    """A partial sGraph was cut, and with it all that would have grown from it."""
+
+    region: str
+    parent: str
+    operator: str
+    level: Literal["kernel", "block"]
+    reason: Reason
+    stood_for: float = 1.0
+    """How many programs it stood for."""
+    counted: Literal["exact", "estimate"] = "estimate"
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyCompleted:
+    """A partial sGraph became whole: its result may equal the program's."""
+
+    family: str
+    node: str
+    sgraph: str
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateInstantiated:
+    """A family's maps were chosen."""
+
+    candidate: str
+    family: str
+    sgraph: str
+    uses: tuple[str, ...]
+    """How each axis is cut, such as n<->x."""
+    conditions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRejected:
+    """A choice of maps that the constraints forbid."""
+
+    family: str
+    uses: tuple[str, ...]
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateBounded:
+    """A proved candidate was not tuned: even its roofline bound cannot beat the incumbent."""
+
+    candidate: str
+    floor_s: float
+    best_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SaturationStepped:
+    """One iteration of an e-graph run."""
+
+    subject: str
+    """The candidate, or candidate and tensor for a lemma."""
+    iteration: int
+    nodes: int
+    classes: int
+    matches: Mapping[str, int]
+    """Matches per rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictReached:
+    """A candidate was proved, refuted, or left unknown."""
+
+    candidate: str
+    verdict: VerdictWord
+    method: str
+    detail: str
+    """The claim, the witness, or the limit that was hit, as a sentence."""
+    conditions: tuple[str, ...] = ()
+    classes: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    """E-classes: id, term, members."""
+    trials: tuple[tuple[str, float], ...] = ()
+    """The refuter's evaluations: sizes as text, relative error."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateReplayed:
+    """egglog replayed the lemmas of a proof from axioms alone."""
+
+    candidate: str
+    lemmas: tuple[tuple[str, str, str, tuple[str, ...], bool, str], ...]
+    """Tensor, operation, value, axioms, replayed, note."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelGenerated:
+    """Source was made for one choice of numbers."""
+
+    trial: str
+    candidate: str
+    backend: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParametersProposed:
+    """Numbers that the tuner will try, with the modelled bound on their time."""
+
+    trial: str
+    candidate: str
+    parameters: tuple[tuple[str, int], ...]
+    modelled_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrialMeasured:
+    """A kernel whose result was compared with the reference first, then timed."""
+
+    trial: str
+    candidate: str
+    parameters: tuple[tuple[str, int], ...]
+    time_s: float
+    p20_s: float
+    p80_s: float
+    samples: int
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFailed:
+    """A choice of numbers that gave no timed kernel."""
+
+    trial: str
+    candidate: str
+    parameters: tuple[tuple[str, int], ...]
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class IncumbentImproved:
+    """A kernel beat every kernel before it."""
+
+    trial: str
+    candidate: str
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineMeasured:
+    """A rival's time, measured side by side with the incumbent's."""
+
+    name: str
+    time_s: float
+    p20_s: float
+    p80_s: float
+    samples: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """Somebody accepted, rejected, or took a steering step back."""
+
+    action: Literal["accept", "reject", "undo", "redo"]
+    subject: str
+    python: str
+    """The call that does the same."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationFinished:
+    """A search ended, and why; the claim says what was and was not shown."""
+
+    stop: Literal["exhausted", "budget", "cancelled"]
+    claim: str
+
+
+Event: TypeAlias = (
+    ExplorationStarted
+    | NodeExpanded
+    | RegionPruned
+    | FamilyCompleted
+    | CandidateInstantiated
+    | CandidateRejected
+    | CandidateBounded
+    | SaturationStepped
+    | VerdictReached
+    | CertificateReplayed
+    | KernelGenerated
+    | ParametersProposed
+    | TrialMeasured
+    | TrialFailed
+    | IncumbentImproved
+    | BaselineMeasured
+    | Steered
+    | ExplorationFinished
+)
+
+KINDS: tuple[type, ...] = get_args(Event)

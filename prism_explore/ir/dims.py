@@ -1,0 +1,248 @@
+"""Symbolic sizes: integers, symbols, products, sums, exact quotients.
+
+A size is a Laurent polynomial in positive integer symbols with rational coefficients, kept in
+one canonical form so that equality is `==`. Tile sizes such as `4096/(gx*f)` are monomials with
+negative exponents; the claim that they are integers is a *condition* (see `Candidate`), never
+an assumption made here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+from prism_explore.errors import ParseError, ShapeError
+
+Monomial: TypeAlias = tuple[tuple[str, int], ...]
+"""Symbols with non-zero integer exponents, sorted by name."""
+
+DimLike: TypeAlias = "Dim | int | str"
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Dim:
+    """A symbolic size in canonical form; build one with `dim`, never by hand."""
+
+    terms: tuple[tuple[Monomial, Fraction], ...]
+
+    def __mul__(self, other: DimLike) -> Dim:
+        return _product(self, dim(other))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: DimLike) -> Dim:
+        return _canonical((*self.terms, *dim(other).terms))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: DimLike) -> Dim:
+        return _canonical((*self.terms, *((m, -c) for m, c in dim(other).terms)))
+
+    def __truediv__(self, other: DimLike) -> Dim:
+        """Exact quotient by a monomial.
+
+        Raises:
+            ShapeError: the divisor is zero or a sum.
+        """
+        divisor = dim(other)
+        if len(divisor.terms) != 1:
+            raise ShapeError(f"cannot divide {self} by {divisor}: only a product of sizes can divide")
+        monomial, coefficient = divisor.terms[0]
+        inverse = Dim(((tuple((s, -e) for s, e in monomial), 1 / coefficient),))
+        return _product(self, inverse)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether this is the literal size 1 (what broadcasts)."""
+        return self == ONE
+
+    @property
+    def is_monomial(self) -> bool:
+        """Whether this is one product of symbols and a number."""
+        return len(self.terms) == 1
+
+    @property
+    def constant(self) -> int | None:
+        """The integer it is, or None while a symbol or a fraction remains."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and not self.terms[0][0] and self.terms[0][1].denominator == 1:
+            return int(self.terms[0][1])
+        return None
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Every symbol that occurs, sorted."""
+        return tuple(sorted({s for m, _ in self.terms for s, _ in m}))
+
+    def substitute(self, sizes: Mapping[str, DimLike]) -> Dim:
+        """Replace symbols by sizes; symbols not in `sizes` stay."""
+        total = ZERO
+        for monomial, coefficient in self.terms:
+            piece = Dim((((), coefficient),))
+            for symbol, exponent in monomial:
+                factor = dim(sizes[symbol]) if symbol in sizes else dim(symbol)
+                for _ in range(abs(exponent)):
+                    piece = piece * factor if exponent > 0 else piece / factor
+            total = total + piece
+        return total
+
+    def rational(self, sizes: Mapping[str, int]) -> Fraction:
+        """The number it is at `sizes`, whole or not.
+
+        Raises:
+            ShapeError: a symbol has no number.
+        """
+        total = Fraction(0)
+        for monomial, coefficient in self.terms:
+            for symbol, exponent in monomial:
+                if symbol not in sizes:
+                    raise ShapeError(f"size {self} needs a number for {symbol!r}; given are {sorted(sizes)}")
+                coefficient *= Fraction(sizes[symbol]) ** exponent
+            total += coefficient
+        return total
+
+    def value(self, sizes: Mapping[str, int]) -> int:
+        """The positive integer it is at `sizes`.
+
+        Raises:
+            ShapeError: it is not a positive integer there, or a symbol has no number.
+        """
+        number = self.rational(sizes)
+        if number.denominator != 1 or number < 1:
+            where = ", ".join(f"{s}={sizes[s]}" for s in self.symbols)
+            raise ShapeError(f"size {self} is {number} at {where}; it must be a positive integer")
+        return int(number)
+
+    def __str__(self) -> str:
+        return " + ".join(_term_text(m, c) for m, c in self.terms).replace("+ -", "- ") or "0"
+
+    def __repr__(self) -> str:
+        return f"dim({str(self)!r})"
+
+    def __lt__(self, other: Dim) -> bool:
+        return self.terms < other.terms
+
+
+def _canonical(terms: Iterable[tuple[Monomial, Fraction]]) -> Dim:
+    total: dict[Monomial, Fraction] = {}
+    for monomial, coefficient in terms:
+        total[monomial] = total.get(monomial, Fraction(0)) + coefficient
+    return Dim(tuple(sorted((m, c) for m, c in total.items() if c)))
+
+
+@lru_cache(65536)
+def _product(a: Dim, b: Dim) -> Dim:
+    terms: list[tuple[Monomial, Fraction]] = []
+    for ma, ca in a.terms:
+        for mb, cb in b.terms:
+            powers = dict(ma)
+            for symbol, exponent in mb:
+                powers[symbol] = powers.get(symbol, 0) + exponent
+            terms.append((tuple(sorted((s, e) for s, e in powers.items() if e)), ca * cb))
+    return _canonical(terms)
+
+
+def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
+    above = [f"{s}^{e}" if e > 1 else s for s, e in monomial if e > 0]
+    below = [f"{s}^{-e}" if e < -1 else s for s, e in monomial if e < 0]
+    if abs(coefficient.numerator) != 1 or not above:
+        above.insert(0, str(abs(coefficient.numerator)))
+    if coefficient.denominator != 1:
+        below.insert(0, str(coefficient.denominator))
+    text = "*".join(above)
+    if below:
+        text += "/" + (below[0] if len(below) == 1 else f"({'*'.join(below)})")
+    return f"-{text}" if coefficient < 0 else text
+
+
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*|\d+|[-+*/^()])")
+
+
+@lru_cache(4096)
+def dim(x: DimLike) -> Dim:
+    """A size from an integer, a symbol or the text of a size.
+
+    >>> dim(4096) / (dim("gx") * dim("f"))
+    dim('4096/(f*gx)')
+    >>> dim("4096/(f*gx)") * "gx"
+    dim('4096/f')
+
+    Raises:
+        ShapeError: a number below zero.
+        ParseError: a text that is not a size.
+    """
+    if isinstance(x, Dim):
+        return x
+    if isinstance(x, int):
+        if x < 0:
+            raise ShapeError(f"a size cannot be negative, found {x}")
+        return Dim(((((), Fraction(x)),)) if x else ())
+    if _SYMBOL.match(x):
+        return Dim(((((x, 1),), Fraction(1)),))
+    return _parse(x)
+
+
+ZERO = Dim(())
+ONE = Dim((((), Fraction(1)),))
+
+
+def _parse(text: str) -> Dim:
+    tokens: list[str] = []
+    position = 0
+    while position < len(text.rstrip()):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ParseError(f"not a size: {text!r} (stuck at column {position + 1})")
+        tokens.append(match.group(1))
+        position = match.end()
+    tokens.append("")
+
+    def fail() -> ParseError:
+        return ParseError(f"not a size: {text!r}; expected something like 4096/(gx*f)")
+
+    def atom() -> Dim:
+        token = tokens.pop(0)
+        if token == "(":
+            inside = total()
+            if tokens.pop(0) != ")":
+                raise fail()
+            return inside
+        if not token or not (token.isdigit() or _SYMBOL.match(token)):
+            raise fail()
+        base = dim(int(token)) if token.isdigit() else dim(token)
+        if tokens[0] == "^":
+            tokens.pop(0)
+            exponent = tokens.pop(0)
+            if not exponent.isdigit():
+                raise fail()
+            result = ONE
+            for _ in range(int(exponent)):
+                result = result * base
+            return result
+        return base
+
+    def product() -> Dim:
+        result = atom()
+        while tokens[0] in ("*", "/"):
+            result = result * atom() if tokens.pop(0) == "*" else result / atom()
+        return result
+
+    def total() -> Dim:
+        negative = tokens[0] == "-"
+        if negative:
+            tokens.pop(0)
+        result = ZERO - product() if negative else product()
+        while tokens[0] in ("+", "-"):
+            result = result + product() if tokens.pop(0) == "+" else result - product()
+        return result
+
+    result = total()
+    if tokens != [""]:
+        raise fail()
+    return result

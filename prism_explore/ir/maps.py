@@ -1,0 +1,42 @@
+"""imap, omap, fmap as views of one choice per axis.
+
+A custom kernel's maps are decided by saying, for each index axis, which grid dim cuts it (or none)
+and whether the for-loop cuts it. From that choice every load's imap and fmap and the store's omap
+follow. The published systems enumerate the maps tensor by tensor and filter; see the README.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism_explore.ir.axes import AxisNames
+
+
+@dataclass(frozen=True, slots=True)
+class AxisUse:
+    """How one axis is cut: by grid dim number `grid` (None: not), and by the loop or not."""
+
+    axis: str
+    grid: int | None = None
+    looped: bool = False
+
+    def __str__(self) -> str:
+        cuts = [*(["xyz"[self.grid]] if self.grid is not None else []), *(["i"] if self.looped else [])]
+        return f"{self.axis}<->{'+'.join(cuts) or 'whole'}"
+
+
+def grid_map(uses: tuple[AxisUse, ...], axes: AxisNames, grid_rank: int) -> tuple[int | None, ...]:
+    """imap of a load (or omap of a store) of a tensor with these axes: per grid dim, the dim it cuts."""
+    cut: list[int | None] = [None] * grid_rank
+    for use in uses:
+        if use.grid is not None and use.axis in axes:
+            cut[use.grid] = axes.index(use.axis)
+    return tuple(cut)
+
+
+def loop_map(uses: tuple[AxisUse, ...], axes: AxisNames) -> int | None:
+    """fmap of a load of a tensor with these axes: the dim that the loop cuts."""
+    for use in uses:
+        if use.looped and use.axis in axes:
+            return axes.index(use.axis)
+    return None

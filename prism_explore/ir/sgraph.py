@@ -1,0 +1,345 @@
+"""sGraphs: kernel graphs whose custom kernels hold block graphs.
+
+One node type serves every level. A kernel graph is a tuple of nodes over device-memory tensors;
+a custom kernel's block graph is a tuple of nodes over a block's tiles, run for every point of the
+grid and, up to the accumulators, for every iteration of the for-loop. Grid and loop sizes are
+symbols, so one sGraph stands for a family of programs.
+
+A tensor program is an sGraph without custom kernels; see `program.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import Dim, DimLike, dim
+from prism_explore.ir.ops import (
+    Accumulate,
+    Custom,
+    Input,
+    Load,
+    Node,
+    Store,
+    arity,
+    compute_dims,
+    op_name,
+)
+from prism_explore.ir.tensors import TensorType
+
+Phase: TypeAlias = Literal["invariant", "loop", "after"]
+"""When a block's tensor exists: the same in every iteration, one per iteration, or once behind the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelDim:
+    """A grid dim or the for-loop: a name for pictures and its symbolic size."""
+
+    name: str
+    size: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class BlockGraph:
+    """What one custom kernel does in one block; the last node is its only `Store`."""
+
+    grid: tuple[ParallelDim, ...]
+    loop: ParallelDim | None
+    nodes: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        names = [p.name for p in self.parallel]
+        if len(set(names)) != len(names):
+            raise ShapeError(f"parallel dims must have different names, found {', '.join(names)}")
+        if not self.nodes or not isinstance(self.nodes[-1].op, Store):
+            raise ShapeError("a block graph ends with its store")
+        for position, node in enumerate(self.nodes):
+            where = f"block node %{position}"
+            match node.op:
+                case Input() | Custom():
+                    raise ShapeError(f"{where}: {op_name(node.op)} belongs to a kernel graph")
+                case Store() if position != len(self.nodes) - 1:
+                    raise ShapeError(f"{where}: one store only, at the end")
+                case Load(_, imap, fmap):
+                    if imap is not None and len(imap) != len(self.grid):
+                        raise ShapeError(f"{where}: imap names {len(imap)} grid dims, the grid has {len(self.grid)}")
+                    if fmap is not None and self.loop is None:
+                        raise ShapeError(f"{where}: fmap {fmap} without a for-loop")
+                case Store(omap):
+                    if omap is not None and len(omap) != len(self.grid):
+                        raise ShapeError(f"{where}: omap names {len(omap)} grid dims, the grid has {len(self.grid)}")
+                case _:
+                    pass
+            _check_args(node, position, where)
+
+    @property
+    def parallel(self) -> tuple[ParallelDim, ...]:
+        """Grid dims in order, then the loop if there is one."""
+        return (*self.grid, self.loop) if self.loop else self.grid
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some map is still to be chosen."""
+        return any(
+            (isinstance(n.op, Load) and n.op.imap is None) or (isinstance(n.op, Store) and n.op.omap is None)
+            for n in self.nodes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SGraph:
+    """A kernel graph and which of its tensors is the result."""
+
+    nodes: tuple[Node, ...]
+    output: int
+
+    def __post_init__(self) -> None:
+        names: list[str] = []
+        for position, node in enumerate(self.nodes):
+            where = f"kernel node %{position}"
+            match node.op:
+                case Load() | Store() | Accumulate():
+                    raise ShapeError(f"{where}: {op_name(node.op)} belongs inside a block graph")
+                case Input(name, _):
+                    names.append(name)
+                case Custom(block):
+                    for inner in block.nodes:
+                        if isinstance(inner.op, Load) and not 0 <= inner.op.operand < len(node.args):
+                            raise ShapeError(f"{where}: load of operand {inner.op.operand}, it has {len(node.args)}")
+                case _:
+                    pass
+            _check_args(node, position, where)
+        if len(set(names)) != len(names):
+            raise ShapeError(f"inputs must have different names, found {', '.join(names)}")
+        if not 0 <= self.output < len(self.nodes):
+            raise ShapeError(f"output %{self.output} is no node of this graph")
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The input operators in order."""
+        return tuple(n.op for n in self.nodes if isinstance(n.op, Input))
+
+    @property
+    def customs(self) -> tuple[tuple[int, BlockGraph], ...]:
+        """Position and block graph of each custom kernel, in order."""
+        return tuple((i, n.op.block) for i, n in enumerate(self.nodes) if isinstance(n.op, Custom))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some block graph's maps are still to be chosen."""
+        return any(block.is_open for _, block in self.customs)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Symbols of grid sizes and loop ranges, in order of appearance: what a tuner chooses."""
+        seen: dict[str, None] = {}
+        for _, block in self.customs:
+            for p in block.parallel:
+                for symbol in p.size.symbols:
+                    seen.setdefault(symbol)
+        return tuple(s for s in seen if s not in self.data_symbols)
+
+    @property
+    def data_symbols(self) -> tuple[str, ...]:
+        """Symbols of input dims: what the caller's shapes decide."""
+        return tuple(sorted({s for i in self.inputs for d in i.type.dims for s in d.symbols}))
+
+    def types(self) -> tuple[TensorType, ...]:
+        """The type of every kernel-level tensor.
+
+        Raises:
+            ShapeError: operands do not fit, or a block graph is ill-formed.
+        """
+        return _types(self)
+
+    @property
+    def output_type(self) -> TensorType:
+        """The result's type."""
+        return self.types()[self.output]
+
+    def conditions(self) -> tuple[Dim, ...]:
+        """Sizes that must be positive integers for the graph to have a meaning, each once.
+
+        The extents of every block tensor; constants are checked by `types` and left out.
+        """
+        types = self.types()
+        found: dict[Dim, None] = {}
+        for position, block in self.customs:
+            operands = tuple(types[a] for a in self.nodes[position].args)
+            for t in block_types(block, operands):
+                for d in t.dims:
+                    if d.constant is None:
+                        found.setdefault(d)
+        return tuple(found)
+
+    def substitute(self, sizes: Mapping[str, DimLike]) -> SGraph:
+        """The same graph with numbers (or other sizes) for some symbols."""
+
+        def put(p: ParallelDim) -> ParallelDim:
+            return replace(p, size=p.size.substitute(sizes))
+
+        nodes: list[Node] = []
+        for node in self.nodes:
+            match node.op:
+                case Input(name, t):
+                    dims = tuple(d.substitute(sizes) for d in t.dims)
+                    nodes.append(Node(Input(name, replace(t, dims=dims)), node.args))
+                case Custom(block):
+                    inside = BlockGraph(
+                        tuple(put(p) for p in block.grid), put(block.loop) if block.loop else None, block.nodes
+                    )
+                    nodes.append(Node(Custom(inside), node.args))
+                case _:
+                    nodes.append(node)
+        return SGraph(tuple(nodes), self.output)
+
+
+def _check_args(node: Node, position: int, where: str) -> None:
+    wanted = arity(node.op)
+    if wanted is not None and len(node.args) != wanted:
+        raise ShapeError(f"{where}: {op_name(node.op)} takes {wanted} operands, found {len(node.args)}")
+    for a in node.args:
+        if not 0 <= a < position:
+            raise ShapeError(f"{where}: operand %{a} is not an earlier node")
+
+
+def tile_dims(block: BlockGraph, load: Load, operand: TensorType) -> tuple[Dim, ...]:
+    """Extents of the tile that `load` brings: each dim over the sizes that cut it.
+
+    Raises:
+        ShapeError: a map names a dim that the tensor lacks, or two grid dims cut one dim.
+    """
+    dims = list(operand.dims)
+    taken: set[int] = set()
+    for p, along in zip(block.grid, load.imap or (), strict=False):
+        if along is None:
+            continue
+        if not 0 <= along < len(dims):
+            raise ShapeError(f"imap {p.name} <-> dim {along} of a tensor with {len(dims)} dims")
+        if along in taken:
+            raise ShapeError(f"two grid dims cut dim {along} of one tensor")
+        taken.add(along)
+        dims[along] = dims[along] / p.size
+    if load.fmap is not None and block.loop is not None:
+        if not 0 <= load.fmap < len(dims):
+            raise ShapeError(f"fmap names dim {load.fmap} of a tensor with {len(dims)} dims")
+        dims[load.fmap] = dims[load.fmap] / block.loop.size
+    for d in dims:
+        if not d.symbols and d.constant is None:
+            raise ShapeError(f"a tile extent is {d}, not an integer")
+    return tuple(dims)
+
+
+@lru_cache(65536)
+def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    """The type of every block tensor; the store's is that of the kernel-level result.
+
+    Maps that are open count as cutting nothing, so an open graph is typed at full extents.
+
+    Raises:
+        ShapeError: tiles do not fit, or a value is used in the wrong phase of the loop.
+    """
+    phases(block)
+    types: list[TensorType] = []
+    for position, node in enumerate(block.nodes):
+        where = f"block node %{position}"
+        args = tuple(types[a] for a in node.args)
+        match node.op:
+            case Load() as load:
+                source = operands[load.operand]
+                types.append(TensorType(tile_dims(block, load, source), source.dtype))
+            case Accumulate(_, along):
+                dims = args[0].dims
+                if along is not None:
+                    if not 0 <= along < len(dims):
+                        raise ShapeError(f"{where}: accumulate over dim {along} of {len(dims)}")
+                    dims = (*dims[:along], dim(1), *dims[along + 1 :])
+                types.append(TensorType(dims, args[0].dtype))
+            case Store(omap):
+                dims_out = list(args[0].dims)
+                for p, along in zip(block.grid, omap or (), strict=False):
+                    if along is None:
+                        continue
+                    if not 0 <= along < len(dims_out):
+                        raise ShapeError(f"{where}: omap {p.name} <-> dim {along} of {len(dims_out)}")
+                    dims_out[along] = dims_out[along] * p.size
+                types.append(TensorType(tuple(dims_out), args[0].dtype))
+            case Input() | Custom():
+                raise AssertionError("BlockGraph refuses kernel-level operators")
+            case op:
+                types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(args, where)))
+    return tuple(types)
+
+
+@lru_cache(65536)
+def phases(block: BlockGraph) -> tuple[Phase, ...]:
+    """When each block tensor exists.
+
+    Raises:
+        ShapeError: a per-iteration value meets one from behind the loop, or is stored.
+    """
+    out: list[Phase] = []
+    for position, node in enumerate(block.nodes):
+        met = {out[a] for a in node.args}
+        match node.op:
+            case Load(_, _, fmap):
+                out.append("invariant" if fmap is None else "loop")
+            case Accumulate():
+                if "after" in met:
+                    raise ShapeError(f"block node %{position}: an accumulator takes a value from inside the loop")
+                out.append("after")
+            case Store():
+                if "loop" in met:
+                    raise ShapeError("a per-iteration value is stored; an accumulator is missing")
+                out.append("after")
+            case _:
+                if {"loop", "after"} <= met:
+                    raise ShapeError(f"block node %{position}: one operand lives in the loop, the other behind it")
+                out.append("loop" if "loop" in met else "after" if "after" in met else "invariant")
+    return tuple(out)
+
+
+def _dtype(args: tuple[TensorType, ...], where: str) -> Literal["f64", "f32", "bf16", "f16"]:
+    kinds = {t.dtype for t in args}
+    if len(kinds) != 1:
+        raise ShapeError(f"{where}: operands of dtypes {', '.join(sorted(kinds))}; cast one of them first")
+    return args[0].dtype
+
+
+@lru_cache(16384)
+def _types(graph: SGraph) -> tuple[TensorType, ...]:
+    types: list[TensorType] = []
+    for position, node in enumerate(graph.nodes):
+        where = f"kernel node %{position}"
+        args = tuple(types[a] for a in node.args)
+        match node.op:
+            case Input(_, t):
+                types.append(t)
+            case Custom(block):
+                types.append(block_types(block, args)[-1])
+            case Load() | Store() | Accumulate():
+                raise AssertionError("SGraph refuses block-level operators")
+            case op:
+                types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(args, where)))
+    return tuple(types)
+
+
+def consumers(nodes: tuple[Node, ...]) -> tuple[tuple[int, ...], ...]:
+    """For each tensor, the positions of the nodes that read it."""
+    out: list[list[int]] = [[] for _ in nodes]
+    for position, node in enumerate(nodes):
+        for a in dict.fromkeys(node.args):
+            out[a].append(position)
+    return tuple(tuple(c) for c in out)
+
+
+def walk(graph: SGraph) -> Iterator[tuple[tuple[int, ...], Node]]:
+    """Every node with its path: (kernel position,) or (kernel position, block position)."""
+    for i, node in enumerate(graph.nodes):
+        yield (i,), node
+        if isinstance(node.op, Custom):
+            for j, inner in enumerate(node.op.block.nodes):
+                yield (i, j), inner

@@ -1,0 +1,198 @@
+"""The five products of a search, one per arrow of the pipeline.
+
+    program -> Family -> Candidate -> Verified -> Kernel -> Timed
+
+Each is frozen and keeps its ancestor, so holding one is proof that the earlier stages ran and any
+picture can walk back to the program. Outcomes that end a branch are values too: `Refuted`,
+`Unknown`, `Infeasible`. Stages share these types and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.maps import AxisUse
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import SGraph
+
+Soundness: TypeAlias = Literal["sound", "heuristic", "budget", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """An sGraph with open maps: operators and wiring are fixed, maps and sizes are not."""
+
+    id: str
+    """Stable and typed: f1, f2, ... in order of birth."""
+    program: TensorProgram
+    sgraph: SGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A family with its maps chosen; sizes are still symbols."""
+
+    id: str
+    """The family's id and a number: f1.c1, f1.c2, ..."""
+    family: Family
+    sgraph: SGraph
+    uses: tuple[tuple[AxisUse, ...], ...]
+    """Per custom kernel, how each axis is cut."""
+    conditions: tuple[Dim, ...]
+    """Sizes that must be positive integers; every legal choice of numbers makes them so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lemma:
+    """One step of a proof: what a tensor of the candidate is equal to, and by which axioms."""
+
+    tensor: str
+    """Where: k3 for a kernel-level tensor, k3.b7 for a block tensor."""
+    operation: str
+    """The operator in the textual form."""
+    value: str
+    """The normal form of the result, as printed."""
+    axioms: tuple[str, ...]
+    """Names of a minimal set of axioms from which egglog derives it; empty where definitional."""
+    replayed: bool
+    """Whether egglog derived it from axioms alone and the checker agreed."""
+    note: str = ""
+    """Why not, where it was not replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class EClass:
+    """Tensors of program and candidate that are equal, as found by the prover."""
+
+    id: str
+    """c1, c2, ... in order of appearance; stable over a search."""
+    term: str
+    """The shared normal form, as printed."""
+    members: tuple[str, ...]
+    """program.%5, k3, k3.b7, ... in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Why a candidate equals the program for all sizes that meet the conditions."""
+
+    method: Literal["normal form", "cleared denominators", "e-graph"]
+    claim: str
+    """The sentence that was proved, with its quantifiers and conventions."""
+    conditions: tuple[str, ...]
+    classes: tuple[EClass, ...] = ()
+    lemmas: tuple[Lemma, ...] = ()
+    """The certificate; empty until it is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One random evaluation of both sides by the interpreter."""
+
+    sizes: tuple[tuple[str, int], ...]
+    seed: int
+    relative_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Numbers on which program and candidate differ; anyone can re-run it."""
+
+    sizes: tuple[tuple[str, int], ...]
+    seed: int
+    index: tuple[int, ...]
+    """Where in the result."""
+    expected: float
+    found: float
+    relative_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A candidate that was proved equal and survived the refuter; only `verify` makes one."""
+
+    candidate: Candidate
+    proof: Proof
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """A candidate that is wrong, with the evidence."""
+
+    candidate: Candidate
+    witness: Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A candidate about which nothing was shown: which limit was hit or what is missing."""
+
+    candidate: Candidate
+    limit: str
+    nearest: tuple[str, str] = ("", "")
+    """The two normal forms that did not meet, as printed."""
+
+
+Verdict: TypeAlias = Verified | Refuted | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Numbers for a family: sizes of the sGraph's symbols, and choices of the code generator."""
+
+    sizes: tuple[tuple[str, int], ...]
+    schedule: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The sizes as a mapping."""
+        return dict(self.sizes)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{k}={v}" for k, v in (*self.sizes, *self.schedule))
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Source for one choice of numbers; `codegen` makes it, `codegen.load` turns it into a callable."""
+
+    verified: Verified
+    parameters: Parameters
+    shapes: tuple[tuple[str, int], ...]
+    """Numbers for the program's own symbols, such as the batch."""
+    backend: Literal["cpu", "triton"]
+    source: str
+    """For people: tiles and loops, or Triton."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A kernel that was compared with the reference and then timed."""
+
+    kernel: Kernel
+    time_s: float
+    p20_s: float
+    p80_s: float
+    samples: int
+    error: float
+    """Largest deviation from the float64 reference, relative to the reference's largest magnitude."""
+    floor_s: float
+    """The roofline bound for these numbers (modelled)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """A choice of numbers that gave no timed kernel, and why."""
+
+    candidate: Candidate
+    parameters: Parameters
+    code: str
+    """Machine-readable: tune.illegal, tune.compile, tune.crash, tune.hang, tune.wrong, tune.slower."""
+    reason: str
+
+
+Outcome: TypeAlias = Timed | Infeasible

@@ -1,0 +1,95 @@
+"""A tensor's type: its dims, its dtype, and how it lies in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import Dim, DimLike, dim
+
+DType: TypeAlias = Literal["f64", "f32", "bf16", "f16"]
+DTYPES: tuple[str, ...] = get_args(DType)
+BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Dims and dtype; `order` lists the dims from slowest to fastest in memory.
+
+    A linear layer's weight used as `x @ w.T` is an input of dims (k, n) with order (1, 0): the
+    transposition is a fact about storage, so nothing is ever copied to undo it.
+    """
+
+    dims: tuple[Dim, ...]
+    dtype: DType = "f32"
+    order: tuple[int, ...] = ()
+    """Empty means row-major."""
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise ShapeError(f"unknown dtype {self.dtype!r}; known are {', '.join(DTYPES)}")
+        if self.order and sorted(self.order) != list(range(len(self.dims))):
+            raise ShapeError(f"order {self.order} is no permutation of {len(self.dims)} dims")
+        if self.order == tuple(range(len(self.dims))):
+            object.__setattr__(self, "order", ())
+
+    @property
+    def rank(self) -> int:
+        """How many dims."""
+        return len(self.dims)
+
+    @property
+    def storage_order(self) -> tuple[int, ...]:
+        """Dims from slowest to fastest, spelled out."""
+        return self.order or tuple(range(self.rank))
+
+    @property
+    def elements(self) -> Dim:
+        """How many elements."""
+        total = dim(1)
+        for d in self.dims:
+            total = total * d
+        return total
+
+    @property
+    def bytes(self) -> Dim:
+        """elements * (bytes / element) = bytes."""
+        return self.elements * BYTES[self.dtype]
+
+    def __str__(self) -> str:
+        layout = f" order({', '.join(map(str, self.order))})" if self.order else ""
+        return f"{self.dtype}[{', '.join(map(str, self.dims))}]{layout}"
+
+
+def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) -> TensorType:
+    """The type of a tensor, from sizes as a person writes them: `tensor("b", 4096)`.
+
+    Raises:
+        ShapeError: a zero size, an unknown dtype or a bad order.
+    """
+    sizes = tuple(dim(d) for d in dims)
+    for d in sizes:
+        if d.constant == 0:
+            raise ShapeError(f"a tensor dim of size 0 in ({', '.join(map(str, sizes))}); sizes start at 1")
+    return TensorType(sizes, dtype, order)
+
+
+def broadcast(a: tuple[Dim, ...], b: tuple[Dim, ...], where: str) -> tuple[Dim, ...]:
+    """Dims of an elementwise result; only a literal 1 broadcasts.
+
+    Shapes: `* , * -> *`
+    Raises:
+        ShapeError: two dims differ and neither is 1.
+    """
+    rank = max(len(a), len(b))
+    one = dim(1)
+    left = (one,) * (rank - len(a)) + a
+    right = (one,) * (rank - len(b)) + b
+    out: list[Dim] = []
+    for x, y in zip(left, right, strict=True):
+        if x != y and not x.is_one and not y.is_one:
+            shown = f"({', '.join(map(str, a))}) and ({', '.join(map(str, b))})"
+            raise ShapeError(f"{where}: dims {shown} do not broadcast, {x} differs from {y}")
+        out.append(y if x.is_one else x)
+    return tuple(out)

@@ -1,0 +1,281 @@
+"""The one textual form of programs and sGraphs: printed, parsed back, diffed, tested, taught.
+
+    sgraph
+      x = input f32[b, 4096]
+      w = input f32[4096, 4096]
+      %2 = custom(x, w) grid[x=gx] loop[i=f]
+        %0 = load(0, imap=[-], fmap=1)
+        %1 = load(1, imap=[1], fmap=0)
+        %2 = matmul(%0, %1)
+        %3 = accum(%2)
+        %4 = store(%3, omap=[1])
+      return %2
+
+`imap=[-, 1]` says that grid dim x cuts nothing and y cuts dim 1; `imap=?` is still open. Kernel-level
+inputs are called by name, everything else by position. `parse(show(g)) == g` for every graph.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import cast
+
+from prism_explore.errors import ParseError
+from prism_explore.ir.dims import dim
+from prism_explore.ir.ops import (
+    BINARY,
+    UNARY,
+    Accumulate,
+    Binary,
+    BinaryFn,
+    Custom,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Op,
+    Reduce,
+    ReduceFn,
+    Scalar,
+    Store,
+    Unary,
+    UnaryFn,
+    op_name,
+)
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph
+from prism_explore.ir.tensors import DType, TensorType
+
+
+def show(graph: SGraph | TensorProgram) -> str:
+    """The textual form, without a trailing newline."""
+    if isinstance(graph, TensorProgram):
+        return "\n".join((f"program {graph.name}", *_body(graph.graph)))
+    return "\n".join(("sgraph", *_body(graph)))
+
+
+def show_block(block: BlockGraph) -> str:
+    """The textual form of one block graph, header first."""
+    return "\n".join((f"block {_header(block)}", *_block_lines(block, "  ")))
+
+
+def show_node(node: Node, names: dict[int, str] | None = None) -> str:
+    """One operator with its operands, such as `matmul(x, %3)`."""
+    called = names or {}
+    parts = [called.get(a, f"%{a}") for a in node.args]
+    match node.op:
+        case Input(_, t):
+            return f"input {t}"
+        case Scalar(_, value):
+            parts.append(str(value))
+        case Reduce(_, along):
+            parts.append(f"dim={along}")
+        case Accumulate(_, along):
+            parts += [f"dim={along}"] if along is not None else []
+        case Load(operand, imap, fmap):
+            parts = [str(operand), f"imap={_map(imap)}", *([f"fmap={fmap}"] if fmap is not None else [])]
+        case Store(omap):
+            parts.append(f"omap={_map(omap)}")
+        case Custom(block):
+            return f"custom({', '.join(parts)}) {_header(block)}"
+        case _:
+            pass
+    return f"{op_name(node.op)}({', '.join(parts)})"
+
+
+def _map(cut: tuple[int | None, ...] | None) -> str:
+    if cut is None:
+        return "?"
+    return f"[{', '.join('-' if d is None else str(d) for d in cut)}]"
+
+
+def _header(block: BlockGraph) -> str:
+    grid = ", ".join(f"{p.name}={p.size}" for p in block.grid)
+    return f"grid[{grid}]" + (f" loop[{block.loop.name}={block.loop.size}]" if block.loop else "")
+
+
+def _block_lines(block: BlockGraph, indent: str) -> list[str]:
+    return [f"{indent}%{i} = {show_node(n)}" for i, n in enumerate(block.nodes)]
+
+
+def _body(graph: SGraph) -> list[str]:
+    names = {i: n.op.name for i, n in enumerate(graph.nodes) if isinstance(n.op, Input)}
+    lines: list[str] = []
+    for i, node in enumerate(graph.nodes):
+        lines.append(f"  {names.get(i, f'%{i}')} = {show_node(node, names)}")
+        if isinstance(node.op, Custom):
+            lines += _block_lines(node.op.block, "    ")
+    lines.append(f"  return {names.get(graph.output, f'%{graph.output}')}")
+    return lines
+
+
+_ASSIGN = re.compile(r"(?P<name>%\d+|[A-Za-z_]\w*) = (?P<rest>.+)\Z")
+_CALL = re.compile(r"(?P<op>\w+)\((?P<args>[^()]*)\)(?P<tail>.*)\Z")
+_INPUT = re.compile(r"input (?P<dtype>\w+)\[(?P<dims>[^\]]*)\](?: order\((?P<order>[^)]*)\))?\Z")
+_HEADER = re.compile(r"\s*grid\[(?P<grid>[^\]]*)\](?: loop\[(?P<loop>[^\]]*)\])?\Z")
+
+
+def parse(text: str) -> SGraph:
+    """The sGraph that was printed.
+
+    Raises:
+        ParseError: with the line and what was expected there.
+        ShapeError: the graph it spells is ill-formed.
+    """
+    head, graph = _parse(text)
+    if head != "sgraph":
+        raise ParseError(f"line 1: expected 'sgraph', found {head!r}")
+    return graph
+
+
+def parse_program(text: str) -> TensorProgram:
+    """The program that was printed; see `parse` for what it raises."""
+    head, graph = _parse(text)
+    match = re.fullmatch(r"program (\w+)", head)
+    if match is None:
+        raise ParseError(f"line 1: expected 'program NAME', found {head!r}")
+    return TensorProgram(match.group(1), graph)
+
+
+def _parse(text: str) -> tuple[str, SGraph]:
+    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines:
+        raise ParseError("an empty text is no graph")
+    head = lines[0][1].strip()
+    nodes: list[Node] = []
+    names: dict[str, int] = {}
+    output: int | None = None
+    position = 1
+    while position < len(lines):
+        number, line = lines[position]
+        position += 1
+        stripped = line.strip()
+        if stripped.startswith("return "):
+            output = _operand(stripped.removeprefix("return ").strip(), names, len(nodes), number)
+            if position != len(lines):
+                raise ParseError(f"line {lines[position][0]}: nothing may follow the return")
+            break
+        name, rest = _assignment(stripped, number)
+        if rest.startswith("input "):
+            names[name] = len(nodes)
+            nodes.append(Node(Input(name, _input_type(rest, number))))
+            continue
+        _expect_position(name, len(nodes), number)
+        op, args, tail = _call(rest, number)
+        if op == "custom":
+            inner: list[Node] = []
+            indent = len(line) - len(line.lstrip())
+            while position < len(lines) and len(lines[position][1]) - len(lines[position][1].lstrip()) > indent:
+                at, block_line = lines[position]
+                position += 1
+                inner_name, inner_rest = _assignment(block_line.strip(), at)
+                _expect_position(inner_name, len(inner), at)
+                inner.append(_node(*_call(inner_rest, at), {}, len(inner), at))
+            operands = tuple(_operand(a, names, len(nodes), number) for a in args)
+            nodes.append(Node(Custom(_block(tail, tuple(inner), number)), operands))
+        else:
+            nodes.append(_node(op, args, tail, names, len(nodes), number))
+    if output is None:
+        raise ParseError("the text ends without a return")
+    return head, SGraph(tuple(nodes), output)
+
+
+def _assignment(line: str, number: int) -> tuple[str, str]:
+    match = _ASSIGN.match(line)
+    if match is None:
+        raise ParseError(f"line {number}: expected 'NAME = OPERATOR(...)', found {line!r}")
+    return match.group("name"), match.group("rest")
+
+
+def _call(rest: str, number: int) -> tuple[str, list[str], str]:
+    match = _CALL.match(rest)
+    if match is None:
+        raise ParseError(f"line {number}: expected an operator call, found {rest!r}")
+    inside = re.findall(r"[^,\[]+(?:\[[^\]]*\])?", match.group("args"))
+    return match.group("op"), [a.strip() for a in inside if a.strip()], match.group("tail")
+
+
+def _expect_position(name: str, position: int, number: int) -> None:
+    if name != f"%{position}":
+        raise ParseError(f"line {number}: expected %{position}, found {name}; nodes are numbered in order")
+
+
+def _operand(name: str, names: dict[str, int], limit: int, number: int) -> int:
+    if name in names:
+        return names[name]
+    if re.fullmatch(r"%\d+", name) and int(name[1:]) < limit:
+        return int(name[1:])
+    raise ParseError(f"line {number}: {name!r} names no earlier tensor")
+
+
+def _input_type(rest: str, number: int) -> TensorType:
+    match = _INPUT.match(rest)
+    if match is None or match.group("dtype") not in ("f64", "f32", "bf16", "f16"):
+        raise ParseError(f"line {number}: expected 'input f32[DIM, ...]', found {rest!r}")
+    dims = tuple(dim(d.strip()) for d in match.group("dims").split(",") if d.strip())
+    order = tuple(int(d) for d in (match.group("order") or "").split(",") if d.strip())
+    return TensorType(dims, cast(DType, match.group("dtype")), order)
+
+
+def _block(tail: str, nodes: tuple[Node, ...], number: int) -> BlockGraph:
+    match = _HEADER.match(tail)
+    if match is None:
+        raise ParseError(f"line {number}: expected 'grid[x=..] loop[i=..]', found {tail.strip()!r}")
+
+    def parallel(text: str) -> ParallelDim:
+        name, _, size = text.partition("=")
+        return ParallelDim(name.strip(), dim(size.strip()))
+
+    grid = tuple(parallel(p) for p in match.group("grid").split(",") if p.strip())
+    return BlockGraph(grid, parallel(match.group("loop")) if match.group("loop") else None, nodes)
+
+
+def _node(op: str, args: list[str], tail: str, names: dict[str, int], limit: int, number: int) -> Node:
+    if tail.strip():
+        raise ParseError(f"line {number}: nothing may follow {op}(...), found {tail.strip()!r}")
+    keyed = dict(a.split("=", 1) for a in args if "=" in a)
+    plain = [a for a in args if "=" not in a]
+
+    def along() -> int:
+        if not keyed.get("dim", "").isdigit():
+            raise ParseError(f"line {number}: {op} needs dim=N")
+        return int(keyed["dim"])
+
+    def cut(key: str) -> tuple[int | None, ...] | None:
+        text = keyed.get(key, "")
+        if text == "?":
+            return None
+        if not re.fullmatch(r"\[[-\d, ]*\]", text):
+            raise ParseError(f"line {number}: {op} needs {key}=[..], found {text!r}")
+        return tuple(None if d.strip() == "-" else int(d) for d in text[1:-1].split(",") if d.strip())
+
+    if op == "load":
+        fmap = keyed.get("fmap")
+        if len(plain) != 1 or not plain[0].isdigit() or (fmap is not None and not fmap.isdigit()):
+            raise ParseError(f"line {number}: expected load(OPERAND, imap=[..], fmap=N)")
+        return Node(Load(int(plain[0]), cut("imap"), int(fmap) if fmap is not None else None))
+    made: Op
+    if op in ("add_scalar", "mul_scalar"):
+        try:
+            value = Fraction(plain.pop())
+        except (ValueError, IndexError, ZeroDivisionError):
+            raise ParseError(f"line {number}: {op} needs a rational constant last") from None
+        made = Scalar("add" if op == "add_scalar" else "mul", value)
+    elif op in UNARY:
+        made = Unary(cast(UnaryFn, op))
+    elif op in BINARY:
+        made = Binary(cast(BinaryFn, op))
+    elif op == "matmul":
+        made = MatMul()
+    elif op in ("sum", "mean", "rms"):
+        made = Reduce(cast(ReduceFn, op), along())
+    elif op == "accum":
+        made = Accumulate("sum")
+    elif op in ("accum_sum", "accum_mean", "accum_rms"):
+        made = Accumulate(cast(ReduceFn, op.removeprefix("accum_")), along())
+    elif op == "store":
+        made = Store(cut("omap"))
+    else:
+        raise ParseError(f"line {number}: unknown operator {op!r}")
+    return Node(made, tuple(_operand(a, names, limit, number) for a in plain))
