@@ -1,0 +1,126 @@
+"""What every test may ask for: a golden text, a reason to be skipped, an honest account at the end."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import shutil
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDENS = ROOT / "tests" / "goldens"
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NO_BROWSER = f"no browser ({', '.join(BROWSERS)}): on Debian, apt-get install chromium"
+
+
+# ---------------------------------------------------------------- goldens
+class Golden:
+    """Compares texts with the files of `tests/goldens/`, or rewrites those files."""
+
+    def __init__(self, update: bool) -> None:
+        self.update = update
+
+    def __call__(self, name: str, text: str) -> None:
+        """Assert that `text` is what `tests/goldens/<name>.txt` holds."""
+        path = GOLDENS / f"{name}.txt"
+        actual = text if text.endswith("\n") else text + "\n"
+        if self.update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(actual, encoding="utf-8")
+            return
+        shown = path.relative_to(ROOT)
+        if not path.exists():
+            pytest.fail(
+                f"{shown} does not exist; write it with --update-goldens, then read it", pytrace=False
+            )
+        expected = path.read_text(encoding="utf-8")
+        if expected == actual:
+            return
+        diff = difflib.unified_diff(
+            expected.splitlines(), actual.splitlines(), str(shown), "this run", lineterm=""
+        )
+        moved = "\n".join(diff)
+        pytest.fail(
+            f"{moved}\n\nIf that is meant: pytest --update-goldens, and read the diff.", pytrace=False
+        )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-goldens", action="store_true", help="rewrite tests/goldens/ with what this run says"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """`golden(name, text)` asserts that text equals `tests/goldens/<name>.txt`."""
+    return Golden(bool(request.config.getoption("--update-goldens")))
+
+
+# ---------------------------------------------------------------- what a machine may lack
+@functools.cache
+def gpu_lacking() -> str | None:
+    """The reason why no GPU test can run here, or None."""
+    import torch
+
+    return None if torch.cuda.is_available() else "no GPU that torch can use"
+
+
+@functools.cache
+def find_browser() -> str | None:
+    """The browser that the tests drive."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+@functools.cache
+def node_lacking() -> str | None:
+    """The reason why no TypeScript check can run here, or None."""
+    if shutil.which("npm") is None:
+        return "no npm (Node 20 or newer brings it)"
+    if not (ROOT / "widgets" / "node_modules" / "esbuild").is_dir():
+        return "widgets/node_modules is not installed: run `npm ci` in widgets/"
+    return None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("needs_gpu") and (reason := gpu_lacking()):
+        pytest.skip(reason)
+    if item.get_closest_marker("needs_browser") and find_browser() is None:
+        pytest.skip(NO_BROWSER)
+
+
+@pytest.fixture(scope="session")
+def browser_path() -> str:
+    """The browser to drive; skips with the reason where there is none."""
+    path = find_browser()
+    return path if path else pytest.skip(NO_BROWSER)
+
+
+@pytest.fixture
+def node() -> Path:
+    """The folder of the browser half, ready for npm; skips with the reason where it is not."""
+    if reason := node_lacking():
+        pytest.skip(reason)
+    return ROOT / "widgets"
+
+
+# ---------------------------------------------------------------- the account
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end, where it is read, what this machine did not test and why."""
+    untested: dict[str, list[str]] = defaultdict(list)
+    for report in terminalreporter.stats.get("skipped", ()):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        untested[reason.removeprefix("Skipped: ")].append(report.nodeid)
+    if not untested:
+        return
+    terminalreporter.section("NOT TESTED HERE", sep="!", yellow=True, bold=True)
+    for reason, tests in sorted(untested.items(), key=lambda row: -len(row[1])):
+        terminalreporter.line(f"{len(tests):4} skipped: {reason}", yellow=True)
+        for test in tests[:6]:
+            terminalreporter.line(f"       {test}")
+        if len(tests) > 6:
+            terminalreporter.line(f"       and {len(tests) - 6} more")
