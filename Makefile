@@ -76,11 +76,11 @@ $(VENV)/bin/python:
 
 $(VENV)/.lab: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "setting up $(VENV) (about two minutes the first time)"
-	@$(PIP) install --quiet $(CONSTRAINTS) -e '.[lab]'
+	@$(PIP) install -qq $(CONSTRAINTS) -e '.[lab]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.lab
-	@$(PIP) install --quiet $(CONSTRAINTS) -e '.[lab,test]'
+	@$(PIP) install -qq $(CONSTRAINTS) -e '.[lab,test]'
 	@touch $@
 
 # ------------------------------------------------------------------ what only tests need
@@ -104,5 +104,5 @@ node:
 	else echo "NOTE: no npm here: the TypeScript checks will be skipped" >&2; fi
 
 widgets/node_modules/.stamp: widgets/package.json widgets/package-lock.json
-	@cd widgets && npm ci --silent
+	@cd widgets && npm ci --loglevel=error
 	@touch $@

@@ -119,6 +119,14 @@ def test_the_lock_file_names_no_registry() -> None:
     assert all("integrity" in entry for name, entry in lock["packages"].items() if name)
 
 
+def test_the_lock_file_serves_every_platform() -> None:
+    lock = json.loads((ROOT / "widgets" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    locked = {name.split("node_modules/")[-1] for name in lock}
+    wanted = {name for entry in lock.values() for name in entry.get("optionalDependencies", ())}
+
+    assert sorted(wanted - locked) == [], "npm ci refuses such a lock file"
+
+
 def test_the_lock_file_is_for_the_versions_of_package_json() -> None:
     package = json.loads((ROOT / "widgets" / "package.json").read_text(encoding="utf-8"))
     lock = json.loads((ROOT / "widgets" / "package-lock.json").read_text(encoding="utf-8"))
