@@ -37,6 +37,14 @@ def test_types_are_strict() -> None:
     run(["pyright", "--pythonpath", sys.executable])
 
 
+def test_modules_with_relaxed_types_say_why() -> None:
+    for path in sorted((ROOT / "prism_explore").rglob("*.py")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for line, following in zip(lines, lines[1:], strict=False):
+            if line.startswith("# pyright:"):
+                assert following.startswith("# "), f"{path.relative_to(ROOT)}: the reason goes below `{line}`"
+
+
 def test_imports_point_downwards() -> None:
     run(["lint-imports", "--no-logo"])
 
