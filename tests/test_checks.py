@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -40,7 +41,7 @@ def test_types_are_strict() -> None:
 def test_modules_with_relaxed_types_say_why() -> None:
     for path in sorted((ROOT / "prism_explore").rglob("*.py")):
         lines = path.read_text(encoding="utf-8").splitlines()
-        for line, following in zip(lines, lines[1:], strict=False):
+        for line, following in itertools.pairwise(lines):
             if line.startswith("# pyright:"):
                 assert following.startswith("# "), f"{path.relative_to(ROOT)}: the reason goes below `{line}`"
 
