@@ -21,7 +21,7 @@ AT_TOP = {
 }
 IN_FUNCTIONS = {
     **AT_TOP,
-    "torch": ("frontend.py", "codegen/load.py", "codegen/triton*.py", "tune/*"),
+    "torch": ("frontend.py", "programs.py", "codegen/load.py", "codegen/triton*.py", "tune/*"),
     "triton": ("frontend.py", "codegen/load.py", "codegen/triton*.py", "tune/*"),
 }
 HEAVY = ("torch", "triton", "egglog", "ipywidgets", "anywidget", "IPython", "pygraphviz", "llvmlite")
