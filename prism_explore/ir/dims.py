@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
@@ -23,11 +23,27 @@ Monomial: TypeAlias = tuple[tuple[str, int], ...]
 DimLike: TypeAlias = "Dim | int | str"
 
 
-@dataclass(frozen=True, slots=True, eq=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dim:
     """A symbolic size in canonical form; build one with `dim`, never by hand."""
 
     terms: tuple[tuple[Monomial, Fraction], ...]
+    _hash: int = field(init=False, repr=False)
+    """Kept, because sizes are keys of every cache and hashing fractions is slow."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.terms))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Dim], tuple[object, ...]]:
+        return Dim, (self.terms,)
 
     def __mul__(self, other: DimLike) -> Dim:
         return _product(self, dim(other))
@@ -51,9 +67,7 @@ class Dim:
         divisor = dim(other)
         if len(divisor.terms) != 1:
             raise ShapeError(f"cannot divide {self} by {divisor}: only a product of sizes can divide")
-        monomial, coefficient = divisor.terms[0]
-        inverse = Dim(((tuple((s, -e) for s, e in monomial), 1 / coefficient),))
-        return _product(self, inverse)
+        return _product(self, _inverse(divisor))
 
     @property
     def is_one(self) -> bool:
@@ -145,6 +159,12 @@ def _product(a: Dim, b: Dim) -> Dim:
                 powers[symbol] = powers.get(symbol, 0) + exponent
             terms.append((tuple(sorted((s, e) for s, e in powers.items() if e)), ca * cb))
     return _canonical(terms)
+
+
+@lru_cache(65536)
+def _inverse(monomial: Dim) -> Dim:
+    ((powers, coefficient),) = monomial.terms
+    return Dim(((tuple((s, -e) for s, e in powers), 1 / coefficient),))
 
 
 def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
