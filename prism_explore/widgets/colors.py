@@ -1,0 +1,233 @@
+"""How a kind of item looks: one table for light and dark, for the SVG file and for the browser.
+
+Okabe-Ito hues; no meaning by hue alone: a status has a shape, a pattern and a word or letter of its
+own, and every mark is outlined. The tints of kernel, block and loop frames only repeat what the
+frame's title says. Fills of statuses carry black text, at least 5.4 : 1; other text is at least
+4.5 : 1 on whatever it stands on (a test computes both).
+
+Source: Okabe and Ito, "Color universal design", 2008.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LIGHT: dict[str, str] = {
+    "page": "#ffffff",
+    "ink": "#18202b",
+    "muted": "#4d5866",
+    "line": "#5a6675",
+    "faint": "#dde2e8",
+    "surface": "#ffffff",
+    "tensor": "#eef1f5",
+    "kernel": "#f1f6ec",
+    "kernel-line": "#5c8a38",
+    "block": "#e9f0fa",
+    "block-line": "#3f6ea6",
+    "loop": "#d5e3f5",
+    "loop-line": "#2f5d94",
+    "accum": "#ffe2a0",
+    "chip": "#ffffff",
+    "grey": "#e3e7ec",
+    "pruned": "#ddd7e8",
+    "hatch": "#8d80a5",
+    "family": "#ffffff",
+    "select": "#0072b2",
+    "band": "#cfe0f3",
+    "curve": "#1f4e86",
+}
+DARK: dict[str, str] = {
+    "page": "#14181d",
+    "ink": "#eef2f6",
+    "muted": "#b3bdc8",
+    "line": "#8894a3",
+    "faint": "#303842",
+    "surface": "#222a33",
+    "tensor": "#2c3641",
+    "kernel": "#1a231a",
+    "kernel-line": "#86b862",
+    "block": "#182636",
+    "block-line": "#7ba8dd",
+    "loop": "#20364f",
+    "loop-line": "#8fb8ea",
+    "accum": "#5c4713",
+    "chip": "#14181d",
+    "grey": "#3a444f",
+    "pruned": "#463f55",
+    "hatch": "#7b7091",
+    "family": "#222a33",
+    "select": "#6cc0f5",
+    "band": "#24405f",
+    "curve": "#9cc6f5",
+}
+STATUS: dict[str, str] = {
+    "proved": "#009e73",
+    "unknown": "#e69f00",
+    "refuted": "#d55e00",
+    "budget": "#f0e442",
+    "user": "#cc79a7",
+    "on-status": "#000000",
+}
+"""The same in light and dark: a status never changes its hue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How shapes or edges of one kind are drawn; colours are names of the tables above."""
+
+    kind: str
+    fill: str = "none"
+    stroke: str = "line"
+    width: float = 1.5
+    dash: str = ""
+    pattern: str = ""
+    ink: str = "ink"
+    """Of the texts on it."""
+
+
+STYLES: dict[str, Style] = {
+    s.kind: s
+    for s in (
+        # sGraph
+        Style("frame-kernel", "kernel", "kernel-line"),
+        Style("frame-block", "block", "block-line"),
+        Style("frame-loop", "loop", "loop-line", 2.0),
+        Style("tensor", "tensor"),
+        Style("result", "tensor", "ink", 2.0),
+        Style("op", "surface"),
+        Style("load", "surface", "block-line"),
+        Style("store", "surface", "block-line"),
+        Style("accum", "accum", "ink", 2.0),
+        Style("custom", "block", "block-line", 2.0),
+        Style("chip-cut", "chip", "line", 1.0),
+        Style("chip-whole", "none", "line", 1.0, "2 2", ink="muted"),
+        Style("chip-open", "unknown", "ink", 1.0, ink="on-status"),
+        Style("edge", stroke="line"),
+        Style("edge-loop", stroke="loop-line"),
+        # search map
+        Style("expanded", "grey", "line", 1.0),
+        Style("frontier", "none", "line", 1.5),
+        Style("family", "family", "ink", 1.5),
+        Style("proved", "proved", "ink", 1.5, ink="on-status"),
+        Style("unknown", "unknown", "ink", 1.5, pattern="dots", ink="on-status"),
+        Style("refuted", "refuted", "ink", 1.5, ink="on-status"),
+        Style("pruned-sound", "pruned", "line", 1.0, pattern="hatch"),
+        Style("pruned-heuristic", "pruned", "ink", 1.5, "4 2", "sparse"),
+        Style("pruned-budget", "budget", "ink", 1.0, pattern="dashes", ink="on-status"),
+        Style("pruned-user", "user", "ink", 1.5, pattern="cross", ink="on-status"),
+        Style("aggregate", "grey", "line", 1.0, "1 1", "weave"),
+        # e-graph
+        Style("eclass", "surface", "line"),
+        Style("eclass-joined", "surface", "ink", 2.5),
+        Style("of-program", "tensor", "kernel-line"),
+        Style("of-candidate", "block", "block-line"),
+        Style("edge-member", stroke="line", width=1.2),
+        # charts
+        Style("axis", stroke="line", width=1.0),
+        Style("grid", stroke="faint", width=1.0),
+        Style("curve", stroke="curve", width=2.5),
+        Style("curve-2", stroke="ink", width=2.0, dash="6 3"),
+        Style("band", "band", "none", 0.0),
+        Style("spread", stroke="line", width=1.2),
+        Style("trial", "surface", "ink", 1.2),
+        Style("trial-best", "proved", "ink", 1.5, ink="on-status"),
+        Style("trial-failed", stroke="ink", width=2.0),
+        Style("baseline", stroke="ink", width=1.5),
+        Style("modelled", stroke="ink", width=1.5, dash="7 4"),
+        Style("bar", "band", "line", 1.0),
+        # everywhere
+        Style("plain", stroke="none", width=0.0),
+        Style("badge-accepted", stroke="select", width=3.0),
+        Style("badge-best", "ink", "ink", 1.0),
+        Style("legend", stroke="none", width=0.0),
+    )
+}
+
+_SANS = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+_MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace'
+
+
+@dataclass(frozen=True, slots=True)
+class TextStyle:
+    """How texts of one kind are set. Units: px; never below 12."""
+
+    kind: str
+    size: float
+    weight: int = 400
+    mono: bool = False
+    ink: str = ""
+    """Empty: that of the item it stands on."""
+
+
+TEXTS: dict[str, TextStyle] = {
+    t.kind: t
+    for t in (
+        TextStyle("title", 15, 600),
+        TextStyle("heading", 13, 600),
+        TextStyle("label", 13, 600),
+        TextStyle("body", 13),
+        TextStyle("mono", 12, mono=True),
+        TextStyle("mono-muted", 12, mono=True, ink="muted"),
+        TextStyle("small", 12),
+        TextStyle("muted", 12, ink="muted"),
+        TextStyle("letter", 12, 700),
+    )
+}
+
+PATTERNS: dict[str, tuple[int, str]] = {
+    "hatch": (6, "M-1,1 L1,-1 M0,6 L6,0 M5,7 L7,5"),
+    "sparse": (12, "M-1,1 L1,-1 M0,12 L12,0 M11,13 L13,11"),
+    "dots": (8, "M2,1.2 a.9,.9 0 1 0 .01,0 M6,5.2 a.9,.9 0 1 0 .01,0"),
+    "dashes": (8, "M0,2 H5 M4,6 H8 M0,6 H1"),
+    "cross": (8, "M-1,1 L1,-1 M0,8 L8,0 M7,9 L9,7 M-1,7 L1,9 M0,0 L8,8 M7,-1 L9,1"),
+    "weave": (6, "M0,1.5 H3 M3,4.5 H6"),
+}
+"""Side of the square in px, and the path stroked in it."""
+
+
+def css(scope: str = ".prism-scene") -> str:
+    """The style sheet of scenes: variables for light and dark, then one rule per kind.
+
+    Dark is chosen by the notebook's own theme where it says so, else by the reader's system.
+    """
+    light = "".join(f"--pe-{k}:{v};" for k, v in {**LIGHT, **STATUS}.items())
+    dark = "".join(f"--pe-{k}:{v};" for k, v in DARK.items())
+    bright = "".join(f"--pe-{k}:{v};" for k, v in LIGHT.items())
+    lines = [
+        f"{scope}{{{light}font-family:{_SANS};}}",
+        f"@media (prefers-color-scheme:dark){{{scope}{{{dark}}}}}",
+        f"[data-jp-theme-light='true'] {scope},.vscode-light {scope}{{{bright}}}",
+        f"[data-jp-theme-light='false'] {scope},.vscode-dark {scope}{{{dark}}}",
+        f"{scope} text{{fill:var(--pe-ink);stroke:none;pointer-events:none;white-space:pre;}}",
+        f"{scope} .page{{fill:var(--pe-page);}}",
+        f"{scope} .pattern{{pointer-events:none;stroke:none;}}",
+        f"{scope} .ink-hatch{{stroke:var(--pe-hatch);fill:none;stroke-width:1.2;}}",
+        f"{scope} .ink-status{{stroke:#000;fill:none;stroke-opacity:.45;stroke-width:1.1;}}",
+        f"{scope} .head{{fill:var(--pe-line);stroke:none;}}",
+        f"{scope} .item.selected>.body{{stroke:var(--pe-select);stroke-width:3px;}}",
+        f"{scope} .item:focus-visible{{outline:2px solid var(--pe-select);outline-offset:2px;}}",
+        f"{scope} .item.band>.body{{stroke:none;}}",
+    ]
+    lines += [_text_rule(scope, t) for t in TEXTS.values()]
+    lines += [rule for s in STYLES.values() for rule in _rules(scope, s)]
+    return "\n".join(lines)
+
+
+def _text_rule(scope: str, style: TextStyle) -> str:
+    family = f"font-family:{_MONO};" if style.mono else ""
+    ink = f"fill:var(--pe-{style.ink});" if style.ink else ""
+    return f"{scope} .t-{style.kind}{{font-size:{style.size:g}px;font-weight:{style.weight};{family}{ink}}}"
+
+
+def _rules(scope: str, style: Style) -> list[str]:
+    fill = "none" if style.fill == "none" else f"var(--pe-{style.fill})"
+    stroke = "none" if style.stroke == "none" else f"var(--pe-{style.stroke})"
+    dash = f"stroke-dasharray:{style.dash};" if style.dash else ""
+    body = f"fill:{fill};stroke:{stroke};stroke-width:{style.width:g}px;{dash}"
+    rules = [f"{scope} .k-{style.kind}>.body{{{body}}}"]
+    if style.ink != "ink":
+        rules.append(f"{scope} .k-{style.kind}>text{{fill:var(--pe-{style.ink});}}")
+    if style.pattern:
+        halo = f"paint-order:stroke;stroke:{fill};stroke-width:4px;stroke-linejoin:round;"
+        rules.append(f"{scope} .k-{style.kind}>text{{{halo}}}")
+    return rules
