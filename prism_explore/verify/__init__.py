@@ -1,0 +1,1 @@
+"""Proofs that a candidate equals its program for all sizes, and an independent refuter; see README.md."""
