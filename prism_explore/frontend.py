@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
-from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.dims import dim
 from prism_explore.ir.ops import BinaryFn, UnaryFn
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import DType, TensorType
@@ -64,9 +64,7 @@ class Traced:
                 + (f", and {len(args)} arguments were given" if len(args) > len(self.arguments) else "")
             )
         tensors = {**self.parameters, **given}
-        return tuple(
-            tensors[b.source].permute(b.permute) if b.permute else tensors[b.source] for b in self.bindings
-        )
+        return tuple(tensors[b.source].permute(b.permute) if b.permute else tensors[b.source] for b in self.bindings)
 
 
 def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Traced:
@@ -403,14 +401,14 @@ def _pow(t: _Translation, x: Any, exponent: Any) -> int:
 
 def _reduction(fn: Any) -> Callable[..., int]:
     def spell(t: _Translation, x: Any, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> int:
-        if dims is None or (isinstance(dims, Sequence) and len(dims) != 1):
+        listed: list[Any] = list(cast("Sequence[Any]", dims)) if isinstance(dims, Sequence) else [dims]
+        if listed == [None] or len(listed) != 1:
             raise t.unsupported(f"{fn} over several dims", "reduce one dim at a time")
         if not keepdim:
             raise t.unsupported(f"{fn} that drops its dim", "pass keepdim=True")
         if dtype is not None:
             raise t.unsupported(f"{fn} with dtype={dtype}")
-        along = dims[0] if isinstance(dims, Sequence) else dims
-        return t.build.reduce(fn, t.tensor(x), int(along), t.line)
+        return t.build.reduce(fn, t.tensor(x), int(listed[0]), t.line)
 
     return spell
 
@@ -475,6 +473,20 @@ def _to(t: _Translation, x: Any, dtype: Any, *_: Any, **__: Any) -> int:
     return held
 
 
+def _dropout(t: _Translation, x: Any, p: float, training: bool) -> int:
+    if training and p:
+        raise t.unsupported("dropout while training", "call module.eval() first")
+    return t.tensor(x)
+
+
+def _reversed_sub(t: _Translation, x: Any, y: Any, alpha: Any = 1) -> int:
+    return _binary("sub")(t, y, x, alpha=alpha)
+
+
+def _to_copy(t: _Translation, x: Any, *, dtype: Any = None, **_: Any) -> int:
+    return t.tensor(x) if dtype is None else _to(t, x, dtype)
+
+
 ROWS: tuple[Row, ...] = (
     Row("rms_norm", "nn.functional.rms_norm", _rms_norm),
     Row("layer_norm", "nn.functional.layer_norm", _layer_norm),
@@ -486,7 +498,7 @@ ROWS: tuple[Row, ...] = (
     Row("sub", "sub", _binary("sub")),
     Row("mul", "mul", _binary("mul")),
     Row("div", "div", _binary("div")),
-    Row("rsub", "rsub", lambda t, x, y, alpha=1: _binary("sub")(t, y, x, alpha=alpha)),
+    Row("rsub", "rsub", _reversed_sub),
     Row("pow", "pow", _pow),
     Row("exp", "exp", _unary("exp")),
     Row("square", "square", _unary("square")),
@@ -502,17 +514,11 @@ ROWS: tuple[Row, ...] = (
     Row("mean", "mean", _reduction("mean")),
     Row("clone", "clone", _same),
     Row("contiguous", "contiguous", _same),
-    Row("dropout", "nn.functional.dropout", lambda t, x, p, training: _dropout(t, x, p, training)),
+    Row("dropout", "nn.functional.dropout", _dropout),
     Row("to", "to", _to),
-    Row("_to_copy", "to", lambda t, x, dtype=None, **_: _to(t, x, dtype)),
+    Row("_to_copy", "to", _to_copy),
 )
 _BY_NAME: dict[str, Row] = {r.aten: r for r in ROWS}
-
-
-def _dropout(t: _Translation, x: Any, p: float, training: bool) -> int:
-    if training and p:
-        raise t.unsupported("dropout while training", "call module.eval() first")
-    return t.tensor(x)
 
 
 def data_sizes(program: TensorProgram, given: Mapping[str, int]) -> dict[str, int]:
@@ -537,4 +543,4 @@ def data_sizes(program: TensorProgram, given: Mapping[str, int]) -> dict[str, in
 
 def shape_at(t: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """A type's shape at given sizes."""
-    return tuple(d.value(sizes) if isinstance(d, Dim) else int(d) for d in t.dims)
+    return tuple(d.value(sizes) for d in t.dims)

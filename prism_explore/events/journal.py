@@ -119,11 +119,12 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
             archive.getinfo("events.jsonl")
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise JournalVersionError(f"{path} is no saved search: {error}; expected a .prism file") from None
-    if not isinstance(head, dict) or head.get("format") != "prism-journal":
+    found = cast("dict[str, Any]", head) if isinstance(head, dict) else {}
+    if found.get("format") != "prism-journal":
         raise JournalVersionError(f"{path} is no saved search: its manifest names another format")
     if head.get("version") != VERSION:
         raise JournalVersionError(f"{path} has version {head.get('version')}, this code reads version {VERSION}")
-    return cast("dict[str, Any]", head)
+    return found
 
 
 def to_plain(entry: Entry) -> dict[str, Any]:

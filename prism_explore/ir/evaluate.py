@@ -168,9 +168,7 @@ def _same(a: Array, b: Array) -> npt.NDArray[np.bool_]:
     return np.isclose(a, b, rtol=1e-9, atol=1e-12)
 
 
-def _slices(
-    tile: tuple[int, ...], cut: tuple[int | None, ...], where: tuple[int, ...]
-) -> tuple[slice, ...]:
+def _slices(tile: tuple[int, ...], cut: tuple[int | None, ...], where: tuple[int, ...]) -> tuple[slice, ...]:
     starts = [0] * len(tile)
     for coordinate, along in zip(where, cut, strict=True):
         if along is not None:
@@ -178,9 +176,7 @@ def _slices(
     return tuple(slice(s, s + n) for s, n in zip(starts, tile, strict=True))
 
 
-def _run_block(
-    block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], where: tuple[int, ...]
-) -> Array:
+def _run_block(block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], where: tuple[int, ...]) -> Array:
     when = phases(block)
     iterations = block.loop.size.value(sizes) if block.loop else 1
     values: dict[int, Array] = {}

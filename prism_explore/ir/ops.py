@@ -43,18 +43,34 @@ def _sigmoid(x: Any) -> Any:
     return 1.0 / (1.0 + np.exp(-x))
 
 
+def _silu(x: Any) -> Any:
+    return x * _sigmoid(x)
+
+
+def _recip(x: Any) -> Any:
+    return 1.0 / x
+
+
+def _rsqrt(x: Any) -> Any:
+    return 1.0 / np.sqrt(x)
+
+
+def _relu(x: Any) -> Any:
+    return np.maximum(x, 0.0)
+
+
 UNARY: dict[str, Elementwise] = {
     row.name: row
     for row in (
         Elementwise("exp", np.exp, 1),
         Elementwise("square", np.square, 1),
         Elementwise("sqrt", np.sqrt, 1),
-        Elementwise("rsqrt", lambda x: 1.0 / np.sqrt(x), 2),
-        Elementwise("recip", lambda x: 1.0 / x, 1),
+        Elementwise("rsqrt", _rsqrt, 2),
+        Elementwise("recip", _recip, 1),
         Elementwise("neg", np.negative, 1),
-        Elementwise("silu", lambda x: x * _sigmoid(x), 4),
+        Elementwise("silu", _silu, 4),
         Elementwise("sigmoid", _sigmoid, 3),
-        Elementwise("relu", lambda x: np.maximum(x, 0.0), 1),
+        Elementwise("relu", _relu, 1),
         Elementwise("tanh", np.tanh, 1),
     )
 }

@@ -103,6 +103,11 @@ class ProgramBuilder:
         rank = self._types[x].rank
         return self.add(Reduce(fn, along % rank if rank else along), x, line=line)
 
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The operators written so far."""
+        return tuple(self._nodes)
+
     def build(self, output: int) -> TensorProgram:
         """The finished program.
 

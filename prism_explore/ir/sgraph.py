@@ -189,7 +189,9 @@ class SGraph:
                     nodes.append(Node(Input(name, replace(t, dims=dims)), node.args))
                 case Custom(block):
                     inside = BlockGraph(
-                        tuple(put(p) for p in block.grid), put(block.loop) if block.loop else None, block.nodes
+                        tuple(put(p) for p in block.grid),
+                        put(block.loop) if block.loop else None,
+                        block.nodes,
                     )
                     nodes.append(Node(Custom(inside), node.args))
                 case _:

@@ -269,7 +269,7 @@ def _node(op: str, args: list[str], tail: str, names: dict[str, int], limit: int
     elif op == "matmul":
         made = MatMul()
     elif op in ("sum", "mean", "rms"):
-        made = Reduce(cast(ReduceFn, op), along())
+        made = Reduce(op, along())
     elif op == "accum":
         made = Accumulate("sum")
     elif op in ("accum_sum", "accum_mean", "accum_rms"):

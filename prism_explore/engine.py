@@ -1,0 +1,179 @@
+"""The engine thread: one thread pulls a search, so that e-graphs and journals have one owner.
+
+A search is an iterator; the thread calls `next` on it when told to. Stepping, pausing and cancelling
+are therefore nothing but pulling, waiting and not pulling again. Commands may come from any thread
+(a cell, a widget's callback) and return at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+State: TypeAlias = Literal["ready", "running", "paused", "finished", "cancelled", "failed"]
+Enough: TypeAlias = Callable[[], bool]
+
+SLICE_S = 0.1
+"""How often a waiting cell looks for an interrupt."""
+
+
+@dataclass(slots=True)
+class _Pull:
+    """Pull until `enough` says so, the search ends, or somebody pauses it."""
+
+    enough: Enough
+    done: Future[None] = field(default_factory=Future[None])
+
+
+class Engine:
+    """Owns the thread that pulls one search."""
+
+    def __init__(self, open_search: Callable[[], Iterator[Any]], changed: Callable[[], None]) -> None:
+        """`open_search` begins or continues the search; `changed` hears of every change of state."""
+        self._open = open_search
+        self._changed = changed
+        self._commands: queue.Queue[_Pull | None] = queue.Queue()
+        self._thread: threading.Thread | None = None
+        self._pause = threading.Event()
+        self._cancel = threading.Event()
+        self._lock = threading.Lock()
+        self._search: Iterator[Any] | None = None
+        self.state: State = "ready"
+        self.failure: BaseException | None = None
+
+    def pull(self, enough: Enough) -> Future[None]:
+        """Ask for pulling until `enough()`; returns at once. The future fails if the search failed."""
+        command = _Pull(enough)
+        if self.state in ("finished", "cancelled", "failed"):
+            command.done.set_result(None)
+            return command.done
+        self._pause.clear()
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._loop, name="prism-engine", daemon=True)
+                self._thread.start()
+        self._commands.put(command)
+        return command.done
+
+    def pause(self) -> None:
+        """Stop pulling after the step in hand; nothing is lost."""
+        self._pause.set()
+
+    def cancel(self) -> None:
+        """End the search after the step in hand; what it found stays."""
+        self._cancel.set()
+        self._pause.set()
+        if self.state in ("ready", "paused"):
+            self._move("cancelled")
+
+    def reopen(self) -> None:
+        """Let a finished search continue, because steering gave it new work."""
+        if self.state == "finished":
+            self._search = None
+            self._move("paused")
+
+    def close(self) -> None:
+        """End the thread."""
+        self._pause.set()
+        self._commands.put(None)
+
+    def _loop(self) -> None:
+        while (command := self._commands.get()) is not None:
+            try:
+                self._serve(command)
+            except BaseException as failure:
+                self.failure = failure
+                self._move("failed")
+                command.done.set_exception(failure)
+            else:
+                command.done.set_result(None)
+        search = self._search
+        if isinstance(search, Generator):
+            search.close()
+
+    def _serve(self, command: _Pull) -> None:
+        if self.state in ("finished", "cancelled", "failed"):
+            return
+        if self._search is None:
+            self._search = self._open()
+        self._move("running")
+        while not self._pause.is_set():
+            try:
+                next(self._search)
+            except StopIteration:
+                self._move("finished")
+                return
+            if command.enough():
+                break
+        self._move("cancelled" if self._cancel.is_set() else "paused")
+
+    def _move(self, state: State) -> None:
+        if state != self.state:
+            self.state = state
+            self._changed()
+
+
+class Job:
+    """A search running behind the notebook; `await` it, or go on working."""
+
+    def __init__(self, engine: Engine, done: Future[None], again: Callable[[], Future[None]]) -> None:
+        self._engine = engine
+        self._done = done
+        self._again = again
+
+    @property
+    def done(self) -> bool:
+        """Whether this run has stopped: finished, paused, cancelled or failed."""
+        return self._done.done()
+
+    def pause(self) -> None:
+        """Stop after the step in hand."""
+        self._engine.pause()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self._done.done():
+            self._done = self._again()
+
+    def cancel(self) -> None:
+        """End the search; what it found stays."""
+        self._engine.cancel()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Block until the run stops; whether it did within the time."""
+        return wait(self._done, timeout_s)
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._wait().__await__()
+
+    async def _wait(self) -> None:
+        # A sleeping cell is cancelled only when it wakes, so it wakes often; an interrupt pauses.
+        try:
+            while not self._done.done():
+                await asyncio.sleep(SLICE_S)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self._engine.pause()
+            raise
+        self._done.result()
+
+    def __repr__(self) -> str:
+        return f"<Job: search {self._engine.state}>"
+
+
+def wait(done: Future[None], timeout_s: float | None = None) -> bool:
+    """Block in slices, so that an interrupt is seen; re-raises what the engine raised."""
+    waited = 0.0
+    while timeout_s is None or waited < timeout_s:
+        try:
+            done.result(SLICE_S)
+            return True
+        except TimeoutError:
+            if done.done():
+                raise
+            waited += SLICE_S
+    return done.done()
