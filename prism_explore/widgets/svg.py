@@ -52,7 +52,7 @@ def to_svg(scene: Scene, selected: Iterable[str] = ()) -> str:
 
 
 def escape(text: str) -> str:
-    """A user's text as XML character data and as an attribute's value; what XML cannot hold becomes U+FFFD."""
+    """A user's text as XML, in an element or an attribute; what XML cannot hold becomes U+FFFD."""
     safe = "".join(c if _is_xml(ord(c)) else "\ufffd" for c in text)
     for raw, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         safe = safe.replace(raw, name)
@@ -150,7 +150,8 @@ def _path(points: list[Point], edge: Edge) -> str:
 
 def _texts(texts: Iterable[Text]) -> str:
     return "".join(
-        f'<text class="t-{t.kind}" x="{_n(t.x)}" y="{_n(t.y)}" text-anchor="{t.anchor}">{escape(t.text)}</text>'
+        f'<text class="t-{t.kind}" x="{_n(t.x)}" y="{_n(t.y)}" text-anchor="{t.anchor}">'
+        f"{escape(t.text)}</text>"
         for t in texts
     )
 
@@ -165,7 +166,7 @@ def scene_ts() -> str:
     parts = [
         "// Pictures as they come over the wire: items in drawing order, and how a kind of item looks.\n"
         "// Printed by prism_explore/widgets/svg.py; edit scene.py, colors.py or svg.py and print again.\n"
-        "// A field that is absent has its default: empty, false, 1, curve line, outline rect, anchor middle.",
+        "// An absent field is: empty, false, 1, curve line, outline rect, anchor middle, kind label.",
         interface(Text, sparse=True),
         interface(Shape, first=('readonly type: "shape";',), sparse=True),
         interface(Edge, first=('readonly type: "edge";',), sparse=True),
