@@ -1,0 +1,274 @@
+# pyright: basic
+# llvmlite ships no types.
+"""Canaries: native loops that do nothing but read memory, or nothing but multiply and add.
+
+What they reach, a kernel can at best reach too: they are the measured ceilings of the roofline. One
+read pattern is not enough (a single stream per core is 1.4 times slower here than eight rows with the
+next rows prefetched into L2), so there are several and the best counts.
+
+The loops are a page of LLVM IR; they run on the OpenMP pool that torch brings, where there is one, so
+that starting them costs what starting a kernel costs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+ROW_FLOATS = 4096
+"""Length of a row in the read patterns: 16 KB, the shape of a weight of a language model."""
+
+READ_PATTERNS: tuple[tuple[str, int, bool], ...] = (
+    ("one stream per core", 1, False),
+    ("4 rows, next rows prefetched", 4, True),
+    ("8 rows", 8, False),
+    ("8 rows, next rows prefetched", 8, True),
+)
+"""Name, rows read side by side, whether the next rows are prefetched into L2."""
+
+FMA_CHAINS = 12
+"""Independent sums in flight: enough to hide the latency of a multiply-add on today's cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A compiled loop: call it with a buffer and a count; it runs on all cores and returns when done."""
+
+    name: str
+    _run: Callable[[int, int], None]
+
+    def read(self, buffer: np.ndarray) -> None:
+        """Read every float of a contiguous float32 array whose size is a multiple of 8 rows per core."""
+        self._run(buffer.ctypes.data, buffer.size)
+
+    def spin(self, flops: float) -> None:
+        """Do at least `flops` multiply-adds' worth of arithmetic, spread over the cores."""
+        self._run(0, max(1, int(flops / (2 * lanes() * FMA_CHAINS))))
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@lru_cache(1)
+def lanes() -> int:
+    """float32 numbers in the widest vector register of this CPU."""
+    features = _llvm().get_host_cpu_features()
+    return 16 if features.get("avx512f") else 8 if features.get("avx") else 4
+
+
+def read_canaries(threads: int | None = None) -> tuple[Canary, ...]:
+    """One canary per read pattern."""
+    return tuple(
+        Canary(f"read: {name}", _compiled(_read_ir(rows, prefetch, lanes()), threads or cores()))
+        for name, rows, prefetch in READ_PATTERNS
+    )
+
+
+def fma_canary(threads: int | None = None) -> Canary:
+    """Multiply-adds on registers, nothing else."""
+    return Canary("multiply-add", _compiled(_fma_ir(lanes()), threads or cores()))
+
+
+def empty_canary(threads: int | None = None) -> Canary:
+    """No work at all: what starting a kernel costs."""
+    return Canary("empty", _compiled(_EMPTY_IR, threads or cores()))
+
+
+# ---------------------------------------------------------------- the loops
+_EMPTY_IR = """
+define void @work(i64 %base, i64 %count, i64 %tid, i64 %threads) {
+  ret void
+}
+"""
+
+
+def _read_ir(rows: int, prefetch: bool, width: int) -> str:
+    """Each thread takes whole panels of `rows` rows; within a panel the rows advance side by side."""
+    vec = f"<{width} x float>"
+    body: list[str] = []
+    for r in range(rows):
+        body += [
+            f"  %at{r} = add i64 %column, {r * ROW_FLOATS}",
+            f"  %here{r} = getelementptr float, ptr %panel, i64 %at{r}",
+            f"  %load{r} = load {vec}, ptr %here{r}, align 4",
+            f"  %next{r} = fadd fast {vec} %sum{r}, %load{r}",
+        ]
+        if prefetch:
+            body += [
+                f"  %ahead{r} = getelementptr float, ptr %here{r}, i64 {rows * ROW_FLOATS}",
+                f"  call void @llvm.prefetch.p0(ptr %ahead{r}, i32 0, i32 2, i32 1)",
+            ]
+    carried = [f"  %sum{r} = phi {vec} [ %keep{r}, %panels ], [ %next{r}, %columns ]" for r in range(rows)]
+    kept = [f"  %keep{r} = phi {vec} [ zeroinitializer, %entry ], [ %next{r}, %done ]" for r in range(rows)]
+    total, folds = "%keep0", []
+    for r in range(1, rows):
+        folds.append(f"  %fold{r} = fadd fast {vec} {total}, %keep{r}")
+        total = f"%fold{r}"
+    lines = [
+        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
+        "define void @work(i64 %base, i64 %count, i64 %tid, i64 %threads) {",
+        "entry:",
+        "  %start = inttoptr i64 %base to ptr",
+        f"  %all = udiv i64 %count, {rows * ROW_FLOATS}",
+        "  %low0 = mul i64 %all, %tid",
+        "  %low = udiv i64 %low0, %threads",
+        "  %more = add i64 %tid, 1",
+        "  %high0 = mul i64 %all, %more",
+        "  %high = udiv i64 %high0, %threads",
+        "  br label %panels",
+        "panels:",
+        "  %p = phi i64 [ %low, %entry ], [ %p1, %done ]",
+        *kept,
+        "  %left = icmp ult i64 %p, %high",
+        "  br i1 %left, label %columns, label %finish",
+        "columns:",
+        "  %column = phi i64 [ 0, %panels ], [ %column1, %columns ]",
+        *carried,
+        f"  %offset = mul i64 %p, {rows * ROW_FLOATS}",
+        "  %panel = getelementptr float, ptr %start, i64 %offset",
+        *body,
+        f"  %column1 = add i64 %column, {width}",
+        f"  %inside = icmp ult i64 %column1, {ROW_FLOATS}",
+        "  br i1 %inside, label %columns, label %done",
+        "done:",
+        "  %p1 = add i64 %p, 1",
+        "  br label %panels",
+        "finish:",
+        *folds,
+        *_sink(vec, total),
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _fma_ir(width: int) -> str:
+    vec = f"<{width} x float>"
+    constant = "<" + ", ".join(["float 0.5"] * width) + ">"
+    half, fma = f"{vec} {constant}", f"@llvm.fma.v{width}f32"
+    chains = range(FMA_CHAINS)
+    total, folds = "%next0", []
+    for c in chains[1:]:
+        folds.append(f"  %fold{c} = fadd fast {vec} {total}, %next{c}")
+        total = f"%fold{c}"
+    lines = [
+        f"declare {vec} {fma}({vec}, {vec}, {vec})",
+        "define void @work(i64 %base, i64 %count, i64 %tid, i64 %threads) {",
+        "entry:",
+        "  %up = add i64 %count, %threads",
+        "  %share = udiv i64 %up, %threads",
+        "  br label %again",
+        "again:",
+        "  %i = phi i64 [ 0, %entry ], [ %i1, %again ]",
+        *(f"  %sum{c} = phi {vec} [ {constant}, %entry ], [ %next{c}, %again ]" for c in chains),
+        *(f"  %next{c} = call {vec} {fma}({vec} %sum{c}, {half}, {half})" for c in chains),
+        "  %i1 = add i64 %i, 1",
+        "  %more = icmp ule i64 %i1, %share",
+        "  br i1 %more, label %again, label %finish",
+        "finish:",
+        *folds,
+        *_sink(vec, total),
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _sink(vec: str, value: str) -> list[str]:
+    """An opaque use, so that no optimizer drops the loop whose result it is."""
+    return [f"  %sink = alloca {vec}", f"  store volatile {vec} {value}, ptr %sink"]
+
+
+# ---------------------------------------------------------------- compiling and running
+@lru_cache(1)
+def _llvm():
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@lru_cache(1)
+def _openmp() -> ctypes.CDLL | None:
+    """The OpenMP runtime that torch brings, found without importing torch; None where there is none."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return None
+    for found in sorted((Path(spec.origin).parent / "lib").glob("libgomp*.so*")):
+        try:
+            library = ctypes.CDLL(str(found))
+        except OSError:
+            continue
+        if hasattr(library, "GOMP_parallel"):
+            return library
+    return None
+
+
+_ON_POOL = """
+declare i32 @omp_get_thread_num()
+declare i32 @omp_get_num_threads()
+define void @on_pool(ptr %given) {
+  %base = load i64, ptr %given
+  %second = getelementptr i64, ptr %given, i64 1
+  %count = load i64, ptr %second
+  %tid32 = call i32 @omp_get_thread_num()
+  %threads32 = call i32 @omp_get_num_threads()
+  %tid = zext i32 %tid32 to i64
+  %threads = zext i32 %threads32 to i64
+  call void @work(i64 %base, i64 %count, i64 %tid, i64 %threads)
+  ret void
+}
+"""
+
+
+@lru_cache(32)
+def _compiled(ir: str, threads: int) -> Callable[[int, int], None]:
+    llvm = _llvm()
+    pool = _openmp() if threads > 1 else None
+    if pool is not None:
+        for symbol in ("omp_get_thread_num", "omp_get_num_threads"):
+            address = ctypes.cast(getattr(pool, symbol), ctypes.c_void_p).value
+            llvm.add_symbol(symbol, address)
+    module = llvm.parse_assembly(ir + (_ON_POOL if pool is not None else ""))
+    module.verify()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        codemodel="jitdefault",
+    )
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    if pool is not None:
+        entry = ctypes.c_void_p(engine.get_function_address("on_pool"))
+
+        def on_pool(base: int, count: int) -> None:
+            assert engine, "the engine owns the machine code"
+            given = (ctypes.c_int64 * 2)(base, count)
+            pool.GOMP_parallel(entry, given, ctypes.c_uint(threads), ctypes.c_uint(0))
+
+        return on_pool
+    signature = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
+    work = signature(engine.get_function_address("work"))
+
+    def on_threads(base: int, count: int) -> None:
+        assert engine, "the engine owns the machine code"
+        others = [threading.Thread(target=work, args=(base, count, t, threads)) for t in range(1, threads)]
+        for thread in others:
+            thread.start()
+        work(base, count, 0, threads)
+        for thread in others:
+            thread.join()
+
+    return on_threads
