@@ -1,0 +1,243 @@
+"""From graphs to normal forms: what every tensor's element is, as a function of its position.
+
+Nothing is run and no size gets a number. A custom kernel dissolves into arithmetic on indices:
+
+    load        dim d is read at (x, i, p_d): the blocks' coordinates that cut d, then the loop's index
+                if it cuts d, then the tile's own position; not cut means not there, so replicated
+    accumulate  Σ over the loop's index; a value that is the same in every iteration counts f times
+    store       the inverse of a load: a block's coordinate is a digit of the result's position
+
+A value that still depends on a coordinate which the store does not map would be written differently by
+different blocks: a race, and no normal form. Missing accumulators are refused by the IR itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.ops import (
+    Accumulate,
+    Binary,
+    ComputeOp,
+    Custom,
+    Input,
+    Load,
+    MatMul,
+    Reduce,
+    ReduceFn,
+    Scalar,
+    Store,
+    Unary,
+)
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+from prism_explore.ir.tensors import TensorType
+from prism_explore.verify.algebra import Algebra, Stuck
+from prism_explore.verify.index import LOOP, Index, digit, grid_index, position, radix, var
+from prism_explore.verify.normal_form import NormalForm
+
+_HALF = Fraction(1, 2)
+_CONTRACTED = "m"
+"""The name of a matmul's inner index until it is summed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A graph's normal forms."""
+
+    values: tuple[NormalForm, ...]
+    """Per kernel-level tensor, over p0, p1, .."""
+    blocks: Mapping[int, tuple[NormalForm, ...]]
+    """Per custom kernel's position: one per block tensor, over p0, .., g0, .. and l; the last is the result."""
+
+
+def lower(graph: SGraph, algebra: Algebra) -> Lowered:
+    """The normal form of every tensor of a graph whose maps are closed.
+
+    Raises:
+        Stuck: a race, or the budget ended.
+        ShapeError: the graph is ill-formed.
+    """
+    types = graph.types()
+    values: list[NormalForm] = []
+    blocks: dict[int, tuple[NormalForm, ...]] = {}
+    for n, node in enumerate(graph.nodes):
+        match node.op:
+            case Input(name, t):
+                values.append(algebra.read(name, t.dims))
+            case Custom(block):
+                operands = tuple(types[a] for a in node.args)
+                inside = lower_block(block, [values[a] for a in node.args], operands, algebra)
+                blocks[n] = inside
+                values.append(inside[-1])
+            case Load() | Store() | Accumulate():
+                raise AssertionError("SGraph refuses block-level operators")
+            case op:
+                dims = [types[a].dims for a in node.args]
+                values.append(lower_op(op, [values[a] for a in node.args], dims, algebra))
+    return Lowered(tuple(values), blocks)
+
+
+def lower_block(
+    block: BlockGraph, values: Sequence[NormalForm], operands: tuple[TensorType, ...], algebra: Algebra
+) -> tuple[NormalForm, ...]:
+    """The normal form of every block tensor; the last is the custom kernel's result.
+
+    Raises:
+        Stuck: a race, open maps, or the budget ended.
+    """
+    if block.is_open:
+        raise Stuck("the maps are still open")
+    types = block_types(block, operands)
+    out: list[NormalForm] = []
+    for n, node in enumerate(block.nodes):
+        args = [out[a] for a in node.args]
+        dims = [types[a].dims for a in node.args]
+        match node.op:
+            case Load(operand, _, _) as load:
+                out.append(algebra.substitute(values[operand], load_indices(block, load, types[n].dims)))
+            case Accumulate(fn, along):
+                out.append(accumulate(fn, along, args[0], dims[0], block, algebra))
+            case Store(omap):
+                out.append(_store(block, omap or (), args[0], dims[0], types[n].dims, algebra))
+            case Input() | Custom():
+                raise AssertionError("BlockGraph refuses kernel-level operators")
+            case op:
+                out.append(lower_op(op, args, dims, algebra))
+    return tuple(out)
+
+
+def load_indices(block: BlockGraph, load: Load, tile: tuple[Dim, ...]) -> dict[str, Index]:
+    """Where a tile's positions lie in the whole tensor."""
+    found: dict[str, Index] = {}
+    for d, size in enumerate(tile):
+        parts = [
+            var(grid_index(g), p.size)
+            for g, (p, along) in enumerate(zip(block.grid, load.imap or (), strict=True))
+            if along == d
+        ]
+        if load.fmap == d and block.loop is not None:
+            parts.append(var(LOOP, block.loop.size))
+        if parts:
+            found[position(d)] = radix([*parts, var(position(d), size)])
+    return found
+
+
+def accumulate(
+    fn: ReduceFn, along: int | None, value: NormalForm, dims: tuple[Dim, ...], block: BlockGraph, algebra: Algebra
+) -> NormalForm:
+    """What an accumulator holds behind the loop."""
+    iterations = block.loop.size if block.loop else ONE
+    if fn == "rms":
+        value = algebra.power(value, 2)
+    if along is not None:
+        value = algebra.sum(value, var(position(along), dims[along]))
+    total = algebra.sum(value, var(LOOP, iterations))
+    if fn == "sum" or along is None:
+        return total
+    mean = algebra.mul(total, algebra.power(algebra.size(iterations * dims[along]), -1))
+    return algebra.power(mean, _HALF) if fn == "rms" else mean
+
+
+def _store(
+    block: BlockGraph,
+    omap: tuple[int | None, ...],
+    value: NormalForm,
+    tile: tuple[Dim, ...],
+    whole: tuple[Dim, ...],
+    algebra: Algebra,
+) -> NormalForm:
+    mapped = [along for along in omap if along is not None]
+    if len(set(mapped)) != len(mapped):
+        raise Stuck("race: two grid dims store along one dim of the result")
+    by: dict[str, Index] = {}
+    for g, (p, along) in enumerate(zip(block.grid, omap, strict=True)):
+        if along is None:
+            if grid_index(g) in value.free:
+                raise Stuck(f"race: blocks along {p.name} would write different values to one place")
+            continue
+        here = var(position(along), whole[along])
+        by[grid_index(g)] = digit(here, ONE, p.size, tile[along])
+        by[position(along)] = digit(here, p.size, tile[along], ONE)
+    return algebra.substitute(value, by)
+
+
+def lower_op(
+    op: ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
+) -> NormalForm:
+    """The normal form of one compute operator's result.
+
+    Shapes: as `ir.ops.compute_dims` says; only literal ones broadcast, and those have no index at all.
+    """
+    match op:
+        case Unary(fn):
+            return _unary(fn, values[0], algebra)
+        case Scalar(fn, value):
+            constant = algebra.constant(value)
+            return algebra.add(values[0], constant) if fn == "add" else algebra.mul(values[0], constant)
+        case Binary(fn):
+            rank = max(map(len, dims))
+            a, b = (_shifted(v, d, rank, algebra) for v, d in zip(values, dims, strict=True))
+            match fn:
+                case "add":
+                    return algebra.add(a, b)
+                case "sub":
+                    return algebra.sub(a, b)
+                case "mul":
+                    return algebra.mul(a, b)
+                case "div":
+                    return algebra.mul(a, algebra.power(b, -1))
+                case _:
+                    assert_never(fn)
+        case MatMul():
+            return _matmul(values, dims, algebra)
+        case Reduce(fn, along):
+            value = algebra.power(values[0], 2) if fn == "rms" else values[0]
+            size = dims[0][along]
+            total = algebra.sum(value, var(position(along), size))
+            if fn == "sum":
+                return total
+            mean = algebra.mul(total, algebra.power(algebra.size(size), -1))
+            return algebra.power(mean, _HALF) if fn == "rms" else mean
+        case _:
+            assert_never(op)
+
+
+def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
+    match fn:
+        case "exp":
+            return algebra.exp(value)
+        case "square":
+            return algebra.power(value, 2)
+        case "sqrt":
+            return algebra.power(value, _HALF)
+        case "rsqrt":
+            return algebra.power(value, -_HALF)
+        case "recip":
+            return algebra.power(value, -1)
+        case "neg":
+            return algebra.scale(value, -1)
+        case _:
+            return algebra.apply(fn, value)
+
+
+def _shifted(value: NormalForm, dims: tuple[Dim, ...], rank: int, algebra: Algebra) -> NormalForm:
+    """The same tensor with ones put in front, up to `rank` dims."""
+    by = rank - len(dims)
+    if not by:
+        return value
+    return algebra.substitute(value, {position(d): var(position(d + by), size) for d, size in enumerate(dims)})
+
+
+def _matmul(values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra) -> NormalForm:
+    rank = max(map(len, dims))
+    (a, b), (da, db) = values, dims
+    inner = var(_CONTRACTED, da[-1])
+    left: dict[str, Index] = {position(d): var(position(d + rank - len(da)), size) for d, size in enumerate(da[:-1])}
+    right: dict[str, Index] = {position(d): var(position(d + rank - len(db)), size) for d, size in enumerate(db)}
+    left[position(len(da) - 1)] = inner
+    right[position(len(db) - 2)] = inner
+    return algebra.sum(algebra.mul(algebra.substitute(a, left), algebra.substitute(b, right)), inner)
