@@ -261,6 +261,8 @@ class _Translation:
     def tensor(self, value: Any) -> int:
         """The position of a traced value."""
         held = self._values[value]
+        if held is None:
+            raise self.unsupported("a symbolic size used as a number")
         return self._inputs[held] if isinstance(held, _View) else cast(int, held)
 
     def transposed(self, value: Any) -> int:
@@ -290,6 +292,8 @@ class _Translation:
     def _call(self, node: Any) -> Any:
         self.line = _user_line(node)
         name = _name(node)
+        if name == "sym_size":
+            return None
         row = _BY_NAME.get(name)
         if row is None:
             raise self.unsupported(f"operator {name}")
@@ -355,8 +359,6 @@ def _binary(fn: BinaryFn) -> Callable[..., int]:
             return _scalar_left(t, fn, left, t.tensor(y))
         if right is not None:
             return _scalar_right(t, fn, t.tensor(x), right)
-        if not (hasattr(x, "op") and hasattr(y, "op")):
-            raise t.unsupported(f"{fn} with a symbolic size as operand")
         return t.build.binary(fn, t.tensor(x), t.tensor(y), t.line)
 
     return spell

@@ -119,11 +119,11 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
             archive.getinfo("events.jsonl")
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise JournalVersionError(f"{path} is no saved search: {error}; expected a .prism file") from None
-    found = cast("dict[str, Any]", head) if isinstance(head, dict) else {}
+    found: dict[str, Any] = cast("dict[str, Any]", head if isinstance(head, dict) else {})
     if found.get("format") != "prism-journal":
         raise JournalVersionError(f"{path} is no saved search: its manifest names another format")
-    if head.get("version") != VERSION:
-        raise JournalVersionError(f"{path} has version {head.get('version')}, this code reads version {VERSION}")
+    if found.get("version") != VERSION:
+        raise JournalVersionError(f"{path} has version {found.get('version')}, this code reads version {VERSION}")
     return found
 
 
