@@ -1,0 +1,1 @@
+"""Journal to pictures: Python computes them, the browser draws them."""

@@ -1,0 +1,905 @@
+var J=`/* The widget's own look. Colours come from the notebook's theme where there is one, else from scene.ts. */
+.prism-explore {
+  --bg: var(--jp-layout-color1, var(--vscode-editor-background, var(--pe-page)));
+  --bg2: var(--jp-layout-color2, var(--vscode-sideBar-background, var(--pe-tensor)));
+  --fg: var(--jp-ui-font-color0, var(--vscode-foreground, var(--pe-ink)));
+  --fg2: var(--pe-muted);
+  --rule: var(--jp-border-color2, var(--vscode-panel-border, var(--pe-faint)));
+  --accent: var(--pe-select);
+  --mono: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace);
+  --ui: var(--jp-ui-font-family, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif);
+  position: relative;
+  display: flex;
+  flex-direction: column;
+  box-sizing: border-box;
+  width: 100%;
+  height: 780px;
+  min-height: 460px;
+  resize: vertical;
+  overflow: hidden;
+  color: var(--fg);
+  background: var(--bg);
+  border: 1px solid var(--rule);
+  border-radius: 8px;
+  font: 13px / 1.45 var(--ui);
+  text-align: left;
+}
+.prism-explore *,
+.prism-explore *::before {
+  box-sizing: border-box;
+}
+:where(.prism-explore) :is(h3, h4, p, dl, dd, ol, pre, table) {
+  margin: 0;
+  padding: 0;
+  color: inherit;
+}
+:where(.prism-explore) :is(button, input, select) {
+  font: inherit;
+  color: inherit;
+}
+.prism-explore.prism-explore.prism-explore :is([hidden], .pe-hidden:not(span)) {
+  display: none;
+}
+.prism-explore span.pe-hidden {
+  position: absolute;
+  clip-path: inset(50%);
+}
+.prism-explore :focus-visible {
+  outline: 2px solid var(--accent);
+  outline-offset: -2px;
+}
+.prism-explore:focus-visible {
+  outline-offset: 0;
+}
+
+/* ---- the bar on top */
+.prism-explore .pe-transport {
+  flex: none;
+  border-bottom: 1px solid var(--rule);
+  background: var(--bg);
+}
+.prism-explore .pe-bar {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 6px 12px;
+  padding: 6px 12px;
+}
+.prism-explore .pe-bar + .pe-bar {
+  padding-top: 0;
+}
+.prism-explore .pe-title {
+  display: flex;
+  align-items: baseline;
+  gap: 10px;
+  font-size: 14px;
+}
+.prism-explore .pe-brand {
+  font-weight: 700;
+  letter-spacing: 0.02em;
+}
+.prism-explore .pe-brand::before {
+  content: "◆";
+  margin-right: 5px;
+  color: var(--accent);
+}
+.prism-explore .pe-state {
+  padding: 1px 9px;
+  border: 1px solid var(--rule);
+  border-radius: 99px;
+  font-size: 12px;
+  color: var(--fg2);
+  white-space: nowrap;
+}
+.prism-explore .pe-state[data-state="running"] {
+  border-color: var(--accent);
+  color: var(--fg);
+}
+.prism-explore .pe-state[data-state="running"]::before {
+  content: "";
+  display: inline-block;
+  width: 8px;
+  height: 8px;
+  margin-right: 6px;
+  border-radius: 50%;
+  background: var(--accent);
+  animation: pe-pulse 1.2s ease-in-out infinite;
+}
+@keyframes pe-pulse {
+  50% {
+    opacity: 0.25;
+  }
+}
+.prism-explore .pe-best {
+  display: flex;
+  align-items: baseline;
+  gap: 8px;
+  margin-left: auto;
+  padding: 3px 10px;
+  border: 1px solid var(--rule);
+  border-radius: 6px;
+  background: var(--bg2);
+  cursor: pointer;
+}
+.prism-explore .pe-best strong {
+  font-size: 15px;
+  font-variant-numeric: tabular-nums;
+}
+.prism-explore .pe-best .pe-glyph {
+  align-self: center;
+  margin: 0 -4px 0 0;
+}
+.prism-explore .pe-best .pe-muted + .pe-muted::before {
+  content: "·";
+  margin-right: 8px;
+}
+.prism-explore .pe-group {
+  display: inline-flex;
+  align-items: center;
+  gap: 4px;
+}
+.prism-explore .pe-button {
+  display: inline-flex;
+  align-items: center;
+  gap: 6px;
+  min-height: 28px;
+  padding: 2px 10px 2px 8px;
+  border: 1px solid var(--rule);
+  border-radius: 6px;
+  background: var(--bg2);
+  cursor: pointer;
+  white-space: nowrap;
+}
+.prism-explore .pe-button:hover:not(:disabled),
+.prism-explore .pe-best:hover,
+.prism-explore .pe-chip:hover {
+  border-color: var(--fg2);
+}
+.prism-explore .pe-button:disabled {
+  opacity: 0.45;
+  cursor: default;
+}
+.prism-explore .pe-primary:not(:disabled) {
+  border-color: var(--accent);
+  box-shadow: inset 0 0 0 1px var(--accent);
+  font-weight: 600;
+}
+.prism-explore .pe-select,
+.prism-explore .pe-search {
+  min-height: 28px;
+  padding: 2px 6px;
+  border: 1px solid var(--rule);
+  border-radius: 6px;
+  background: var(--bg);
+}
+.prism-explore .pe-search {
+  width: 112px;
+}
+.prism-explore .pe-icon {
+  flex: none;
+  width: 14px;
+  height: 14px;
+  fill: none;
+  stroke: currentColor;
+  stroke-width: 1.6;
+  stroke-linejoin: round;
+  stroke-linecap: round;
+}
+.prism-explore .pe-icon .solid {
+  fill: currentColor;
+  stroke-width: 1;
+}
+.prism-explore .pe-phases {
+  display: flex;
+  list-style: none;
+  border: 1px solid var(--rule);
+  border-radius: 6px;
+  overflow: hidden;
+}
+.prism-explore .pe-phases li {
+  padding: 2px 9px;
+  min-height: 26px;
+  line-height: 22px;
+  color: var(--fg2);
+  font-size: 12px;
+}
+.prism-explore .pe-phases li + li {
+  border-left: 1px solid var(--rule);
+}
+.prism-explore .pe-phases li[aria-current] {
+  background: var(--bg2);
+  color: var(--fg);
+  font-weight: 600;
+  box-shadow: inset 0 -2px 0 var(--accent);
+}
+.prism-explore .pe-counters {
+  display: flex;
+  gap: 12px;
+}
+.prism-explore .pe-counters div {
+  display: flex;
+  align-items: center;
+  gap: 5px;
+  white-space: nowrap;
+}
+.prism-explore .pe-counters dd {
+  font-weight: 600;
+  font-variant-numeric: tabular-nums;
+}
+.prism-explore .pe-counters dt {
+  color: var(--fg2);
+}
+.prism-explore .pe-extras {
+  display: flex;
+  align-items: center;
+  gap: 6px;
+  margin-left: auto;
+}
+.prism-explore .pe-glyph {
+  flex: none;
+  vertical-align: -2px;
+}
+.prism-explore .pe-glyph .body {
+  stroke-width: 1.3px;
+}
+.prism-explore td > .pe-glyph {
+  margin-right: 6px;
+}
+.prism-explore .pe-banner {
+  flex: none;
+  padding: 5px 12px;
+  border-bottom: 1px solid var(--rule);
+  border-left: 4px solid #e69f00;
+  background: var(--bg2);
+}
+
+/* ---- panels */
+.prism-explore .pe-main {
+  flex: 1;
+  min-height: 0;
+  display: grid;
+  grid-template-columns: minmax(0, 34fr) minmax(0, 40fr) minmax(0, 26fr);
+  grid-template-rows: minmax(0, 58fr) minmax(0, 42fr);
+}
+.prism-explore .pe-panel,
+.prism-explore .pe-dock {
+  display: flex;
+  flex-direction: column;
+  min-width: 0;
+  min-height: 0;
+}
+.prism-explore .pe-main > .pe-panel + .pe-panel {
+  border-left: 1px solid var(--rule);
+}
+.prism-explore .pe-dock {
+  grid-column: 1 / -1;
+  border-top: 1px solid var(--rule);
+}
+.prism-explore .pe-dock > .pe-panel {
+  flex: 1;
+}
+.prism-explore .pe-head {
+  flex: none;
+  display: flex;
+  align-items: center;
+  gap: 8px;
+  min-height: 32px;
+  padding: 2px 6px 2px 12px;
+  border-bottom: 1px solid var(--rule);
+  background: var(--bg2);
+}
+.prism-explore .pe-head h3 {
+  flex: none;
+  font-size: 13px;
+  font-weight: 600;
+  line-height: 1.4;
+}
+.prism-explore .pe-says {
+  flex: 1;
+  min-width: 0;
+  overflow: hidden;
+  color: var(--fg2);
+  font-size: 12px;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.prism-explore .pe-head .pe-tools {
+  flex: none;
+  display: flex;
+}
+.prism-explore .pe-tool {
+  display: inline-grid;
+  place-items: center;
+  width: 26px;
+  height: 26px;
+  padding: 0;
+  border: 0;
+  border-radius: 5px;
+  background: none;
+  color: var(--fg2);
+  cursor: pointer;
+}
+.prism-explore .pe-tool:hover {
+  background: color-mix(in srgb, var(--fg) 12%, transparent);
+  color: var(--fg);
+}
+.prism-explore .pe-body {
+  flex: 1;
+  display: flex;
+  flex-direction: column;
+  min-width: 0;
+  min-height: 0;
+}
+.prism-explore .pe-stage {
+  position: relative;
+  flex: 1;
+  min-height: 0;
+  overflow: hidden;
+}
+.prism-explore .pe-stage > svg {
+  display: block;
+  width: 100%;
+  height: 100%;
+  cursor: grab;
+  touch-action: pan-y;
+}
+.prism-explore .pe-stage[data-dragging] > svg {
+  cursor: grabbing;
+}
+.prism-explore .pe-stage.pe-strip {
+  flex: none;
+  height: 84px;
+  border-top: 1px solid var(--rule);
+}
+.prism-explore .pe-note {
+  position: absolute;
+  right: 6px;
+  bottom: 6px;
+  max-width: calc(100% - 12px);
+  padding: 1px 8px;
+  border: 1px solid var(--rule);
+  border-radius: 4px;
+  background: var(--bg);
+  color: var(--fg2);
+  font-size: 12px;
+}
+.prism-explore .pe-tablebox > .pe-note {
+  position: static;
+  border: 0;
+}
+.prism-explore .pe-tip {
+  position: absolute;
+  z-index: 5;
+  max-width: 280px;
+  padding: 5px 9px;
+  border: 1px solid var(--fg2);
+  border-radius: 5px;
+  background: var(--bg);
+  font-size: 12px;
+  white-space: pre-line;
+  overflow-wrap: anywhere;
+  pointer-events: none;
+  box-shadow: 0 3px 12px rgb(0 0 0 / 22%);
+}
+.prism-explore .item[data-ref] {
+  cursor: pointer;
+}
+.prism-explore .item .reach {
+  fill: none;
+  stroke: transparent;
+  stroke-width: 9px;
+}
+.prism-explore .item.hovered > .body {
+  stroke: var(--accent);
+  stroke-width: 2px;
+}
+.prism-explore .item.selected > .body {
+  stroke: var(--accent);
+  stroke-width: 3px;
+}
+.prism-explore .item.dimmed {
+  opacity: 0.18;
+}
+.prism-explore .pe-empty {
+  padding: 18px;
+  color: var(--fg2);
+  text-align: center;
+}
+.prism-explore .pe-muted {
+  color: var(--fg2);
+  font-size: 12px;
+}
+.prism-explore .pe-chips {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 4px;
+  padding: 5px 10px;
+}
+.prism-explore .pe-chip {
+  padding: 1px 9px;
+  border: 1px solid var(--rule);
+  border-radius: 99px;
+  background: var(--bg);
+  font-size: 12px;
+  cursor: pointer;
+}
+.prism-explore .pe-chip[aria-pressed="true"] {
+  border-color: var(--accent);
+  box-shadow: inset 0 0 0 1px var(--accent);
+  font-weight: 600;
+}
+
+/* ---- inspector */
+.prism-explore .pe-inspector {
+  overflow: auto;
+  padding: 10px 12px;
+  gap: 10px;
+  display: flex;
+}
+.prism-explore .pe-inspector > * {
+  flex: none;
+}
+.prism-explore .pe-part {
+  display: flex;
+  flex-direction: column;
+  gap: 6px;
+}
+.prism-explore .pe-part h4 {
+  display: flex;
+  align-items: center;
+  gap: 7px;
+  font-size: 14px;
+  font-weight: 600;
+  overflow-wrap: anywhere;
+}
+.prism-explore .pe-word {
+  padding: 0 7px;
+  border: 1px solid var(--fg2);
+  border-radius: 4px;
+  font-size: 12px;
+  font-weight: 400;
+  white-space: nowrap;
+}
+.prism-explore .pe-card {
+  display: flex;
+  flex-direction: column;
+  gap: 6px;
+  padding: 9px 11px;
+  border: 1px solid var(--rule);
+  border-left: 3px solid var(--fg2);
+  border-radius: 6px;
+  background: var(--bg2);
+}
+.prism-explore .pe-card header {
+  display: flex;
+  align-items: center;
+  gap: 7px;
+}
+.prism-explore .pe-card header .pe-word {
+  margin-left: auto;
+}
+.prism-explore .pe-eyebrow {
+  color: var(--fg2);
+  font-size: 12px;
+  font-weight: 600;
+}
+.prism-explore .pe-sentence {
+  font-weight: 500;
+}
+.prism-explore :is(pre, code, .pe-mono, .pe-python) {
+  font-family: var(--mono);
+  font-size: 12px;
+}
+.prism-explore pre {
+  color: var(--fg);
+  background: none;
+  line-height: 1.5;
+}
+.prism-explore .pe-formula,
+.prism-explore .pe-snippet {
+  padding: 5px 9px;
+  border: 1px solid var(--rule);
+  border-radius: 4px;
+  background: var(--bg);
+  white-space: pre-wrap;
+  overflow-wrap: anywhere;
+}
+.prism-explore .pe-facts {
+  display: grid;
+  grid-template-columns: auto minmax(0, 1fr);
+  gap: 2px 12px;
+}
+.prism-explore .pe-facts dt {
+  color: var(--fg2);
+  font-weight: 400;
+}
+.prism-explore .pe-facts dd {
+  overflow-wrap: anywhere;
+  font-variant-numeric: tabular-nums;
+}
+.prism-explore .pe-reopen b {
+  font-weight: 600;
+}
+.prism-explore .pe-action {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 4px 8px;
+}
+.prism-explore .pe-python {
+  padding: 1px 8px;
+  border: 1px dashed var(--rule);
+  border-radius: 4px;
+  background: none;
+  cursor: copy;
+  overflow-wrap: anywhere;
+  text-align: left;
+}
+.prism-explore .pe-python:hover {
+  border-color: var(--fg2);
+}
+
+/* ---- the dock and its tables */
+.prism-explore .pe-tabs {
+  flex: none;
+  display: flex;
+  overflow-x: auto;
+  border-bottom: 1px solid var(--rule);
+  background: var(--bg2);
+}
+.prism-explore .pe-tabs button {
+  padding: 5px 14px;
+  border: 0;
+  border-bottom: 2px solid transparent;
+  background: none;
+  color: var(--fg2);
+  cursor: pointer;
+  white-space: nowrap;
+}
+.prism-explore .pe-tabs button[aria-selected="true"] {
+  border-bottom-color: var(--accent);
+  background: var(--bg);
+  color: var(--fg);
+  font-weight: 600;
+}
+.prism-explore .pe-tablebox {
+  flex: 1;
+  min-width: 0;
+  min-height: 0;
+  overflow: auto;
+}
+.prism-explore .pe-table {
+  width: 100%;
+  border-collapse: collapse;
+  border: 0;
+  font-size: 13px;
+  table-layout: auto;
+}
+.prism-explore .pe-table caption {
+  padding: 6px 12px;
+  color: var(--fg2);
+  text-align: left;
+}
+.prism-explore .pe-table :is(th, td) {
+  padding: 4px 12px;
+  border: 0;
+  border-bottom: 1px solid var(--rule);
+  text-align: left;
+  vertical-align: middle;
+  font-weight: 400;
+  white-space: normal;
+  overflow-wrap: anywhere;
+  max-width: 560px;
+}
+.prism-explore .pe-table thead th {
+  position: sticky;
+  top: 0;
+  z-index: 1;
+  padding: 0;
+  background: var(--bg);
+  box-shadow: inset 0 -1px 0 var(--rule);
+}
+.prism-explore .pe-table .pe-right {
+  text-align: right;
+  font-variant-numeric: tabular-nums;
+  white-space: nowrap;
+}
+.prism-explore .pe-table tbody tr {
+  background: none;
+}
+.prism-explore .pe-table tbody tr[data-ref] {
+  cursor: pointer;
+}
+.prism-explore .pe-table tbody tr:is(.hovered, :hover)[data-ref] {
+  background: color-mix(in srgb, var(--fg) 7%, transparent);
+}
+.prism-explore .pe-table tbody tr[aria-selected="true"] {
+  background: color-mix(in srgb, var(--accent) 16%, transparent);
+  box-shadow: inset 3px 0 0 var(--accent);
+}
+.prism-explore .pe-table tr:is(.row-user, .row-undone) td:not(.pe-tools) {
+  color: var(--fg2);
+  text-decoration: line-through;
+  text-decoration-color: var(--fg2);
+}
+.prism-explore .pe-table td.pe-tools {
+  width: 1%;
+  padding: 0 6px;
+  white-space: nowrap;
+}
+.prism-explore .pe-sort {
+  width: 100%;
+  padding: 5px 12px;
+  border: 0;
+  background: none;
+  color: var(--fg2);
+  font-size: 12px;
+  font-weight: 600;
+  text-align: inherit;
+  white-space: nowrap;
+  cursor: pointer;
+}
+.prism-explore .pe-arrow {
+  display: inline-block;
+  width: 10px;
+  margin-left: 2px;
+}
+.prism-explore .pe-link {
+  padding: 0;
+  border: 0;
+  background: none;
+  text-decoration: underline;
+  cursor: pointer;
+  white-space: nowrap;
+}
+.prism-explore .pe-split {
+  flex: 1;
+  min-height: 0;
+  display: grid;
+  grid-template-columns: minmax(0, 1fr) minmax(0, 1fr);
+}
+.prism-explore .pe-left {
+  display: flex;
+  flex-direction: column;
+  min-height: 0;
+  border-right: 1px solid var(--rule);
+}
+.prism-explore .pe-ledger {
+  flex: 1;
+  min-height: 0;
+  display: flex;
+  flex-direction: column;
+}
+.prism-explore .pe-claim {
+  flex: none;
+  padding: 7px 12px;
+  border-bottom: 1px solid var(--rule);
+  font-weight: 500;
+}
+.prism-explore .pe-columns {
+  flex: 1;
+  min-height: 0;
+  display: grid;
+  grid-template-columns: minmax(0, 5fr) minmax(0, 4fr) minmax(0, 5fr);
+}
+.prism-explore .pe-column {
+  min-height: 0;
+  overflow: auto;
+}
+.prism-explore .pe-column + .pe-column {
+  border-left: 1px solid var(--rule);
+}
+.prism-explore .pe-column > h4 {
+  padding: 6px 12px 2px;
+  font-size: 12px;
+  font-weight: 600;
+  color: var(--fg2);
+}
+.prism-explore .pe-column > .pe-group {
+  padding: 4px 12px;
+}
+.prism-explore .pe-column .pe-tablebox {
+  overflow: visible;
+}
+.prism-explore .pe-code {
+  padding: 8px 12px;
+  overflow: auto;
+}
+.prism-explore .pe-source {
+  flex: 1;
+  min-height: 0;
+  display: flex;
+  gap: 14px;
+  tab-size: 4;
+}
+.prism-explore .pe-lines {
+  flex: none;
+  color: var(--fg2);
+  text-align: right;
+  user-select: none;
+}
+.prism-explore .pe-source code {
+  flex: 1;
+  background: none;
+  color: inherit;
+  padding: 0;
+}
+.prism-explore .pe-foot {
+  flex: none;
+  display: flex;
+  align-items: center;
+  gap: 12px;
+  min-height: 28px;
+  padding: 2px 18px 2px 12px;
+  border-top: 1px solid var(--rule);
+  background: var(--bg2);
+  font-size: 12px;
+}
+.prism-explore .pe-status {
+  flex: 1;
+  min-width: 0;
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.prism-explore .pe-foot .pe-python {
+  flex: none;
+  max-width: 45%;
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.prism-explore .pe-help {
+  position: absolute;
+  inset: 64px 20px auto auto;
+  z-index: 10;
+  margin: 0;
+  padding: 14px 18px;
+  border: 1px solid var(--fg2);
+  border-radius: 8px;
+  background: var(--bg);
+  color: var(--fg);
+  box-shadow: 0 6px 24px rgb(0 0 0 / 30%);
+}
+.prism-explore .pe-help[open] {
+  display: grid;
+  gap: 10px;
+}
+.prism-explore .pe-help kbd {
+  padding: 0 5px;
+  border: 1px solid var(--rule);
+  border-radius: 4px;
+  background: none;
+  color: inherit;
+  font: 12px var(--mono);
+}
+
+/* ---- one panel at a time */
+.prism-explore[data-solo] .pe-main {
+  display: flex;
+  flex-direction: column;
+}
+.prism-explore[data-solo] .pe-main > .pe-panel {
+  flex: 1;
+  border: 0;
+}
+.prism-explore[data-solo] .pe-dock {
+  order: -1;
+  flex: 1;
+  border: 0;
+}
+.prism-explore[data-solo] .pe-dock[data-only-tabs] {
+  flex: none;
+}
+.prism-explore[data-narrow] :is(.pe-split, .pe-columns) {
+  grid-template: auto / minmax(0, 1fr);
+  overflow: auto;
+}
+.prism-explore[data-narrow] .pe-left {
+  min-height: 260px;
+  border-right: 0;
+}
+.prism-explore[data-narrow] .pe-counters {
+  flex-wrap: wrap;
+  gap: 4px 12px;
+}
+
+@media (prefers-reduced-motion: reduce) {
+  .prism-explore .pe-state::before {
+    animation: none;
+  }
+}
+`;var ye="http://www.w3.org/2000/svg";function Y(o,e,t){for(let[s,r]of Object.entries(e))r==null||r===!1||(typeof r=="function"?o.addEventListener(s,r):o.setAttribute(s,r===!0?"":String(r)));return u(o,...t),o}function u(o,...e){for(let t of e)t===null||t===!1||o.append(typeof t=="string"?document.createTextNode(t):t)}function i(o,e={},...t){return Y(document.createElement(o),e,t)}function c(o,e={},...t){return Y(document.createElementNS(ye,o),e,t)}function m(o,...e){o.replaceChildren(),u(o,...e)}function p(o,e,t){let s=t===!0?"":t===!1?null:t;o.getAttribute(e)!==s&&(s===null?o.removeAttribute(e):o.setAttribute(e,s))}var X=0;function w(o){return X+=1,`prism-${o}-${X}`}var Z=JSON.parse('{"unknown": "dots", "pruned-sound": "hatch", "pruned-heuristic": "sparse", "pruned-budget": "dashes", "pruned-user": "cross", "aggregate": "weave"}'),Q=JSON.parse('{"hatch": [6, "M-1,1 L1,-1 M0,6 L6,0 M5,7 L7,5", "ink-hatch"], "sparse": [12, "M-1,1 L1,-1 M0,12 L12,0 M11,13 L13,11", "ink-hatch"], "dots": [8, "M2,1.2 a.9,.9 0 1 0 .01,0 M6,5.2 a.9,.9 0 1 0 .01,0", "ink-status"], "dashes": [8, "M0,2 H5 M4,6 H8 M0,6 H1", "ink-status"], "cross": [8, "M-1,1 L1,-1 M0,8 L8,0 M7,9 L9,7 M-1,7 L1,9 M0,0 L8,8 M7,-1 L9,1", "ink-status"], "weave": [6, "M0,1.5 H3 M3,4.5 H6", "ink-hatch"]}'),P=JSON.parse('{"diamond": [[0.5, 0], [1, 0.5], [0.5, 1], [0, 0.5]], "hexagon": [[0.25, 0], [0.75, 0], [1, 0.5], [0.75, 1], [0.25, 1], [0, 0.5]], "square": [[0, 0], [1, 0], [1, 1], [0, 1]], "triangle": [[0, 0], [1, 0], [0.5, 1]], "star": [[0.5, 0.0], [0.623, 0.33], [0.976, 0.345], [0.7, 0.565], [0.794, 0.905], [0.5, 0.71], [0.206, 0.905], [0.3, 0.565], [0.024, 0.345], [0.377, 0.33]]}'),ee=`
+.prism-scene{--pe-page:#ffffff;--pe-ink:#18202b;--pe-muted:#4d5866;--pe-line:#5a6675;--pe-faint:#dde2e8;--pe-surface:#ffffff;--pe-tensor:#eef1f5;--pe-kernel:#f1f6ec;--pe-kernel-line:#5c8a38;--pe-block:#e9f0fa;--pe-block-line:#3f6ea6;--pe-loop:#d5e3f5;--pe-loop-line:#2f5d94;--pe-accum:#ffe2a0;--pe-chip:#ffffff;--pe-grey:#e3e7ec;--pe-pruned:#ddd7e8;--pe-hatch:#8d80a5;--pe-family:#ffffff;--pe-select:#0072b2;--pe-band:#cfe0f3;--pe-curve:#1f4e86;--pe-proved:#009e73;--pe-unknown:#e69f00;--pe-refuted:#d55e00;--pe-budget:#f0e442;--pe-user:#cc79a7;--pe-on-status:#000000;font-family:ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;}
+@media (prefers-color-scheme:dark){.prism-scene{--pe-page:#14181d;--pe-ink:#eef2f6;--pe-muted:#b3bdc8;--pe-line:#8894a3;--pe-faint:#303842;--pe-surface:#222a33;--pe-tensor:#2c3641;--pe-kernel:#1a231a;--pe-kernel-line:#86b862;--pe-block:#182636;--pe-block-line:#7ba8dd;--pe-loop:#20364f;--pe-loop-line:#8fb8ea;--pe-accum:#5c4713;--pe-chip:#14181d;--pe-grey:#3a444f;--pe-pruned:#463f55;--pe-hatch:#7b7091;--pe-family:#222a33;--pe-select:#6cc0f5;--pe-band:#24405f;--pe-curve:#9cc6f5;}}
+[data-jp-theme-light='true'] .prism-scene,.vscode-light .prism-scene{--pe-page:#ffffff;--pe-ink:#18202b;--pe-muted:#4d5866;--pe-line:#5a6675;--pe-faint:#dde2e8;--pe-surface:#ffffff;--pe-tensor:#eef1f5;--pe-kernel:#f1f6ec;--pe-kernel-line:#5c8a38;--pe-block:#e9f0fa;--pe-block-line:#3f6ea6;--pe-loop:#d5e3f5;--pe-loop-line:#2f5d94;--pe-accum:#ffe2a0;--pe-chip:#ffffff;--pe-grey:#e3e7ec;--pe-pruned:#ddd7e8;--pe-hatch:#8d80a5;--pe-family:#ffffff;--pe-select:#0072b2;--pe-band:#cfe0f3;--pe-curve:#1f4e86;}
+[data-jp-theme-light='false'] .prism-scene,.vscode-dark .prism-scene{--pe-page:#14181d;--pe-ink:#eef2f6;--pe-muted:#b3bdc8;--pe-line:#8894a3;--pe-faint:#303842;--pe-surface:#222a33;--pe-tensor:#2c3641;--pe-kernel:#1a231a;--pe-kernel-line:#86b862;--pe-block:#182636;--pe-block-line:#7ba8dd;--pe-loop:#20364f;--pe-loop-line:#8fb8ea;--pe-accum:#5c4713;--pe-chip:#14181d;--pe-grey:#3a444f;--pe-pruned:#463f55;--pe-hatch:#7b7091;--pe-family:#222a33;--pe-select:#6cc0f5;--pe-band:#24405f;--pe-curve:#9cc6f5;}
+.prism-scene text{fill:var(--pe-ink);stroke:none;pointer-events:none;white-space:pre;}
+.prism-scene .page{fill:var(--pe-page);}
+.prism-scene .pattern{pointer-events:none;stroke:none;}
+.prism-scene .ink-hatch{stroke:var(--pe-hatch);fill:none;stroke-width:1.2;}
+.prism-scene .ink-status{stroke:#000;fill:none;stroke-opacity:.45;stroke-width:1.1;}
+.prism-scene .head{fill:var(--pe-line);stroke:none;}
+.prism-scene .item.selected>.body{stroke:var(--pe-select);stroke-width:3px;}
+.prism-scene .item:focus-visible{outline:2px solid var(--pe-select);outline-offset:2px;}
+.prism-scene .item.band>.body{stroke:none;}
+.prism-scene .t-title{font-size:15px;font-weight:600;}
+.prism-scene .t-heading{font-size:13px;font-weight:600;}
+.prism-scene .t-label{font-size:13px;font-weight:600;}
+.prism-scene .t-body{font-size:13px;font-weight:400;}
+.prism-scene .t-mono{font-size:12px;font-weight:400;font-family:ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;}
+.prism-scene .t-mono-muted{font-size:12px;font-weight:400;font-family:ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;fill:var(--pe-muted);}
+.prism-scene .t-small{font-size:12px;font-weight:400;}
+.prism-scene .t-muted{font-size:12px;font-weight:400;fill:var(--pe-muted);}
+.prism-scene .t-letter{font-size:12px;font-weight:700;}
+.prism-scene .k-frame-kernel>.body{fill:var(--pe-kernel);stroke:var(--pe-kernel-line);stroke-width:1.5px;}
+.prism-scene .k-frame-block>.body{fill:var(--pe-block);stroke:var(--pe-block-line);stroke-width:1.5px;}
+.prism-scene .k-frame-loop>.body{fill:var(--pe-loop);stroke:var(--pe-loop-line);stroke-width:2px;}
+.prism-scene .k-tensor>.body{fill:var(--pe-tensor);stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-result>.body{fill:var(--pe-tensor);stroke:var(--pe-ink);stroke-width:2px;}
+.prism-scene .k-op>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-load>.body{fill:var(--pe-surface);stroke:var(--pe-block-line);stroke-width:1.5px;}
+.prism-scene .k-store>.body{fill:var(--pe-surface);stroke:var(--pe-block-line);stroke-width:1.5px;}
+.prism-scene .k-accum>.body{fill:var(--pe-accum);stroke:var(--pe-ink);stroke-width:2px;}
+.prism-scene .k-custom>.body{fill:var(--pe-block);stroke:var(--pe-block-line);stroke-width:2px;}
+.prism-scene .k-chip-cut>.body{fill:var(--pe-chip);stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-chip-whole>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:2 2;}
+.prism-scene .k-chip-whole>text{fill:var(--pe-muted);}
+.prism-scene .k-chip-open>.body{fill:var(--pe-unknown);stroke:var(--pe-ink);stroke-width:1px;}
+.prism-scene .k-chip-open>text{fill:var(--pe-on-status);}
+.prism-scene .k-edge>.body{fill:none;stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-edge-loop>.body{fill:none;stroke:var(--pe-loop-line);stroke-width:1.5px;}
+.prism-scene .k-expanded>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-frontier>.body{fill:none;stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-family>.body{fill:var(--pe-family);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-proved>.body{fill:var(--pe-proved);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-proved>text{fill:var(--pe-on-status);}
+.prism-scene .k-unknown>.body{fill:var(--pe-unknown);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-unknown>text{fill:var(--pe-on-status);}
+.prism-scene .k-unknown>text{paint-order:stroke;stroke:var(--pe-unknown);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-refuted>.body{fill:var(--pe-refuted);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-refuted>text{fill:var(--pe-on-status);}
+.prism-scene .k-pruned-sound>.body{fill:var(--pe-pruned);stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-pruned-sound>text{paint-order:stroke;stroke:var(--pe-pruned);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-pruned-heuristic>.body{fill:var(--pe-pruned);stroke:var(--pe-ink);stroke-width:1.5px;stroke-dasharray:4 2;}
+.prism-scene .k-pruned-heuristic>text{paint-order:stroke;stroke:var(--pe-pruned);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-pruned-budget>.body{fill:var(--pe-budget);stroke:var(--pe-ink);stroke-width:1px;}
+.prism-scene .k-pruned-budget>text{fill:var(--pe-on-status);}
+.prism-scene .k-pruned-budget>text{paint-order:stroke;stroke:var(--pe-budget);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-pruned-user>.body{fill:var(--pe-user);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-pruned-user>text{fill:var(--pe-on-status);}
+.prism-scene .k-pruned-user>text{paint-order:stroke;stroke:var(--pe-user);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-aggregate>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:1 1;}
+.prism-scene .k-aggregate>text{paint-order:stroke;stroke:var(--pe-grey);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-eclass>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-eclass-joined>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:2.5px;}
+.prism-scene .k-of-program>.body{fill:var(--pe-tensor);stroke:var(--pe-kernel-line);stroke-width:1.5px;}
+.prism-scene .k-of-candidate>.body{fill:var(--pe-block);stroke:var(--pe-block-line);stroke-width:1.5px;}
+.prism-scene .k-edge-member>.body{fill:none;stroke:var(--pe-line);stroke-width:1.2px;}
+.prism-scene .k-axis>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-grid>.body{fill:none;stroke:var(--pe-faint);stroke-width:1px;}
+.prism-scene .k-curve>.body{fill:none;stroke:var(--pe-curve);stroke-width:2.5px;}
+.prism-scene .k-curve-2>.body{fill:none;stroke:var(--pe-ink);stroke-width:2px;stroke-dasharray:6 3;}
+.prism-scene .k-band>.body{fill:var(--pe-band);stroke:none;stroke-width:0px;}
+.prism-scene .k-spread>.body{fill:none;stroke:var(--pe-line);stroke-width:1.2px;}
+.prism-scene .k-trial>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:1.2px;}
+.prism-scene .k-trial-best>.body{fill:var(--pe-proved);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-trial-best>text{fill:var(--pe-on-status);}
+.prism-scene .k-trial-failed>.body{fill:none;stroke:var(--pe-ink);stroke-width:2px;}
+.prism-scene .k-baseline>.body{fill:none;stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-modelled>.body{fill:none;stroke:var(--pe-ink);stroke-width:1.5px;stroke-dasharray:7 4;}
+.prism-scene .k-bar>.body{fill:var(--pe-band);stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-plain>.body{fill:none;stroke:none;stroke-width:0px;}
+.prism-scene .k-badge-accepted>.body{fill:none;stroke:var(--pe-select);stroke-width:3px;}
+.prism-scene .k-badge-best>.body{fill:var(--pe-ink);stroke:var(--pe-ink);stroke-width:1px;}
+.prism-scene .k-legend>.body{fill:none;stroke:none;stroke-width:0px;}
+`;var te=12,ve={proved:"diamond",family:"diamond",unknown:"hexagon",refuted:"square",frontier:"circle",expanded:"circle","badge-best":"star"};function E(o){let e=ve[o]??(o.startsWith("pruned")?"triangle":"circle"),t=P[e],s=t?c("polygon",{class:"body",points:t.map(([n,a])=>`${1+n*te},${1+a*te}`).join(" ")}):c("circle",{class:"body",cx:7,cy:7,r:5}),r=/^[\w-]+$/.test(o)?o:"plain";return c("svg",{class:"pe-glyph",viewBox:"0 0 14 14",width:14,height:14,"aria-hidden":"true"},c("g",{class:`item k-${r}`},s))}var xe={step:"M3 3v10M6 3l7 5-7 5z",run:"M4 2.5l9 5.5-9 5.5z",pause:"M4 3h3v10H4zM9 3h3v10H9z",cancel:"M3.5 3.5h9v9h-9z",undo:"M6 3L2.5 6.5 6 10M3 6.5h6a3.5 3.5 0 0 1 0 7H6",redo:"M10 3l3.5 3.5L10 10M13 6.5H7a3.5 3.5 0 0 0 0 7h3",accept:"M2.5 8.5l3.5 4 7.5-9",reject:"M3.5 3.5l9 9M12.5 3.5l-9 9",copy:"M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",maximise:"M2.5 6v-3.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",fit:"M2.5 5V2.5H5M11 2.5h2.5V5M13.5 11v2.5H11M5 13.5H2.5V11M5.5 5.5h5v5h-5z",table:"M2.5 3h11v10h-11zM2.5 6.3h11M2.5 9.6h11M6 3v10",plus:"M8 3v10M3 8h10",minus:"M3 8h10",expand:"M2.5 2.5h11v11h-11zM8 5v6M5 8h6",collapse:"M2.5 2.5h11v11h-11zM5 8h6",help:"M6 6a2 2 0 1 1 2.6 1.9c-.4.2-.6.5-.6 1V10M8 12.2v.3",close:"M4 4l8 8M12 4l-8 8"},be=new Set(["run","pause","cancel"]);function f(o){return c("svg",{class:"pe-icon",viewBox:"0 0 16 16",width:16,height:16,"aria-hidden":"true"},c("path",{d:xe[o],class:be.has(o)?"solid":null}))}function se(o){return o instanceof Element&&o.closest("input, select, textarea, [contenteditable]")!==null}function re(o){return o instanceof Element&&o.closest("button, a, summary")!==null}function ne(o){return(o.ctrlKey||o.metaKey?"Ctrl+":"")+o.key}function ie(o){return o.length===1&&o!==" "}var R=8,oe=1e7,N=class{constructor(e){this.role=e;for(let[t,[s,r,n]]of Object.entries(Q))this.patterns.append(c("pattern",{id:`${this.prefix}-${t}`,width:s,height:s,patternUnits:"userSpaceOnUse"},c("path",{class:n,d:r})))}role;element=c("g",{class:"drawing"});patterns=c("defs");targets=[];prefix=w("pattern");kept=new Map;byRef=new Map;update(e){let t=new Map,s=new Map,r=[];for(let a of e.items){let l=JSON.stringify(a),d=this.kept.get(a.id),h=d?.text===l?d.element:this.draw(a);t.set(a.id,{text:l,element:h}),r.push(h),a.ref&&s.set(a.ref,[...s.get(a.ref)??[],h])}r.length===this.element.childNodes.length&&r.every((a,l)=>this.element.childNodes[l]===a)||this.element.replaceChildren(...r),this.kept=t,this.byRef=s,this.targets=e.items.filter(a=>a.type==="shape"&&!!a.ref)}highlight(e,t){let s=new Set(t.flatMap(r=>this.byRef.get(r)??[]));for(let r of this.element.querySelectorAll(`.item.${e}`))s.has(r)||r.classList.remove(e);for(let r of s)r.classList.add(e);if(e==="selected"){for(let r of this.element.querySelectorAll("[aria-selected=true]"))s.has(r)||r.setAttribute("aria-selected","false");for(let r of s)p(r,"aria-selected","true")}}find(e,t){let s=0;for(let r of t.items){let n=e===null||!r.ref||e(r);e!==null&&r.ref&&n&&(s+=1),this.kept.get(r.id)?.element.classList.toggle("dimmed",!n)}return s}elementId(e){return this.kept.get(e)?.element.id??null}draw(e){let t=/^[\w-]+$/.test(e.kind)?e.kind:"plain",s=e.type==="shape"?`shape role-${e.role}`:e.closed?"edge band":"edge",r=c("g",{class:`item ${s} k-${t}`,"data-id":e.id});e.ref&&(r.id=w("item"),p(r,"data-ref",e.ref),p(r,"role",this.role),p(r,"aria-selected","false"),p(r,"aria-label",e.tip??(e.texts??[]).map(n=>n.text).join(" ")??e.ref)),e.tip&&p(r,"data-tip",e.tip),e.type==="shape"?this.shape(r,e):this.edge(r,e);for(let n of e.texts??[])r.append(ke(n));return r}shape(e,t){let s=ae(t);if(s===null)return;p(s,"class","body"),e.append(s);let r=Z[t.kind],n=r?ae(t):null;n!==null&&(p(n,"class","pattern"),p(n,"fill",`url(#${this.prefix}-${r})`),e.append(n))}edge(e,t){let s=t.points.map(([g,y])=>[M(g),M(y)]),r=s.at(-1),n=s.at(-2),a=null;if(t.arrow&&r&&n){let g=Math.hypot(r[0]-n[0],r[1]-n[1])||1,y=(r[0]-n[0])/g,b=(r[1]-n[1])/g,H=r[0]-y*R,S=r[1]-b*R,T=R*.45;s[s.length-1]=[r[0]-y*R*.6,r[1]-b*R*.6];let ue=[r,[H-b*T,S+y*T],[H+b*T,S-y*T]];a=c("polygon",{class:"head",points:ue.map(fe=>fe.join(",")).join(" ")})}let[l,...d]=s.map(g=>g.join(","));if(l===void 0)return;let h=`M${l} ${t.curve==="bezier"?"C":"L"}${d.join(" ")}${t.closed?" Z":""}`;e.append(c("path",{class:"body",d:h})),t.ref&&e.append(c("path",{class:"reach",d:h})),a&&e.append(a)}};function ke(o){let e=/^[\w-]+$/.test(o.kind??"label")?o.kind??"label":"label";return c("text",{class:`t-${e}`,x:M(o.x),y:M(o.y),"text-anchor":o.anchor??"middle"},o.text)}function ae(o){let[e,t,s,r]=[M(o.x),M(o.y),M(o.w),M(o.h)],n=o.outline??"rect";switch(n){case"none":return null;case"rect":case"pill":{let a=n==="pill"?Math.min(s,r)/2:o.role==="frame"?10:Math.min(4,s/3);return c("rect",{x:e,y:t,width:s,height:r,rx:a})}case"circle":return c("ellipse",{cx:e+s/2,cy:t+r/2,rx:s/2,ry:r/2});case"cross":return c("path",{d:`M${e},${t} L${e+s},${t+r} M${e+s},${t} L${e},${t+r}`});default:{let a=P[n]??[];return c("polygon",{points:a.map(([l,d])=>`${e+l*s},${t+d*r}`).join(" ")})}}}function M(o){return Number.isFinite(o)?Math.max(-oe,Math.min(oe,o)):0}function pe(o,e,t){let s=t==="left"||t==="up"?-1:1,r=t==="left"||t==="right",n=null,a=Number.POSITIVE_INFINITY;for(let l of e){if(l.ref===o.ref)continue;let[d,h]=r?[o.x,o.x+o.w]:[o.y,o.y+o.h],[g,y]=r?[l.x,l.x+l.w]:[l.y,l.y+l.h],b=s>0?g-h:d-y;if(b<-1)continue;let H=r?le(o.y,o.y+o.h,l.y,l.y+l.h):le(o.x,o.x+o.w,l.x,l.x+l.w),S=Math.abs(r?o.y+o.h/2-l.y-l.h/2:o.x+o.w/2-l.x-l.w/2),T=b+3*H+.05*S;T<a&&(a=T,n=l)}return n}function le(o,e,t,s){return Math.max(0,t-e,o-s)}var we=.15,Ee=4,Me=.8,de=1.15,z=8,L=class{constructor(e,t,s){this.events=s;this.drawing=new N(t==="tree"?"treeitem":"option");let[r,n]=[w("title"),w("desc")];this.title.id=r,this.desc.id=n,this.svg=c("svg",{class:"prism-scene",role:t,tabindex:0,"aria-labelledby":r,"aria-describedby":n,"data-stage":e},this.title,this.desc,this.drawing.patterns,this.drawing.element),this.element=i("div",{class:"pe-stage"},this.svg,this.note,this.tip),this.resize=new ResizeObserver(()=>{this.moved||this.fit()}),this.resize.observe(this.element),this.listen()}events;element;svg;title=c("title");desc=c("desc");drawing;note=i("p",{class:"pe-note"});tip=i("div",{class:"pe-tip",role:"tooltip",hidden:!0});resize;scene=null;pattern=null;x=0;y=0;scale=1;moved=!1;selected=[];dragged=!1;close(){this.resize.disconnect()}get shown(){return this.scene}update(e){let t=this.scene?.width!==e.width||this.scene.height!==e.height;this.scene&&this.scene.title!==e.title&&(this.moved=!1),this.scene=e,this.title.textContent=e.title,this.desc.textContent=e.desc,this.note.textContent=e.omitted,this.note.hidden=e.omitted==="",this.drawing.update(e),this.drawing.highlight("selected",this.selected),this.pattern&&this.drawing.find(this.pattern,e),t&&!this.moved&&this.fit()}select(e){this.selected=e,this.drawing.highlight("selected",e);let t=this.current();p(this.svg,"aria-activedescendant",t?this.drawing.elementId(t.id):null)}hover(e){this.drawing.highlight("hovered",e===null?[]:[e])}find(e){return this.pattern=e,this.scene?this.drawing.find(e,this.scene):0}fit(){let{clientWidth:e,clientHeight:t}=this.element;if(!this.scene||e===0||t===0)return;let s=Math.min((e-2*z)/this.scene.width,(t-2*z)/this.scene.height,de);this.scale=Math.max(s,Math.min(Me,de)),this.x=Math.max(z,(e-this.scene.width*this.scale)/2),this.y=Math.max(z,(t-this.scene.height*this.scale)/2),this.moved=!1,this.place()}zoom(e,t){let{clientWidth:s,clientHeight:r}=this.element,{x:n,y:a}=t??{x:s/2,y:r/2},l=Math.min(Ee,Math.max(we,this.scale*e));this.x=n-(n-this.x)*l/this.scale,this.y=a-(a-this.y)*l/this.scale,this.scale=l,this.moved=!0,this.place()}reveal(e){let t=this.drawing.targets.find(y=>y.ref===e),{clientWidth:s,clientHeight:r}=this.element;if(!t||s===0)return;let n=t.x*this.scale+this.x,a=t.y*this.scale+this.y,[l,d]=[t.w*this.scale,t.h*this.scale],[h,g]=[this.x,this.y];(n+l<20||n>s-20)&&(this.x=s/2-(t.x+t.w/2)*this.scale),(a+d<20||a>r-20)&&(this.y=r/2-(t.y+t.h/2)*this.scale),(h!==this.x||g!==this.y)&&(this.moved=!0,this.place())}walk(e){let t=this.current(),s=t?pe(t,this.drawing.targets,e):this.drawing.targets[0]??null;s?.ref&&(this.events.select(s.ref),this.reveal(s.ref))}focus(){this.svg.focus({preventScroll:!0})}table(){let e=i("tbody"),t=new Map;for(let r of this.scene?.items??[])!r.ref||t.has(r.ref)||t.set(r.ref,r.tip||(r.texts??[]).map(n=>n.text).join(" "));for(let[r,n]of t){let a=i("button",{class:"pe-link",type:"button"},r);a.addEventListener("click",()=>this.events.select(r)),u(e,i("tr",{"data-ref":r},i("th",{scope:"row"},a),i("td",{},n)))}let s=i("thead",{},i("tr",{},i("th",{scope:"col"},"id"),i("th",{scope:"col"},"what")));return i("table",{class:"pe-table"},i("caption",{},this.scene?.desc??""),s,e)}current(){let e=new Set(this.selected);return this.drawing.targets.find(t=>t.ref!==void 0&&e.has(t.ref))??null}place(){let e=t=>Math.round(t*1e3)/1e3;p(this.drawing.element,"transform",`translate(${e(this.x)} ${e(this.y)}) scale(${e(this.scale)})`)}listen(){let e=s=>s.target.closest(".item"),t=s=>s.target.closest("[data-ref]")?.getAttribute("data-ref")??null;this.svg.addEventListener("click",s=>{let r=t(s);r!==null&&!this.dragged&&this.events.select(r)}),this.svg.addEventListener("dblclick",s=>{let r=t(s);r!==null?this.events.enter(r):this.fit(),s.preventDefault()}),this.svg.addEventListener("pointerover",s=>{this.events.hover(t(s)),this.showTip(e(s)?.getAttribute("data-tip")??null,s)}),this.svg.addEventListener("pointerleave",()=>{this.events.hover(null),this.showTip(null)}),this.svg.addEventListener("pointerdown",s=>this.drag(s)),this.element.addEventListener("wheel",s=>{if(!s.ctrlKey&&!s.metaKey)return;s.preventDefault();let r=this.element.getBoundingClientRect();this.zoom(Math.exp(-s.deltaY*.0022),{x:s.clientX-r.left,y:s.clientY-r.top})},{passive:!1})}drag(e){if(e.button!==0)return;let[t,s]=[this.x,this.y];this.dragged=!1;let r=a=>{let[l,d]=[a.clientX-e.clientX,a.clientY-e.clientY];!this.dragged&&Math.hypot(l,d)<4||(this.dragged||this.svg.setPointerCapture?.(e.pointerId),this.dragged=!0,this.moved=!0,p(this.element,"data-dragging",!0),this.showTip(null),this.x=t+l,this.y=s+d,this.place())},n=()=>{p(this.element,"data-dragging",null),this.svg.removeEventListener("pointermove",r),this.svg.removeEventListener("pointerup",n),this.svg.removeEventListener("pointercancel",n)};this.svg.addEventListener("pointermove",r),this.svg.addEventListener("pointerup",n),this.svg.addEventListener("pointercancel",n)}showTip(e,t){if(this.tip.hidden=!e,!e||!t)return;this.tip.textContent=e;let s=this.element.getBoundingClientRect(),r=Math.max(0,Math.min(t.clientX-s.left+14,s.width-280)),n=t.clientY-s.top;this.tip.style.left=`${r}px`;let a=n<s.height/2;this.tip.style.top=a?`${n+18}px`:"",this.tip.style.bottom=a?"":`${s.height-n+10}px`}};var k=class{constructor(e,t){this.events=t;let s=i("table",{class:"pe-table","aria-label":e},this.head,this.body);this.element=i("div",{class:"pe-tablebox"},s,this.note);let r=n=>n.target.closest("tr[data-ref]")?.getAttribute("data-ref")??null;this.body.addEventListener("click",n=>{if(n.target.closest("button"))return;let a=r(n);a&&this.events.select(a)}),this.body.addEventListener("pointerover",n=>this.events.hover(r(n))),this.body.addEventListener("pointerleave",()=>this.events.hover(null)),this.body.addEventListener("keydown",n=>this.walk(n))}events;element;head=i("thead");body=i("tbody");note=i("p",{class:"pe-note"});data=null;text="";sorted=null;selected=[];update(e){let t=JSON.stringify(e);t!==this.text&&(this.text=t,this.data=e,this.draw())}select(e){this.selected=e;for(let t of this.body.rows)p(t,"aria-selected",e.includes(t.getAttribute("data-ref")??"")?"true":"false")}hover(e){for(let t of this.body.rows)t.classList.toggle("hovered",e!==null&&t.getAttribute("data-ref")===e)}draw(){let{data:e}=this;if(!e)return;let t=this.body.contains(document.activeElement)?document.activeElement?.closest("tr")?.getAttribute("data-ref")??null:null;if(m(this.head,i("tr",{},...e.columns.map((s,r)=>this.header(e,r)),this.toolsHead())),m(this.body,...this.order(e).map(s=>this.row(e,s))),e.rows.length===0){let s=e.columns.length+(this.events.tools?1:0);u(this.body,i("tr",{},i("td",{class:"pe-empty",colspan:s},e.empty)))}if(this.note.textContent=e.omitted,this.note.hidden=e.omitted==="",this.select(this.selected),t!==null)for(let s of this.body.rows)s.getAttribute("data-ref")===t&&s.focus()}toolsHead(){return this.events.tools?i("th",{scope:"col"},i("span",{class:"pe-hidden"},"actions")):null}header(e,t){let s=e.columns[t];if(!s)return i("th");let r=this.sorted?.key===s.key?this.sorted:null,n=i("button",{type:"button",class:"pe-sort",title:s.tip??`sort by ${s.label}`},s.label,i("span",{class:"pe-arrow","aria-hidden":"true"},r?r.down?"▾":"▴":""));return n.addEventListener("click",()=>{let a=this.sorted?.key===s.key;this.sorted=a&&this.sorted?.down?null:{key:s.key,down:a},this.draw()}),i("th",{scope:"col",class:s.align==="right"?"pe-right":null,"aria-sort":r?r.down?"descending":"ascending":"none"},n)}order(e){let{sorted:t}=this,s=e.columns.findIndex(a=>a.key===t?.key);if(!t||s<0)return e.rows;let r=t.down?-1:1,n=e.rows.map((a,l)=>({row:a,i:l}));return n.sort((a,l)=>r*Se(a.row.cells[s],l.row.cells[s])||a.i-l.i),n.map(a=>a.row)}row(e,t){let s=t.cells.map((a,l)=>{let d=e.columns[l],h=typeof a=="string"?{text:a}:a,g=[d?.align==="right"?"pe-right":"",d?.mono?"pe-mono":""].join(" ").trim(),y=h.kind?E(h.kind):null;return i("td",{class:g||null,title:h.tip??null},y,h.text)}),r=this.events.tools?i("td",{class:"pe-tools"},...this.events.tools(t)):null,n=t.ref?{"data-ref":t.ref,tabindex:-1,"aria-selected":"false"}:{};return i("tr",{...n,class:t.kind?`row-${t.kind}`:null},...s,r)}walk(e){let t={ArrowDown:1,ArrowUp:-1}[e.key],s=e.target.closest("tr");if(t===void 0||!s)return;let r=t>0?s.nextElementSibling:s.previousElementSibling,n=r?.getAttribute("data-ref");e.preventDefault(),e.stopPropagation(),!(!r||!n)&&(r.focus(),this.events.select(n))}};function Se(o,e){let[t,s]=[ce(o),ce(e)];return typeof t=="number"&&typeof s=="number"?t-s:typeof t=="number"?-1:typeof s=="number"?1:t.localeCompare(s,void 0,{numeric:!0})}function ce(o){return o===void 0?"":typeof o=="string"?o:o.sort??o.text}function v(o,e,t){let s=i("button",{type:"button",class:"pe-tool",title:e,"aria-label":e},f(o));return s.addEventListener("click",t),s}var x=class{constructor(e,t,s,r=[]){this.name=e;this.tools.append(...r,v("maximise",`maximise ${t.toLowerCase()} (m)`,()=>s.maximise(e)));let n=i("header",{class:"pe-head"},i("h3",{},t),this.says,this.tools);this.element=i("section",{class:"pe-panel","data-panel":e,"aria-label":t},n,this.body)}name;element;says=i("span",{class:"pe-says"});tools=i("span",{class:"pe-tools"});body=i("div",{class:"pe-body"})};var q={select(){},hover(){},close(){}},$=class{constructor(e){this.host=e;let t=new x("families","Families",e);this.table=new k("families",{select:s=>e.select(s),hover:s=>e.hover(s),tools:s=>this.tools(s)}),t.body.append(this.table.element),this.element=t.element}host;name="families";element;table;update(e){this.table.update(e)}select(e){this.table.select(e)}hover(e){this.table.hover(e)}close(){}tools(e){let t=s=>{let r=`${s} ${e.ref}`,n=i("button",{type:"button",class:"pe-tool",title:r,"aria-label":r,"data-command":s},f(s));return n.addEventListener("click",()=>this.host.command(s,{id:e.ref})),n};return[t("accept"),t("reject")]}},A=class{constructor(e,t,s,r,n){this.nothing=n;let a={select:d=>r.select(d),enter:d=>r.enter(d),hover:d=>r.hover(d)};this.stage=new L(e,"listbox",a),this.table=new k(s,a),this.frame=new x(e,t,r,[v("minus","smaller (Ctrl + wheel)",()=>this.stage.zoom(1/1.25)),v("plus","larger (Ctrl + wheel)",()=>this.stage.zoom(1.25)),v("fit","fit (0)",()=>this.stage.fit())]);let l=i("div",{class:"pe-left"},this.stage.element,this.empty);this.frame.body.append(i("div",{class:"pe-split"},l,this.table.element)),this.element=this.frame.element}nothing;element;frame;stage;table;empty=i("p",{class:"pe-empty"});show(e,t,s){this.frame.says.textContent=e,this.stage.element.classList.toggle("pe-hidden",t===null),this.empty.hidden=t!==null,this.empty.textContent=t===null?this.nothing:"",t&&this.stage.update(t),this.table.update(s)}select(e){this.stage.select(e),this.table.select(e)}hover(e){this.stage.hover(e),this.table.hover(e)}close(){this.stage.close()}},I=class extends A{name="eclasses";constructor(e){super("eclasses","E-classes","lemmas of the proof",e,"No candidate has been examined yet.")}update(e){this.show(e.says,e.scene,e.lemmas)}},j=class extends A{name="tuning";constructor(e){super("tuning","Tuning","trials",e,"Nothing has been measured yet.")}update(e){this.show(e.says,e.scene,e.trials)}},G=class{name="ledger";element;claim=i("p",{class:"pe-claim"});undo=i("button",{type:"button",class:"pe-button"});redo=i("button",{type:"button",class:"pe-button"});script=i("pre",{class:"pe-code",tabindex:0,"aria-label":"this session as Python"});tables;lines=[];constructor(e){let t=new x("ledger","Ledger",e),s={select:a=>e.select(a),hover:a=>e.hover(a)};this.tables={soundness:new k("cuts by soundness",s),reasons:new k("cuts by reason",s),steering:new k("steering",s),log:new k("log",s)},this.undo.addEventListener("click",()=>e.command("undo")),this.redo.addEventListener("click",()=>e.command("redo"));let r=i("button",{type:"button",class:"pe-button"},f("copy"),i("span",{},"copy as Python"));r.addEventListener("click",()=>e.copy(this.lines.join(`
+`),"this session as Python"));let n=(a,...l)=>i("div",{class:"pe-column"},i("h4",{},a),...l);t.body.append(i("div",{class:"pe-ledger"},this.claim,i("div",{class:"pe-columns"},n("What was cut, and how surely",this.tables.soundness.element,this.tables.reasons.element),n("Steering",i("div",{class:"pe-group"},this.undo,this.redo,r),this.tables.steering.element,this.script),n("Log",this.tables.log.element)))),this.element=t.element}update(e){this.claim.textContent=e.claim,this.tables.soundness.update(e.soundness),this.tables.reasons.update(e.reasons),this.tables.steering.update(e.steering),this.tables.log.update(e.log);for(let[t,s]of[[this.undo,e.undo],[this.redo,e.redo]])m(t,f(s.command==="redo"?"redo":"undo"),i("span",{},s.label)),t.disabled=!s.enabled,p(t,"title",`${s.says}
+${s.python}`)}showScript(e){this.lines=e.lines,this.script.textContent=e.lines.join(`
+`),this.script.hidden=e.lines.length===0}select(e){for(let t of Object.values(this.tables))t.select(e)}hover(e){for(let t of Object.values(this.tables))t.hover(e)}close(){}},O=class{name="code";element;select=q.select;hover=q.hover;close=q.close;frame;source=i("code");numbers=i("span",{class:"pe-lines","aria-hidden":"true"});data=null;constructor(e){this.frame=new x("code","Code",e,[v("copy","copy the source",()=>e.copy(this.data?.source??"",this.data?.title??"the source"))]);let t=i("pre",{class:"pe-code pe-source",tabindex:0},this.numbers,this.source);this.frame.body.append(t),this.element=this.frame.element}update(e){this.data=e,this.frame.says.textContent=[e.title,e.says].filter(Boolean).join(" · "),this.source.textContent=e.source||"No source has been generated yet.";let t=e.source?e.source.split(`
+`).length:0;this.numbers.textContent=Array.from({length:t},(s,r)=>String(r+1)).join(`
+`)}};var V=class{constructor(e){this.host=e;this.frame=new x("inspector","Inspector",e),this.frame.body.classList.add("pe-inspector"),this.frame.body.tabIndex=0,this.element=this.frame.element,this.update(null)}host;name="inspector";element;frame;focus(){this.frame.body.focus()}update(e){if(e===null){this.frame.says.textContent="",m(this.frame.body,i("p",{class:"pe-empty"},"Select something: a block of the map, an operator, a family."));return}this.frame.says.textContent=e.ref,m(this.frame.body,this.what(e));for(let t of e.why)u(this.frame.body,this.card(t));e.actions.length>0&&u(this.frame.body,this.actions(e.actions))}select(){}hover(){}close(){}what(e){let t=e.facts.length>0?he(e.facts):null,s=e.links.map(({ref:r,label:n})=>{let a=i("button",{type:"button",class:"pe-chip"},n);return a.addEventListener("click",()=>this.host.select(r)),a});return i("div",{class:"pe-part"},i("h4",{},e.kind?E(e.kind):null,i("span",{},e.title),e.word?i("span",{class:"pe-word"},e.word):null),...e.what.map(r=>i("p",{},r)),e.code?i("pre",{class:"pe-snippet"},e.code):null,t,s.length>0?i("div",{class:"pe-chips"},...s):null)}card(e){return i("article",{class:"pe-card"},i("header",{},i("span",{class:"pe-eyebrow"},"Why"),e.kind?E(e.kind):null,i("code",{},e.title),e.soundness?i("span",{class:"pe-word",title:e.soundness_says},e.soundness):null),i("p",{class:"pe-sentence"},e.sentence),e.formula?i("pre",{class:"pe-formula"},e.formula):null,e.substituted?i("pre",{class:"pe-formula pe-numbers"},e.substituted):null,e.facts.length>0?he(e.facts):null,e.soundness_says?i("p",{class:"pe-muted"},e.soundness_says):null,e.would_reopen_if?i("p",{class:"pe-reopen"},i("b",{},"Would reopen if "),e.would_reopen_if):null)}actions(e){let t=i("div",{class:"pe-part pe-do"},i("span",{class:"pe-eyebrow"},"Do"));for(let s of e){let r=s.command,n=i("button",{type:"button",class:"pe-button",disabled:!s.enabled,title:s.says,"data-command":s.command},["accept","reject","undo","redo"].includes(s.command)?f(r):null,i("span",{},s.label));n.addEventListener("click",()=>this.host.command(s.command,s.args));let a=i("button",{type:"button",class:"pe-python",title:"copy this line"},s.python);a.addEventListener("click",()=>this.host.copy(s.python,"the line")),u(t,i("div",{class:"pe-action"},n,a))}return t}};function he(o){let e=i("dl",{class:"pe-facts"});for(let[t,s]of o)u(e,i("dt",{},t),i("dd",{},s));return e}var K=class{stage;frame;table=i("div",{class:"pe-tablebox",hidden:!0});constructor(e,t,s,r,n=[]){this.stage=new L(e,s,{select:a=>r.select(a),enter:a=>r.enter(a),hover:a=>r.hover(a)}),this.frame=new x(e,t,r,[...n,v("minus","smaller (Ctrl + wheel)",()=>this.stage.zoom(1/1.25)),v("plus","larger (Ctrl + wheel)",()=>this.stage.zoom(1.25)),v("fit","fit (0)",()=>this.stage.fit()),v("table","as a table (t)",()=>this.toggleTable())]),this.frame.body.append(this.stage.element,this.table)}toggleTable(){this.table.hidden=!this.table.hidden,this.stage.element.hidden=!this.table.hidden,this.table.hidden||m(this.table,this.stage.table())}updated(){this.table.hidden||m(this.table,this.stage.table())}},_=class{name="map";element;picture;reasons;constructor(e){this.picture=new K("map","Search map","tree",e),this.reasons=new L("reasons","listbox",{select:t=>e.select(t),enter:t=>e.enter(t),hover:t=>e.hover(t)}),this.reasons.element.classList.add("pe-strip"),this.element=this.picture.frame.element,this.picture.frame.body.append(this.reasons.element)}update(e){this.picture.stage.update(e.scene),this.picture.updated(),this.reasons.update(e.reasons),this.picture.frame.says.textContent=e.summary}select(e){this.picture.stage.select(e),this.reasons.select(e)}hover(e){this.picture.stage.hover(e),this.reasons.hover(e)}close(){this.picture.stage.close(),this.reasons.close()}},D=class{constructor(e){this.host=e;this.toggle=v("collapse","collapse custom kernels (Enter)",()=>this.toggleKernels()),this.picture=new K("graph","sGraph","listbox",e,[this.toggle]),this.element=this.picture.frame.element,this.picture.frame.body.prepend(this.others),this.picture.frame.body.append(this.empty)}host;name="graph";element;picture;others=i("div",{class:"pe-chips",role:"group","aria-label":"candidates"});toggle;empty=i("p",{class:"pe-empty"});expanded=null;toggleKernels(){this.expanded!==null&&this.host.command(this.expanded?"collapse":"expand")}update(e){this.expanded=e.expanded,this.toggle.hidden=e.expanded===null,m(this.toggle,f(e.expanded?"collapse":"expand"));let t=e.expanded?"collapse custom kernels (Enter)":"expand custom kernels (Enter)";p(this.toggle,"title",t),p(this.toggle,"aria-label",t),this.picture.frame.says.textContent=e.says,this.empty.hidden=e.scene!==null,this.empty.textContent=e.scene===null?"No graph yet: step the search until a family is complete.":"",this.picture.stage.element.classList.toggle("pe-hidden",e.scene===null),e.scene&&this.picture.stage.update(e.scene),this.picture.updated(),this.others.hidden=e.others.length<2,m(this.others,...e.others.map(({ref:s,label:r})=>{let n=i("button",{type:"button",class:"pe-chip","aria-pressed":s===e.subject?"true":"false"},r);return n.addEventListener("click",()=>this.host.select(s)),n}))}select(e){this.picture.stage.select(e)}hover(e){this.picture.stage.hover(e)}close(){this.picture.stage.close()}};var Te=["event","candidate","family","phase"],Le={ready:"ready",running:"running",paused:"paused",finished:"finished",cancelled:"cancelled",failed:"failed"},B=class{constructor(e,t){this.host=e;for(let h of Te)this.grain.append(i("option",{value:h},h));let s=(h,g,y,b,H=!1)=>{let S=i("button",{type:"button",class:H?"pe-button pe-primary":"pe-button","data-command":h},f(y),i("span",{},g));return S.addEventListener("click",b),{name:h,element:S}},r=s("step","Step","step",()=>this.step()),n=s("start","Run","run",()=>this.toggleRun(),!0),a=s("cancel","Cancel","cancel",()=>e.command("cancel")),l=s("undo","Undo","undo",()=>e.command("undo")),d=s("redo","Redo","redo",()=>e.command("redo"));this.buttons=[r,n,a,l,d],this.best.hidden=!0,this.best.addEventListener("click",()=>{this.data?.best&&e.select(this.data.best.ref)}),this.element=i("div",{class:"pe-transport"},i("div",{class:"pe-bar"},this.title,this.state,this.best),i("div",{class:"pe-bar",role:"toolbar","aria-label":"search"},i("span",{class:"pe-group"},r.element,this.grain),i("span",{class:"pe-group"},n.element,a.element),i("span",{class:"pe-group"},l.element,d.element),this.phases,this.counters,i("span",{class:"pe-extras"},...t)))}host;element;title=i("div",{class:"pe-title"});best=i("button",{type:"button",class:"pe-best"});phases=i("ol",{class:"pe-phases","aria-label":"phases"});counters=i("dl",{class:"pe-counters"});grain=i("select",{class:"pe-select","aria-label":"how far one step goes",title:"how far one step goes"});state=i("span",{class:"pe-state"});buttons;data=null;step(){this.can("step")&&this.host.command("step",{n:1,grain:this.grain.value})}toggleRun(){let e=this.runCommand();this.can(e)&&this.host.command(e)}can(e){return this.data?.can.includes(e)??!1}describe(e){let t={step:".",start:"Space",undo:"u",redo:"Shift+U"};for(let{name:s,element:r}of this.buttons){let n=e[s];n&&p(r,"title",`${n.says}
+${n.python}${t[s]?`
+key: ${t[s]}`:""}`)}}update(e){this.data=e,m(this.title,i("span",{class:"pe-brand"},"Prism"),i("strong",{class:"pe-mono"},e.program),i("span",{class:"pe-muted"},e.where)),this.state.textContent=`${Le[e.state]??e.state} · ${e.steps.toLocaleString("en")} events`,p(this.state,"data-state",e.state),this.best.hidden=e.best===null,e.best&&m(this.best,E("badge-best"),i("span",{},"best "),i("strong",{},e.best.time),...e.best.facts.map(t=>i("span",{class:"pe-muted"},t))),m(this.phases,...e.phases.map(t=>i("li",{"aria-current":t.now?"step":null,title:t.says},t.name))),this.counters.replaceChildren();for(let{kind:t,word:s,value:r,says:n}of e.counters)u(this.counters,i("div",{title:n},E(t),i("dd",{},r),i("dt",{},s)));for(let{name:t,element:s}of this.buttons)s.disabled=!this.can(t==="start"?this.runCommand():t),t==="start"&&this.labelRun(s)}runCommand(){return this.data?.state==="running"?"pause":this.can("resume")?"resume":"start"}labelRun(e){let t=this.runCommand(),s={pause:"Pause",resume:"Resume",start:"Run"}[t]??"Run";m(e,f(t==="pause"?"pause":"run"),i("span",{},s)),p(e,"data-command",t)}};var F=class{constructor(e,t){this.model=e;this.listener=t}model;listener;have=0;asked=!1;timer;clicks=0;name=Math.random().toString(36).slice(2,10);parts=new Map;heard=e=>this.receive(e);open(){this.model.on("msg:custom",this.heard);let e=this.model.get("snapshot");e?.texts&&e.seq>0&&(this.have=e.left_out.length===0?e.seq:0,this.listener.sections(new Map(Object.entries(e.texts).map(([t,s])=>[t,JSON.parse(s)])))),this.hello()}close(){clearTimeout(this.timer),this.model.off("msg:custom",this.heard)}command(e,t={}){this.clicks+=1;let s=`${this.name}-${this.clicks}`;return this.model.send({kind:"command",event_id:s,name:e,args:t}),s}hello(){this.asked=!0,this.model.send({kind:"hello",have:this.have}),clearTimeout(this.timer),this.timer=setTimeout(()=>{this.asked=!1,this.listener.connected(!1)},4e3)}receive(e){let t=e;if(t?.kind!=="sections")return;for(let r of t.replies)this.listener.reply(r);if(this.have<t.after){this.asked||this.hello();return}clearTimeout(this.timer),this.asked=!1,this.have=t.seq;let s=new Map;for(let[r,n,a,l]of t.pieces){let d=this.join(r,n,a,l);d!==null&&s.set(r,JSON.parse(d))}this.listener.connected(!0),s.size>0&&this.listener.sections(s)}join(e,t,s,r){if(s===1)return this.parts.delete(e),r;let n=this.parts.get(e),a=n&&n.length===s&&t>0?n:new Array(s).fill(void 0);return a[t]=r,this.parts.set(e,a),a.includes(void 0)?null:(this.parts.delete(e),a.join(""))}};var Ce=900,He=1e3,U=[["map","Search map"],["graph","sGraph"],["inspector","Inspector"],["families","Families"],["eclasses","E-classes"],["tuning","Tuning"],["ledger","Ledger"],["code","Code"]],C=new Set(["families","eclasses","tuning","ledger","code"]),W=class{element;wire;bar;map;graph;inspector;families;eclasses;tuning;ledger;code;panels;tabs=new Map;main=i("div",{class:"pe-main"});dock=i("div",{class:"pe-dock"});banner=i("p",{class:"pe-banner",role:"alert",hidden:!0});status=i("span",{class:"pe-status",role:"status","aria-live":"polite"});said=i("button",{type:"button",class:"pe-python",title:"copy this line",hidden:!0});search=i("input",{class:"pe-search",type:"search",placeholder:"find  /","aria-label":"find in the pictures"});found=i("span",{class:"pe-muted pe-found"});help;keys;resize;shown="map";docked="families";most=null;narrow=!1;letters=!0;selection="";choosing=null;trouble=null;speaker;toSay="";constructor(e){let t=[this.found,this.search,this.helpButton()];this.bar=new B(this,t),this.map=new _(this),this.graph=new D(this),this.inspector=new V(this),this.families=new $(this),this.eclasses=new I(this),this.tuning=new j(this),this.ledger=new G(this),this.code=new O(this);let s=[this.map,this.graph,this.inspector,this.families,this.eclasses,this.tuning,this.ledger,this.code];this.panels=new Map(s.map(n=>[n.name,n])),this.keys=this.keyTable(),this.help=this.helpDialog(),this.layOut();let r=i("footer",{class:"pe-foot"},this.status,this.said);this.element=i("div",{class:"prism-explore prism-scene",tabindex:0,"data-lm-suppress-shortcuts":"true",role:"application","aria-label":"Prism explorer; press ? for its keys"},i("style",{},`${ee}
+${J}`),this.bar.element,this.banner,this.tabList(),this.main,r,this.help),this.said.addEventListener("click",()=>this.copy(this.said.textContent??"","the line")),this.search.addEventListener("input",()=>this.find()),this.element.addEventListener("keydown",n=>this.pressed(n)),this.resize=new ResizeObserver(()=>this.measure()),this.resize.observe(this.element),this.arrange(),this.wire=new F(e,{sections:n=>this.receive(n),reply:n=>this.answered(n),connected:n=>this.connected(n)})}open(){this.measure(),this.wire.open()}close(){this.wire.close(),this.resize.disconnect(),clearTimeout(this.speaker);for(let e of this.panels.values())e.close()}command(e,t={}){this.wire.command(e,t)}select(e){e!==this.selection&&(this.applySelection(e),this.choosing=this.wire.command("select",{id:e}))}enter(e){this.select(e),(this.graph.picture.stage.shown?.items.some(r=>r.ref===e)??!1)&&this.current()==="graph"?this.graph.toggleKernels():/^[fk]\d/.test(e)&&this.show("graph")}hover(e){for(let t of this.panels.values())t.hover(e)}copy(e,t){let s=r=>this.say(r?`copied ${t}`:`could not copy ${t}: select it instead`);if(!navigator.clipboard){s(me(e));return}navigator.clipboard.writeText(e).then(()=>s(!0),()=>s(me(e)))}maximise(e){this.most=this.most===e?null:e,this.show(e)}receive(e){let t=n=>e.has(n)?e.get(n):void 0,s=(n,a)=>{let l=t(n);if(l!==void 0)try{a(l)}catch(d){console.error(`prism_explore: the panel ${n} could not be drawn`,d),this.say(`The panel ${n} could not be drawn: ${String(d)}`)}};s("commands",n=>this.bar.describe(n)),s("transport",n=>{this.bar.update(n),p(this.element,"data-state",n.state),this.say(n.status)}),s("map",n=>this.map.update(n)),s("graph",n=>this.graph.update(n)),s("inspector",n=>this.inspector.update(n)),s("families",n=>this.families.update(n)),s("eclasses",n=>this.eclasses.update(n)),s("tuning",n=>this.tuning.update(n)),s("ledger",n=>this.ledger.update(n)),s("code",n=>this.code.update(n)),s("script",n=>this.ledger.showScript(n)),s("trouble",n=>{this.trouble=n,this.showBanner(n)});let r=t("view");r&&this.choosing===null&&this.applySelection(r.selection),this.search.value&&this.find()}answered(e){e.event_id===this.choosing&&(this.choosing=null),e.ok?e.python&&(this.said.textContent=e.python,this.said.hidden=!1):this.say(e.says??"that could not be done")}connected(e){p(this.element,"data-connected",e?"yes":"no"),this.showBanner(e?this.trouble:"The kernel has not answered. It may be busy with a cell, or gone; what you see is the last picture it sent.")}showBanner(e){this.banner.hidden=!e,this.banner.textContent=e??""}applySelection(e){this.selection=e;let t=e?[e,...Re(e)]:[];for(let s of this.panels.values())s.select(e?[e]:[]);t.length>1&&this.families.select(t)}say(e){this.toSay=e,this.speaker===void 0&&(this.status.textContent=e,this.speaker=setTimeout(()=>{this.speaker=void 0,this.status.textContent!==this.toSay&&this.say(this.toSay)},He))}layOut(){let e=U.filter(([t])=>C.has(t)).map(([t])=>this.panelElement(t));this.dock.append(...e),this.main.append(this.map.element,this.graph.element,this.inspector.element,this.dock)}panelElement(e){let t=this.panels.get(e);if(!t)throw new Error(`no panel ${e}`);return t.element}tabList(){let e=i("div",{class:"pe-tabs",role:"tablist","aria-label":"panels"});for(let[t,s]of U){let r=this.panelElement(t);r.id=w("panel");let n=i("button",{type:"button",role:"tab","aria-controls":r.id,"data-tab-of":t,class:C.has(t)?null:"pe-only-narrow"},s);n.addEventListener("click",()=>this.show(t)),this.tabs.set(t,n),e.append(n)}return this.dock.prepend(e),e}show(e){C.has(e)&&(this.docked=e),this.shown=e,this.most!==null&&(this.most=e),this.arrange()}arrange(){let e=this.most??(this.narrow?this.shown:null);for(let[s,r]of this.panels){let n=e===null?!C.has(s)||s===this.docked:s===e;p(r.element,"hidden",!n)}for(let[s,r]of this.tabs)p(r,"hidden",!this.narrow&&!C.has(s)),p(r,"aria-selected",String(this.narrow?s===e:s===this.docked));let t=e===null||C.has(e);p(this.dock,"hidden",!t&&!this.narrow),p(this.dock,"data-only-tabs",!t),p(this.element,"data-solo",e!==null),p(this.element,"data-narrow",this.narrow)}measure(){let e=this.element.clientWidth;if(e===0)return;let t=e<Ce;t!==this.narrow&&(this.narrow=t,this.arrange())}current(){return document.activeElement?.closest("[data-panel]")?.getAttribute("data-panel")??this.shown}find(){let e=this.search.value.trim().toLowerCase(),s=e?n=>[n.ref??"",n.tip??"",...(n.texts??[]).map(a=>a.text)].join(`
+`).toLowerCase().includes(e):null,r=this.map.picture.stage.find(s)+this.graph.picture.stage.find(s);this.found.textContent=e?`${r} found`:""}keyTable(){let e=s=>()=>{let r=/^(f\d+|p\d+|n\d+)/.exec(this.selection)?.[0];r?this.command(s,{id:r}):this.say(`select a family or a part of the map to ${s} it`)},t=s=>()=>{(this.current()==="graph"?this.graph.picture.stage:this.map.picture.stage).walk(s)};return[{keys:["."],shown:".",says:"one step",act:()=>this.bar.step()},{keys:[" "],shown:"Space",says:"run, pause or resume",act:()=>this.bar.toggleRun()},{keys:["ArrowLeft"],shown:"← → ↑ ↓",says:"the next item that way, in the map or the sGraph",act:t("left")},{keys:["ArrowRight"],shown:"",says:"",act:t("right")},{keys:["ArrowUp"],shown:"",says:"",act:t("up")},{keys:["ArrowDown"],shown:"",says:"",act:t("down")},{keys:["Enter"],shown:"Enter",says:"open the selection: its graph, its custom kernel",act:()=>this.selection&&this.enter(this.selection)},{keys:["w"],shown:"w",says:"why: read the inspector",act:()=>this.why()},{keys:["a"],shown:"a",says:"accept the selected family",act:e("accept")},{keys:["x"],shown:"x",says:"reject the selection; can be undone",act:e("reject")},{keys:["u","Ctrl+z"],shown:"u, Ctrl+Z",says:"undo the last steering step",act:()=>this.command("undo")},{keys:["U","Ctrl+Z"],shown:"Shift+U",says:"redo",act:()=>this.command("redo")},{keys:["/"],shown:"/",says:"find in the pictures",act:()=>this.search.focus()},{keys:["m"],shown:"m",says:"maximise the panel, or put it back",act:()=>this.maximise(this.current())},{keys:["0"],shown:"0",says:"fit the picture",act:()=>this.stageOf(this.current())?.fit()},{keys:["t"],shown:"t",says:"the picture as a table",act:()=>this.toggleTable()},{keys:["1","2","3","4","5"],shown:"1 … 5",says:"the tabs below",act:()=>{}},{keys:["?"],shown:"?",says:"this help",act:()=>this.toggleHelp()},{keys:["Escape"],shown:"Esc",says:"clear, then leave the widget",act:()=>this.leave()}]}pressed(e){if(e.altKey||e.defaultPrevented)return;let t=ne(e);if(se(e.target)){t==="Escape"&&(this.search.value="",this.find(),this.element.focus(),e.stopPropagation());return}if((t===" "||t==="Enter")&&re(e.target)||ie(t)&&!this.letters&&t!=="?")return;let s=this.keys.find(a=>a.keys.includes(t));if(!s)return;e.preventDefault(),e.stopPropagation();let r="12345".indexOf(t),n=U.filter(([a])=>C.has(a))[r];r>=0&&n?this.show(n[0]):s.act()}why(){this.show("inspector"),this.inspector.focus()}stageOf(e){return e==="graph"?this.graph.picture.stage:e==="eclasses"?this.eclasses.stage:e==="tuning"?this.tuning.stage:e==="map"?this.map.picture.stage:null}toggleTable(){this.current()==="graph"?this.graph.picture.toggleTable():this.map.picture.toggleTable()}leave(){this.help.open?this.toggleHelp():this.most!==null?this.maximise(this.most):this.search.value?(this.search.value="",this.find()):this.selection?this.select(""):document.activeElement?.blur()}helpButton(){let e=i("button",{type:"button",class:"pe-tool",title:"keys (?)","aria-label":"keys"},f("help"));return e.addEventListener("click",()=>this.toggleHelp()),e}helpDialog(){let e=i("dl",{class:"pe-facts"});for(let n of this.keys)n.shown&&u(e,i("dt",{},i("kbd",{},n.shown)),i("dd",{},n.says));let t=i("input",{type:"checkbox",checked:!0});t.addEventListener("change",()=>{this.letters=t.checked});let s=i("button",{type:"button",class:"pe-button"},"Close");s.addEventListener("click",()=>this.toggleHelp());let r=i("dialog",{class:"pe-help","aria-label":"keys"});return m(r,i("h3",{},"Keys, while the focus is in here"),e,i("label",{},t," single letters and signs act"),i("p",{class:"pe-muted"},"Ctrl + wheel zooms a picture, dragging moves it, a double click fits it."),s),r}toggleHelp(){this.help.open?(this.help.close(),this.element.focus({preventScroll:!0})):this.help.show()}};function Re(o){let[e="",t]=o.split("/"),[s=""]=e.split(".");return[...t?[e]:[],...e.includes(".")?[s]:[]]}function me(o){let e=i("textarea",{style:"position:fixed;opacity:0"});e.value=o,document.body.append(e),e.select();let t=document.execCommand("copy");return e.remove(),t}var Lt={render({model:o,el:e}){let t=new W(o);return e.append(t.element),t.open(),()=>{t.close(),t.element.remove()}}};export{Lt as default};

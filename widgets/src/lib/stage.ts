@@ -1,0 +1,282 @@
+// A panel's picture: an SVG that can be dragged, zoomed and walked through with the keyboard.
+//
+// The wheel alone scrolls the notebook, as everywhere; with Ctrl or ⌘ (or a pinch) it zooms.
+
+import type { Item, Scene, Shape } from "../scene.ts";
+import { add, fresh, h, mark, s } from "./dom.ts";
+import { type Direction, Drawing, neighbour } from "./draw.ts";
+
+export interface StageEvents {
+  select(ref: string): void;
+  /** Double click or Enter. */
+  enter(ref: string): void;
+  hover(ref: string | null): void;
+}
+
+const LEAST_SCALE = 0.15;
+const MOST_SCALE = 4;
+/** Fitting never makes texts smaller than about 10 px, nor a small picture huge. */
+const LEAST_FIT = 0.8;
+const MOST_FIT = 1.15;
+const MARGIN = 8;
+
+export class Stage {
+  readonly element: HTMLDivElement;
+  private readonly svg: SVGSVGElement;
+  private readonly title = s("title");
+  private readonly desc = s("desc");
+  private readonly drawing: Drawing;
+  private readonly note = h("p", { class: "pe-note" });
+  private readonly tip = h("div", { class: "pe-tip", role: "tooltip", hidden: true });
+  private readonly resize: ResizeObserver;
+  private scene: Scene | null = null;
+  private pattern: ((item: Item) => boolean) | null = null;
+  private x = 0;
+  private y = 0;
+  private scale = 1;
+  /** Whether the reader moved it; a picture that nobody moved is fitted again when it grows. */
+  private moved = false;
+  private selected: readonly string[] = [];
+  private dragged = false;
+
+  constructor(
+    name: string,
+    role: "listbox" | "tree",
+    private readonly events: StageEvents,
+  ) {
+    this.drawing = new Drawing(role === "tree" ? "treeitem" : "option");
+    const [titleId, descId] = [fresh("title"), fresh("desc")];
+    this.title.id = titleId;
+    this.desc.id = descId;
+    this.svg = s(
+      "svg",
+      {
+        class: "prism-scene",
+        role,
+        tabindex: 0,
+        "aria-labelledby": titleId,
+        "aria-describedby": descId,
+        "data-stage": name,
+      },
+      this.title,
+      this.desc,
+      this.drawing.patterns,
+      this.drawing.element,
+    );
+    this.element = h("div", { class: "pe-stage" }, this.svg, this.note, this.tip);
+    this.resize = new ResizeObserver(() => {
+      if (!this.moved) this.fit();
+    });
+    this.resize.observe(this.element);
+    this.listen();
+  }
+
+  close(): void {
+    this.resize.disconnect();
+  }
+
+  get shown(): Scene | null {
+    return this.scene;
+  }
+
+  update(scene: Scene): void {
+    const grew = this.scene?.width !== scene.width || this.scene.height !== scene.height;
+    if (this.scene && this.scene.title !== scene.title) this.moved = false;
+    this.scene = scene;
+    this.title.textContent = scene.title;
+    this.desc.textContent = scene.desc;
+    this.note.textContent = scene.omitted;
+    this.note.hidden = scene.omitted === "";
+    this.drawing.update(scene);
+    this.drawing.highlight("selected", this.selected);
+    if (this.pattern) this.drawing.find(this.pattern, scene);
+    if (grew && !this.moved) this.fit();
+  }
+
+  select(refs: readonly string[]): void {
+    this.selected = refs;
+    this.drawing.highlight("selected", refs);
+    const shape = this.current();
+    mark(this.svg, "aria-activedescendant", shape ? this.drawing.elementId(shape.id) : null);
+  }
+
+  hover(ref: string | null): void {
+    this.drawing.highlight("hovered", ref === null ? [] : [ref]);
+  }
+
+  find(pattern: ((item: Item) => boolean) | null): number {
+    this.pattern = pattern;
+    return this.scene ? this.drawing.find(pattern, this.scene) : 0;
+  }
+
+  /** Show all of it if its texts stay readable, else its upper left part. */
+  fit(): void {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    if (!this.scene || width === 0 || height === 0) return;
+    const all = Math.min(
+      (width - 2 * MARGIN) / this.scene.width,
+      (height - 2 * MARGIN) / this.scene.height,
+      MOST_FIT,
+    );
+    this.scale = Math.max(all, Math.min(LEAST_FIT, MOST_FIT));
+    this.x = Math.max(MARGIN, (width - this.scene.width * this.scale) / 2);
+    this.y = Math.max(MARGIN, (height - this.scene.height * this.scale) / 2);
+    this.moved = false;
+    this.place();
+  }
+
+  zoom(factor: number, at?: { readonly x: number; readonly y: number }): void {
+    const { clientWidth, clientHeight } = this.element;
+    const { x, y } = at ?? { x: clientWidth / 2, y: clientHeight / 2 };
+    const scale = Math.min(MOST_SCALE, Math.max(LEAST_SCALE, this.scale * factor));
+    this.x = x - ((x - this.x) * scale) / this.scale;
+    this.y = y - ((y - this.y) * scale) / this.scale;
+    this.scale = scale;
+    this.moved = true;
+    this.place();
+  }
+
+  /** Bring an item into view. */
+  reveal(ref: string): void {
+    const shape = this.drawing.targets.find((t) => t.ref === ref);
+    const { clientWidth: width, clientHeight: height } = this.element;
+    if (!shape || width === 0) return;
+    const left = shape.x * this.scale + this.x;
+    const top = shape.y * this.scale + this.y;
+    const [w, high] = [shape.w * this.scale, shape.h * this.scale];
+    const [x, y] = [this.x, this.y];
+    if (left + w < 20 || left > width - 20) this.x = width / 2 - (shape.x + shape.w / 2) * this.scale;
+    if (top + high < 20 || top > height - 20) this.y = height / 2 - (shape.y + shape.h / 2) * this.scale;
+    if (x !== this.x || y !== this.y) {
+      this.moved = true;
+      this.place();
+    }
+  }
+
+  /** Select the next item that way. */
+  walk(way: Direction): void {
+    const from = this.current();
+    const to = from ? neighbour(from, this.drawing.targets, way) : (this.drawing.targets[0] ?? null);
+    if (!to?.ref) return;
+    this.events.select(to.ref);
+    this.reveal(to.ref);
+  }
+
+  focus(): void {
+    this.svg.focus({ preventScroll: true });
+  }
+
+  /** The picture as rows of text: what can be selected, and what is said of it. */
+  table(): HTMLTableElement {
+    const body = h("tbody");
+    const rows = new Map<string, string>();
+    for (const item of this.scene?.items ?? []) {
+      if (!item.ref || rows.has(item.ref)) continue;
+      rows.set(item.ref, item.tip || (item.texts ?? []).map((t) => t.text).join(" "));
+    }
+    for (const [ref, says] of rows) {
+      const choose = h("button", { class: "pe-link", type: "button" }, ref);
+      choose.addEventListener("click", () => this.events.select(ref));
+      add(body, h("tr", { "data-ref": ref }, h("th", { scope: "row" }, choose), h("td", {}, says)));
+    }
+    const head = h(
+      "thead",
+      {},
+      h("tr", {}, h("th", { scope: "col" }, "id"), h("th", { scope: "col" }, "what")),
+    );
+    return h("table", { class: "pe-table" }, h("caption", {}, this.scene?.desc ?? ""), head, body);
+  }
+
+  private current(): Shape | null {
+    const refs = new Set(this.selected);
+    return this.drawing.targets.find((t) => t.ref !== undefined && refs.has(t.ref)) ?? null;
+  }
+
+  private place(): void {
+    const digits = (n: number) => Math.round(n * 1000) / 1000;
+    mark(
+      this.drawing.element,
+      "transform",
+      `translate(${digits(this.x)} ${digits(this.y)}) scale(${digits(this.scale)})`,
+    );
+  }
+
+  private listen(): void {
+    const item = (event: Event) => (event.target as Element).closest<SVGGElement>(".item");
+    const ref = (event: Event) =>
+      (event.target as Element).closest<SVGGElement>("[data-ref]")?.getAttribute("data-ref") ?? null;
+
+    this.svg.addEventListener("click", (event) => {
+      const chosen = ref(event);
+      if (chosen !== null && !this.dragged) this.events.select(chosen);
+    });
+    this.svg.addEventListener("dblclick", (event) => {
+      const chosen = ref(event);
+      if (chosen !== null) this.events.enter(chosen);
+      else this.fit();
+      event.preventDefault();
+    });
+    this.svg.addEventListener("pointerover", (event) => {
+      this.events.hover(ref(event));
+      this.showTip(item(event)?.getAttribute("data-tip") ?? null, event);
+    });
+    this.svg.addEventListener("pointerleave", () => {
+      this.events.hover(null);
+      this.showTip(null);
+    });
+    this.svg.addEventListener("pointerdown", (event) => this.drag(event));
+    this.element.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        const box = this.element.getBoundingClientRect();
+        this.zoom(Math.exp(-event.deltaY * 0.0022), {
+          x: event.clientX - box.left,
+          y: event.clientY - box.top,
+        });
+      },
+      { passive: false },
+    );
+  }
+
+  private drag(down: PointerEvent): void {
+    if (down.button !== 0) return;
+    const [x, y] = [this.x, this.y];
+    this.dragged = false;
+    const move = (event: PointerEvent) => {
+      const [dx, dy] = [event.clientX - down.clientX, event.clientY - down.clientY];
+      if (!this.dragged && Math.hypot(dx, dy) < 4) return;
+      if (!this.dragged) this.svg.setPointerCapture?.(down.pointerId);
+      this.dragged = true;
+      this.moved = true;
+      mark(this.element, "data-dragging", true);
+      this.showTip(null);
+      this.x = x + dx;
+      this.y = y + dy;
+      this.place();
+    };
+    const up = () => {
+      mark(this.element, "data-dragging", null);
+      this.svg.removeEventListener("pointermove", move);
+      this.svg.removeEventListener("pointerup", up);
+      this.svg.removeEventListener("pointercancel", up);
+    };
+    this.svg.addEventListener("pointermove", move);
+    this.svg.addEventListener("pointerup", up);
+    this.svg.addEventListener("pointercancel", up);
+  }
+
+  private showTip(text: string | null, at?: MouseEvent): void {
+    this.tip.hidden = !text;
+    if (!text || !at) return;
+    this.tip.textContent = text;
+    const box = this.element.getBoundingClientRect();
+    const x = Math.max(0, Math.min(at.clientX - box.left + 14, box.width - 280));
+    const y = at.clientY - box.top;
+    this.tip.style.left = `${x}px`;
+    const below = y < box.height / 2;
+    this.tip.style.top = below ? `${y + 18}px` : "";
+    this.tip.style.bottom = below ? "" : `${box.height - y + 10}px`;
+  }
+}

@@ -1,0 +1,258 @@
+// The panels behind the tabs: families, e-classes, tuning, ledger, code.
+
+import { h, mark, refill } from "../lib/dom.ts";
+import { icon } from "../lib/glyph.ts";
+import { Stage } from "../lib/stage.ts";
+import { TableView } from "../lib/table.ts";
+import type { Code, EClasses, Ledger, Row, Script, Table, Tuning } from "../sections.ts";
+import { Frame, type Host, type Panel, tool } from "./panel.ts";
+
+const quiet = { select(): void {}, hover(): void {}, close(): void {} };
+
+export class FamiliesPanel implements Panel<Table> {
+  readonly name = "families";
+  readonly element: HTMLElement;
+  private readonly table: TableView;
+
+  constructor(private readonly host: Host) {
+    const frame = new Frame("families", "Families", host);
+    this.table = new TableView("families", {
+      select: (ref) => host.select(ref),
+      hover: (ref) => host.hover(ref),
+      tools: (row) => this.tools(row),
+    });
+    frame.body.append(this.table.element);
+    this.element = frame.element;
+  }
+
+  update(data: Table): void {
+    this.table.update(data);
+  }
+
+  select(refs: readonly string[]): void {
+    this.table.select(refs);
+  }
+
+  hover(ref: string | null): void {
+    this.table.hover(ref);
+  }
+
+  close(): void {}
+
+  private tools(row: Row): readonly Node[] {
+    const button = (command: "accept" | "reject"): HTMLButtonElement => {
+      const label = `${command} ${row.ref}`;
+      const element = h(
+        "button",
+        { type: "button", class: "pe-tool", title: label, "aria-label": label, "data-command": command },
+        icon(command),
+      );
+      element.addEventListener("click", () => this.host.command(command, { id: row.ref }));
+      return element;
+    };
+    return [button("accept"), button("reject")];
+  }
+}
+
+/** A picture beside a table. */
+class SplitPanel {
+  readonly element: HTMLElement;
+  readonly frame: Frame;
+  readonly stage: Stage;
+  readonly table: TableView;
+  private readonly empty = h("p", { class: "pe-empty" });
+
+  constructor(
+    name: "eclasses" | "tuning",
+    title: string,
+    label: string,
+    host: Host,
+    private readonly nothing: string,
+  ) {
+    const events = {
+      select: (ref: string) => host.select(ref),
+      enter: (ref: string) => host.enter(ref),
+      hover: (ref: string | null) => host.hover(ref),
+    };
+    this.stage = new Stage(name, "listbox", events);
+    this.table = new TableView(label, events);
+    this.frame = new Frame(name, title, host, [
+      tool("minus", "smaller (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
+      tool("plus", "larger (Ctrl + wheel)", () => this.stage.zoom(1.25)),
+      tool("fit", "fit (0)", () => this.stage.fit()),
+    ]);
+    const left = h("div", { class: "pe-left" }, this.stage.element, this.empty);
+    this.frame.body.append(h("div", { class: "pe-split" }, left, this.table.element));
+    this.element = this.frame.element;
+  }
+
+  show(says: string, scene: Parameters<Stage["update"]>[0] | null, table: Table): void {
+    this.frame.says.textContent = says;
+    this.stage.element.classList.toggle("pe-hidden", scene === null);
+    this.empty.hidden = scene !== null;
+    this.empty.textContent = scene === null ? this.nothing : "";
+    if (scene) this.stage.update(scene);
+    this.table.update(table);
+  }
+
+  select(refs: readonly string[]): void {
+    this.stage.select(refs);
+    this.table.select(refs);
+  }
+
+  hover(ref: string | null): void {
+    this.stage.hover(ref);
+    this.table.hover(ref);
+  }
+
+  close(): void {
+    this.stage.close();
+  }
+}
+
+export class EClassesPanel extends SplitPanel implements Panel<EClasses> {
+  readonly name = "eclasses";
+
+  constructor(host: Host) {
+    super("eclasses", "E-classes", "lemmas of the proof", host, "No candidate has been examined yet.");
+  }
+
+  update(data: EClasses): void {
+    this.show(data.says, data.scene, data.lemmas);
+  }
+}
+
+export class TuningPanel extends SplitPanel implements Panel<Tuning> {
+  readonly name = "tuning";
+
+  constructor(host: Host) {
+    super("tuning", "Tuning", "trials", host, "Nothing has been measured yet.");
+  }
+
+  update(data: Tuning): void {
+    this.show(data.says, data.scene, data.trials);
+  }
+}
+
+export class LedgerPanel implements Panel<Ledger> {
+  readonly name = "ledger";
+  readonly element: HTMLElement;
+  private readonly claim = h("p", { class: "pe-claim" });
+  private readonly undo = h("button", { type: "button", class: "pe-button" });
+  private readonly redo = h("button", { type: "button", class: "pe-button" });
+  private readonly script = h("pre", {
+    class: "pe-code",
+    tabindex: 0,
+    "aria-label": "this session as Python",
+  });
+  private readonly tables: Readonly<Record<"soundness" | "reasons" | "steering" | "log", TableView>>;
+  private lines: readonly string[] = [];
+
+  constructor(host: Host) {
+    const frame = new Frame("ledger", "Ledger", host);
+    const events = {
+      select: (ref: string) => host.select(ref),
+      hover: (ref: string | null) => host.hover(ref),
+    };
+    this.tables = {
+      soundness: new TableView("cuts by soundness", events),
+      reasons: new TableView("cuts by reason", events),
+      steering: new TableView("steering", events),
+      log: new TableView("log", events),
+    };
+    this.undo.addEventListener("click", () => host.command("undo"));
+    this.redo.addEventListener("click", () => host.command("redo"));
+    const copy = h(
+      "button",
+      { type: "button", class: "pe-button" },
+      icon("copy"),
+      h("span", {}, "copy as Python"),
+    );
+    copy.addEventListener("click", () => host.copy(this.lines.join("\n"), "this session as Python"));
+    const column = (title: string, ...nodes: readonly Node[]) =>
+      h("div", { class: "pe-column" }, h("h4", {}, title), ...nodes);
+    frame.body.append(
+      h(
+        "div",
+        { class: "pe-ledger" },
+        this.claim,
+        h(
+          "div",
+          { class: "pe-columns" },
+          column("What was cut, and how surely", this.tables.soundness.element, this.tables.reasons.element),
+          column(
+            "Steering",
+            h("div", { class: "pe-group" }, this.undo, this.redo, copy),
+            this.tables.steering.element,
+            this.script,
+          ),
+          column("Log", this.tables.log.element),
+        ),
+      ),
+    );
+    this.element = frame.element;
+  }
+
+  update(data: Ledger): void {
+    this.claim.textContent = data.claim;
+    this.tables.soundness.update(data.soundness);
+    this.tables.reasons.update(data.reasons);
+    this.tables.steering.update(data.steering);
+    this.tables.log.update(data.log);
+    for (const [button, action] of [
+      [this.undo, data.undo],
+      [this.redo, data.redo],
+    ] as const) {
+      refill(button, icon(action.command === "redo" ? "redo" : "undo"), h("span", {}, action.label));
+      button.disabled = !action.enabled;
+      mark(button, "title", `${action.says}\n${action.python}`);
+    }
+  }
+
+  showScript(script: Script): void {
+    this.lines = script.lines;
+    this.script.textContent = script.lines.join("\n");
+    this.script.hidden = script.lines.length === 0;
+  }
+
+  select(refs: readonly string[]): void {
+    for (const table of Object.values(this.tables)) table.select(refs);
+  }
+
+  hover(ref: string | null): void {
+    for (const table of Object.values(this.tables)) table.hover(ref);
+  }
+
+  close(): void {}
+}
+
+export class CodePanel implements Panel<Code> {
+  readonly name = "code";
+  readonly element: HTMLElement;
+  readonly select = quiet.select;
+  readonly hover = quiet.hover;
+  readonly close = quiet.close;
+  private readonly frame: Frame;
+  private readonly source = h("code");
+  private readonly numbers = h("span", { class: "pe-lines", "aria-hidden": "true" });
+  private data: Code | null = null;
+
+  constructor(host: Host) {
+    this.frame = new Frame("code", "Code", host, [
+      tool("copy", "copy the source", () =>
+        host.copy(this.data?.source ?? "", this.data?.title ?? "the source"),
+      ),
+    ]);
+    const block = h("pre", { class: "pe-code pe-source", tabindex: 0 }, this.numbers, this.source);
+    this.frame.body.append(block);
+    this.element = this.frame.element;
+  }
+
+  update(data: Code): void {
+    this.data = data;
+    this.frame.says.textContent = [data.title, data.says].filter(Boolean).join(" · ");
+    this.source.textContent = data.source || "No source has been generated yet.";
+    const count = data.source ? data.source.split("\n").length : 0;
+    this.numbers.textContent = Array.from({ length: count }, (_, i) => String(i + 1)).join("\n");
+  }
+}

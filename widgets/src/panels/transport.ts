@@ -1,0 +1,152 @@
+// The bar on top: what is searched, how far it is, and the buttons that move it.
+
+import { add, h, mark, refill } from "../lib/dom.ts";
+import { glyph, type Icon, icon } from "../lib/glyph.ts";
+import type { Sections, State, Transport } from "../sections.ts";
+import type { Host } from "./panel.ts";
+
+export const GRAINS = ["event", "candidate", "family", "phase"] as const;
+
+const STATE_WORD: Readonly<Record<State, string>> = {
+  ready: "ready",
+  running: "running",
+  paused: "paused",
+  finished: "finished",
+  cancelled: "cancelled",
+  failed: "failed",
+};
+
+interface Button {
+  readonly name: string;
+  readonly element: HTMLButtonElement;
+}
+
+export class TransportBar {
+  readonly element: HTMLElement;
+  private readonly title = h("div", { class: "pe-title" });
+  private readonly best = h("button", { type: "button", class: "pe-best" });
+  private readonly phases = h("ol", { class: "pe-phases", "aria-label": "phases" });
+  private readonly counters = h("dl", { class: "pe-counters" });
+  private readonly grain = h("select", {
+    class: "pe-select",
+    "aria-label": "how far one step goes",
+    title: "how far one step goes",
+  });
+  private readonly state = h("span", { class: "pe-state" });
+  private readonly buttons: readonly Button[];
+  private data: Transport | null = null;
+
+  constructor(
+    private readonly host: Host,
+    extras: readonly Node[],
+  ) {
+    for (const grain of GRAINS) this.grain.append(h("option", { value: grain }, grain));
+    const button = (name: string, label: string, which: Icon, act: () => void, primary = false): Button => {
+      const element = h(
+        "button",
+        { type: "button", class: primary ? "pe-button pe-primary" : "pe-button", "data-command": name },
+        icon(which),
+        h("span", {}, label),
+      );
+      element.addEventListener("click", act);
+      return { name, element };
+    };
+    const step = button("step", "Step", "step", () => this.step());
+    const run = button("start", "Run", "run", () => this.toggleRun(), true);
+    const cancel = button("cancel", "Cancel", "cancel", () => host.command("cancel"));
+    const undo = button("undo", "Undo", "undo", () => host.command("undo"));
+    const redo = button("redo", "Redo", "redo", () => host.command("redo"));
+    this.buttons = [step, run, cancel, undo, redo];
+    this.best.hidden = true;
+    this.best.addEventListener("click", () => {
+      if (this.data?.best) host.select(this.data.best.ref);
+    });
+    this.element = h(
+      "div",
+      { class: "pe-transport" },
+      h("div", { class: "pe-bar" }, this.title, this.state, this.best),
+      h(
+        "div",
+        { class: "pe-bar", role: "toolbar", "aria-label": "search" },
+        h("span", { class: "pe-group" }, step.element, this.grain),
+        h("span", { class: "pe-group" }, run.element, cancel.element),
+        h("span", { class: "pe-group" }, undo.element, redo.element),
+        this.phases,
+        this.counters,
+        h("span", { class: "pe-extras" }, ...extras),
+      ),
+    );
+  }
+
+  step(): void {
+    if (this.can("step")) this.host.command("step", { n: 1, grain: this.grain.value });
+  }
+
+  /** Run, resume or pause, whichever it is time for. */
+  toggleRun(): void {
+    const command = this.runCommand();
+    if (this.can(command)) this.host.command(command);
+  }
+
+  can(command: string): boolean {
+    return this.data?.can.includes(command) ?? false;
+  }
+
+  /** Tooltips: what a command does, its key, and the same in Python. */
+  describe(commands: Sections["commands"]): void {
+    const keys: Readonly<Record<string, string>> = { step: ".", start: "Space", undo: "u", redo: "Shift+U" };
+    for (const { name, element } of this.buttons) {
+      const row = commands[name];
+      if (row)
+        mark(element, "title", `${row.says}\n${row.python}${keys[name] ? `\nkey: ${keys[name]}` : ""}`);
+    }
+  }
+
+  update(data: Transport): void {
+    this.data = data;
+    refill(
+      this.title,
+      h("span", { class: "pe-brand" }, "Prism"),
+      h("strong", { class: "pe-mono" }, data.program),
+      h("span", { class: "pe-muted" }, data.where),
+    );
+    this.state.textContent = `${STATE_WORD[data.state] ?? data.state} · ${data.steps.toLocaleString("en")} events`;
+    mark(this.state, "data-state", data.state);
+    this.best.hidden = data.best === null;
+    if (data.best) {
+      refill(
+        this.best,
+        glyph("badge-best"),
+        h("span", {}, "best "),
+        h("strong", {}, data.best.time),
+        ...data.best.facts.map((fact) => h("span", { class: "pe-muted" }, fact)),
+      );
+    }
+    refill(
+      this.phases,
+      ...data.phases.map((phase) =>
+        h("li", { "aria-current": phase.now ? "step" : null, title: phase.says }, phase.name),
+      ),
+    );
+    this.counters.replaceChildren();
+    for (const { kind, word, value, says } of data.counters) {
+      add(this.counters, h("div", { title: says }, glyph(kind), h("dd", {}, value), h("dt", {}, word)));
+    }
+    for (const { name, element } of this.buttons) {
+      element.disabled = !this.can(name === "start" ? this.runCommand() : name);
+      if (name === "start") this.labelRun(element);
+    }
+  }
+
+  private runCommand(): string {
+    if (this.data?.state === "running") return "pause";
+    return this.can("resume") ? "resume" : "start";
+  }
+
+  private labelRun(button: HTMLButtonElement): void {
+    const command = this.runCommand();
+    const label = { pause: "Pause", resume: "Resume", start: "Run" }[command] ?? "Run";
+    refill(button, icon(command === "pause" ? "pause" : "run"), h("span", {}, label));
+    mark(button, "data-command", command);
+  }
+}
