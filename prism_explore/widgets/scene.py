@@ -13,7 +13,6 @@ Texts come from users and are data: a drawer escapes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
@@ -139,18 +138,3 @@ def _plain(thing: Item | Text) -> dict[str, Any]:
 def _round(value: float) -> float:
     """Hundredths of a pixel: more is never seen, and the wire is narrow."""
     return round(value, 2)
-
-
-def centred(x: float, y: float, w: float, h: float, lines: Iterable[tuple[str, str]]) -> tuple[Text, ...]:
-    """Lines of (text, kind) one under another in the middle of a rectangle."""
-    rows = [(text, kind, LINE_PX.get(kind, 16.0)) for text, kind in lines]
-    top = y + (h - sum(height for *_, height in rows)) / 2
-    out: list[Text] = []
-    for text, kind, height in rows:
-        out.append(Text(x + w / 2, top + height * 0.76, text, kind))
-        top += height
-    return tuple(out)
-
-
-LINE_PX: dict[str, float] = {"title": 20.0, "heading": 18.0, "label": 17.0, "mono": 16.0, "small": 15.0}
-"""Line height per text kind."""

@@ -1,0 +1,555 @@
+"""Folds over a journal: what the facts add up to.
+
+Widgets, tables and the command line draw these values and compute nothing else, so their counts agree.
+`Fold` takes facts one by one, for those who follow a live search; `ledger` takes them all.
+
+Steering is folded like an editor's history: undo takes back the last step that still stands, redo puts
+it back, and a new step forgets what was undone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from prism_explore.events.journal import Entry
+from prism_explore.events.kinds import (
+    BaselineMeasured,
+    CandidateBounded,
+    CandidateInstantiated,
+    CandidateRejected,
+    CertificateReplayed,
+    Event,
+    ExplorationFinished,
+    ExplorationStarted,
+    FamilyCompleted,
+    IncumbentImproved,
+    KernelGenerated,
+    NodeExpanded,
+    ParametersProposed,
+    Reason,
+    RegionPruned,
+    SaturationStepped,
+    Soundness,
+    Steered,
+    TrialFailed,
+    TrialMeasured,
+    VerdictReached,
+)
+
+Status: TypeAlias = Literal["open", "proved", "unknown", "refuted", "impossible"]
+"""Of a family: what its best candidate came to; impossible where the constraints admit no maps."""
+Choice: TypeAlias = Literal["", "accepted", "rejected"]
+Phase: TypeAlias = Literal["generate", "instantiate", "verify", "tune"]
+PHASES: tuple[Phase, ...] = ("generate", "instantiate", "verify", "tune")
+Stop: TypeAlias = Literal["exhausted", "budget", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """All cuts by one rule for one reason."""
+
+    code: str
+    rule: str
+    soundness: Soundness
+    what: Literal["region", "maps"]
+    """Whether partial graphs were cut, or choices of maps."""
+    count: int
+    stood_for: float
+    """Programs, mostly an estimate."""
+    sentence: str
+    """The first one's."""
+    example: str
+    """The first region, or the first family whose maps were cut."""
+
+    @property
+    def regions(self) -> int:
+        """How many regions of the search tree; none where it was about maps."""
+        return self.count if self.what == "region" else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many things came as far as each stage."""
+
+    expanded: int = 0
+    pruned: int = 0
+    families: int = 0
+    maps_rejected: int = 0
+    candidates: int = 0
+    proved: int = 0
+    refuted: int = 0
+    unknown: int = 0
+    bounded: int = 0
+    measured: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One choice of numbers, from proposal to outcome."""
+
+    trial: str
+    candidate: str
+    parameters: tuple[tuple[str, int], ...]
+    modelled_s: float | None = None
+    """The roofline bound, modelled."""
+    time_s: float | None = None
+    p20_s: float | None = None
+    p80_s: float | None = None
+    samples: int = 0
+    error: float | None = None
+    failure: Reason | None = None
+
+    @property
+    def family(self) -> str:
+        """The family it belongs to."""
+        return family_of(self.candidate)
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRow:
+    """A family at a glance."""
+
+    family: str
+    node: str
+    sgraph: str
+    status: Status
+    choice: Choice
+    candidates: int
+    maps_rejected: int
+    proved: int
+    refuted: int
+    unknown: int
+    trials: int
+    failed: int
+    best_s: float | None
+    """Measured."""
+    floor_s: float | None
+    """The lowest roofline bound seen, modelled."""
+    is_best: bool
+    """Whether the incumbent is one of its kernels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A point of the incumbent's curve."""
+
+    number: int
+    """How many trials had ended, this one included."""
+    trial: str
+    candidate: str
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """What was decided by hand and still stands, oldest first."""
+
+    standing: tuple[Steered, ...] = ()
+    undone: tuple[Steered, ...] = ()
+    """What redo would put back, the next one last."""
+
+    @property
+    def choices(self) -> Mapping[str, Choice]:
+        """Per subject, the last decision."""
+        words: dict[str, Choice] = {}
+        for step in self.standing:
+            words.pop(step.subject, None)
+            words[step.subject] = "accepted" if step.action == "accept" else "rejected"
+        return words
+
+    def named(self, choice: Choice) -> tuple[str, ...]:
+        """Subjects with this choice."""
+        return tuple(s for s, c in self.choices.items() if c == choice)
+
+    def after(self, step: Steered) -> Steering:
+        """With one more step."""
+        match step.action:
+            case "undo":
+                return Steering(self.standing[:-1], (*self.undone, *self.standing[-1:]))
+            case "redo":
+                return Steering((*self.standing, *self.undone[-1:]), self.undone[:-1])
+            case "accept" | "reject":
+                return Steering((*self.standing, step), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What a journal adds up to."""
+
+    started: ExplorationStarted | None = None
+    finished: ExplorationFinished | None = None
+    funnel: Funnel = Funnel()
+    cuts: tuple[Cut, ...] = ()
+    """Most frequent first."""
+    families: tuple[FamilyRow, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    incumbents: tuple[Improvement, ...] = ()
+    baselines: tuple[BaselineMeasured, ...] = ()
+    verdicts: Mapping[str, VerdictReached] = field(default_factory=dict[str, VerdictReached])
+    """Per candidate, the last one."""
+    steering: Steering = Steering()
+
+    @property
+    def best(self) -> Trial | None:
+        """The incumbent's trial."""
+        last = self.incumbents[-1].trial if self.incumbents else None
+        return next((t for t in self.trials if t.trial == last), None)
+
+    def by_soundness(self) -> Mapping[Soundness, int]:
+        """How many regions and maps were cut, per soundness class."""
+        counts: Counter[Soundness] = Counter()
+        for cut in self.cuts:
+            counts[cut.soundness] += cut.count
+        return dict(counts)
+
+
+def family_of(candidate: str) -> str:
+    """The family that a candidate's id names: f1.c2 belongs to f1."""
+    return candidate.split(".")[0]
+
+
+def ledger(events: Iterable[Event]) -> Ledger:
+    """What these facts add up to."""
+    fold = Fold()
+    for event in events:
+        fold.add(event)
+    return fold.value()
+
+
+def cuts(events: Iterable[Event]) -> tuple[Cut, ...]:
+    """Cuts per rule and reason, most frequent first."""
+    return ledger(events).cuts
+
+
+def family_rows(events: Iterable[Event]) -> tuple[FamilyRow, ...]:
+    """The families in order of birth."""
+    return ledger(events).families
+
+
+def was_cut_by_budget(events: Iterable[Event]) -> bool:
+    """Whether some region or choice of maps was left out because a budget was spent."""
+    return any(isinstance(e, RegionPruned | CandidateRejected) and e.reason.soundness == "budget" for e in events)
+
+
+class Fold:
+    """Adds up facts one by one."""
+
+    def __init__(self) -> None:
+        self._started: ExplorationStarted | None = None
+        self._finished: ExplorationFinished | None = None
+        self._counts: Counter[str] = Counter()
+        self._cuts: dict[tuple[str, str, str, str], Cut] = {}
+        self._families: dict[str, FamilyCompleted] = {}
+        self._candidates: dict[str, str] = {}
+        self._maps_rejected: Counter[str] = Counter()
+        self._verdicts: dict[str, VerdictReached] = {}
+        self._trials: dict[str, Trial] = {}
+        self._ended: list[str] = []
+        self._floors: dict[str, float] = {}
+        self._incumbents: list[Improvement] = []
+        self._baselines: dict[str, BaselineMeasured] = {}
+        self._steering = Steering()
+
+    def add(self, event: Event) -> None:
+        """Take one fact."""
+        match event:
+            case ExplorationStarted():
+                self._started, self._finished = event, None
+            case NodeExpanded():
+                self._counts["expanded"] += 1
+            case RegionPruned():
+                self._counts["pruned"] += 1
+                self._cut(event.reason, "region", event.stood_for, event.region)
+            case FamilyCompleted():
+                self._families[event.family] = event
+            case CandidateInstantiated():
+                self._candidates[event.candidate] = event.family
+            case CandidateRejected():
+                self._maps_rejected[event.family] += 1
+                self._cut(event.reason, "maps", 1.0, event.family)
+            case CandidateBounded():
+                self._counts["bounded"] += 1
+                self._floor(event.candidate, event.floor_s)
+            case VerdictReached():
+                self._verdicts[event.candidate] = event
+            case ParametersProposed():
+                self._trials[event.trial] = Trial(event.trial, event.candidate, event.parameters, event.modelled_s)
+                self._floor(event.candidate, event.modelled_s)
+            case TrialMeasured():
+                self._trials[event.trial] = replace(
+                    self._trial(event),
+                    time_s=event.time_s,
+                    p20_s=event.p20_s,
+                    p80_s=event.p80_s,
+                    samples=event.samples,
+                    error=event.error,
+                )
+                self._ended.append(event.trial)
+            case TrialFailed():
+                self._trials[event.trial] = replace(self._trial(event), failure=event.reason)
+                self._ended.append(event.trial)
+            case IncumbentImproved():
+                number = len(self._ended)
+                self._incumbents.append(Improvement(number, event.trial, event.candidate, event.time_s))
+            case BaselineMeasured():
+                self._baselines[event.name] = event
+            case Steered():
+                self._steering = self._steering.after(event)
+            case ExplorationFinished():
+                self._finished = event
+            case SaturationStepped() | CertificateReplayed() | KernelGenerated():
+                pass
+
+    def _cut(self, reason: Reason, what: Literal["region", "maps"], stood_for: float, example: str) -> None:
+        key = (reason.code, reason.rule, reason.soundness, what)
+        old = self._cuts.get(key)
+        if old is None:
+            old = Cut(reason.code, reason.rule, reason.soundness, what, 0, 0.0, reason.sentence, example)
+        self._cuts[key] = replace(old, count=old.count + 1, stood_for=old.stood_for + stood_for)
+
+    def _floor(self, candidate: str, floor_s: float) -> None:
+        family = family_of(candidate)
+        self._floors[family] = min(floor_s, self._floors.get(family, math.inf))
+
+    def _trial(self, event: TrialMeasured | TrialFailed) -> Trial:
+        known = self._trials.get(event.trial)
+        return known or Trial(event.trial, event.candidate, event.parameters)
+
+    def value(self) -> Ledger:
+        """What the facts so far add up to."""
+        words = Counter(v.verdict for v in self._verdicts.values())
+        trials = tuple(self._trials.values())
+        funnel = Funnel(
+            expanded=self._counts["expanded"],
+            pruned=self._counts["pruned"],
+            families=len(self._families),
+            maps_rejected=sum(self._maps_rejected.values()),
+            candidates=len(self._candidates),
+            proved=words["proved"],
+            refuted=words["refuted"],
+            unknown=words["unknown"],
+            bounded=self._counts["bounded"],
+            measured=sum(t.time_s is not None for t in trials),
+            failed=sum(t.failure is not None for t in trials),
+        )
+        return Ledger(
+            self._started,
+            self._finished,
+            funnel,
+            tuple(sorted(self._cuts.values(), key=lambda c: (-c.count, c.code, c.rule, c.what))),
+            self._family_rows(trials),
+            trials,
+            tuple(self._incumbents),
+            tuple(self._baselines.values()),
+            dict(self._verdicts),
+            self._steering,
+        )
+
+    def _family_rows(self, trials: tuple[Trial, ...]) -> tuple[FamilyRow, ...]:
+        candidates = Counter(self._candidates.values())
+        words: dict[str, Counter[str]] = {f: Counter() for f in self._families}
+        for name, verdict in self._verdicts.items():
+            words.setdefault(family_of(name), Counter())[verdict.verdict] += 1
+        measured: dict[str, list[Trial]] = {}
+        for trial in trials:
+            measured.setdefault(trial.family, []).append(trial)
+        best = family_of(self._incumbents[-1].candidate) if self._incumbents else ""
+        choices = self._steering.choices
+        rows: list[FamilyRow] = []
+        for family, born in self._families.items():
+            seen = words[family]
+            mine = measured.get(family, [])
+            times = [t.time_s for t in mine if t.time_s is not None]
+            rows.append(
+                FamilyRow(
+                    family,
+                    born.node,
+                    born.sgraph,
+                    _status(seen, candidates[family], self._maps_rejected[family]),
+                    choices.get(family, ""),
+                    candidates[family],
+                    self._maps_rejected[family],
+                    seen["proved"],
+                    seen["refuted"],
+                    seen["unknown"],
+                    len(mine),
+                    sum(t.failure is not None for t in mine),
+                    min(times, default=None),
+                    self._floors.get(family),
+                    family == best,
+                )
+            )
+        return tuple(rows)
+
+
+def _status(words: Counter[str], candidates: int, maps_rejected: int) -> Status:
+    """Proved by one candidate; refuted only by all; unknown is never rounded to no."""
+    if words["proved"]:
+        return "proved"
+    if words["unknown"]:
+        return "unknown"
+    if candidates and words["refuted"] >= candidates:
+        return "refuted"
+    return "impossible" if maps_rejected and not candidates else "open"
+
+
+def phase_of(event: Event) -> Phase | None:
+    """The stage whose work led to this fact; None for facts that no stage worked for."""
+    match event:
+        case NodeExpanded() | RegionPruned() | FamilyCompleted():
+            return "generate"
+        case CandidateInstantiated() | CandidateRejected():
+            return "instantiate"
+        case SaturationStepped() | VerdictReached() | CertificateReplayed():
+            return "verify"
+        case (
+            CandidateBounded()
+            | ParametersProposed()
+            | KernelGenerated()
+            | TrialMeasured()
+            | TrialFailed()
+            | IncumbentImproved()
+            | BaselineMeasured()
+        ):
+            return "tune"
+        case ExplorationStarted() | Steered() | ExplorationFinished():
+            return None
+
+
+def seconds_per_stage(entries: Iterable[Entry]) -> Mapping[Phase, float]:
+    """Time between a fact and the one before it, given to the stage that the fact belongs to.
+
+    A pause between two steps is therefore part of the stage that went on behind it. Units: s.
+    """
+    total: dict[Phase, float] = dict.fromkeys(PHASES, 0.0)
+    before = 0.0
+    for entry in entries:
+        stage = phase_of(entry.event)
+        if stage is not None:
+            total[stage] += entry.at_s - before
+        before = entry.at_s
+    return total
+
+
+# ---------------------------------------------------------------- the claim
+def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
+    """What the search showed, and what it did not: sentences that may be read aloud.
+
+    "Best" is said of measured kernels only, "proved" of proofs only; whatever was left out by anything
+    else than a sound rule is counted.
+
+    Args:
+        events: the facts, or what they add up to.
+        stop: how the search ended, where that is not among the facts yet.
+    """
+    book = events if isinstance(events, Ledger) else ledger(events)
+    ended = book.finished.stop if stop is None and book.finished else stop
+    says = (_found(book), _excluded(book), _undecided(book), _tuned(book), _ended(book, ended))
+    return " ".join(s for s in says if s)
+
+
+def _found(book: Ledger) -> str:
+    within = _space(book.started)
+    proved = [f for f in book.families if f.status == "proved"]
+    best = book.best
+    if best is not None and best.time_s is not None:
+        timed = sum(f.best_s is not None for f in proved)
+        which = "the one" if len(proved) == 1 else f"the {len(proved)}"
+        some = "" if timed == len(proved) else f", of which {timed} {'was' if timed == 1 else 'were'} timed"
+        families = "family" if len(proved) == 1 else "families"
+        return f"Best of {which} proved {families}{some}, {within}: {best.candidate} at {seconds_text(best.time_s)}."
+    if proved:
+        return f"{_count(len(proved), 'family', 'families')} proved {within}; no kernel has been timed."
+    if book.families:
+        return f"{_count(len(book.families), 'family', 'families')} found {within}; none has been proved."
+    return f"No family found {within}."
+
+
+def _space(started: ExplorationStarted | None) -> str:
+    limits = ", ".join(f"{k} {v}" for k, v in started.space.items()) if started else ""
+    if not limits:
+        return "within the stated space"
+    return f"within the stated space ({limits if len(limits) <= 120 else limits[:117].rstrip(', ') + '…'})"
+
+
+def _excluded(book: Ledger) -> str:
+    counts: Counter[tuple[Soundness, str]] = Counter()
+    for cut in book.cuts:
+        counts[cut.soundness, cut.what] += cut.count
+    by_hand = book.steering.named("rejected")
+    except_for = [f"{_list(by_hand)} by you"] if by_hand else []
+    if not book.steering.standing and not book.steering.undone and (n := counts["user", "region"]):
+        except_for.append(f"{_count(n, 'region', 'regions')} by you")
+    words: tuple[tuple[Soundness, str], ...] = (("budget", "by budget"), ("heuristic", "by heuristic rules"))
+    for soundness, word in words:
+        for what, one, many in (("region", "region", "regions"), ("maps", "choice of maps", "choices of maps")):
+            if n := counts[soundness, what]:
+                except_for.append(f"{_count(n, one, many)} {word}")
+    sound = counts["sound", "region"] + counts["sound", "maps"]
+    cuts = _count(sound, "cut", "cuts")
+    if not except_for:
+        return f"Nothing was excluded but by sound rules ({cuts})." if sound else "Nothing was excluded."
+    return f"Nothing was excluded but by sound rules ({cuts}), except {_list(except_for)}."
+
+
+def _undecided(book: Ledger) -> str:
+    unknown = book.funnel.unknown
+    waiting = book.funnel.candidates - len(book.verdicts)
+    says: list[str] = []
+    if unknown:
+        verb = "is" if unknown == 1 else "are"
+        says.append(f"{_count(unknown, 'candidate', 'candidates')} {verb} unknown: neither proved nor refuted.")
+    if waiting > 0:
+        verb = "has" if waiting == 1 else "have"
+        says.append(f"{_count(waiting, 'candidate', 'candidates')} {verb} no verdict yet.")
+    return " ".join(says)
+
+
+def _tuned(book: Ledger) -> str:
+    if not book.funnel.measured:
+        return ""
+    says = f"Numbers were chosen by {_count(book.funnel.measured, 'timed trial', 'timed trials')}, not by trying all"
+    if n := book.funnel.bounded:
+        verb = "was" if n == 1 else "were"
+        bound = "its modelled bound is" if n == 1 else "their modelled bounds are"
+        one = _count(n, "proved candidate", "proved candidates")
+        says += f"; {one} {verb} not timed because {bound} no better than the best time"
+    return says + "."
+
+
+def _ended(book: Ledger, stop: Stop | None) -> str:
+    match stop:
+        case None:
+            return "The search has not ended: this holds for what it has seen so far." if book.started else ""
+        case "exhausted":
+            return ""
+        case "budget":
+            return "The search stopped at its budget: what it had not reached was not searched."
+        case "cancelled":
+            return "The search was cancelled: what it had not reached was not searched."
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def _list(words: Iterable[str]) -> str:
+    words = list(words)
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def seconds_text(seconds: float) -> str:
+    """A time with three digits and its unit.
+
+    >>> seconds_text(0.000312)
+    '312 µs'
+    """
+    units = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
+    factor, unit = next((u for u in units if seconds * u[0] >= 0.9995), units[-1])
+    value = seconds * factor
+    return f"{value:.0f} {unit}" if value >= 99.95 else f"{value:.3g} {unit}"
