@@ -1,0 +1,457 @@
+"""Lemmas as the prover and the checker read them: two expressions over named axes, as text.
+
+An expression denotes a function of *coordinates*, one per axis that is not cut into digits. Summing
+over an axis sums over its coordinates. Two axes may bear one name wherever neither is free in the
+other's sum, and should where it makes equal sums the same expression: that is what `state` decides, from
+which dims of which inputs an axis runs over. An axis that one side runs over block by block and the
+other at once is a pair of digits; such a pair is one axis to the reader of an element.
+
+`state` checks its own choice: wherever a sum binds an axis, no other axis that is free in its body may
+share a coordinate with it. Without that, a name would capture what it does not mean.
+
+The text is a certificate's: `checker` reads it with its own parser.
+
+    (lemma
+      (axis p0 "b") (axis k1 "4096" k1.hi k1.lo) (axis k1.hi "f") (axis k1.lo "4096/f")
+      (left (sum k1.hi (sum k1.lo (at x p0 k1))))
+      (right (sum k1 (at x p0 k1))))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias, assert_never
+
+from prism_explore.ir.dims import Dim
+from prism_explore.verify.index import Digit, Index, Radix, Var, Zero, radix, substitute
+from prism_explore.verify.terms import (
+    Add,
+    At,
+    Call,
+    Exp,
+    Expr,
+    Inv,
+    Mul,
+    Num,
+    Size,
+    Sqrt,
+    Sum,
+    children,
+    product,
+    walk,
+    with_children,
+)
+
+SMALL = 10**9
+"""Numbers up to here are taken apart into primes for hints; larger ones are left whole."""
+
+
+VARIANTS = 6
+"""How many axes of one class may be at work in one place."""
+
+
+class CannotState(Exception):
+    """No choice of names was found under which the text means what the expressions mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A name, how many values it takes, and its outer and inner digit if it is a pair."""
+
+    name: str
+    extent: Dim
+    digits: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """`left = right`, with what is needed to read it."""
+
+    axes: tuple[Axis, ...]
+    left: Expr
+    right: Expr
+    renamed: tuple[tuple[Expr, Expr], ...] = ()
+    """Pairs that differ in the name of a bound axis only."""
+    hints: tuple[Expr, ...] = ()
+    """Expressions that the search should have at hand; stating one claims nothing."""
+
+    @property
+    def trivial(self) -> bool:
+        """Whether both sides are one expression: nothing was computed, elements were re-indexed."""
+        return self.left == self.right
+
+    def coordinates(self, name: str) -> frozenset[str]:
+        """The axes without digits that an axis consists of."""
+        return _coordinates(name, {a.name: a.digits for a in self.axes if a.digits})
+
+    @property
+    def text(self) -> str:
+        """The certificate's text."""
+        lines = ["(lemma"]
+        for a in self.axes:
+            cut = f" {a.digits[0]} {a.digits[1]}" if a.digits else ""
+            lines.append(f'  (axis {a.name} "{a.extent}"{cut})')
+        lines += [f"  (renamed {spell(a)} {spell(b)})" for a, b in self.renamed]
+        lines += [f"  (hint {spell(e)})" for e in self.hints]
+        lines += [f"  (left {spell(self.left)})", f"  (right {spell(self.right)}))"]
+        return "\n".join(lines)
+
+
+def spell(e: Expr) -> str:
+    """An expression as text."""
+    match e:
+        case At(tensor, index):
+            return f"(at {' '.join((tensor, *map(spell_index, index)))})"
+        case Num(value):
+            return f"(num {value})"
+        case Size(symbol):
+            return f"(size {symbol})"
+        case Call(fn, a):
+            return f"(call {fn} {spell(a)})"
+        case Sum(axis, a):
+            return f"(sum {axis.name} {spell(a)})"
+        case Add() | Mul() | Inv() | Sqrt() | Exp():
+            return f"({type(e).__name__.lower()} {' '.join(map(spell, children(e)))})"
+        case _:
+            assert_never(e)
+
+
+def spell_index(i: Index) -> str:
+    """An index term as text."""
+    match i:
+        case Zero():
+            return "0"
+        case Var(name, _):
+            return name
+        case Radix(parts):
+            return f"(radix {' '.join(map(spell_index, parts))})"
+        case Digit(base, before, size, after):
+            return f'(digit {spell_index(base)} "{before}" "{size}" "{after}")'
+        case _:
+            assert_never(i)
+
+
+def state(left: Expr, right: Expr) -> Statement:
+    """`left = right` over named axes.
+
+    Raises:
+        CannotState: no choice of names was found that keeps the meaning.
+    """
+    namer = _Namer((left, right))
+    named = tuple(namer.rename(e) for e in namer.sides)
+    axes = namer.axes()
+    renamed = tuple(namer.renamings(named))
+    rooted = any(isinstance(e, Sqrt) for side in named for e in walk(side))
+    return Statement(axes, named[0], named[1], renamed, tuple(_hints(named)) if rooted else ())
+
+
+# ---------------------------------------------------------------- names
+_Pair: TypeAlias = tuple[str, str]
+
+
+@dataclass
+class _Namer:
+    """Joins digits that always go together, sorts axes into classes, and names them."""
+
+    sides: tuple[Expr, ...]
+    bound: dict[str, Var] = field(default_factory=dict[str, Var])
+    pairs: dict[str, _Pair] = field(default_factory=dict[str, _Pair])
+    parents: dict[str, str] = field(default_factory=dict[str, str])
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    extents: dict[str, Dim] = field(default_factory=dict[str, Dim])
+    digits: dict[str, _Pair] = field(default_factory=dict[str, _Pair])
+    variants: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def __post_init__(self) -> None:
+        for side in self.sides:
+            for e in walk(side):
+                if isinstance(e, Sum):
+                    self.bound.setdefault(e.axis.name, e.axis)
+        while self._join_digits():
+            pass
+        self.free = {v.name: v for e in self._leaves() for i in e.index for v in _variables(i)}
+        self.free = {n: v for n, v in self.free.items() if n not in self.bound}
+        for name, v in sorted(self.free.items()):
+            self.names[name] = name
+            self.extents[name] = v.extent
+        classes = self._classes()
+        for side in self.sides:
+            self._name_sums(side, classes)
+        for side in self.sides:
+            self._check(side)
+
+    def _leaves(self) -> Iterator[At]:
+        for side in self.sides:
+            for e in walk(side):
+                if isinstance(e, At):
+                    yield e
+
+    def _join_digits(self) -> bool:
+        """One pair of bound axes, of which the inner only ever follows the outer, becomes one axis."""
+        before: dict[str, set[str]] = {}
+        for leaf in self._leaves():
+            for i in leaf.index:
+                for first, second in _neighbours(i):
+                    if second in self.bound:
+                        before.setdefault(second, set()).add(first)
+        for inner, outers in before.items():
+            (outer, *others) = outers
+            if others or outer not in self.bound:
+                continue
+            name = f"{outer}&{inner}"
+            joined = Var(name, self.bound[outer].extent * self.bound[inner].extent)
+            self.bound[name] = joined
+            self.pairs[name] = (outer, inner)
+            self.parents.setdefault(outer, name)
+            self.parents.setdefault(inner, name)
+
+            def fuse(i: Index, pair: _Pair = (outer, inner), joined: Var = joined) -> Index:
+                return _fuse(i, pair, joined)
+
+            self.sides = tuple(_map_indices(side, fuse) for side in self.sides)
+            return True
+        return False
+
+    def _classes(self) -> dict[str, str]:
+        """Axes that run over one dim of one input, whole, or over dims linked by another such axis."""
+        parent: dict[object, object] = {}
+
+        def find(x: object) -> object:
+            parent.setdefault(x, x)
+            while parent[x] != x:
+                x = parent[x]
+            return x
+
+        order: dict[str, None] = {}
+        for leaf in self._leaves():
+            for d, i in enumerate(leaf.index):
+                parts = i.parts if isinstance(i, Radix) else (i,)
+                for slot, part in enumerate(reversed(parts)):
+                    if isinstance(part, Var) and part.name in self.bound:
+                        order.setdefault(part.name)
+                        parent[find((leaf.tensor, d, slot, part.extent))] = find(part.name)
+        for name, v in self.bound.items():
+            if name not in order and name not in self.parents:
+                order.setdefault(name)
+                parent[find(("nowhere", v.extent))] = find(name)
+        numbers: dict[object, str] = {}
+        return {name: numbers.setdefault(find(name), f"k{len(numbers) + 1}") for name in order}
+
+    def _name_sums(self, e: Expr, classes: Mapping[str, str]) -> None:
+        if isinstance(e, Sum) and e.axis.name not in self.names:
+            top = e.axis.name
+            while top in self.parents:
+                top = self.parents[top]
+            others = self._free(e.a) - self._sources(top)
+            taken = {c for n in others if n in self.names for c in self._coordinates(self.names[n])}
+            family = classes.get(top, "k0")
+            for variant in range(VARIANTS):
+                base = family if not variant else f"{family}~{variant}"
+                if self._try(top, base, taken):
+                    known = self.variants.setdefault(family, [])
+                    if base not in known:
+                        known.append(base)
+                    break
+            else:
+                raise CannotState(f"more than {VARIANTS} axes run over one dim at once in {spell(e)}")
+        for child in children(e):
+            self._name_sums(child, classes)
+
+    def _try(self, top: str, base: str, taken: set[str]) -> bool:
+        names, digits = dict(self.names), dict(self.digits)
+        extents = dict(self.extents)
+
+        def give(v: str, name: str) -> bool:
+            name = names.setdefault(v, name)
+            if extents.setdefault(name, self.bound[v].extent) != self.bound[v].extent:
+                return False
+            if v not in self.pairs:
+                return True
+            outer, inner = self.pairs[v]
+            if not give(outer, f"{name}.hi") or not give(inner, f"{name}.lo"):
+                return False
+            cut = (names[outer], names[inner])
+            return digits.setdefault(name, cut) == cut
+
+        if not give(top, base) or _coordinates(names[top], digits) & taken:
+            return False
+        self.names, self.digits, self.extents = names, digits, extents
+        return True
+
+    def _sources(self, v: str) -> frozenset[str]:
+        """The axes of the expressions, as given, that an axis consists of."""
+        return _coordinates(v, self.pairs)
+
+    def _free(self, e: Expr) -> frozenset[str]:
+        match e:
+            case At(_, index):
+                return frozenset[str]().union(*(self._sources(n) for i in index for n in i.free))
+            case Sum(axis, a):
+                return self._free(a) - {axis.name}
+            case _:
+                return frozenset[str]().union(*(self._free(c) for c in children(e)))
+
+    def _coordinates(self, name: str) -> frozenset[str]:
+        return _coordinates(name, self.digits)
+
+    def _check(self, e: Expr) -> None:
+        if isinstance(e, Sum):
+            mine = self._coordinates(self.names[e.axis.name])
+            for other in self._free(e.a) - {e.axis.name}:
+                if mine & self._coordinates(self.names[other]):
+                    raise CannotState(f"axis {self.names[other]} would be captured in {spell(e)}")
+        for child in children(e):
+            self._check(child)
+
+    def rename(self, e: Expr) -> Expr:
+        """The expression with its axes' final names."""
+        by: dict[str, Index] = {n: Var(m, self.extents[m]) for n, m in self.names.items()}
+        return _renamed(e, by)
+
+    def axes(self) -> tuple[Axis, ...]:
+        """Every named axis, free ones first."""
+        free = [Axis(n, self.extents[n]) for n in sorted(self.free)]
+        bound = [Axis(n, x, self.digits.get(n)) for n, x in self.extents.items() if n not in self.free]
+        return (*free, *bound)
+
+    def renamings(self, sides: Sequence[Expr]) -> Iterator[tuple[Expr, Expr]]:
+        """For sums whose class has several names, the same sum under each other name."""
+        seen: set[str] = set()
+        for side in sides:
+            for e in walk(side):
+                if not isinstance(e, Sum) or e.axis.name in self.digits or spell(e) in seen:
+                    continue
+                seen.add(spell(e))
+                for names in self.variants.values():
+                    for other in names if e.axis.name in names else ():
+                        if other == e.axis.name or other in self.digits or _mentions(e.a, other):
+                            continue
+                        if any(isinstance(x, Sum) and x.axis.name == e.axis.name for x in walk(e.a)):
+                            continue
+                        axis = Var(other, e.axis.extent)
+                        yield e, Sum(axis, _renamed(e.a, {e.axis.name: axis}))
+
+
+def _coordinates(name: str, pairs: Mapping[str, _Pair]) -> frozenset[str]:
+    if name not in pairs:
+        return frozenset((name,))
+    outer, inner = pairs[name]
+    return _coordinates(outer, pairs) | _coordinates(inner, pairs)
+
+
+def _mentions(e: Expr, name: str) -> bool:
+    return any(
+        (isinstance(x, Sum) and x.axis.name == name) or (isinstance(x, At) and any(name in i.free for i in x.index))
+        for x in walk(e)
+    )
+
+
+def _renamed(e: Expr, by: Mapping[str, Index]) -> Expr:
+    match e:
+        case At(tensor, index):
+            return At(tensor, tuple(substitute(i, by) for i in index))
+        case Sum(axis, a):
+            new = by.get(axis.name, axis)
+            assert isinstance(new, Var), "an axis is renamed to an axis"
+            return Sum(new, _renamed(a, by))
+        case _:
+            return with_children(e, lambda child: _renamed(child, by))
+
+
+def _map_indices(e: Expr, f: Callable[[Index], Index]) -> Expr:
+    if isinstance(e, At):
+        return At(e.tensor, tuple(f(i) for i in e.index))
+    return with_children(e, lambda child: _map_indices(child, f))
+
+
+def _variables(i: Index) -> Iterator[Var]:
+    match i:
+        case Zero():
+            return
+        case Var():
+            yield i
+        case Radix(parts):
+            for p in parts:
+                yield from _variables(p)
+        case Digit(base, _, _, _):
+            yield from _variables(base)
+        case _:
+            assert_never(i)
+
+
+def _neighbours(i: Index) -> Iterator[tuple[str, str]]:
+    """Each variable with the variable directly before it in a number, or with an empty name."""
+    match i:
+        case Zero():
+            return
+        case Var(name, _):
+            yield "", name
+        case Radix(parts):
+            last = ""
+            for p in parts:
+                if isinstance(p, Var):
+                    yield last, p.name
+                    last = p.name
+                else:
+                    yield from _neighbours(p)
+                    last = ""
+        case Digit(base, _, _, _):
+            yield from _neighbours(base)
+        case _:
+            assert_never(i)
+
+
+def _fuse(i: Index, pair: _Pair, joined: Var) -> Index:
+    match i:
+        case Zero() | Var():
+            return i
+        case Radix(parts):
+            out: list[Index] = []
+            for p in parts:
+                if out and isinstance(p, Var) and isinstance(out[-1], Var) and (out[-1].name, p.name) == pair:
+                    out[-1] = joined
+                else:
+                    out.append(_fuse(p, pair, joined))
+            return radix(out)
+        case Digit(base, before, size, after):
+            return Digit(_fuse(base, pair, joined), before, size, after)
+        case _:
+            assert_never(i)
+
+
+# ---------------------------------------------------------------- hints
+def _hints(sides: Sequence[Expr]) -> Iterator[Expr]:
+    """Spellings of the numbers at hand that a root can take apart: 5120 as 1024 * 5, 1/64 as a root."""
+    seen: set[Fraction] = set()
+    for side in sides:
+        for e in walk(side):
+            if not isinstance(e, Num) or e.value <= 0 or e.value == 1 or e.value in seen:
+                continue
+            seen.add(e.value)
+            yield Sqrt(Num(e.value * e.value))
+            above, below = _primes(e.value.numerator), _primes(e.value.denominator)
+            rest = [Num(Fraction(p)) for p, n in above.items() if n % 2]
+            rest += [Num(Fraction(1, p)) for p, n in below.items() if n % 2]
+            square = e.value
+            for part in rest:
+                square = square / part.value
+            if rest and (square != 1 or len(rest) > 1):
+                yield product(([Num(square)] if square != 1 else []) + rest)
+
+
+def _primes(n: int) -> dict[int, int]:
+    """The prime factors and how often each occurs; nothing for numbers that are not small."""
+    found: dict[int, int] = {}
+    if n > SMALL:
+        return found
+    p = 2
+    while p * p <= n:
+        while n % p == 0:
+            found[p] = found.get(p, 0) + 1
+            n //= p
+        p += 1
+    if n > 1:
+        found[n] = found.get(n, 0) + 1
+    return found
