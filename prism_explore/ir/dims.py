@@ -113,11 +113,15 @@ class Dim:
         """
         total = Fraction(0)
         for monomial, coefficient in self.terms:
+            above, below = coefficient.numerator, coefficient.denominator
             for symbol, exponent in monomial:
                 if symbol not in sizes:
                     raise ShapeError(f"size {self} needs a number for {symbol!r}; given are {sorted(sizes)}")
-                coefficient *= Fraction(sizes[symbol]) ** exponent
-            total += coefficient
+                if exponent > 0:
+                    above *= sizes[symbol] ** exponent
+                else:
+                    below *= sizes[symbol] ** -exponent
+            total = Fraction(above, below) if len(self.terms) == 1 else total + Fraction(above, below)
         return total
 
     def value(self, sizes: Mapping[str, int]) -> int:

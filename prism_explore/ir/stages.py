@@ -93,8 +93,11 @@ class Trial:
     """One random evaluation of both sides by the interpreter."""
 
     sizes: tuple[tuple[str, int], ...]
+    """Numbers for the program's axes and for the candidate's symbols; small, and pairwise different."""
     seed: int
     relative_error: float
+    between: tuple[float, float] = (-0.65, 0.75)
+    """Inputs were drawn uniformly from here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +105,16 @@ class Witness:
     """Numbers on which program and candidate differ; anyone can re-run it."""
 
     sizes: tuple[tuple[str, int], ...]
+    """As in `Trial`."""
     seed: int
     index: tuple[int, ...]
     """Where in the result."""
     expected: float
     found: float
+    """NaN where blocks wrote different values to one place."""
     relative_error: float
+    between: tuple[float, float] = (-0.65, 0.75)
+    """Inputs were drawn uniformly from here."""
 
 
 @dataclass(frozen=True, slots=True)
