@@ -1,0 +1,34 @@
+"""From a proved candidate and numbers to a kernel: loops, machine code or Triton, a callable.
+
+`emit` writes a kernel's source and never runs anything; `load.load` turns a kernel into a callable.
+See the README of this folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prism_explore.codegen.plan import plan
+from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
+from prism_explore.targets import Target
+
+__all__ = ["emit"]
+
+
+def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], target: Target) -> Kernel | Infeasible:
+    """The kernel for one choice of numbers, or why there is none.
+
+    Args:
+        verified: the proved candidate.
+        parameters: numbers for its grid sizes and loop ranges, and schedule choices by name.
+        shapes: numbers for the program's own symbols, such as the batch.
+        target: a CPU gets loops, a GPU gets Triton.
+    """
+    if target.kind == "gpu":
+        from prism_explore.codegen.triton import emit as emit_triton
+
+        return emit_triton(verified, parameters, shapes, target)
+    made = plan(verified.candidate.sgraph, parameters, shapes)
+    if isinstance(made, str):
+        return Infeasible(verified.candidate, parameters, "tune.illegal", made)
+    return Kernel(verified, parameters, tuple(sorted(shapes.items())), "cpu", made.source)

@@ -1,0 +1,306 @@
+# pyright: basic
+# It writes llvmlite values, which have no types.
+"""Products of tiles: three register-blocked micro-kernels and when each is right.
+
+    stream   rows of `right` lie along n. `ku` of them, `nv` vectors wide, sit in registers while every
+             row of the target passes by: one load and one store of the target per `ku` products. Wide n
+             and few k read memory in long runs.
+    hold     rows of `right` lie along n. `mr` x `nv` vectors of the target sit in registers while k runs.
+    dot      columns of `right` lie along k, as an nn.Linear stores its weight. `mr` x `nr` vectors of
+             partial sums sit in registers, and are summed across lanes at the end.
+
+All three take any extents: blocks of rows are balanced (16 rows by 6 are 6 + 5 + 5), ragged vectors are
+loads and stores of exactly the lanes that are left. `ahead` prefetches what is read next: `ahead` rows of
+`right` further down for stream and hold, the next panel of `nr` columns for dot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from llvmlite import ir
+
+from prism_explore.codegen.loops import Contract
+from prism_explore.codegen.simd import I32, Function, vector
+
+STREAM_ROWS = 16
+"""Up to this many rows of the target are written out in one pass."""
+KEPT_FACTORS = 16
+"""Up to this many numbers of `left` are kept in registers over a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """How one product is blocked."""
+
+    style: Literal["stream", "hold", "dot"]
+    mr: int
+    nr: int
+    """Columns of `right` (dot)."""
+    nv: int
+    """Vectors along n (stream, hold)."""
+    ku: int
+    """Rows of k (stream, hold) or vectors along k (dot) per step."""
+    ahead: int
+    level: int
+    """The cache that is prefetched into."""
+
+    def __str__(self) -> str:
+        fetch = f"; prefetch {self.ahead} {{}} ahead into L{self.level}" if self.ahead else ""
+        match self.style:
+            case "stream":
+                text = f"stream: {self.ku} rows of the right operand x {self.nv} vectors in registers"
+                return text + fetch.format("rows")
+            case "hold":
+                text = f"hold: {self.mr} rows x {self.nv} vectors of the target in registers, {self.ku} k a step"
+                return text + fetch.format("rows")
+            case "dot":
+                text = f"dot: {self.mr} rows x {self.nr} columns of partial sums, {self.ku} vectors of k a step"
+                return text + fetch.format("panel")
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """Extents and strides (in elements) of one product."""
+
+    m: int
+    n: int
+    k: int
+    target_m: int
+    left_m: int
+    left_k: int
+    right_k: int
+    right_n: int
+
+    @property
+    def is_dot(self) -> bool:
+        """Whether both operands lie along k, and n does not."""
+        along_k = (self.right_k == 1 and self.left_k == 1) or self.k == 1
+        return along_k and self.right_n != 1
+
+
+def joined(c: Contract) -> tuple[tuple[str, int], ...]:
+    """The k ranges, with neighbours that run on in memory joined into one; the last is the inner one."""
+    ranges = [(r.name, r.extent) for r in c.k if r.extent > 1] or [(c.k[-1].name, 1)]
+    while len(ranges) > 1:
+        (outer, times), (inner, extent) = ranges[-2:]
+        if any(p.stride(outer) != p.stride(inner) * extent for p in (c.left, c.right)):
+            break
+        ranges[-2:] = [(inner, times * extent)]
+    return tuple(ranges)
+
+
+def extents(c: Contract) -> Extents:
+    """Extents and strides of a product of tiles."""
+    inner, depth = joined(c)[-1]
+    return Extents(
+        m=c.m.extent,
+        n=c.n.extent,
+        k=depth,
+        target_m=c.target.stride(c.m.name),
+        left_m=c.left.stride(c.m.name),
+        left_k=c.left.stride(inner),
+        right_k=c.right.stride(inner),
+        right_n=c.right.stride(c.n.name) if c.n.extent > 1 else 0,
+    )
+
+
+def balanced(extent: int, limit: int) -> Iterator[tuple[int, int, int]]:
+    """Blocks of at most `limit`, as even as can be: runs of (start, size, count)."""
+    pieces = -(-extent // limit)
+    size, larger = divmod(extent, pieces)
+    if larger:
+        yield 0, size + 1, larger
+    yield larger * (size + 1), size, pieces - larger
+
+
+def strips(f: Function, extent: int, vectors: int, body: Callable[[ir.Value, int, int], None]) -> None:
+    """Run `body(start, lanes, count)` over an extent: `count` vectors at a time, then one, then the tail."""
+    start = 0
+    for lanes, count in ((f.lanes, vectors), (f.lanes, 1), (extent % f.lanes, 1)):
+        step = lanes * count
+        if not step or extent - start < step:
+            continue
+        stop = start + (extent - start) // step * step
+        with f.loop(start, stop, step) as at:
+            body(at, lanes, count)
+        start = stop
+
+
+def emit_product(f: Function, e: Extents, tiling: Tiling, target, left, right, adds: bool) -> None:
+    """`target (+)= left @ right`, from pointers to the first element of each.
+
+    stream always adds; the caller has set the target to zero.
+    """
+    match tiling.style:
+        case "stream":
+            assert adds, "stream adds into its target"
+            _stream(f, e, tiling, target, left, right)
+        case "hold":
+            _hold(f, e, tiling, target, left, right, adds)
+        case "dot":
+            _dot(f, e, tiling, target, left, right, adds)
+
+
+# ---------------------------------------------------------------- stream
+def _stream(f: Function, e: Extents, tiling: Tiling, target, left, right) -> None:
+    depth = min(tiling.ku, e.k)
+    for start, stop, step in ((0, e.k - e.k % depth, depth), (e.k - e.k % depth, e.k, e.k % depth)):
+        if start < stop:
+            with f.loop(start, stop, step) as k:
+                _sweep(f, e, tiling, step, k, target, left, right)
+
+
+def _sweep(f: Function, e: Extents, tiling: Tiling, depth: int, k, target, left, right) -> None:
+    """All of the target, `depth` rows of `right`."""
+
+    def factor(m, j: int):
+        return f.load(left, f.sum(f.times(m, e.left_m), f.times(f.sum(k, j), e.left_k)), 0)
+
+    keeps = e.m * depth <= KEPT_FACTORS
+    kept = [[f.splat(factor(m, j), f.lanes) for j in range(depth)] for m in range(e.m)] if keeps else []
+
+    def row(m, at, lanes: int, count: int, rows: list) -> None:
+        place = f.sum(f.times(m, e.target_m), at)
+        totals = [f.load(target, f.sum(place, v * lanes), lanes) for v in range(count)]
+        # With few rows to fill the pipelines, two chains of additions hide the latency of one.
+        second = [None] * count
+        for j in range(depth):
+            if kept and isinstance(m, int):
+                x = kept[m][j] if lanes == f.lanes else f.splat(factor(m, j), lanes)
+            else:
+                x = f.splat(factor(m, j), lanes)
+            for v in range(count):
+                if j % 2 and e.m <= 2:
+                    second[v] = f.fma(x, rows[j][v], second[v]) if second[v] else f.mul(x, rows[j][v])
+                else:
+                    totals[v] = f.fma(x, rows[j][v], totals[v])
+        for v in range(count):
+            total = f.add(totals[v], second[v]) if second[v] is not None else totals[v]
+            f.store(total, target, f.sum(place, v * lanes))
+
+    def body(at, lanes: int, count: int) -> None:
+        def line(j: int, v: int):
+            return f.sum(f.times(f.sum(k, j), e.right_k), at, v * lanes)
+
+        rows = [[f.load(right, line(j, v), lanes) for v in range(count)] for j in range(depth)]
+        if tiling.ahead:
+            for j in range(depth):
+                for v in range(count):
+                    if v * lanes % 16 == 0:
+                        f.prefetch(right, line(j + tiling.ahead, v), tiling.level)
+        if e.m <= STREAM_ROWS:
+            for m in range(e.m):
+                row(m, at, lanes, count, rows)
+            return
+        for start, size, times in balanced(e.m, STREAM_ROWS // 2):
+            with f.loop(0, times) as block:
+                for m in range(size):
+                    row(f.sum(f.times(block, size), start + m), at, lanes, count, rows)
+
+    strips(f, e.n, tiling.nv, body)
+
+
+# ---------------------------------------------------------------- hold
+def _hold(f: Function, e: Extents, tiling: Tiling, target, left, right, adds: bool) -> None:
+    def body(at, lanes: int, count: int) -> None:
+        for start, size, times in balanced(e.m, tiling.mr):
+            with f.loop(0, times) as block:
+                first = f.sum(f.times(block, size), start)
+                _held(f, e, tiling, target, left, right, adds, first, size, at, lanes, count)
+
+    strips(f, e.n, tiling.nv, body)
+
+
+def _held(f, e, tiling, target, left, right, adds, first, size, at, lanes, count) -> None:
+    def place(m: int, v: int):
+        return f.sum(f.times(f.sum(first, m), e.target_m), at, v * lanes)
+
+    zero = f.number(0.0, lanes)
+    totals = [
+        [f.variable(f.load(target, place(m, v), lanes) if adds else zero) for v in range(count)] for m in range(size)
+    ]
+    unroll = min(tiling.ku, e.k)
+    for start, stop, step in ((0, e.k - e.k % unroll, unroll), (e.k - e.k % unroll, e.k, 1)):
+        if start >= stop:
+            continue
+        with f.loop(start, stop, step) as k:
+            for u in range(step):
+                at_k = f.sum(k, u)
+                along = f.times(at_k, e.right_k)
+                row = [f.load(right, f.sum(along, at, v * lanes), lanes) for v in range(count)]
+                if tiling.ahead:
+                    for v in range(0, count, max(1, 16 // lanes)):
+                        f.prefetch(right, f.sum(along, at, tiling.ahead * e.right_k + v * lanes), tiling.level)
+                for m in range(size):
+                    factor = f.sum(f.times(f.sum(first, m), e.left_m), f.times(at_k, e.left_k))
+                    x = f.load(left, factor, lanes, 0)
+                    for v in range(count):
+                        f.set(totals[m][v], f.fma(x, row[v], f.get(totals[m][v])))
+    for m in range(size):
+        for v in range(count):
+            f.store(f.get(totals[m][v]), target, place(m, v))
+
+
+# ---------------------------------------------------------------- dot
+def _dot(f: Function, e: Extents, tiling: Tiling, target, left, right, adds: bool) -> None:
+    columns = min(tiling.nr, e.n)
+    rest = e.n % columns
+    for start, stop, width in ((0, e.n - rest, columns), (e.n - rest, e.n, rest)):
+        if start >= stop:
+            continue
+        with f.loop(start, stop, width) as n:
+            blocks = list(balanced(e.m, tiling.mr))
+            pieces = sum(times for _, _, times in blocks)
+            done = 0
+            for first, size, times in blocks:
+                with f.loop(0, times) as block:
+                    m = f.sum(f.times(block, size), first)
+                    share = -(-width // pieces)
+                    fetched = f.sum(f.times(f.sum(block, done), share), n, width) if tiling.ahead else None
+                    _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share)
+                done += times
+
+
+def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share) -> None:
+    """`size` x `width` sums over all of k; `share` columns from `fetched` on are prefetched meanwhile."""
+    totals = [[f.variable(f.number(0.0, f.lanes)) for _ in range(width)] for _ in range(size)]
+
+    def step(k, lanes: int, count: int) -> None:
+        for u in range(count):
+            at = f.sum(k, u * lanes)
+            if fetched is not None and u * lanes % 16 == 0:
+                for j in range(share):
+                    line = f.sum(f.times(f.sum(fetched, j), e.right_n), at)
+                    f.prefetch(right, line, tiling.level)
+            column = [
+                _widened(f, f.load(right, f.sum(f.times(f.sum(n, j), e.right_n), at), lanes)) for j in range(width)
+            ]
+            for i in range(size):
+                x = _widened(f, f.load(left, f.sum(f.times(f.sum(m, i), e.left_m), at), lanes))
+                for j in range(width):
+                    f.set(totals[i][j], f.fma(x, column[j], f.get(totals[i][j])))
+
+    strips(f, e.k, tiling.ku, step)
+    flat = [(i, j) for i in range(size) for j in range(width)]
+    for start in range(0, len(flat), f.lanes):
+        chunk = flat[start : start + f.lanes]
+        sums = f.totals([f.get(totals[i][j]) for i, j in chunk])
+        for i in dict.fromkeys(i for i, _ in chunk):
+            lanes = [lane for lane, (row, _) in enumerate(chunk) if row == i]
+            place = f.sum(f.times(f.sum(m, i), e.target_m), n, chunk[lanes[0]][1])
+            part = f.lanes_of(sums, lanes)
+            if adds:
+                part = f.add(part, f.load(target, place, len(lanes)))
+            f.store(part, target, place)
+
+
+def _widened(f: Function, x):
+    """A shorter vector with zeros behind it."""
+    if x.type.count == f.lanes:
+        return x
+    zero = ir.Constant(vector(x.type.count), [0.0] * x.type.count)
+    lanes = [min(lane, x.type.count) for lane in range(f.lanes)]
+    return f.b.shuffle_vector(x, zero, ir.Constant(ir.VectorType(I32, f.lanes), lanes))

@@ -1,0 +1,423 @@
+# pyright: basic
+# It writes llvmlite values, which have no types.
+"""Loops to machine code: every nest becomes one function that a team of threads runs.
+
+The blocks of a nest are numbered, and thread t of n runs blocks t*P/n to (t+1)*P/n. Elementwise statements and
+sums choose the variable along which most operands are contiguous and run along it in full vectors; products
+go to `contract.py`. Nothing here looks at what a kernel computes: what is fast is said by the loops
+and by the schedule.
+
+Schedule choices are data (`schedule_space`): name, values with the best guess first, one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import prod
+from typing import TypeAlias
+
+from prism_explore.codegen.contract import Tiling, emit_product, extents, joined, strips
+from prism_explore.codegen.loops import (
+    Apply,
+    Buffer,
+    Constant,
+    Contract,
+    Expression,
+    Fold,
+    LoopProgram,
+    Map,
+    Nest,
+    Place,
+    Range,
+    Read,
+    Statement,
+    places,
+    reads,
+    show_loops,
+)
+from prism_explore.codegen.simd import Function, Host, Machine, new_module, text_of
+
+Schedule: TypeAlias = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One number that a tuner may choose."""
+
+    name: str
+    values: tuple[int, ...]
+    """The best guess first."""
+    says: str
+
+
+def schedule_space(program: LoopProgram, host: Host) -> tuple[Choice, ...]:
+    """What can be chosen for a program, beside its sizes."""
+    products = [s for n in program.nests for s in n.statements if isinstance(s, Contract)]
+    heavy = max(products, key=_work, default=None)
+    cores = tuple(dict.fromkeys((host.threads, max(1, host.threads // 2), 1)))
+    common = (
+        Choice("threads", cores, "how many threads share the blocks"),
+        Choice("hoist", (1, 0), "do once per thread what does not depend on the inner grid dims"),
+    )
+    if heavy is None:
+        return common
+    e = extents(heavy)
+    common += (Choice("pack", (1, 0), "copy the left operand of a product into tile order, once per thread"),)
+    level = Choice("level", (2, 1), "the cache that is prefetched into")
+    if e.is_dot:
+        mr, nr = _dot_blocks(e.m, host.lanes)
+        return (
+            *common,
+            Choice("mr", _first(mr, (1, 2, 4, 6, 8)), "rows of the target per register block"),
+            Choice("nr", _first(nr, (2, 4, 8)), "columns of the right operand per register block"),
+            Choice("ku", (1, 2), "vectors along k per step"),
+            Choice("ahead", (1, 0), "prefetch the next panel of columns"),
+            level,
+        )
+    return (
+        *common,
+        Choice("hold", _first(int(e.m > 16), (0, 1)), "keep the target in registers, not rows of the right operand"),
+        Choice("mr", (6, 8, 4, 12), "with hold: rows of the target per register block"),
+        Choice("nv", (1, 2, 4), "vectors along n per register block"),
+        Choice("ku", (8, 4, 16), "rows of the right operand per step"),
+        Choice("ahead", (8, 0, 4, 16, 32), "prefetch so many rows of the right operand ahead"),
+        level,
+    )
+
+
+def _first(best: int, others: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((best, *others)))
+
+
+def _work(c: Contract) -> int:
+    return prod(r.extent for r in (*c.batch, c.m, c.n, *c.k))
+
+
+def _dot_blocks(m: int, lanes: int) -> tuple[int, int]:
+    """As many sums as registers hold: 32 registers with 16 lanes, 16 with fewer."""
+    if m == 1:
+        return 1, 8
+    return (8, 4) if m <= 8 and lanes == 16 else (4, 4) if lanes == 16 else (4, 2)
+
+
+def complete(program: LoopProgram, host: Host, given: Mapping[str, int]) -> Schedule:
+    """A value for every choice: what is given, else the best guess.
+
+    Raises:
+        ValueError: a name that is no choice here, or a value below the least one possible.
+    """
+    space = schedule_space(program, host)
+    known = {c.name for c in space}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"schedule {name}={value}: this kernel's choices are {', '.join(sorted(known))}")
+        least = 0 if name in ("hoist", "pack", "hold", "ahead") else 1
+        if value < least or value > 1024 or (name == "level" and value > 2):
+            raise ValueError(
+                f"schedule {name}={value}: expected one of {[c.values for c in space if c.name == name][0]}"
+            )
+    return tuple((c.name, given.get(c.name, c.values[0])) for c in space)
+
+
+def tiling(c: Contract, schedule: Schedule) -> Tiling:
+    """How one product is blocked under a schedule; numbers are cut to the extents that there are."""
+    numbers = dict(schedule)
+    e = extents(c)
+    if e.is_dot:
+        style = "dot"
+    else:
+        style = "hold" if numbers.get("hold") else "stream"
+    return Tiling(
+        style=style,
+        mr=min(numbers.get("mr", 4), e.m),
+        nr=min(numbers.get("nr", 4), e.n),
+        nv=numbers.get("nv", 1),
+        ku=min(numbers.get("ku", 1), e.k),
+        ahead=numbers.get("ahead", 0),
+        level=numbers.get("level", 2),
+    )
+
+
+def show_kernel(program: LoopProgram, schedule: Schedule, lanes: int) -> str:
+    """The loops with what the schedule makes of them."""
+
+    def remark(s: Statement) -> str:
+        return str(tiling(s, schedule)) if isinstance(s, Contract) else ""
+
+    chosen = ", ".join(f"{k}={v}" for k, v in schedule)
+    return f"# float32, {lanes} lanes; {chosen}\n{show_loops(program, remark)}"
+
+
+# ---------------------------------------------------------------- compiled
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Machine code of a program: one function per nest, and the scratch that each thread needs."""
+
+    machine: Machine
+    entries: tuple[int, ...]
+    """Addresses, in order."""
+    scratch_bytes: int
+    """Per thread."""
+
+
+@lru_cache(256)
+def compile_program(program: LoopProgram, schedule: Schedule, host: Host) -> Compiled:
+    """Machine code of a program under a complete schedule. The same question is compiled once."""
+    module = new_module()
+    offsets = {nest.name: _scratch_layout(nest.scratch) for nest in program.nests}
+    largest = max(size for _, size in offsets.values())
+    shared = (*program.inputs, *program.temporaries, program.output)
+    for number, nest in enumerate(program.nests):
+        f = Function(module, f"nest{number}", len(shared) + 1, host.lanes)
+        pointers = dict(zip(shared, f.arguments, strict=False))
+        mine = f.at(f.arguments[-1], f.times(f.thread, largest))
+        starts, _ = offsets[nest.name]
+        pointers |= {b: f.at(mine, starts[b]) for b in nest.scratch}
+        _Emitter(f, pointers, schedule).nest(nest)
+        f.finish()
+    machine = Machine(text_of(module, host.lanes), host)
+    entries = tuple(machine.address(f"nest{n}") for n in range(len(program.nests)))
+    return Compiled(machine, entries, 4 * largest)
+
+
+def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:
+    """Where each tile starts in a thread's scratch, and how much there is; in elements, by cache lines."""
+    starts: dict[Buffer, int] = {}
+    total = 0
+    for b in buffers:
+        starts[b] = total
+        total += -(-b.elements // 16) * 16
+    return starts, max(16, total)
+
+
+class _Emitter:
+    """Writes one nest."""
+
+    def __init__(self, f: Function, pointers: dict[Buffer, object], schedule: Schedule) -> None:
+        self.f, self.pointers, self.schedule = f, pointers, schedule
+        self.at: dict[str, object] = {}
+        """The loop variables in scope."""
+
+    def nest(self, nest: Nest) -> None:
+        """All blocks of this thread."""
+        f = self.f
+        blocks = nest.blocks
+        first = f.b.udiv(f.b.mul(f.thread, f.i(blocks)), f.threads)
+        last = f.b.udiv(f.b.mul(f.b.add(f.thread, f.i(1)), f.i(blocks)), f.threads)
+        with f.loop(first, last) as block:
+            rest = block
+            for r in reversed(nest.grid):
+                rest, self.at[r.name] = f.divided(rest, r.extent)
+            if nest.once:
+                inner = prod(r.extent for r in nest.grid[nest.outer :])
+                starts = f.b.icmp_signed("==", block, first)
+                turns = f.b.icmp_signed("==", f.divided(block, inner)[1], f.i(0))
+                with f.b.if_then(f.b.or_(starts, turns)):
+                    self._all(nest.once)
+            self._all(nest.before)
+            if nest.loop and nest.body:
+                with f.loop(0, nest.loop.extent) as i:
+                    self.at[nest.loop.name] = i
+                    self._all(nest.body)
+                    del self.at[nest.loop.name]
+            else:
+                self._all(nest.body)
+            self._all(nest.after)
+
+    def _all(self, statements: tuple[Statement, ...]) -> None:
+        for s in statements:
+            match s:
+                case Map():
+                    self._map(s)
+                case Fold():
+                    self._fold(s)
+                case Contract():
+                    self._contract(s)
+
+    # ------------------------------------------------------------ places and expressions
+    def _offset(self, place: Place, steps: Mapping[str, object] | None = None):
+        where = {**self.at, **(steps or {})}
+        return self.f.sum(*(self.f.times(where[v], place.stride(v)) for v in place.variables if v in where))
+
+    def _value(self, e: Expression, along: str | None, at, lanes: int, known: dict[Expression, object]):
+        """An expression for `lanes` values of the variable `along` from `at` on."""
+        f = self.f
+        if e in known:
+            return f.splat(known[e], lanes)
+        match e:
+            case Read(place):
+                steps = {along: at} if along else {}
+                stride = place.stride(along) if along else 1
+                return f.load(self.pointers[place.buffer], self._offset(place, steps), lanes, stride)
+            case Constant(value):
+                return f.number(float(value), lanes)
+            case Apply(fn, args):
+                return f.apply(fn, [self._value(a, along, at, lanes, known) for a in args])
+
+    def _fixed(self, e: Expression, variables: frozenset[str], known: dict[Expression, object]) -> None:
+        """Compute, once and as scalars, the parts of an expression that none of `variables` moves."""
+        if isinstance(e, Constant) or e in known:
+            return
+        if not any(v in variables for p in reads(e) for v in p.variables):
+            known[e] = self._value(e, None, None, 0, known)
+        elif isinstance(e, Apply):
+            for a in e.args:
+                self._fixed(a, variables, known)
+
+    # ------------------------------------------------------------ elementwise and sums
+    def _map(self, s: Map) -> None:
+        f = self.f
+        target, pointer = s.target, self.pointers[s.target.buffer]
+        ranges = _merged(s.domain, places(s), ())
+        along = _vector_variable(ranges, places(s), (), f.lanes)
+        with ExitStack() as stack:
+            for r in ranges:
+                if r != along:
+                    self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
+            known: dict[Expression, object] = {}
+            name = along.name if along else None
+            self._fixed(s.value, frozenset((name,) if name else ()), known)
+
+            def body(at, lanes: int, count: int) -> None:
+                for u in range(count):
+                    here = f.sum(at, u * lanes) if name else at
+                    place = self._offset(target, {name: here} if name else None)
+                    stride = target.stride(name) if name else 1
+                    value = self._value(s.value, name, here, lanes, known)
+                    if s.adds:
+                        value = f.add(value, f.load(pointer, place, lanes, stride))
+                    f.store(f.splat(value, lanes), pointer, place, stride)
+
+            if along:
+                strips(f, along.extent, 4, body)
+            else:
+                body(0, 0, 1)
+        self._forget(ranges)
+
+    def _fold(self, s: Fold) -> None:
+        f = self.f
+        sides = places(s)
+        ranges = _merged(s.domain, sides, s.along)
+        along = _vector_variable(ranges, sides, s.along, f.lanes)
+        assert along is not None, "a sum runs over something"
+        kept = [r for r in ranges if r.name not in s.along and r != along]
+        summed = [r for r in ranges if r.name in s.along and r != along]
+        with ExitStack() as stack:
+            for r in kept:
+                self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
+            if along.name in s.along:
+                self._fold_across(s, along, summed)
+            else:
+                self._fold_beside(s, along, summed)
+        self._forget(ranges)
+
+    def _fold_across(self, s: Fold, along: Range, summed: list[Range]) -> None:
+        """Sum along the vector: four vectors of partial sums, added up across lanes at the end."""
+        f = self.f
+        count = min(4, max(1, along.extent // f.lanes))
+        tail = along.extent % f.lanes
+        totals = [f.variable(f.number(0.0, f.lanes)) for _ in range(count)] if along.extent >= f.lanes else []
+        rest = f.variable(f.number(0.0, tail)) if tail else None
+        with ExitStack() as stack:
+            for r in summed:
+                self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
+
+            def body(at, lanes: int, vectors: int) -> None:
+                for u in range(vectors):
+                    slot = totals[u] if lanes == f.lanes else rest
+                    value = self._value(s.value, along.name, f.sum(at, u * lanes), lanes, {})
+                    f.set(slot, f.add(f.get(slot), f.splat(value, lanes)))
+
+            strips(f, along.extent, count, body)
+        values = [f.get(t) for t in totals]
+        while len(values) > 1:
+            values = [f.add(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + values[
+                len(values) // 2 * 2 :
+            ]
+        sums = [f.total(v) for v in (*values, *([f.get(rest)] if rest is not None else []))]
+        total = sums[0] if len(sums) == 1 else f.add(sums[0], sums[1])
+        self._put(s, self._offset(s.target), total, 0, 1)
+
+    def _fold_beside(self, s: Fold, along: Range, summed: list[Range]) -> None:
+        """Sum into a vector: each lane is a sum of its own."""
+        f = self.f
+
+        def body(at, lanes: int, count: int) -> None:
+            totals = [f.variable(f.number(0.0, lanes)) for _ in range(count)]
+            with ExitStack() as stack:
+                for r in summed:
+                    self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
+                for u, slot in enumerate(totals):
+                    value = self._value(s.value, along.name, f.sum(at, u * lanes), lanes, {})
+                    f.set(slot, f.add(f.get(slot), f.splat(value, lanes)))
+            self._forget(summed)
+            for u, slot in enumerate(totals):
+                place = self._offset(s.target, {along.name: f.sum(at, u * lanes)})
+                self._put(s, place, f.get(slot), lanes, s.target.stride(along.name))
+
+        strips(f, along.extent, 4, body)
+
+    def _put(self, s: Fold, place, total, lanes: int, stride: int) -> None:
+        pointer = self.pointers[s.target.buffer]
+        if s.adds:
+            total = self.f.add(total, self.f.load(pointer, place, lanes, stride))
+        self.f.store(total, pointer, place, stride)
+
+    def _forget(self, ranges: Iterable[Range]) -> None:
+        for r in ranges:
+            self.at.pop(r.name, None)
+
+    # ------------------------------------------------------------ products
+    def _contract(self, c: Contract) -> None:
+        f = self.f
+        e, how = extents(c), tiling(c, self.schedule)
+        sums = joined(c)[:-1]
+        adds = c.adds
+        if not adds and (sums or how.style == "stream"):
+            zero = Constant(Fraction(0))
+            self._map(Map(tuple(r for r in (*c.batch, c.m, c.n) if r.extent > 1), c.target, zero))
+            adds = True
+        loops = (*((r.name, r.extent) for r in c.batch), *sums)
+        with ExitStack() as stack:
+            for name, extent in loops:
+                self.at[name] = stack.enter_context(f.loop(0, extent))
+            target, left, right = (f.at(self.pointers[p.buffer], self._offset(p)) for p in (c.target, c.left, c.right))
+            emit_product(f, e, how, target, left, right, adds)
+        for name, _ in loops:
+            self.at.pop(name, None)
+
+
+def _merged(domain: tuple[Range, ...], sides: tuple[Place, ...], along: tuple[str, ...]) -> list[Range]:
+    """The domain with neighbours joined that run on in memory at every place, so that vectors are long."""
+    ranges = list(domain)
+    merged = True
+    while merged:
+        merged = False
+        for outer in ranges:
+            for inner in ranges:
+                if outer == inner or (outer.name in along) != (inner.name in along):
+                    continue
+                if all(p.stride(outer.name) == p.stride(inner.name) * inner.extent for p in sides):
+                    joint = Range(inner.name, outer.extent * inner.extent)
+                    ranges = [joint if r == inner else r for r in ranges if r != outer]
+                    merged = True
+                    break
+            if merged:
+                break
+    return ranges
+
+
+def _vector_variable(ranges: list[Range], sides: tuple[Place, ...], along: tuple[str, ...], lanes: int) -> Range | None:
+    """The variable to run vectors along: the cheapest per element, the innermost of equals."""
+
+    def cost(r: Range) -> float:
+        width = min(lanes, r.extent)
+        accesses = sum(1 if p.stride(r.name) in (0, 1) else width for p in sides)
+        across = 10 / prod(s.extent for s in ranges if s.name in along) if r.name in along else 0
+        return accesses / width + across
+
+    return min(reversed(ranges), key=cost, default=None)

@@ -1,0 +1,246 @@
+"""A kernel as a callable on torch tensors or NumPy arrays, without copies, on a team of threads.
+
+Calls are re-entrant: scratch and intermediate tensors belong to a call. The team is torch's own OpenMP
+pool where torch brings libgomp, so a kernel and torch never fight for cores; elsewhere it is a pool of
+Python threads, which is enough because compiled code runs without the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from prism_explore.codegen.cpu import Compiled, compile_program
+from prism_explore.codegen.loops import Buffer
+from prism_explore.codegen.plan import Plan, plan
+from prism_explore.codegen.simd import Machine, host
+from prism_explore.errors import ShapeError, TargetUnavailable
+from prism_explore.ir.stages import Kernel
+
+Array: TypeAlias = Any
+"""A torch.Tensor or a numpy.ndarray."""
+
+Team: TypeAlias = Callable[[int, Sequence[int], int], None]
+"""Runs the function at an address with these arguments on so many threads, and waits."""
+
+
+def load(kernel: Kernel, pool: Literal["auto", "openmp", "python"] = "auto") -> LoadedKernel:
+    """The callable of a CPU kernel, compiled on first demand.
+
+    Args:
+        kernel: made by `emit`.
+        pool: whose threads to run on; auto takes torch's OpenMP pool where there is one.
+
+    Raises:
+        TargetUnavailable: the kernel is not for a CPU, or no OpenMP pool was found though asked for.
+        ShapeError: the kernel's numbers do not fit its sGraph.
+    """
+    if kernel.backend != "cpu":
+        raise TargetUnavailable(f"a {kernel.backend} kernel needs a GPU; this loads CPU kernels")
+    made = plan(kernel.verified.candidate.sgraph, kernel.parameters, dict(kernel.shapes))
+    if isinstance(made, str):
+        raise ShapeError(made)
+    return load_plan(made, pool)
+
+
+def load_plan(made: Plan, pool: Literal["auto", "openmp", "python"] = "auto") -> LoadedKernel:
+    """The callable of a plan; see `load`."""
+    return LoadedKernel(made, compile_program(made.loops, made.schedule, made.host), team(pool))
+
+
+class LoadedKernel:
+    """Machine code with the manners of a Python function.
+
+    `kernel(x, g, w)` takes the program's inputs in order and returns a new tensor of the same
+    library; `out=` writes into a given one instead.
+    """
+
+    def __init__(self, made: Plan, compiled: Compiled, run: Team) -> None:
+        self.plan = made
+        self.threads = dict(made.schedule)["threads"]
+        self._compiled = compiled
+        self._run = run
+        self._inputs = tuple(_Expected(b) for b in made.loops.inputs)
+        self._output = _Expected(made.loops.output)
+        starts: list[int] = []
+        total = 0
+        for b in made.loops.temporaries:
+            starts.append(total)
+            total += -(-4 * b.elements // 64) * 64
+        self._starts = tuple(starts)
+        self._scratch_at = total
+        self._bytes = total + self.threads * compiled.scratch_bytes
+        self._idle: deque[np.ndarray[Any, np.dtype[np.uint8]]] = deque()
+
+    @property
+    def source(self) -> str:
+        """The loops, for people."""
+        return self.plan.source
+
+    def __call__(self, *inputs: Array, out: Array | None = None) -> Array:
+        """The result for these inputs.
+
+        Raises:
+            ShapeError: a wrong number of inputs, a wrong shape, dtype or memory order, or an `out` that
+                shares memory with an input.
+        """
+        if len(inputs) != len(self._inputs):
+            names = ", ".join(e.buffer.name for e in self._inputs)
+            raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
+        pointers = [e.pointer(x) for e, x in zip(self._inputs, inputs, strict=True)]
+        if out is None:
+            out = _empty_like(inputs[0], self._output.buffer.shape)
+            target = self._output.pointer(out)
+        else:
+            target = self._output.pointer(out)
+            for e, start in zip(self._inputs, pointers, strict=True):
+                if start < target + self._output.bytes and target < start + e.bytes:
+                    raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
+        try:
+            memory = self._idle.pop()
+        except IndexError:
+            memory = np.empty(self._bytes + 64, dtype=np.uint8)
+        base = -(-memory.ctypes.data // 64) * 64
+        arguments = (*pointers, *(base + s for s in self._starts), target, base + self._scratch_at)
+        for entry in self._compiled.entries:
+            self._run(entry, arguments, self.threads)
+        self._idle.append(memory)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """What an argument must look like."""
+
+    buffer: Buffer
+
+    @property
+    def bytes(self) -> int:
+        return 4 * self.buffer.elements
+
+    def pointer(self, x: Array) -> int:
+        """The address of its first element, once everything about it is as expected."""
+        b = self.buffer
+        if isinstance(x, np.ndarray):
+            shape, dtype = x.shape, str(x.dtype)
+            strides = tuple(s // x.itemsize for s in x.strides)
+            address, place = x.ctypes.data, "cpu"
+        elif hasattr(x, "data_ptr"):
+            shape, dtype = tuple(x.shape), str(x.dtype).removeprefix("torch.")
+            strides, address, place = tuple(x.stride()), x.data_ptr(), x.device.type
+        else:
+            raise ShapeError(f"{b.name!r} must be a torch tensor or a NumPy array, found {type(x).__name__}")
+        if shape != b.shape:
+            raise ShapeError(f"{b.name!r} must have shape {b.shape}, found {shape}")
+        if dtype != "float32":
+            raise ShapeError(f"{b.name!r} must be float32, found {dtype}; convert it first")
+        if place != "cpu":
+            raise ShapeError(f"{b.name!r} must be in main memory, found it on {place}")
+        if any(n > 1 and s != w for n, s, w in zip(shape, strides, b.strides, strict=True)):
+            raise ShapeError(
+                f"{b.name!r} must have strides {b.strides} (in elements) for its shape {b.shape}, found {strides}; "
+                + ("pass x.contiguous()" if _is_row_major(b) else "pass the transpose of contiguous memory")
+            )
+        return int(address)
+
+
+def _is_row_major(b: Buffer) -> bool:
+    return list(b.strides) == sorted(b.strides, reverse=True)
+
+
+def _empty_like(x: Array, shape: tuple[int, ...]) -> Array:
+    return np.empty(shape, dtype=np.float32) if isinstance(x, np.ndarray) else x.new_empty(shape)
+
+
+# ---------------------------------------------------------------- teams of threads
+def team(kind: Literal["auto", "openmp", "python"] = "auto") -> Team:
+    """A way to run a function on several threads.
+
+    Raises:
+        TargetUnavailable: OpenMP was asked for and torch brings no libgomp.
+    """
+    if kind != "python":
+        path = _torch_openmp()
+        if path is not None:
+            return _openmp_team(path)
+        if kind == "openmp":
+            raise TargetUnavailable("no OpenMP pool: torch is missing or does not use libgomp; take pool='python'")
+    return _python_team()
+
+
+@lru_cache(1)
+def _torch_openmp() -> str | None:
+    """The libgomp that torch runs on, if torch is here and runs on one."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    maps = Path("/proc/self/maps")
+    if maps.exists():
+        for line in maps.read_text(encoding="utf-8").splitlines():
+            path = line.split(maxsplit=5)[-1]
+            if "libgomp" in Path(path).name:
+                return path
+        return None
+    return next((str(p) for p in Path(torch.__file__).parent.glob("lib/libgomp*.so*")), None)
+
+
+_TRAMPOLINE = """
+declare i32 @omp_get_thread_num()
+declare i32 @omp_get_num_threads()
+define void @enter(ptr %call) {
+  %function = load ptr, ptr %call
+  %arguments = getelementptr i64, ptr %call, i64 1
+  %t = call i32 @omp_get_thread_num()
+  %n = call i32 @omp_get_num_threads()
+  %thread = sext i32 %t to i64
+  %threads = sext i32 %n to i64
+  call void %function(ptr %arguments, i64 %thread, i64 %threads)
+  ret void
+}
+"""
+
+
+@lru_cache(4)
+def _openmp_team(path: str) -> Team:
+    library = ctypes.CDLL(path)
+    symbols: dict[str, int] = {}
+    for name in ("omp_get_thread_num", "omp_get_num_threads"):
+        symbols[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    machine = Machine(_TRAMPOLINE, host(), symbols)
+    enter = machine.address("enter")
+    parallel = library.GOMP_parallel
+    parallel.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
+    parallel.restype = None
+
+    def run(function: int, arguments: Sequence[int], threads: int, _keep: Machine = machine) -> None:
+        call = (ctypes.c_int64 * (1 + len(arguments)))(function, *arguments)
+        parallel(enter, ctypes.addressof(call), threads, 0)
+
+    return run
+
+
+@lru_cache(1)
+def _python_team() -> Team:
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    executor = ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1), "kernel")
+
+    def run(function: int, arguments: Sequence[int], threads: int) -> None:
+        call = (ctypes.c_int64 * len(arguments))(*arguments)
+        address = ctypes.addressof(call)
+        code = kind(function)
+        others = [executor.submit(code, address, t, threads) for t in range(1, threads)]
+        code(address, 0, threads)
+        for other in others:
+            other.result()
+
+    return run

@@ -1,0 +1,427 @@
+# pyright: basic
+# llvmlite ships no types.
+"""Explicit SIMD: a small builder of functions over float32 vectors, and their way to machine code.
+
+A value is a scalar (`lanes == 0`) or a vector of any number of lanes; a vector that is no power of
+two serves as the ragged tail of a loop, and LLVM splits it without reading beyond its end. Nothing is
+left to an auto-vectoriser: what is written here is what runs. Functions are
+
+    void name(int64 *arguments, int64 thread, int64 threads)
+
+and know nothing of tensors. Elementwise functions are accurate to a few units in the last place of
+float32, keep NaN, and overflow to infinity where the exact result does.
+
+Source of the polynomials of exp and tanh: Moshier, Cephes Mathematical Library, expf.c and tanhf.c.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+F32 = ir.FloatType()
+I32 = ir.IntType(32)
+I64 = ir.IntType(64)
+POINTER = ir.PointerType()
+ADD_IN_ANY_ORDER = ("reassoc",)
+
+_LLVM = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The CPU of this process, as far as code generation asks."""
+
+    cpu: str
+    features: str
+    lanes: int
+    """Widest vectors of float32: 16, 8 or 4."""
+    threads: int
+
+
+@lru_cache(1)
+def host() -> Host:
+    """What this CPU can do, and how many of its cores this process may use."""
+    _initialize()
+    features = llvm.get_host_cpu_features()
+    lanes = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Host(llvm.get_host_cpu_name(), features.flatten(), lanes, allowed)
+
+
+@lru_cache(1)
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+class Machine:
+    """Compiled functions; the code lives as long as this object."""
+
+    def __init__(self, text: str, target: Host, symbols: dict[str, int] | None = None) -> None:
+        _initialize()
+        with _LLVM:
+            for name, address in (symbols or {}).items():
+                llvm.add_symbol(name, address)
+            module = llvm.parse_assembly(text)
+            module.verify()
+            machine = llvm.Target.from_default_triple().create_target_machine(
+                cpu=target.cpu, features=target.features, opt=3, codemodel="jitdefault"
+            )
+            options = llvm.create_pipeline_tuning_options(speed_level=2)
+            options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+            passes = llvm.create_pass_builder(machine, options)
+            passes.getModulePassManager().run(module, passes)
+            self._engine = llvm.create_mcjit_compiler(module, machine)
+            self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function starts."""
+        return self._engine.get_function_address(name)
+
+
+def new_module() -> ir.Module:
+    """An empty module for this machine."""
+    _initialize()
+    module = ir.Module("kernel")
+    module.triple = llvm.get_default_triple()
+    return module
+
+
+def text_of(module: ir.Module, lanes: int) -> str:
+    """The module as LLVM text, its functions asking for the vector width that they were written in.
+
+    Some x86 tunings prefer narrower vectors, and llvmlite's own attributes cannot say otherwise.
+    """
+    bits = 32 * lanes
+    wish = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
+    return str(module).replace(") nounwind\n{", f") nounwind {wish}\n{{")
+
+
+class Function:
+    """One function being written; `lanes` is the full vector width."""
+
+    def __init__(self, module: ir.Module, name: str, arguments: int, lanes: int) -> None:
+        self.module, self.lanes = module, lanes
+        kind = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64])
+        self.fn = ir.Function(module, kind, name)
+        self.fn.attributes.add("nounwind")
+        self.b = ir.IRBuilder(self.fn.append_basic_block("entry"))
+        self.thread, self.threads = self.fn.args[1], self.fn.args[2]
+        self.arguments = [
+            self.b.load(self.b.gep(self.fn.args[0], [I64(i)], source_etype=POINTER), typ=POINTER)
+            for i in range(arguments)
+        ]
+
+    def finish(self) -> None:
+        """The last instruction."""
+        self.b.ret_void()
+
+    # ------------------------------------------------------------ integers and control
+    def i(self, x):
+        """An index: a number, or a value as it is."""
+        return I64(x) if isinstance(x, int) else x
+
+    def sum(self, *terms):
+        """A sum of indices; numbers are added up at once."""
+        constant = sum(t for t in terms if isinstance(t, int))
+        total = None
+        for t in terms:
+            if not isinstance(t, int):
+                total = t if total is None else self.b.add(total, t)
+        if total is None:
+            return constant
+        return self.b.add(total, I64(constant)) if constant else total
+
+    def times(self, x, factor: int):
+        """An index times a number."""
+        if isinstance(x, int):
+            return x * factor
+        return x if factor == 1 else self.b.mul(x, I64(factor)) if factor else 0
+
+    def divided(self, x, by: int):
+        """Quotient and remainder of an index."""
+        if isinstance(x, int):
+            return divmod(x, by)
+        quotient = self.b.udiv(x, I64(by))
+        return quotient, self.b.sub(x, self.b.mul(quotient, I64(by)))
+
+    @contextmanager
+    def loop(self, start, stop, step: int = 1) -> Iterator[ir.Value]:
+        """Iterate `start, start + step, ... < stop`; at least one iteration is assumed when numbers say so."""
+        if isinstance(start, int) and isinstance(stop, int) and start + step >= stop:
+            if start < stop:
+                yield I64(start)
+                return
+            raise AssertionError(f"a loop from {start} to {stop} never runs")
+        before = self.b.block
+        head = self.b.append_basic_block("head")
+        body = self.b.append_basic_block("body")
+        end = self.b.append_basic_block("end")
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        index = self.b.phi(I64)
+        index.add_incoming(self.i(start), before)
+        self.b.cbranch(self.b.icmp_signed("<", index, self.i(stop)), body, end)
+        self.b.position_at_end(body)
+        yield index
+        index.add_incoming(self.b.add(index, I64(step)), self.b.block)
+        self.b.branch(head)
+        self.b.position_at_end(end)
+
+    def variable(self, initial):
+        """A value that changes; a register once optimised."""
+        with self.b.goto_entry_block():
+            slot = self.b.alloca(initial.type)
+        self.b.store(initial, slot)
+        return slot
+
+    def get(self, slot):
+        """The value of a variable now."""
+        return self.b.load(slot, typ=slot.allocated_type)
+
+    def set(self, slot, value) -> None:
+        """Change a variable."""
+        self.b.store(value, slot)
+
+    # ------------------------------------------------------------ memory
+    def at(self, pointer, offset):
+        """A pointer moved by a number of float32."""
+        return self.b.gep(pointer, [self.i(offset)], source_etype=F32)
+
+    def load(self, pointer, offset, lanes: int, stride: int = 1):
+        """A scalar, or `lanes` of them `stride` elements apart (0 repeats one)."""
+        if lanes == 0:
+            return self.b.load(self.at(pointer, offset), typ=F32, align=4)
+        if stride == 0:
+            return self.splat(self.load(pointer, offset, 0), lanes)
+        if stride == 1:
+            return self.b.load(self.at(pointer, offset), typ=vector(lanes), align=4)
+        value = ir.Constant(vector(lanes), ir.Undefined)
+        for lane in range(lanes):
+            one = self.load(pointer, self.sum(offset, lane * stride), 0)
+            value = self.b.insert_element(value, one, I32(lane))
+        return value
+
+    def store(self, value, pointer, offset, stride: int = 1) -> None:
+        """Write a scalar or a vector, its lanes `stride` elements apart."""
+        if stride == 1 or not isinstance(value.type, ir.VectorType):
+            self.b.store(value, self.at(pointer, offset), align=4)
+            return
+        for lane in range(value.type.count):
+            one = self.b.extract_element(value, I32(lane))
+            self.b.store(one, self.at(pointer, self.sum(offset, lane * stride)), align=4)
+
+    def prefetch(self, pointer, offset, level: int) -> None:
+        """Ask for a cache line, into L1 (`level` 1) or L2 (2); never faults."""
+        kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
+        fetch = self._intrinsic("llvm.prefetch.p0", kind)
+        self.b.call(fetch, [self.at(pointer, offset), I32(0), I32(4 - level), I32(1)])
+
+    # ------------------------------------------------------------ numbers
+    def number(self, value: float, lanes: int):
+        """A constant, in every lane."""
+        return _constant(F32, float(value), lanes)
+
+    def splat(self, scalar, lanes: int):
+        """A scalar in every lane."""
+        if lanes == 0 or isinstance(scalar.type, ir.VectorType):
+            return scalar
+        undefined = ir.Constant(vector(lanes), ir.Undefined)
+        one = self.b.insert_element(undefined, scalar, I32(0))
+        return self.b.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+
+    def add(self, a, b):
+        """a + b."""
+        return self.b.fadd(a, b)
+
+    def mul(self, a, b):
+        """A * b."""
+        return self.b.fmul(a, b)
+
+    def fma(self, a, b, c):
+        """A * b + c, rounded once."""
+        return self._call("llvm.fma", a, b, c)
+
+    def sqrt(self, x):
+        """The correctly rounded square root."""
+        return self._call("llvm.sqrt", x)
+
+    def apply(self, fn: str, args: list):
+        """A row of `ir.ops.UNARY` or `ir.ops.BINARY`."""
+        return FUNCTIONS[fn](self, *args)
+
+    def total(self, x):
+        """The sum of a vector's lanes."""
+        if not isinstance(x.type, ir.VectorType):
+            return x
+        kind = ir.FunctionType(F32, [F32, x.type])
+        fold = self._intrinsic(f"llvm.vector.reduce.fadd.{_suffix(x.type)}", kind)
+        return self.b.call(fold, [ir.Constant(F32, -0.0), x], fastmath=ADD_IN_ANY_ORDER)
+
+    def totals(self, vectors: list):
+        """The sums of up to `lanes` full vectors, as one vector of as many lanes.
+
+        A transposing tree: each level adds halves of two vectors into one, so `lanes` sums cost
+        `lanes - 1` additions instead of `lanes * log2(lanes)`.
+        """
+        width = self.lanes
+        level = [*vectors, *[self.number(0, width)] * (width - len(vectors))]
+        size = width
+        while size > 1:
+            # Every vector holds `width // size` partial groups of `size` lanes; pair them up.
+            half = size // 2
+            low, high = [], []
+            for group in range(width // size):
+                for source in (0, width):
+                    start = source + group * size
+                    low += range(start, start + half)
+                    high += range(start + half, start + size)
+            kind = ir.VectorType(I32, width)
+            level = [
+                self.b.fadd(
+                    self.b.shuffle_vector(a, b, ir.Constant(kind, low)),
+                    self.b.shuffle_vector(a, b, ir.Constant(kind, high)),
+                )
+                for a, b in zip(level[: len(level) // 2], level[len(level) // 2 :], strict=True)
+            ]
+            size = half
+        lane_of = _lane_order(width)
+        wanted = ir.Constant(ir.VectorType(I32, len(vectors)), [lane_of[v] for v in range(len(vectors))])
+        return self.b.shuffle_vector(level[0], level[0], wanted)
+
+    def lanes_of(self, x, lanes: list[int]):
+        """Some lanes of a vector, as a shorter one."""
+        return self.b.shuffle_vector(x, x, ir.Constant(ir.VectorType(I32, len(lanes)), lanes))
+
+    def _call(self, name: str, *args):
+        kind = ir.FunctionType(args[0].type, [a.type for a in args])
+        return self.b.call(self._intrinsic(f"{name}.{_suffix(args[0].type)}", kind), args)
+
+    def _intrinsic(self, name: str, kind: ir.FunctionType) -> ir.Function:
+        known = self.module.globals.get(name)
+        return known if known is not None else ir.Function(self.module, kind, name)
+
+
+def vector(lanes: int):
+    """The type of a value: a scalar for 0 lanes."""
+    return ir.VectorType(F32, lanes) if lanes else F32
+
+
+def _lanes(x) -> int:
+    return x.type.count if isinstance(x.type, ir.VectorType) else 0
+
+
+def _suffix(kind) -> str:
+    return f"v{kind.count}f32" if isinstance(kind, ir.VectorType) else "f32"
+
+
+def _constant(kind, value, lanes: int):
+    return ir.Constant(ir.VectorType(kind, lanes), [value] * lanes) if lanes else ir.Constant(kind, value)
+
+
+@lru_cache(8)
+def _lane_order(width: int) -> list[int]:
+    """In which lane `totals` leaves the sum of each vector, found by running its tree on labels."""
+    level = [[v] * width for v in range(width)]
+    size = width
+    while size > 1:
+        half = size // 2
+        paired = []
+        for a, b in zip(level[: len(level) // 2], level[len(level) // 2 :], strict=True):
+            lanes: list[int] = []
+            for group in range(width // size):
+                for source in (a, b):
+                    lanes += source[group * size : group * size + half]
+            paired.append(lanes)
+        level, size = paired, half
+    return [level[0].index(v) for v in range(width)]
+
+
+# ---------------------------------------------------------------- elementwise functions
+def _exp(f: Function, x):
+    """2^n * p(r) with n = round(x / ln 2), |r| <= ln 2 / 2; two steps of scaling reach 0 and infinity."""
+    lanes = _lanes(x)
+
+    def c(value: float):
+        return f.number(value, lanes)
+
+    x = f.b.select(f.b.fcmp_ordered("<", x, c(-104.0)), c(-104.0), x)
+    x = f.b.select(f.b.fcmp_ordered(">", x, c(89.0)), c(89.0), x)
+    magic = c(12582912.0)  # 1.5 * 2^23: adding it leaves the rounded integer in the low bits
+    shifted = f.fma(x, c(1.44269504088896341), magic)
+    n = f.b.fsub(shifted, magic)
+    r = f.fma(n, c(-0.693359375), x)
+    r = f.fma(n, c(2.12194440e-4), r)
+    p = c(1.9875691500e-4)
+    for a in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
+        p = f.fma(p, r, c(a))
+    p = f.fma(p, f.mul(r, r), f.add(r, c(1.0)))
+    kind = ir.VectorType(I32, lanes) if lanes else I32
+    whole = f.b.sub(f.b.bitcast(shifted, kind), f.b.bitcast(magic, kind))
+    half = f.b.ashr(whole, _constant(I32, 1, lanes))
+    for part in (half, f.b.sub(whole, half)):
+        biased = f.b.shl(f.b.add(part, _constant(I32, 127, lanes)), _constant(I32, 23, lanes))
+        p = f.mul(p, f.b.bitcast(biased, x.type))
+    return p
+
+
+def _tanh(f: Function, x):
+    """An odd polynomial below 0.625, 1 - 2 / (exp(2|x|) + 1) above."""
+    lanes = _lanes(x)
+
+    def c(value: float):
+        return f.number(value, lanes)
+
+    size = f._call("llvm.fabs", x)
+    far = f.b.fsub(c(1.0), f.b.fdiv(c(2.0), f.add(_exp(f, f.add(size, size)), c(1.0))))
+    far = f._call("llvm.copysign", far, x)
+    square = f.mul(x, x)
+    p = c(-5.70498872745e-3)
+    for a in (2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1):
+        p = f.fma(p, square, c(a))
+    near = f.fma(f.mul(p, square), x, x)
+    return f.b.select(f.b.fcmp_ordered("<", size, c(0.625)), near, far)
+
+
+def _recip(f: Function, x):
+    return f.b.fdiv(f.number(1.0, _lanes(x)), x)
+
+
+def _sigmoid(f: Function, x):
+    return _recip(f, f.add(_exp(f, f.b.fneg(x)), f.number(1.0, _lanes(x))))
+
+
+def _silu(f: Function, x):
+    return f.b.fdiv(x, f.add(_exp(f, f.b.fneg(x)), f.number(1.0, _lanes(x))))
+
+
+def _relu(f: Function, x):
+    zero = f.number(0.0, _lanes(x))
+    return f.b.select(f.b.fcmp_ordered("<", x, zero), zero, x)  # a NaN stays one
+
+
+FUNCTIONS: dict[str, Callable[..., ir.Value]] = {
+    "exp": _exp,
+    "square": lambda f, x: f.mul(x, x),
+    "sqrt": lambda f, x: f.sqrt(x),
+    "rsqrt": lambda f, x: _recip(f, f.sqrt(x)),
+    "recip": _recip,
+    "neg": lambda f, x: f.b.fneg(x),
+    "silu": _silu,
+    "sigmoid": _sigmoid,
+    "relu": _relu,
+    "tanh": _tanh,
+    "add": lambda f, x, y: f.b.fadd(x, y),
+    "sub": lambda f, x, y: f.b.fsub(x, y),
+    "mul": lambda f, x, y: f.b.fmul(x, y),
+    "div": lambda f, x, y: f.b.fdiv(x, y),
+}
+"""The machine's meaning of every row of `ir.ops.UNARY` and `ir.ops.BINARY`."""

@@ -1,0 +1,130 @@
+"""Axes of a whole sGraph: which dims are one index, named once, outside and inside custom kernels.
+
+`ir.axes` names the axes of a flat program. A generated kernel needs the same inside a block, where
+the same axis may appear as several tiles (a tensor loaded twice with different maps), so there are
+two answers here: the axis of every kernel-level dim, and the tile axis of every dim in one block.
+Tile axes of one block have one extent each; that is what offsets and masks hang on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.ops import Custom, Input, Load, MatMul, Node, Store
+from prism_explore.ir.sgraph import SGraph, block_types
+from prism_explore.ir.tensors import TensorType
+
+Slot: TypeAlias = tuple[int, int, int]
+"""A dim: kernel position, block position (-1 for the kernel-level tensor itself), dim."""
+
+
+def kernel_axes(graph: SGraph) -> tuple[AxisNames, ...]:
+    """The axis of each dim of each kernel-level tensor; None for a dim of literal size 1."""
+    names = _global_names(graph)
+    return tuple(tuple(names.get((t, -1, d)) for d in range(ty.rank)) for t, ty in enumerate(graph.types()))
+
+
+def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:
+    """The tile axis of each dim of each block tensor of the custom kernel at `position`.
+
+    Two tiles of one axis that never meet inside the block (cut in different ways) are two tile axes:
+    the second is called `b2` where the first is `b`. The store's dims are those of what it stores.
+    """
+    block, types = _block(graph, position)
+    slots = [(position, j, d) for j, ty in enumerate(types) for d, size in enumerate(ty.dims) if not size.is_one]
+    root = _classes(slots, _joins(block, types, position))
+    wanted = _global_names(graph)
+    names: dict[Slot, str] = {}
+    for slot in slots:
+        if root[slot] not in names:
+            names[root[slot]] = _unused(wanted[slot], names.values())
+    return tuple(
+        tuple(names[root[position, j, d]] if (position, j, d) in root else None for d in range(ty.rank))
+        for j, ty in enumerate(types)
+    )
+
+
+def _unused(wanted: str, taken: Iterable[str]) -> str:
+    held = set(taken)
+    return next(n for n in (wanted, *(f"{wanted}{i}" for i in range(2, len(held) + 3))) if n not in held)
+
+
+def _block(graph: SGraph, position: int) -> tuple[tuple[Node, ...], tuple[TensorType, ...]]:
+    node = graph.nodes[position]
+    assert isinstance(node.op, Custom), "tile axes belong to a custom kernel"
+    kernel_types = graph.types()
+    block = node.op.block
+    types = block_types(block, tuple(kernel_types[a] for a in node.args))
+    return block.nodes[:-1], types[:-1]
+
+
+def _global_names(graph: SGraph) -> dict[Slot, str]:
+    """Kernel-level dims give the names: a lone symbol lends its own, the others are d, n, k, m, ..."""
+    types = graph.types()
+    sizes = {(t, -1, d): size for t, ty in enumerate(types) for d, size in enumerate(ty.dims)}
+    pairs = list(_joins(graph.nodes, types, None))
+    for position, block in graph.customs:
+        inner, inner_types = _block(graph, position)
+        sizes |= {(position, j, d): s for j, ty in enumerate(inner_types) for d, s in enumerate(ty.dims)}
+        pairs += _joins(inner, inner_types, position)
+        args = graph.nodes[position].args
+        for j, node in enumerate(inner):
+            if isinstance(node.op, Load):
+                outside = args[node.op.operand]
+                pairs += [((position, j, d), (outside, -1, d)) for d in range(types[outside].rank)]
+        stored = block.nodes[-1].args[0]
+        pairs += [((position, stored, d), (position, -1, d)) for d in range(types[position].rank)]
+    slots = sorted(slot for slot, size in sizes.items() if not size.is_one)
+    root = _classes(slots, pairs)
+    symbols = {s for size in sizes.values() for s in size.symbols}
+    spare = (c for c in (*"dnkmhevpqrstu", *(f"a{i}" for i in range(len(slots)))) if c not in symbols)
+    names: dict[Slot, str] = {}
+    for slot in sorted(slots, key=lambda s: (s[1] >= 0, s)):
+        if root[slot] not in names:
+            size = sizes[slot]
+            lone = str(size) if len(size.symbols) == 1 and str(size) == size.symbols[0] else None
+            names[root[slot]] = lone if lone and lone not in names.values() else next(spare)
+    return {slot: names[root[slot]] for slot in slots}
+
+
+def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | None) -> Iterator[tuple[Slot, Slot]]:
+    """Pairs of dims that an operator makes one index; `position` is None at kernel level."""
+
+    def slot(t: int, d: int) -> Slot:
+        return (t, -1, d) if position is None else (position, t, d)
+
+    for t, node in enumerate(nodes):
+        rank = types[t].rank
+        match node.op:
+            case Input() | Load() | Store() | Custom():
+                continue
+            case MatMul():
+                a, b = node.args
+                ra, rb = types[a].rank, types[b].rank
+                yield slot(a, ra - 1), slot(b, rb - 2)
+                yield slot(t, rank - 2), slot(a, ra - 2)
+                yield slot(t, rank - 1), slot(b, rb - 1)
+                yield from ((slot(t, d + rank - r), slot(o, d)) for o, r in ((a, ra), (b, rb)) for d in range(r - 2))
+            case _:
+                for o in node.args:
+                    r = types[o].rank
+                    yield from ((slot(t, d + rank - r), slot(o, d)) for d in range(r))
+
+
+def _classes(slots: Iterable[Slot], pairs: Iterable[tuple[Slot, Slot]]) -> dict[Slot, Slot]:
+    """Union-find: the smallest slot of each slot's class. Dims of literal size 1 are not slots and join nothing."""
+    parent = {slot: slot for slot in slots}
+
+    def find(slot: Slot) -> Slot:
+        while parent[slot] != slot:
+            parent[slot] = parent[parent[slot]]
+            slot = parent[slot]
+        return slot
+
+    for a, b in pairs:
+        if a in parent and b in parent:
+            low, high = sorted((find(a), find(b)))
+            parent[high] = low
+    return {slot: find(slot) for slot in parent}
