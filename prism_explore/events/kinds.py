@@ -188,10 +188,13 @@ class TrialMeasured:
     candidate: str
     parameters: tuple[tuple[str, int], ...]
     time_s: float
+    """Median of the rounds' ratios to the incumbent, times the incumbent's own time; so times compare."""
     p20_s: float
     p80_s: float
     samples: int
     error: float
+    waited: float = 0.0
+    """Share of the timed span for which its threads waited for a core: other work was running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +226,10 @@ class BaselineMeasured:
     p80_s: float
     samples: int
     note: str = ""
+    ratio: float = 0.0
+    """Median over the rounds of its time over the incumbent's; 0 where it was not measured."""
+    ratio_p25: float = 0.0
+    ratio_p75: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

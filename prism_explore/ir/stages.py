@@ -61,6 +61,8 @@ class Lemma:
     """Whether egglog derived it from axioms alone and the checker agreed."""
     note: str = ""
     """Why not, where it was not replayed."""
+    statement: str = ""
+    """Both sides as expressions over named axes, for the checker; see `verify.statement`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ class Timed:
 
     kernel: Kernel
     time_s: float
+    """Median of the rounds' ratios to the incumbent, times the incumbent's own time; so times compare."""
     p20_s: float
     p80_s: float
     samples: int
@@ -189,6 +192,8 @@ class Timed:
     """Largest deviation from the float64 reference, relative to the reference's largest magnitude."""
     floor_s: float
     """The roofline bound for these numbers (modelled)."""
+    waited: float = 0.0
+    """Share of the timed span for which its threads waited for a core: other work was running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +203,7 @@ class Infeasible:
     candidate: Candidate
     parameters: Parameters
     code: str
-    """Machine-readable: tune.illegal, tune.compile, tune.crash, tune.hang, tune.wrong, tune.slower."""
+    """Machine-readable: tune.illegal, tune.compile, tune.crash, tune.hang, tune.memory, tune.wrong."""
     reason: str
 
 

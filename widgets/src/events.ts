@@ -145,6 +145,7 @@ export interface TrialMeasured extends Envelope {
   readonly p80_s: number;
   readonly samples: number;
   readonly error: number;
+  readonly waited: number;
 }
 
 /** A choice of numbers that gave no timed kernel. */
@@ -173,6 +174,9 @@ export interface BaselineMeasured extends Envelope {
   readonly p80_s: number;
   readonly samples: number;
   readonly note: string;
+  readonly ratio: number;
+  readonly ratio_p25: number;
+  readonly ratio_p75: number;
 }
 
 /** Somebody accepted, rejected, or took a steering step back. */
