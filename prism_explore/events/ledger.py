@@ -10,7 +10,7 @@ it back, and a new step forgets what was undone.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -40,6 +40,8 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 
+CutKey: TypeAlias = tuple[str, str, Soundness, Literal["region", "maps"]]
+"""Code, rule, soundness, what was cut."""
 Status: TypeAlias = Literal["open", "proved", "unknown", "refuted", "impossible"]
 """Of a family: what its best candidate came to; impossible where the constraints admit no maps."""
 Choice: TypeAlias = Literal["", "accepted", "rejected"]
@@ -243,7 +245,10 @@ class Fold:
         self._started: ExplorationStarted | None = None
         self._finished: ExplorationFinished | None = None
         self._counts: Counter[str] = Counter()
-        self._cuts: dict[tuple[str, str, str, str], Cut] = {}
+        self._first: dict[CutKey, tuple[str, str]] = {}
+        """Sentence and example of the first cut of each kind."""
+        self._cuts: Counter[CutKey] = Counter()
+        self._stood_for: defaultdict[CutKey, float] = defaultdict(float)
         self._families: dict[str, FamilyCompleted] = {}
         self._candidates: dict[str, str] = {}
         self._maps_rejected: Counter[str] = Counter()
@@ -307,10 +312,9 @@ class Fold:
 
     def _cut(self, reason: Reason, what: Literal["region", "maps"], stood_for: float, example: str) -> None:
         key = (reason.code, reason.rule, reason.soundness, what)
-        old = self._cuts.get(key)
-        if old is None:
-            old = Cut(reason.code, reason.rule, reason.soundness, what, 0, 0.0, reason.sentence, example)
-        self._cuts[key] = replace(old, count=old.count + 1, stood_for=old.stood_for + stood_for)
+        self._first.setdefault(key, (reason.sentence, example))
+        self._cuts[key] += 1
+        self._stood_for[key] += stood_for
 
     def _floor(self, candidate: str, floor_s: float) -> None:
         family = family_of(candidate)
@@ -341,7 +345,10 @@ class Fold:
             self._started,
             self._finished,
             funnel,
-            tuple(sorted(self._cuts.values(), key=lambda c: (-c.count, c.code, c.rule, c.what))),
+            tuple(
+                Cut(*key, self._cuts[key], self._stood_for[key], *self._first[key])
+                for key in sorted(self._cuts, key=lambda k: (-self._cuts[k], k))
+            ),
             self._family_rows(trials),
             trials,
             tuple(self._incumbents),

@@ -30,10 +30,7 @@ def events_ts() -> str:
         *(interface(k) for k in nested(KINDS)),
         "/** When a fact was noted: its number, and seconds since the journal began. */\n"
         "export interface Envelope {\n  readonly seq: number;\n  readonly at_s: number;\n}",
-        *(
-            interface(k, extends="Envelope", first=(f"readonly kind: {json.dumps(k.__name__)};",))
-            for k in KINDS
-        ),
+        *(interface(k, extends="Envelope", first=(f"readonly kind: {json.dumps(k.__name__)};",)) for k in KINDS),
         "/** A fact in its envelope. */\n" + union("Entry", names),
     ]
     return "\n\n".join(parts) + "\n"
@@ -112,6 +109,8 @@ def spell(hint: Any) -> str:
         return "boolean"
     if hint is str:
         return "string"
+    if hint is type(None):
+        return "null"
     if origin is Literal:
         return " | ".join(json.dumps(v) for v in inner)
     if origin is tuple and len(inner) == 2 and inner[1] is Ellipsis:

@@ -108,17 +108,18 @@ STYLES: dict[str, Style] = {
         Style("edge", stroke="line"),
         Style("edge-loop", stroke="loop-line"),
         # search map
-        Style("expanded", "grey", "line", 1.0),
+        Style("expanded", "grey", "line", 0.8),
         Style("frontier", "none", "line", 1.5),
         Style("family", "family", "ink", 1.5),
         Style("proved", "proved", "ink", 1.5, ink="on-status"),
         Style("unknown", "unknown", "ink", 1.5, pattern="dots", ink="on-status"),
         Style("refuted", "refuted", "ink", 1.5, ink="on-status"),
-        Style("pruned-sound", "pruned", "line", 1.0, pattern="hatch"),
+        Style("pruned-sound", "pruned", "line", 0.8, pattern="hatch"),
         Style("pruned-heuristic", "pruned", "ink", 1.5, "4 2", "sparse"),
         Style("pruned-budget", "budget", "ink", 1.0, pattern="dashes", ink="on-status"),
         Style("pruned-user", "user", "ink", 1.5, pattern="cross", ink="on-status"),
-        Style("aggregate", "grey", "line", 1.0, "1 1", "weave"),
+        Style("leader", stroke="line", width=1.0, dash="2 2"),
+        Style("aggregate", "grey", "line", 0.8, pattern="weave"),
         # e-graph
         Style("eclass", "surface", "line"),
         Style("eclass-joined", "surface", "ink", 2.5),
@@ -130,6 +131,7 @@ STYLES: dict[str, Style] = {
         Style("grid", stroke="faint", width=1.0),
         Style("curve", stroke="curve", width=2.5),
         Style("curve-2", stroke="ink", width=2.0, dash="6 3"),
+        Style("curve-3", stroke="muted", width=2.0, dash="2 3"),
         Style("band", "band", "none", 0.0),
         Style("spread", stroke="line", width=1.2),
         Style("trial", "surface", "ink", 1.2),
@@ -141,7 +143,8 @@ STYLES: dict[str, Style] = {
         # everywhere
         Style("plain", stroke="none", width=0.0),
         Style("badge-accepted", stroke="select", width=3.0),
-        Style("badge-best", "ink", "ink", 1.0),
+        Style("badge-best", "ink", "page", 1.0),
+        Style("badge-cross", stroke="on-status", width=2.0),
         Style("legend", stroke="none", width=0.0),
     )
 }

@@ -91,7 +91,15 @@ def _outline(shape: Shape, attributes: str) -> str:
     x, y, w, h = shape.x, shape.y, shape.w, shape.h
     match shape.outline:
         case "rect" | "pill":
-            r = min(w, h) / 2 if shape.outline == "pill" else 10 if shape.role == "frame" else min(4, w / 3)
+            r = (
+                min(w, h) / 2
+                if shape.outline == "pill"
+                else 10
+                if shape.role == "frame"
+                else 2
+                if shape.role == "block"
+                else min(4, w / 3)
+            )
             where = f'x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}"'
             return f'<rect {attributes} {where} rx="{_n(r)}"/>'
         case "circle":
@@ -137,9 +145,7 @@ def _edge(edge: Edge, marked: bool) -> str:
         corners = ((x1, y1), (bx - uy * side, by + ux * side), (bx + uy * side, by - ux * side))
         head = f'<polygon class="head" points="{" ".join(f"{_n(x)},{_n(y)}" for x, y in corners)}"/>'
     path = f'<path class="body" d="{_path(points, edge)}"/>'
-    return (
-        f"{_open(edge, 'edge band' if edge.closed else 'edge', marked)}{path}{head}{_texts(edge.texts)}</g>"
-    )
+    return f"{_open(edge, 'edge band' if edge.closed else 'edge', marked)}{path}{head}{_texts(edge.texts)}</g>"
 
 
 def _path(points: list[Point], edge: Edge) -> str:
@@ -150,8 +156,7 @@ def _path(points: list[Point], edge: Edge) -> str:
 
 def _texts(texts: Iterable[Text]) -> str:
     return "".join(
-        f'<text class="t-{t.kind}" x="{_n(t.x)}" y="{_n(t.y)}" text-anchor="{t.anchor}">'
-        f"{escape(t.text)}</text>"
+        f'<text class="t-{t.kind}" x="{_n(t.x)}" y="{_n(t.y)}" text-anchor="{t.anchor}">{escape(t.text)}</text>'
         for t in texts
     )
 

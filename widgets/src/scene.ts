@@ -128,7 +128,7 @@ export const SCENE_CSS = `
 .prism-scene .k-chip-open>text{fill:var(--pe-on-status);}
 .prism-scene .k-edge>.body{fill:none;stroke:var(--pe-line);stroke-width:1.5px;}
 .prism-scene .k-edge-loop>.body{fill:none;stroke:var(--pe-loop-line);stroke-width:1.5px;}
-.prism-scene .k-expanded>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-expanded>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:0.8px;}
 .prism-scene .k-frontier>.body{fill:none;stroke:var(--pe-line);stroke-width:1.5px;}
 .prism-scene .k-family>.body{fill:var(--pe-family);stroke:var(--pe-ink);stroke-width:1.5px;}
 .prism-scene .k-proved>.body{fill:var(--pe-proved);stroke:var(--pe-ink);stroke-width:1.5px;}
@@ -138,7 +138,7 @@ export const SCENE_CSS = `
 .prism-scene .k-unknown>text{paint-order:stroke;stroke:var(--pe-unknown);stroke-width:4px;stroke-linejoin:round;}
 .prism-scene .k-refuted>.body{fill:var(--pe-refuted);stroke:var(--pe-ink);stroke-width:1.5px;}
 .prism-scene .k-refuted>text{fill:var(--pe-on-status);}
-.prism-scene .k-pruned-sound>.body{fill:var(--pe-pruned);stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-pruned-sound>.body{fill:var(--pe-pruned);stroke:var(--pe-line);stroke-width:0.8px;}
 .prism-scene .k-pruned-sound>text{paint-order:stroke;stroke:var(--pe-pruned);stroke-width:4px;stroke-linejoin:round;}
 .prism-scene .k-pruned-heuristic>.body{fill:var(--pe-pruned);stroke:var(--pe-ink);stroke-width:1.5px;stroke-dasharray:4 2;}
 .prism-scene .k-pruned-heuristic>text{paint-order:stroke;stroke:var(--pe-pruned);stroke-width:4px;stroke-linejoin:round;}
@@ -148,7 +148,8 @@ export const SCENE_CSS = `
 .prism-scene .k-pruned-user>.body{fill:var(--pe-user);stroke:var(--pe-ink);stroke-width:1.5px;}
 .prism-scene .k-pruned-user>text{fill:var(--pe-on-status);}
 .prism-scene .k-pruned-user>text{paint-order:stroke;stroke:var(--pe-user);stroke-width:4px;stroke-linejoin:round;}
-.prism-scene .k-aggregate>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:1 1;}
+.prism-scene .k-leader>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:2 2;}
+.prism-scene .k-aggregate>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:0.8px;}
 .prism-scene .k-aggregate>text{paint-order:stroke;stroke:var(--pe-grey);stroke-width:4px;stroke-linejoin:round;}
 .prism-scene .k-eclass>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1.5px;}
 .prism-scene .k-eclass-joined>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:2.5px;}
@@ -159,6 +160,7 @@ export const SCENE_CSS = `
 .prism-scene .k-grid>.body{fill:none;stroke:var(--pe-faint);stroke-width:1px;}
 .prism-scene .k-curve>.body{fill:none;stroke:var(--pe-curve);stroke-width:2.5px;}
 .prism-scene .k-curve-2>.body{fill:none;stroke:var(--pe-ink);stroke-width:2px;stroke-dasharray:6 3;}
+.prism-scene .k-curve-3>.body{fill:none;stroke:var(--pe-muted);stroke-width:2px;stroke-dasharray:2 3;}
 .prism-scene .k-band>.body{fill:var(--pe-band);stroke:none;stroke-width:0px;}
 .prism-scene .k-spread>.body{fill:none;stroke:var(--pe-line);stroke-width:1.2px;}
 .prism-scene .k-trial>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:1.2px;}
@@ -170,6 +172,7 @@ export const SCENE_CSS = `
 .prism-scene .k-bar>.body{fill:var(--pe-band);stroke:var(--pe-line);stroke-width:1px;}
 .prism-scene .k-plain>.body{fill:none;stroke:none;stroke-width:0px;}
 .prism-scene .k-badge-accepted>.body{fill:none;stroke:var(--pe-select);stroke-width:3px;}
-.prism-scene .k-badge-best>.body{fill:var(--pe-ink);stroke:var(--pe-ink);stroke-width:1px;}
+.prism-scene .k-badge-best>.body{fill:var(--pe-ink);stroke:var(--pe-page);stroke-width:1px;}
+.prism-scene .k-badge-cross>.body{fill:none;stroke:var(--pe-on-status);stroke-width:2px;}
 .prism-scene .k-legend>.body{fill:none;stroke:none;stroke-width:0px;}
 `;
