@@ -1,0 +1,330 @@
+"""From proved candidates to a timed kernel: choose numbers, compare, race, keep the best.
+
+See the README of this folder. `tune` is pulled: it yields after every trial, so that pausing, stepping
+and stopping are the caller's business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import (
+    CandidateBounded,
+    IncumbentImproved,
+    KernelGenerated,
+    ParametersProposed,
+    Reason,
+    TrialFailed,
+    TrialMeasured,
+)
+from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
+from prism_explore.targets import Target
+from prism_explore.tune.backend import Backend, backend_of
+from prism_explore.tune.measure import Bench, Failure, middle, quantile, ratios
+from prism_explore.tune.roofline import Floor, Model, Modelled, floor_of, model_of
+from prism_explore.tune.space import legal_sizes, parameters
+from prism_explore.tune.strategy import RUNGS, Key, Point, Pool, Strategy, usual
+from prism_explore.tune.worker import Worker
+
+__all__ = [
+    "Backend",
+    "Bench",
+    "Budget",
+    "Floor",
+    "Model",
+    "Modelled",
+    "Pool",
+    "Worker",
+    "floor_of",
+    "legal_sizes",
+    "model_of",
+    "parameters",
+    "tune",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When tuning ends, whichever comes first."""
+
+    trials: int = 60
+    seconds: float = 60.0
+    patience: int = 30
+    """Trials in a row that did not improve the incumbent."""
+    near: float = 0.03
+    """How close to the floor is close enough, as a share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Incumbent:
+    trial: str
+    point: Point
+    timed: Timed
+
+
+@dataclass(frozen=True, slots=True)
+class _Race:
+    """What a trial's rounds against the incumbent gave."""
+
+    time_s: float
+    p20_s: float
+    p80_s: float
+    samples: int
+    waited: float
+
+
+def tune(
+    verifieds: Sequence[Verified],
+    shapes: Mapping[str, int],
+    target: Target,
+    journal: Journal,
+    *,
+    budget: Budget | None = None,
+    seed: int = 0,
+    clock: Callable[[], float] = time.monotonic,
+    backend: Backend | None = None,
+    bench: Bench | None = None,
+    strategy: Strategy | None = None,
+    incumbent: Timed | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Outcome]:
+    """Try numbers for proved candidates, cheapest bound first; yield each trial's outcome.
+
+    A trial's time is the median of its rounds' ratios to the incumbent, times the incumbent's time: what
+    it would have taken when the incumbent was measured. So times of one run compare, although the machine
+    drifts. The first trial, which has nobody to race, is the yardstick.
+
+    What the journal says was tried before is not tried again, so a second call continues the first.
+
+    Args:
+        verifieds: proved candidates of one program.
+        shapes: numbers for the program's own symbols.
+        target: the machine.
+        journal: hears of every trial.
+        budget: when to end.
+        seed: of inputs and of random proposals; the order of trials depends on it and on which won.
+        clock: seconds for the budget.
+        backend: the code generator; the target's own if not given.
+        bench: where kernels are compared and timed; a worker process of the target's own if not given.
+        strategy: what to try next; `strategy.usual` if not given.
+        incumbent: the kernel to beat, from an earlier call.
+        stop: asked between trials, and by the worker while it waits.
+
+    Raises:
+        TargetUnavailable: kernels cannot be timed on the target, and no bench was given.
+        ShapeError: a data symbol has no number in `shapes`.
+    """
+    if not verifieds:
+        return
+    limits = budget or Budget()
+    generator = backend or backend_of(target)
+    pool = Pool(verifieds, shapes, target, generator.choices)
+    program = verifieds[0].candidate.family.program
+    own = None if bench else Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
+    there = bench or own
+    assert there is not None, "either given or made"
+    try:
+        yield from _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop).run(
+            strategy or usual(seed), incumbent
+        )
+    finally:
+        if own is not None:
+            own.close()
+
+
+class _Tuning:
+    """One run of `tune`."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        shapes: Mapping[str, int],
+        target: Target,
+        journal: Journal,
+        budget: Budget,
+        clock: Callable[[], float],
+        backend: Backend,
+        bench: Bench,
+        stop: Callable[[], bool],
+    ) -> None:
+        self._pool, self._shapes, self._target, self._journal = pool, shapes, target, journal
+        self._budget, self._clock, self._backend, self._bench, self._stop = budget, clock, backend, bench, stop
+        self._tried, self._trials = _so_far(journal)
+        self._seen: set[str] = set()
+        self._best: _Incumbent | None = None
+        self._doubted = False
+
+    def run(self, strategy: Strategy, incumbent: Timed | None) -> Iterator[Outcome]:
+        """Propose, compile, compare, race, until the budget or the space ends."""
+        began, first, idle = self._clock(), self._trials, 0
+        if incumbent is not None:
+            self._resume(incumbent)
+        while not self._stop() and self._trials - first < self._budget.trials and idle < self._budget.patience:
+            self._bound()
+            if self._clock() - began >= self._budget.seconds or self._near_enough():
+                return
+            point = strategy.propose(self._pool, self._tried, self._best.point if self._best else None)
+            if point is None:
+                return
+            self._tried.add(point.key)
+            made = self._backend.emit(point.verified, point.parameters, self._shapes, self._target)
+            if isinstance(made, Kernel):
+                if made.source in self._seen:
+                    continue  # other numbers, the same kernel
+                self._seen.add(made.source)
+            before = self._best
+            outcome = self._try(point, made)
+            if outcome is None:
+                return
+            idle = 0 if self._best is not before else idle + 1
+            yield outcome
+
+    # ------------------------------------------------------------ one trial
+    def _try(self, point: Point, made: Kernel | Infeasible) -> Outcome | None:
+        """Propose a point, compare and race its kernel; None where somebody stopped it."""
+        self._trials += 1
+        trial, candidate, numbers = f"u{self._trials}", point.verified.candidate, _numbers(point.parameters)
+        self._journal.note(ParametersProposed(trial, candidate.id, numbers, point.modelled_s))
+        if isinstance(made, Infeasible):
+            return self._failed(trial, point, Failure(made.code, made.reason))
+        self._journal.note(KernelGenerated(trial, candidate.id, made.backend, made.source))
+        checked = self._bench.check(trial, made)
+        if isinstance(checked, Failure):
+            return self._failed(trial, point, checked)
+        race = self._race(trial)
+        if isinstance(race, Failure):
+            self._bench.drop(trial)
+            return self._failed(trial, point, race)
+        floor = next(e.floor for e in self._pool.entrants if e.verified is point.verified)
+        timed = Timed(made, race.time_s, race.p20_s, race.p80_s, race.samples, checked.error, floor.time_s, race.waited)
+        self._journal.note(
+            TrialMeasured(
+                trial,
+                candidate.id,
+                numbers,
+                race.time_s,
+                race.p20_s,
+                race.p80_s,
+                race.samples,
+                checked.error,
+                race.waited,
+            )
+        )
+        self._settle(_Incumbent(trial, point, timed))
+        return timed
+
+    def _failed(self, trial: str, point: Point, failure: Failure) -> Infeasible | None:
+        if failure.code == "tune.cancelled":
+            return None
+        reason = Reason(
+            code=failure.code,
+            layer="tune",
+            soundness="sound" if failure.code in _SOUND else "budget",
+            rule=failure.code.removeprefix("tune."),
+            sentence=failure.reason,
+            would_reopen_if=_REOPENS.get(failure.code, ""),
+        )
+        numbers = _numbers(point.parameters)
+        self._journal.note(TrialFailed(trial, point.verified.candidate.id, numbers, reason))
+        return Infeasible(point.verified.candidate, point.parameters, failure.code, failure.reason)
+
+    def _race(self, trial: str) -> _Race | Failure:
+        """Rounds side by side with the incumbent, until the trial is too far behind or has run them all."""
+        best = self._best
+        if best is None:
+            found = self._bench.time([trial], sum(rung.rounds for rung in RUNGS))
+            if isinstance(found, Failure):
+                return found
+            times = found.times_s[trial]
+            return _Race(middle(times), quantile(times, 0.2), quantile(times, 0.8), len(times), found.waited)
+        seen: list[float] = []
+        waited = 0.0
+        for rung in RUNGS:
+            found = self._bench.time([best.trial, trial], rung.rounds)
+            if isinstance(found, Failure):
+                return found
+            seen += ratios(found.times_s[trial], found.times_s[best.trial])
+            waited = max(waited, found.waited)
+            if middle(seen) > rung.behind:
+                break
+        yardstick = best.timed.time_s
+        return _Race(
+            middle(seen) * yardstick,
+            quantile(seen, 0.2) * yardstick,
+            quantile(seen, 0.8) * yardstick,
+            len(seen),
+            waited,
+        )
+
+    def _settle(self, trial: _Incumbent) -> None:
+        best = self._best
+        if best is not None and trial.timed.time_s >= best.timed.time_s:
+            self._bench.drop(trial.trial)
+            return
+        if best is not None:
+            self._bench.drop(best.trial)
+        self._best = trial
+        candidate = trial.point.verified.candidate.id
+        self._journal.note(IncumbentImproved(trial.trial, candidate, trial.timed.time_s))
+
+    def _resume(self, incumbent: Timed) -> None:
+        kernel = incumbent.kernel
+        entrant = next((e for e in self._pool.entrants if e.verified.candidate == kernel.verified.candidate), None)
+        if entrant is None or isinstance(self._bench.check("incumbent", kernel), Failure):
+            return
+        self._seen.add(kernel.source)
+        point = Point(entrant.verified, kernel.parameters, incumbent.time_s)
+        self._best = _Incumbent("incumbent", point, incumbent)
+
+    # ------------------------------------------------------------ bounds
+    def _bound(self) -> None:
+        """Drop candidates that even at their floor would not beat the incumbent."""
+        best = self._best
+        if best is None or self._outran_its_floor:
+            return
+        for entrant in tuple(self._pool.entrants):
+            if entrant.floor.time_s >= best.timed.time_s and entrant.verified is not best.point.verified:
+                self._pool.drop(entrant)
+                fact = CandidateBounded(entrant.verified.candidate.id, entrant.floor.time_s, best.timed.time_s)
+                self._journal.note(fact)
+
+    @property
+    def _outran_its_floor(self) -> bool:
+        """Whether a kernel was faster than its floor allows; then no bound is trusted in this run any more.
+
+        A shared machine has fast and slow minutes: the target's figures were taken in a slow one.
+        """
+        best = self._best
+        self._doubted |= best is not None and best.timed.time_s < best.timed.floor_s
+        return self._doubted
+
+    def _near_enough(self) -> bool:
+        best = self._best
+        if best is None or not self._pool.entrants or self._outran_its_floor:
+            return False
+        least = min(e.floor.time_s for e in self._pool.entrants)
+        return best.timed.time_s <= least * (1 + self._budget.near)
+
+
+_SOUND = ("tune.illegal", "tune.wrong")
+"""Failures that would come again on every machine; the others may be this machine's or this minute's."""
+
+_REOPENS = {
+    "tune.compile": "the code generator learned this form",
+    "tune.crash": "the code generator were mended",
+    "tune.hang": "the time limit of a trial were longer",
+    "tune.memory": "the machine had more memory",
+}
+
+
+def _numbers(chosen: Parameters) -> tuple[tuple[str, int], ...]:
+    return (*chosen.sizes, *chosen.schedule)
+
+
+def _so_far(journal: Journal) -> tuple[set[Key], int]:
+    """What the journal says was tried, and how many trials that were."""
+    proposed = [e for e in journal.events if isinstance(e, ParametersProposed)]
+    return {(e.candidate, e.parameters) for e in proposed}, len(proposed)

@@ -1,0 +1,49 @@
+"""What the tuner needs of a code generator: three names, so that a test can bring its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from prism_explore.errors import TargetUnavailable
+from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
+from prism_explore.targets import Target
+from prism_explore.tune.space import Choices, ChoicesOf, Sizes
+
+Emit: TypeAlias = Callable[[Verified, Parameters, Mapping[str, int], Target], Kernel | Infeasible]
+"""Writes a kernel's source; runs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A code generator, as the tuner sees it."""
+
+    emit: Emit
+    choices: ChoicesOf
+    """What its schedules may choose, best guess first."""
+    loader: str
+    """`module:function` that makes a kernel callable; the worker imports it."""
+
+
+def backend_of(target: Target) -> Backend:
+    """The code generator whose kernels this process can time on a target.
+
+    Raises:
+        TargetUnavailable: the target is a GPU; kernels for it are written, but not timed here.
+    """
+    if target.kind != "cpu":
+        raise TargetUnavailable(
+            f"kernels for {target.name} cannot be timed yet: only target='cpu' is measured. "
+            "Search without tuning, or pass a Bench of your own"
+        )
+    from prism_explore.codegen import emit
+
+    return Backend(emit, _cpu_choices, "prism_explore.codegen.load:load")
+
+
+def _cpu_choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
+    from prism_explore.codegen.plan import choices_of
+
+    found = choices_of(verified.candidate.sgraph, Parameters(sizes), shapes)
+    return tuple((choice.name, choice.values) for choice in found)

@@ -1,0 +1,399 @@
+# pyright: basic
+# It speaks to torch all day, which pyright only half understands.
+"""Rivals: the kernel, torch eager, torch.compile and the machine's limit, side by side in one run.
+
+All are timed in the same rounds, in shuffled order, on the same ring of cold inputs, by the same
+stop-watch (measure.py), in a worker process whose malloc reuses what was freed. A rival that cannot be
+had (no C compiler, a time limit, a crash) is a row with 0 samples that says why.
+
+The user's function travels to the worker as torch.export writes it, so no source and no pickle of ours
+is involved, and eager runs the same ATen operators as at home. The limit is not a datasheet's: canaries
+read as many bytes as the kernel must, and multiply as often, in the same rounds.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.frontend import Traced
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.stages import Kernel
+from prism_explore.targets import Target, canary, host
+from prism_explore.tune.measure import (
+    COLD_FACTOR,
+    Checked,
+    Failure,
+    LocalBench,
+    Samples,
+    middle,
+    quantile,
+    ratios,
+)
+from prism_explore.tune.roofline import Floor, floor_of
+from prism_explore.tune.worker import Worker
+
+OURS = "ours"
+ROOFLINE = "roofline"
+EAGER = "torch eager"
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A way to run the user's function in torch."""
+
+    name: str
+    says: str
+    limit_s: float
+    """To compile and to compare; then the rival is given up."""
+
+
+MODES: tuple[Mode, ...] = (
+    Mode(EAGER, "operator by operator, as written", 60.0),
+    Mode("torch.compile", "its default", 180.0),
+    Mode("torch.compile max-autotune", "tuned, weights frozen and packed beforehand", 600.0),
+)
+"""Weights are the inputs whose dims are all numbers. Only the last mode may pack them outside the clock."""
+
+USUAL = (EAGER, "torch.compile")
+
+MOST_FROZEN = 6
+"""Freezing compiles once per copy in the ring; with more copies than this it is not tried."""
+
+BEATEN = 0.95
+"""A kernel that takes less than this share of the limit shows that the limit was none."""
+
+
+def compare(
+    reference: Callable[..., Any] | Traced | None,
+    kernel: Kernel,
+    target: Target,
+    journal: Journal,
+    *,
+    modes: Sequence[str] = USUAL,
+    rounds: int = 24,
+    seed: int = 0,
+    loader: str = "prism_explore.codegen.load:load",
+    learn: Callable[[Target], None] = host.learn,
+    stop: Callable[[], bool] = lambda: False,
+) -> tuple[BaselineMeasured, ...]:
+    """Time a kernel against what its user could have had instead; the rows are also noted in the journal.
+
+    Rows come in the order: ours, the modes, the roofline. `ratio` is the median over the rounds of a
+    row's time over ours, with its quartiles.
+
+    Args:
+        reference: the traced function, or a torch function of the program's inputs in their order; None
+            where there is only a program.
+        kernel: compared with the float64 reference again before it is timed.
+        target: the machine; the limit is measured anew.
+        journal: hears of every row.
+        modes: names out of `MODES`.
+        rounds: how often each is timed.
+        seed: of inputs and of the order in each round.
+        loader: `module:function` that makes the kernel callable.
+        learn: told of rates that were higher than the target's.
+        stop: asked while waiting.
+    """
+    program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
+    floor = floor_of(kernel.verified.candidate, shapes, target)
+    wanted = [m for m in MODES if m.name in modes] if reference is not None else []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Worker(program, shapes, target, loader, seed=seed, stop=stop) as worker,
+    ):
+        absent: dict[str, str] = {}
+        path = Path(folder) / "reference.pt2"
+        if reference is not None:
+            reason = _export(reference, program, shapes, path)
+            absent.update((m.name, reason) for m in wanted if reason)
+        ready = _prepare(worker, kernel, wanted, path, absent)
+        limits = worker.ask({"do": "canaries", "bytes": floor.bytes, "flops": floor.flops}, 60.0)
+        readers, scale = ([], 1.0) if isinstance(limits, Failure) else (limits["readers"], limits["scale"])
+        keys = [*ready, *readers, *([_FMA] if readers else [])]
+        samples = worker.time(keys, rounds) if OURS in ready else Failure("tune.wrong", absent[OURS])
+    rows = _rows(samples, [OURS, *(m.name for m in wanted)], absent, readers, scale, floor)
+    for row in rows:
+        journal.note(row)
+    if isinstance(samples, Samples) and readers:
+        learn(_seen(target, samples, readers, scale, floor))
+    return rows
+
+
+_FMA = "canary: multiply-add"
+
+
+def _prepare(worker: Worker, kernel: Kernel, modes: Sequence[Mode], path: Path, absent: dict[str, str]) -> list[str]:
+    """Make all rivals ready in one worker; one that kills it is left out, and all begin again."""
+    while True:
+        ready: list[str] = []
+        for mode in modes:
+            if mode.name in absent:
+                continue
+            found = worker.ask({"do": "rival", "key": mode.name, "path": str(path)}, mode.limit_s)
+            if not isinstance(found, Failure):
+                ready.append(mode.name)
+                continue
+            absent[mode.name] = found.reason
+            if worker.pid is None and ready:
+                break
+        else:
+            checked = worker.check(OURS, kernel)
+            if isinstance(checked, Checked):
+                return [OURS, *ready]
+            absent[OURS] = checked.reason
+            return ready
+
+
+def _rows(
+    samples: Samples | Failure,
+    names: Sequence[str],
+    absent: Mapping[str, str],
+    readers: Sequence[str],
+    scale: float,
+    floor: Floor,
+) -> tuple[BaselineMeasured, ...]:
+    if isinstance(samples, Failure):
+        return tuple(BaselineMeasured(n, 0.0, 0.0, 0.0, 0, absent.get(n, samples.reason)) for n in names)
+    ours = samples.times_s[OURS]
+    rows = [
+        _row(n, samples.times_s[n], ours, "")
+        if n in samples.times_s
+        else BaselineMeasured(n, 0.0, 0.0, 0.0, 0, absent.get(n, "not measured"))
+        for n in names
+    ]
+    if readers:
+        reads = {n: [t * scale for t in samples.times_s[n]] for n in readers}
+        best = min(readers, key=lambda n: middle(reads[n]))
+        limit = [max(*pair) for pair in zip(reads[best], samples.times_s[_FMA], strict=True)]
+        bound = "memory" if middle(reads[best]) >= middle(samples.times_s[_FMA]) else "compute"
+        note = (
+            f"measured: {floor.bytes / 1e6:.1f} MB by {best.removeprefix('canary: ')}, {floor.flops / 1e6:.0f} Mflop; "
+            f"bound by {bound}"
+        )
+        if middle(ours) < BEATEN * middle(limit):
+            note += "; the kernel outran it, so it is no limit"
+        rows.append(_row(ROOFLINE, limit, ours, note))
+    return tuple(rows)
+
+
+def _row(name: str, times: Sequence[float], ours: Sequence[float], note: str) -> BaselineMeasured:
+    to_ours = ratios(times, ours)
+    return BaselineMeasured(
+        name,
+        middle(times),
+        quantile(times, 0.2),
+        quantile(times, 0.8),
+        len(times),
+        note,
+        middle(to_ours),
+        quantile(to_ours, 0.25),
+        quantile(to_ours, 0.75),
+    )
+
+
+def _seen(target: Target, samples: Samples, readers: Sequence[str], scale: float, floor: Floor) -> Target:
+    """The target with the rates that the canaries reached, by their better half."""
+    fastest = min(quantile(samples.times_s[n], 0.2) * scale for n in readers)
+    spun = quantile(samples.times_s[_FMA], 0.2)
+    return target.replace(
+        dram_bytes_per_s=max(target.dram_bytes_per_s, floor.bytes / fastest),
+        peak_flops_per_s=max(target.peak_flops_per_s, floor.flops / spun if floor.flops > 1e7 else 0.0),
+    )
+
+
+# ---------------------------------------------------------------- the user's function, for the journey
+def unbound(traced: Traced) -> Callable[..., Any]:
+    """The user's function or module as a function of the program's inputs in their order.
+
+    Raises:
+        ShapeError: when called, if the user's function has an argument that the program does not use.
+    """
+    import torch
+
+    def call(*inputs: Any) -> Any:
+        found: dict[str, Any] = {}
+        for binding, given in zip(traced.bindings, inputs, strict=True):
+            back = [int(d) for d in np.argsort(binding.permute)] if binding.permute else None
+            found.setdefault(binding.source, given.permute(back) if back else given)
+        missing = [a for a in traced.arguments if a not in found]
+        if missing:
+            raise ShapeError(f"{traced.program.name} does not use its argument {missing[0]!r}; it cannot be timed")
+        arguments = tuple(found[a] for a in traced.arguments)
+        if isinstance(traced.reference, torch.nn.Module):
+            own = {name: found[name] for name in traced.parameters if name in found}
+            return torch.func.functional_call(traced.reference, own, arguments)
+        return traced.reference(*arguments)
+
+    return call
+
+
+def _export(
+    reference: Callable[..., Any] | Traced, program: TensorProgram, shapes: Mapping[str, int], path: Path
+) -> str:
+    """Write the function for the worker; the reason where torch cannot."""
+    import torch
+
+    call = unbound(reference) if isinstance(reference, Traced) else reference
+
+    class Wrapped(torch.nn.Module):
+        def forward(self, *args: Any) -> Any:
+            return call(*args)
+
+    examples = []
+    for i in program.inputs:
+        order = i.type.storage_order
+        stored = torch.empty(
+            [i.type.dims[d].value(shapes) for d in order], dtype=_torch_dtype(i.type.dtype), device="meta"
+        )
+        examples.append(stored.permute([int(d) for d in np.argsort(order)]))
+    try:
+        with torch.no_grad():
+            torch.export.save(torch.export.export(Wrapped(), tuple(examples), strict=False), path)
+    except Exception as failure:
+        lines = str(failure).strip().splitlines()
+        return f"torch.export could not write the function: {lines[0] if lines else type(failure).__name__}"
+    return ""
+
+
+def _torch_dtype(dtype: str) -> Any:
+    import torch
+
+    return {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[dtype]
+
+
+# ---------------------------------------------------------------- inside the worker
+def serve(do: str, bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Answer what only a comparison asks of a worker."""
+    match do:
+        case "rival":
+            return _adopt(bench, str(request["key"]), Path(request["path"]))
+        case "canaries":
+            return _keep_canaries(bench, float(request["bytes"]), float(request["flops"]))
+        case _:
+            raise AssertionError(f"a worker was asked to {do!r}")
+
+
+def _adopt(bench: LocalBench, key: str, path: Path) -> Mapping[str, Any]:
+    import torch
+
+    module = _flat(torch.export.load(path).module())
+    try:
+        if key == EAGER:
+            run = _on_tensors(module)
+        elif key == "torch.compile":
+            run = _on_tensors(torch.compile(module, dynamic=False))
+        else:
+            run = _frozen(bench, module)
+        found = bench.adopt(key, run)
+    except Exception as failure:
+        return {"failure": ["tune.compile", _first_line(failure)]}
+    if isinstance(found, Failure):
+        return {"failure": [found.code, found.reason]}
+    return {"error": found.error}
+
+
+def _flat(module: Any) -> Any:
+    """The exported graph without its checks and its packing of arguments, so that eager is not charged for them."""
+    from torch.fx.graph import CodeGen
+
+    for node in list(module.graph.nodes):
+        if node.op == "call_module" and node.target == "_guards_fn":
+            module.graph.erase_node(node)
+        elif node.op == "output":
+            (results,) = node.args
+            if isinstance(results, tuple | list):
+                node.args = (results[0],)
+    module.graph.set_codegen(CodeGen())
+    module.recompile()
+    return module
+
+
+def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    import torch
+
+    def run(*arrays: Any) -> Any:
+        with torch.no_grad():
+            return function(*(torch.from_numpy(a) for a in arrays))
+
+    return run
+
+
+def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
+    """One compiled module per copy of the weights, each packed beforehand as torch likes it."""
+    import torch
+    import torch._inductor.config as config
+
+    weights = bench.weights
+    if bench.ring.slots > MOST_FROZEN:
+        raise ShapeError(f"weights are frozen once per copy in the ring, and it has {bench.ring.slots} copies")
+
+    class Frozen(torch.nn.Module):
+        def __init__(self, held: Mapping[int, Any]) -> None:
+            super().__init__()
+            self.inner = module
+            self.at = tuple(held)
+            self.held = torch.nn.ParameterList(torch.nn.Parameter(t, requires_grad=False) for t in held.values())
+
+        def forward(self, *given: Any) -> Any:
+            rest, own = iter(given), dict(zip(self.at, self.held, strict=True))
+            return self.inner(*(own[i] if i in own else next(rest) for i in range(len(given) + len(own))))
+
+    config.freezing, config.max_autotune = True, True
+    config.max_autotune_gemm_backends = "CPP,ATEN"
+    compiled: dict[int, Any] = {}
+    for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases)):
+        held = {i: torch.from_numpy(inputs[i]) for i in weights}
+        compiled[id(inputs[weights[0]]) if weights else 0] = torch.compile(Frozen(held).eval(), dynamic=False)
+
+    def run(*arrays: Any) -> Any:
+        chosen = compiled[id(arrays[weights[0]]) if weights else 0]
+        with torch.no_grad():
+            return chosen(*(torch.from_numpy(a) for i, a in enumerate(arrays) if i not in weights))
+
+    for inputs in bench.ring.all:
+        run(*inputs)
+    return run
+
+
+def _keep_canaries(bench: LocalBench, wanted_bytes: float, flops: float) -> Mapping[str, Any]:
+    """Loops that read what the kernel must read, from memory of their own, and multiply as often."""
+    unit = 8 * canary.ROW_FLOATS * canary.cores()
+    floats = max(1, int(wanted_bytes / 4) // unit) * unit
+    slots = max(3, ceil(COLD_FACTOR * bench.last_cache_bytes / (4 * floats)) + 1)
+    buffer = np.ones(slots * floats, dtype=np.float32)
+    place = 0
+
+    def reading(one: canary.Canary) -> Callable[..., None]:
+        def run(*_: Any) -> None:
+            nonlocal place
+            place = (place + 1) % slots
+            one.read(buffer[place * floats : (place + 1) * floats])
+
+        return run
+
+    names: list[str] = []
+    for one in canary.read_canaries():
+        names.append(f"canary: {one.name.removeprefix('read: ')}")
+        bench.keep(names[-1], reading(one))
+    spin = canary.fma_canary()
+    bench.keep(_FMA, lambda *_: spin.spin(flops))
+    return {"readers": names, "scale": wanted_bytes / (4 * floats)}
+
+
+def _first_line(failure: BaseException) -> str:
+    text = str(failure)
+    for line in text.splitlines():
+        if "compiler" in line.lower() or "not found" in line.lower():
+            return f"{type(failure).__name__}: {line.strip()}"
+    lines = text.strip().splitlines()
+    return f"{type(failure).__name__}: {lines[0]}" if lines else type(failure).__name__

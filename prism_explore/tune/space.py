@@ -1,0 +1,199 @@
+"""The numbers that fit: every legal choice of a candidate's sizes on a target.
+
+Nothing is taken from a list of usual tile sizes. A size is legal when every condition of the candidate
+(an extent of some tile) becomes a positive integer, the blocks are no more than the target takes, and
+what a block cannot do without fits into its scratch. So the candidates for one symbol are the divisors
+of what it must divide, whatever that is: 4096 has 13, 11008 has 18, a prime has two.
+
+Only necessary conditions are asked here; the code generator has the last word and says so with a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, product
+from math import gcd, prod
+from typing import TypeAlias
+
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.ops import Accumulate, Load, MatMul
+from prism_explore.ir.sgraph import BlockGraph, block_types
+from prism_explore.ir.stages import Candidate, Parameters, Verified
+from prism_explore.ir.tensors import TensorType
+from prism_explore.targets import Target
+
+Sizes: TypeAlias = tuple[tuple[str, int], ...]
+"""Numbers for an sGraph's own symbols, in the order of `SGraph.parameters`."""
+
+Schedule: TypeAlias = tuple[tuple[str, int], ...]
+"""Choices of the code generator that do not change the sGraph."""
+
+Choices: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+"""What a schedule may choose: names, and values with the best guess first."""
+
+ChoicesOf: TypeAlias = Callable[[Verified, Sizes, Mapping[str, int], Target], Choices]
+"""The choices that a code generator offers for a candidate at given sizes and shapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the numbers of one candidate must meet, with the caller's shapes put in."""
+
+    symbols: tuple[str, ...]
+    whole: tuple[Dim, ...]
+    """Must be positive integers."""
+    blocks: tuple[Dim, ...]
+    """Per custom kernel, how many blocks."""
+    scratch: tuple[Dim, ...]
+    """Per custom kernel, bytes that one block cannot do without."""
+
+
+def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Limits:
+    """The conditions on a candidate's sizes.
+
+    Raises:
+        ShapeError: two of the caller's shapes contradict each other, or a tensor's own dims are no integers.
+    """
+    graph = candidate.sgraph
+    for t in graph.types():
+        for d in t.dims:
+            if not set(d.symbols) & set(graph.parameters):
+                d.value(shapes)
+    conditions = dict.fromkeys((*candidate.conditions, *graph.conditions()))
+    whole = tuple(dict.fromkeys(d.substitute(shapes) for d in conditions))
+    types = graph.types()
+    blocks: list[Dim] = []
+    scratch: list[Dim] = []
+    for position, block in graph.customs:
+        operands = tuple(types[a] for a in graph.nodes[position].args)
+        grid = [p.size.substitute(shapes) for p in block.grid]
+        blocks.append(prod(grid, start=Dim((((), Fraction(1)),))))
+        scratch.append(least_scratch(block, operands, target.kind == "gpu").substitute(shapes))
+    return Limits(graph.parameters, whole, tuple(blocks), tuple(scratch))
+
+
+def least_scratch(block: BlockGraph, operands: tuple[TensorType, ...], staged: bool) -> Dim:
+    """Bytes of scratch that no code for this block can do without.
+
+    On a CPU these are the accumulators: tiles are read where they lie. On a GPU (`staged`) they live in
+    registers, while the tiles of a matmul's operands pass through shared memory.
+
+    Units: elements * bytes / element = bytes
+    """
+    types = block_types(block, operands)
+    fed = {a for n in block.nodes if isinstance(n.op, MatMul) for a in n.args}
+    total = Dim(())
+    for position, node in enumerate(block.nodes):
+        match node.op:
+            case Accumulate() if not staged:
+                total = total + types[position].bytes
+            case Load() if staged and position in fed:
+                total = total + types[position].bytes
+            case _:
+                pass
+    return total
+
+
+def legal_sizes(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Iterator[Sizes]:
+    """Every legal choice of sizes, in lexicographic order, one at a time."""
+    limits = limits_of(candidate, shapes, target)
+    domains = [_domain(symbol, limits) for symbol in limits.symbols]
+    known: dict[str, int] = {}
+
+    def choose(depth: int) -> Iterator[Sizes]:
+        if depth == len(limits.symbols):
+            if why_illegal(known, limits, target) == "":
+                yield tuple(known.items())
+            return
+        for number in domains[depth]:
+            known[limits.symbols[depth]] = number
+            if _may_still_fit(known, limits, target):
+                yield from choose(depth + 1)
+            del known[limits.symbols[depth]]
+
+    yield from choose(0)
+
+
+def why_illegal(sizes: Mapping[str, int], limits: Limits, target: Target) -> str:
+    """What forbids these sizes, as a sentence; empty where nothing does."""
+    for d in limits.whole:
+        number = d.rational(sizes)
+        if number.denominator != 1 or number < 1:
+            return f"the extent {d} is {number}, not a positive integer"
+    for d in limits.blocks:
+        if (number := d.rational(sizes)) > target.max_blocks:
+            return f"{number} blocks, {target.name} takes {target.max_blocks}"
+    for d in limits.scratch:
+        if (number := d.rational(sizes)) > target.shared_memory_bytes:
+            return f"{number} B of scratch in a block, {target.name} has {target.shared_memory_bytes}"
+    return ""
+
+
+def schedules(choices: Choices) -> Iterator[Schedule]:
+    """Every schedule: the best guesses first, then those with one other value, with two, and so on."""
+    for changed in range(len(choices) + 1):
+        for positions in combinations(range(len(choices)), changed):
+            values = [v[1:] if i in positions else v[:1] for i, (_, v) in enumerate(choices)]
+            for chosen in product(*values):
+                yield tuple((name, number) for (name, _), number in zip(choices, chosen, strict=True))
+
+
+def parameters(
+    verified: Verified, shapes: Mapping[str, int], target: Target, choices: ChoicesOf
+) -> Iterator[Parameters]:
+    """Every legal choice of sizes and schedule, sizes slowest."""
+    for sizes in legal_sizes(verified.candidate, shapes, target):
+        for schedule in schedules(choices(verified, sizes, shapes, target)):
+            yield Parameters(sizes, schedule)
+
+
+def count(choices: Iterable[object], at_most: int = 1_000_000) -> tuple[int, bool]:
+    """How many there are, and whether that is all of them: counting stops at `at_most`."""
+    seen = 0
+    for _ in choices:
+        if seen == at_most:
+            return seen, False
+        seen += 1
+    return seen, True
+
+
+def _domain(symbol: str, limits: Limits) -> tuple[int, ...]:
+    """Numbers worth trying for one symbol: divisors of what every condition says it must divide.
+
+    A symbol that no condition puts below a fraction's line cuts nothing; more than one block would
+    only repeat work, so its domain is 1.
+    """
+    divides = 0
+    for d in limits.whole:
+        if not d.is_monomial:
+            continue
+        monomial, coefficient = d.terms[0]
+        exponents = dict(monomial)
+        if exponents.get(symbol, 0) < 0 and all(e < 0 for e in exponents.values()):
+            divides = gcd(divides, coefficient.numerator)
+    return divisors(divides) if divides else (1,)
+
+
+@lru_cache(256)
+def divisors(n: int) -> tuple[int, ...]:
+    """All positive divisors, ascending.
+
+    >>> divisors(12)
+    (1, 2, 3, 4, 6, 12)
+    """
+    below = [d for d in range(1, int(n**0.5) + 1) if n % d == 0]
+    return tuple(sorted({*below, *(n // d for d in below)}))
+
+
+def _may_still_fit(known: Mapping[str, int], limits: Limits, target: Target) -> bool:
+    """Whether some choice of the remaining symbols may be legal; a cut of whole subtrees only."""
+    for d in limits.whole:
+        if set(d.symbols) <= set(known):
+            number = d.rational(known)
+            if number.denominator != 1 or number < 1:
+                return False
+    decided = (d.rational(known) for d in limits.blocks if set(d.symbols) <= set(known))
+    return all(number <= target.max_blocks for number in decided)

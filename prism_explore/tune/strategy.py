@@ -1,0 +1,257 @@
+"""Orders in which to try: what the tuner proposes next.
+
+All strategies draw from one `Pool`: every legal point of every candidate, ranked by the roofline model
+but cut by nothing. `Exhaustive` takes them as they come. `Ranked` follows the model, with a seeded
+random share, because a model that was always right would need no measuring. `Climbing` also looks
+next to the incumbent: one number changed at a time. What is proposed depends on the seed, and for
+`Climbing` on which trial is the incumbent, never on the clock.
+
+How a trial is raced against the incumbent is in `RUNGS`: successive halving, one rival at a time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol, TypeAlias
+
+from prism_explore.ir.stages import Parameters, Verified
+from prism_explore.targets import Target
+from prism_explore.tune.roofline import Floor, floor_of, model_of
+from prism_explore.tune.space import Choices, ChoicesOf, Schedule, Sizes, legal_sizes, schedules
+
+MOST_SIZES = 20_000
+"""Per candidate; a space with more is searched in this part only, and `Pool.is_whole` says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """Some rounds against the incumbent, and how far behind a trial may be to go on."""
+
+    rounds: int
+    behind: float
+    """Median of the rounds' ratios to the incumbent above which the race ends."""
+
+
+RUNGS: tuple[Rung, ...] = (Rung(3, 1.4), Rung(7, 1.1), Rung(10, 1.0))
+"""On a quiet machine 3 interleaved rounds order kernels that differ by 40 % in 19 of 20 cases, 10 rounds
+those that differ by 15 %; a winner has run all 20."""
+
+
+Key: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
+"""A candidate's id and all numbers: what the journal holds of a proposal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One legal choice of numbers for one candidate."""
+
+    verified: Verified
+    parameters: Parameters
+    modelled_s: float
+
+    @property
+    def key(self) -> Key:
+        """What makes it this point and no other."""
+        return self.verified.candidate.id, (*self.parameters.sizes, *self.parameters.schedule)
+
+
+@dataclass(slots=True)
+class Entrant:
+    """A proved candidate in the tuner's pool."""
+
+    verified: Verified
+    floor: Floor
+    sizes: tuple[tuple[float, Sizes], ...]
+    """Modelled seconds and sizes, best first."""
+    choices: dict[Sizes, Choices] = field(default_factory=dict[Sizes, Choices])
+
+
+class Pool:
+    """Every point that may be tried, cheapest bound first."""
+
+    def __init__(
+        self,
+        verifieds: Sequence[Verified],
+        shapes: Mapping[str, int],
+        target: Target,
+        choices: ChoicesOf,
+        most_sizes: int = MOST_SIZES,
+    ) -> None:
+        """Rank all legal sizes of all candidates.
+
+        Raises:
+            ShapeError: a data symbol has no number in `shapes`.
+        """
+        self._shapes, self._target, self._choices = dict(shapes), target, choices
+        self.is_whole = True
+        entrants: list[Entrant] = []
+        for verified in verifieds:
+            model = model_of(verified.candidate, shapes, target)
+            found = list(islice(legal_sizes(verified.candidate, shapes, target), most_sizes + 1))
+            self.is_whole &= len(found) <= most_sizes
+            ranked = sorted((model.at(dict(sizes)).time_s, sizes) for sizes in found[:most_sizes])
+            entrants.append(Entrant(verified, floor_of(verified.candidate, shapes, target), tuple(ranked)))
+        self.entrants = sorted(entrants, key=lambda e: e.floor.time_s)
+
+    def drop(self, entrant: Entrant) -> None:
+        """Never propose a candidate again."""
+        self.entrants.remove(entrant)
+
+    def choices_of(self, entrant: Entrant, sizes: Sizes) -> Choices:
+        """What the code generator offers at these sizes, asked once."""
+        if sizes not in entrant.choices:
+            entrant.choices[sizes] = self._choices(entrant.verified, sizes, self._shapes, self._target)
+        return entrant.choices[sizes]
+
+    def point(self, entrant: Entrant, modelled_s: float, sizes: Sizes, schedule: Schedule) -> Point:
+        """A point from its parts."""
+        return Point(entrant.verified, Parameters(sizes, schedule), modelled_s)
+
+    def in_order(self) -> Iterator[Point]:
+        """Every point: candidates by bound, sizes in lexicographic order, schedules by distance."""
+        for entrant in tuple(self.entrants):
+            for modelled_s, sizes in sorted(entrant.sizes, key=lambda row: row[1]):
+                for schedule in schedules(self.choices_of(entrant, sizes)):
+                    yield self.point(entrant, modelled_s, sizes, schedule)
+
+    def by_model(self) -> Iterator[Point]:
+        """Every point: each size with its usual schedule, best first, then each with another, and so on."""
+        ranked = sorted((s, i, sizes) for i, e in enumerate(self.entrants) for s, sizes in e.sizes)
+        entrants = tuple(self.entrants)
+        open_rows: list[tuple[float, Entrant, Sizes, Iterator[Schedule]]] = []
+        for modelled_s, i, sizes in ranked:
+            offered = schedules(self.choices_of(entrants[i], sizes))
+            yield self.point(entrants[i], modelled_s, sizes, next(offered))
+            open_rows.append((modelled_s, entrants[i], sizes, offered))
+        while open_rows:
+            still_open: list[tuple[float, Entrant, Sizes, Iterator[Schedule]]] = []
+            for row in open_rows:
+                modelled_s, entrant, sizes, offered = row
+                schedule = next(offered, None)
+                if schedule is not None:
+                    yield self.point(entrant, modelled_s, sizes, schedule)
+                    still_open.append(row)
+            open_rows = still_open
+
+    def any(self, rng: random.Random) -> Point | None:
+        """A random candidate at random sizes with a random schedule; None where nothing is legal."""
+        entrants = [e for e in self.entrants if e.sizes]
+        if not entrants:
+            return None
+        entrant = rng.choice(entrants)
+        modelled_s, sizes = rng.choice(entrant.sizes)
+        schedule = tuple((name, rng.choice(values)) for name, values in self.choices_of(entrant, sizes))
+        return self.point(entrant, modelled_s, sizes, schedule)
+
+    def around(self, point: Point) -> Iterator[Point]:
+        """Points that differ in one number: a size one step up or down, or one choice of the schedule."""
+        entrant = next((e for e in self.entrants if e.verified is point.verified), None)
+        if entrant is None:
+            return
+        here = point.parameters
+        for name, values in self.choices_of(entrant, here.sizes):
+            for value in values:
+                schedule = tuple((n, value if n == name else v) for n, v in here.schedule)
+                if schedule != here.schedule:
+                    yield self.point(entrant, point.modelled_s, here.sizes, schedule)
+        modelled = {sizes: s for s, sizes in entrant.sizes}
+        for position, (_, number) in enumerate(here.sizes):
+            along = [s for s in modelled if _apart(s, here.sizes) == 1 and s[position][1] != number]
+            along.sort(key=lambda sizes: sizes[position][1])
+            above = [s for s in along if s[position][1] > number][:1]
+            below = [s for s in along if s[position][1] < number][-1:]
+            for sizes in (*above, *below):
+                yield self.point(entrant, modelled[sizes], sizes, self._kept(entrant, sizes, here.schedule))
+
+    def _kept(self, entrant: Entrant, sizes: Sizes, schedule: Schedule) -> Schedule:
+        """The same schedule at other sizes, where it is offered there; the usual one otherwise."""
+        offered = self.choices_of(entrant, sizes)
+        chosen = dict(schedule)
+        if [n for n, _ in offered] == list(chosen) and all(chosen[n] in values for n, values in offered):
+            return schedule
+        return next(schedules(offered))
+
+
+def _apart(a: Sequence[tuple[str, int]], b: Sequence[tuple[str, int]]) -> int:
+    """In how many numbers two choices differ."""
+    left, right = dict(a), dict(b)
+    return sum(left.get(name) != right.get(name) for name in {**left, **right})
+
+
+# ---------------------------------------------------------------- strategies
+class Strategy(Protocol):
+    """Says what to try next."""
+
+    def propose(self, pool: Pool, tried: set[Key], best: Point | None) -> Point | None:
+        """A point that was not tried; None when there is none left."""
+        ...
+
+
+class Exhaustive:
+    """Everything, in a stable order."""
+
+    def __init__(self) -> None:
+        self._points: Iterator[Point] | None = None
+
+    def propose(self, pool: Pool, tried: set[Key], best: Point | None) -> Point | None:
+        """The next point that is still open."""
+        if self._points is None:
+            self._points = pool.in_order()
+        return _next_open(self._points, pool, tried)
+
+
+class Ranked:
+    """The model's order, with a share of uniformly random points."""
+
+    def __init__(self, seed: int, random_share: float = 0.2) -> None:
+        self._rng = random.Random(seed)
+        self._share = random_share
+        self._points: Iterator[Point] | None = None
+
+    def propose(self, pool: Pool, tried: set[Key], best: Point | None) -> Point | None:
+        """The most promising open point, or now and then any."""
+        if self._points is None:
+            self._points = pool.by_model()
+        if self._rng.random() < self._share:
+            found = pool.any(self._rng)
+            if found is not None and found.key not in tried:
+                return found
+        return _next_open(self._points, pool, tried)
+
+
+class Climbing:
+    """After a start, every other proposal is a neighbour of the incumbent."""
+
+    def __init__(self, first: Strategy, seed: int, start: int = 8) -> None:
+        self._first = first
+        self._rng = random.Random(seed)
+        self._left = start
+        self._turn = False
+
+    def propose(self, pool: Pool, tried: set[Key], best: Point | None) -> Point | None:
+        """A neighbour of the incumbent where one is open and it is its turn; else what `first` says."""
+        self._left -= 1
+        self._turn = not self._turn
+        if best is not None and self._left < 0 and self._turn:
+            near = [p for p in pool.around(best) if p.key not in tried]
+            if near:
+                return self._rng.choice(near)
+        found = self._first.propose(pool, tried, best)
+        if found is None and best is not None:
+            return next((p for p in pool.around(best) if p.key not in tried), None)
+        return found
+
+
+def usual(seed: int) -> Strategy:
+    """The strategy that `tune` follows where none is given."""
+    return Climbing(Ranked(seed), seed)
+
+
+def _next_open(points: Iterator[Point], pool: Pool, tried: set[Key]) -> Point | None:
+    for point in points:
+        if point.key not in tried and any(e.verified is point.verified for e in pool.entrants):
+            return point
+    return None
