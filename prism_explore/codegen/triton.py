@@ -1,0 +1,253 @@
+"""sGraphs with numbers as Triton source: one `@triton.jit` kernel per custom kernel, and a launcher.
+
+The source is a module of its own: copied into a file it runs with torch and Triton alone. Its
+`launch` takes the program's inputs as torch tensors (with any strides), checks their shapes and
+dtypes, allocates the results and starts the kernels; operators between kernels are torch's.
+
+Nothing here is compiled or run; `load_triton` does that on a machine with a GPU, `triton_check` in
+Triton's interpreter, `triton_aot` ahead of time for a machine that is not there.
+"""
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prism_explore.codegen.triton_body import KernelText, Names, strides_of, write_kernel
+from prism_explore.codegen.triton_plan import BlockPlan, Obstacle, plan_kernels, schedule_of
+from prism_explore.ir.ops import (
+    Accumulate,
+    Binary,
+    BinaryFn,
+    ComputeOp,
+    Custom,
+    Input,
+    Load,
+    MatMul,
+    Reduce,
+    ReduceFn,
+    Scalar,
+    Store,
+    Unary,
+    UnaryFn,
+)
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
+from prism_explore.ir.tensors import DType
+from prism_explore.ir.text import show, show_block
+from prism_explore.targets import Target
+
+TORCH_DTYPE: dict[DType, str] = {
+    "f64": "torch.float64",
+    "f32": "torch.float32",
+    "bf16": "torch.bfloat16",
+    "f16": "torch.float16",
+}
+
+TORCH_UNARY: dict[UnaryFn, str] = {
+    "exp": "torch.exp({0})",
+    "square": "torch.square({0})",
+    "sqrt": "torch.sqrt({0})",
+    "rsqrt": "torch.rsqrt({0})",
+    "recip": "torch.reciprocal({0})",
+    "neg": "torch.neg({0})",
+    "silu": "torch.nn.functional.silu({0})",
+    "sigmoid": "torch.sigmoid({0})",
+    "relu": "torch.relu({0})",
+    "tanh": "torch.tanh({0})",
+}
+
+TORCH_BINARY: dict[BinaryFn, str] = {
+    "add": "torch.add({0}, {1})",
+    "sub": "torch.sub({0}, {1})",
+    "mul": "torch.mul({0}, {1})",
+    "div": "torch.div({0}, {1})",
+}
+
+
+TORCH_REDUCE: dict[ReduceFn, str] = {
+    "sum": "torch.sum({0}, {1})",
+    "mean": "torch.mean({0}, {1})",
+    "rms": "torch.sqrt(torch.mean(torch.square({0}), {1}))",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TritonModule:
+    """Triton source and what compiling or launching it needs."""
+
+    source: str
+    kernels: tuple[KernelText, ...]
+    num_warps: int
+    num_stages: int
+
+
+def emit_triton(
+    verified: Verified, parameters: Parameters, shapes: Mapping[str, int], target: Target | None = None
+) -> Kernel | Infeasible:
+    """Triton source for a proved candidate at these numbers, or why there is none.
+
+    Args:
+        verified: whose sGraph is written.
+        parameters: sizes of grid dims and loops; of its schedule, `num_warps` and `num_stages`.
+        shapes: numbers for the program's own symbols, such as the batch.
+        target: the GPU whose limits hold; none are checked without one, but for Triton's own.
+
+    Raises:
+        ShapeError: a symbol has no number.
+    """
+    candidate = verified.candidate
+    numbers = {**shapes, **parameters.numbers}
+    title = f"{candidate.family.program.name}, candidate {candidate.id}"
+    module = write_triton(candidate.sgraph, numbers, parameters, target, title)
+    if isinstance(module, Obstacle):
+        return Infeasible(candidate, parameters, module.code, module.reason)
+    return Kernel(verified, parameters, tuple(sorted(shapes.items())), "triton", module.source)
+
+
+def triton_module(kernel: Kernel) -> TritonModule:
+    """The module whose source a Triton kernel holds, written again."""
+    assert kernel.backend == "triton", f"a kernel for {kernel.backend} has no Triton module"
+    candidate = kernel.verified.candidate
+    title = f"{candidate.family.program.name}, candidate {candidate.id}"
+    numbers = {**dict(kernel.shapes), **kernel.parameters.numbers}
+    module = write_triton(candidate.sgraph, numbers, kernel.parameters, None, title)
+    assert isinstance(module, TritonModule), "a kernel was written once, so it can be again"
+    assert module.source == kernel.source, "the same candidate at the same numbers has one source"
+    return module
+
+
+def write_triton(
+    graph: SGraph,
+    numbers: Mapping[str, int],
+    parameters: Parameters,
+    target: Target | None = None,
+    title: str = "sGraph",
+) -> TritonModule | Obstacle:
+    """The source of an sGraph at `numbers`; see `emit_triton`.
+
+    Raises:
+        ShapeError: the maps are open, or a symbol has no number.
+    """
+    plans = plan_kernels(graph, numbers, parameters, target)
+    if isinstance(plans, Obstacle):
+        return plans
+    by_position = {p.position: p for p in plans}
+    schedule = schedule_of(parameters)
+    stem = title.split(",")[0]
+    kernels: dict[int, KernelText] = {}
+    names = Names(("tl", "triton", "torch", "launch"))
+    called: list[str] = []
+    types = graph.types()
+    shapes = [tuple(d.value(numbers) for d in t.dims) for t in types]
+    body: list[str] = []
+    for position, node in enumerate(graph.nodes):
+        args = [called[a] for a in node.args]
+        dtype = types[position].dtype
+        match node.op:
+            case Input(name, _):
+                called.append(names.fresh(name))
+                body.append(_check(called[-1], shapes[position], dtype))
+            case Custom():
+                plan = by_position[position]
+                suffix = "" if len(plans) == 1 else f"_{position}"
+                kernel = write_kernel(
+                    plan,
+                    names.fresh(f"{stem}_kernel{suffix}"),
+                    tuple(called[a] for a in node.args),
+                    tuple((types[t].dtype, strides_of(types[t], shapes[t])) for t in (*node.args, position)),
+                    _kernel_comment(plan, numbers),
+                )
+                kernels[position] = kernel
+                called.append(names.fresh("out" if position == graph.output else f"t{position}"))
+                body.append(
+                    f"{called[-1]} = torch.empty({shapes[position]}, dtype={TORCH_DTYPE[dtype]}, "
+                    f"device={args[0]}.device)"
+                )
+                body += _launch_lines(kernel, [*args, called[-1]], schedule)
+            case Load() | Store() | Accumulate():
+                raise AssertionError("SGraph refuses block-level operators")
+            case op:
+                called.append(names.fresh(f"t{position}"))
+                body.append(f"{called[-1]} = {_torch_text(op, args)}")
+    given = ", ".join(called[t] for t, n in enumerate(graph.nodes) if isinstance(n.op, Input))
+    lines = [*_header(graph, numbers, parameters, title), "", "import torch", "import triton"]
+    lines += ["import triton.language as tl"]
+    for kernel in kernels.values():
+        lines += ["", "", kernel.source]
+    lines += ["", "", f"def launch({given}):"]
+    lines += [f"    {line}" for line in (*body, f"return {called[graph.output]}")]
+    return TritonModule("\n".join(lines) + "\n", tuple(kernels.values()), schedule["num_warps"], schedule["num_stages"])
+
+
+def load_triton(source: str) -> Callable[..., Any]:
+    """The `launch` of a source made by `write_triton` in this process; compiled at its first call.
+
+    The source needs no file: it is registered where tracebacks and Triton look for lines.
+    """
+    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    path = f"<prism_explore triton {digest}>"
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    namespace: dict[str, Any] = {"__name__": f"prism_explore_triton_{digest}"}
+    exec(compile(source, path, "exec"), namespace)
+    return namespace["launch"]
+
+
+# ---------------------------------------------------------------- comments
+def _header(graph: SGraph, numbers: Mapping[str, int], parameters: Parameters, title: str) -> list[str]:
+    at = ", ".join(f"{s}={numbers[s]}" for s in (*graph.data_symbols, *graph.parameters))
+    lines = [f"{title}{f', at {at}' if at else ''}.", "", *show(graph).splitlines()]
+    whole = [f"{c} = {c.value(numbers)}" for c in graph.conditions() if str(c) not in numbers]
+    lines += ["", f"Whole numbers, as they must be: {', '.join(whole)}."] if whole else []
+    return [_comment(line) for line in lines]
+
+
+def _kernel_comment(plan: BlockPlan, numbers: Mapping[str, int]) -> tuple[str, ...]:
+    header = show_block(plan.block).splitlines()[0].removeprefix("block ")
+    lines = [f"{header}: {' x '.join(map(str, plan.grid)) or '1'} blocks, {plan.iterations} iterations."]
+    tiles: list[str] = []
+    for axis in plan.axes.values():
+        tiles.append(f"{axis.name} {axis.extent}" + (f" padded to {axis.padded}" if axis.is_padded else ""))
+    if tiles:
+        lines.append(f"Tile extents: {', '.join(tiles)}.")
+    return tuple(_comment(line)[2:] for line in lines)
+
+
+def _comment(line: str) -> str:
+    """A line of comment, whatever names a program brings."""
+    return "# " + "".join(c if c.isprintable() else "?" for c in line) if line else "#"
+
+
+# ---------------------------------------------------------------- the launcher
+def _check(name: str, shape: tuple[int, ...], dtype: DType) -> str:
+    wanted = f"{name}.shape == {shape} and {name}.dtype == {TORCH_DTYPE[dtype]}"
+    return f'assert {wanted}, f"{name} is {{tuple({name}.shape)}} {{{name}.dtype}}"'
+
+
+def _launch_lines(kernel: KernelText, tensors: list[str], schedule: Mapping[str, int]) -> list[str]:
+    grid = ", ".join(map(str, kernel.grid or (1,)))
+    lines = [f"{kernel.name}[({grid},)](", f"    {', '.join(tensors)},"]
+    strides = [f"{tensors[a.operand]}.stride({a.dim})" for a in kernel.arguments if a.kind == "stride"]
+    lines += [f"    {', '.join(strides)},"] if strides else []
+    constants = [f"{a.name}={a.value}" for a in kernel.arguments if a.kind == "constant"]
+    constants += [f"{name}={value}" for name, value in schedule.items()]
+    return [*lines, f"    {', '.join(constants)},", ")"]
+
+
+def _torch_text(op: ComputeOp, args: list[str]) -> str:
+    match op:
+        case Unary(fn):
+            return TORCH_UNARY[fn].format(*args)
+        case Binary(fn):
+            return TORCH_BINARY[fn].format(*args)
+        case Scalar(fn, value):
+            return f"torch.{fn}({args[0]}, {float(value)!r})"
+        case MatMul():
+            return f"torch.matmul({args[0]}, {args[1]})"
+        case Reduce(fn, along):
+            return TORCH_REDUCE[fn].format(args[0], f"dim={along}, keepdim=True")

@@ -1,0 +1,539 @@
+"""The text of one `@triton.jit` kernel, from its plan.
+
+A tile keeps its tensor's name, every other value is called by its operator and its number in the
+sGraph (`mul_3` is `%3 = mul(...)`), so source and picture can be read side by side. Arithmetic is in
+float32 (float64 for float64 tensors); 16-bit tensors are widened when loaded and rounded when stored
+or handed to `tl.dot`, whose sums are float32.
+
+A tile extent that is no power of two is padded. Lanes of the padding are loaded as zero; the writer
+keeps track of where they are still zero (`exp` makes them one) and masks them before a sum or a
+product may see them. That is exact for finite data.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, assert_never
+
+from prism_explore.codegen.triton_plan import BlockPlan, Section
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.ops import (
+    Accumulate,
+    Binary,
+    BinaryFn,
+    Custom,
+    Input,
+    Load,
+    MatMul,
+    Reduce,
+    ReduceFn,
+    Scalar,
+    Store,
+    Unary,
+    op_name,
+)
+from prism_explore.ir.sgraph import consumers
+from prism_explore.ir.tensors import DType, TensorType
+
+TRITON_DTYPE: dict[DType, str] = {"f64": "tl.float64", "f32": "tl.float32", "bf16": "tl.bfloat16", "f16": "tl.float16"}
+
+ArgumentKind: TypeAlias = Literal["pointer", "stride", "constant"]
+
+
+@dataclass(frozen=True, slots=True)
+class UnaryText:
+    """One row: how Triton spells a function, and whether it maps 0 to 0."""
+
+    name: str
+    text: str
+    keeps_zero: bool
+
+
+UNARY_TEXT: dict[str, UnaryText] = {
+    row.name: row
+    for row in (
+        UnaryText("exp", "tl.exp({0})", False),
+        UnaryText("square", "{0} * {0}", True),
+        UnaryText("sqrt", "tl.sqrt({0})", True),
+        UnaryText("rsqrt", "tl.rsqrt({0})", False),
+        UnaryText("recip", "1.0 / {0}", False),
+        UnaryText("neg", "-{0}", True),
+        UnaryText("silu", "{0} * tl.sigmoid({0})", True),
+        UnaryText("sigmoid", "tl.sigmoid({0})", False),
+        UnaryText("relu", "tl.maximum({0}, 0.0)", True),
+        UnaryText("tanh", "2.0 * tl.sigmoid(2.0 * {0}) - 1.0", True),
+    )
+}
+
+BINARY_SIGN: dict[BinaryFn, str] = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+class Names:
+    """Hands out names that are legal in Python and not taken.
+
+    >>> names = Names(["tl"])
+    >>> [names.fresh(n) for n in ("x", "x", "tl", "for", "a b", "2")]
+    ['x', 'x_2', 'tl_2', 'for_', 'a_b', 't2']
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted`, or the nearest legal name that is free."""
+        name = re.sub(r"\W", "_", wanted, flags=re.ASCII)[:48] or "t"
+        name = f"t{name}" if name[0].isdigit() else f"{name}_" if keyword.iskeyword(name) else name
+        base, count = name, 1
+        while name in self._taken:
+            count += 1
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter of a kernel."""
+
+    name: str
+    kind: ArgumentKind
+    operand: int
+    """Which pointer a pointer or stride belongs to, in order; the result's is the last."""
+    dim: int
+    """Of a stride: which dim."""
+    value: int
+    """Of a constant: the number; of a stride: what it is when the tensor lies as its type says."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """One kernel: its source and what a launch of it needs."""
+
+    name: str
+    position: int
+    grid: tuple[int, ...]
+    arguments: tuple[Argument, ...]
+    dtypes: tuple[DType, ...]
+    """Of the pointers, in order."""
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A variable of the kernel."""
+
+    name: str
+    shape: AxisNames
+    zero: tuple[bool, ...]
+    """Per dim: whether the lanes of its padding hold zero."""
+    narrow: str = ""
+    """The same as loaded, not widened; empty where there is none."""
+
+
+@dataclass(slots=True)
+class _Writer:
+    plan: BlockPlan
+    names: Names
+    pointers: tuple[str, ...]
+    wide_index: bool
+    lines: dict[Section, list[str]] = field(default_factory=lambda: {"before": [], "loop": [], "after": []})
+    values: dict[int, _Value] = field(default_factory=dict[int, _Value])
+    strides: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
+    constants: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict[tuple[str, str], tuple[str, int]])
+    offsets: dict[tuple[str | None, int | None, bool], str] = field(
+        default_factory=dict[tuple[str | None, int | None, bool], str]
+    )
+    masks: dict[str, str] = field(default_factory=dict[str, str])
+    pids: dict[int, str] = field(default_factory=dict[int, str])
+    counter: str = ""
+
+    # ------------------------------------------------------------ numbers by name
+    def constant(self, kind: str, axis: str, value: int) -> str:
+        """The name of a compile-time constant."""
+        if (kind, axis) not in self.constants:
+            self.constants[kind, axis] = (self.names.fresh(f"{kind}_{axis.upper()}" if axis else kind), value)
+        return self.constants[kind, axis][0]
+
+    @property
+    def loops(self) -> str:
+        """The number of iterations, by name."""
+        return self.constant("LOOP", "", self.plan.iterations)
+
+    def extent(self, axis: str | None) -> str:
+        """A tile's true extent."""
+        return "1" if axis is None else self.constant("TILE", axis, self.plan.axes[axis].extent)
+
+    def padded(self, axis: str | None) -> str:
+        """A tile's extent in registers."""
+        if axis is None or not self.plan.axes[axis].is_padded:
+            return self.extent(axis)
+        return self.constant("PADDED", axis, self.plan.axes[axis].padded)
+
+    def shape(self, shape: AxisNames) -> str:
+        inside = ", ".join(self.padded(a) for a in shape)
+        return f"({inside},)" if len(shape) == 1 else f"({inside})"
+
+    # ------------------------------------------------------------ places in memory
+    def start(self, grid: int | None, looped: bool) -> str:
+        """The number of the tile along one dim: which block, which iteration."""
+        looped = looped and self.plan.iterations > 1
+        pid = self.pid(grid) if grid is not None else ""
+        if not looped:
+            return pid
+        return f"({pid} * {self.loops} + {self.counter})" if pid else self.counter
+
+    def pid(self, grid: int) -> str:
+        if grid not in self.pids:
+            self.pids[grid] = self.names.fresh(f"pid_{self.plan.block.grid[grid].name}")
+        return self.pids[grid]
+
+    def offset(self, axis: str | None, grid: int | None, looped: bool) -> str:
+        """The variable that holds a tile's indices along one dim of a tensor."""
+        looped = looped and self.plan.iterations > 1
+        key = (axis, grid, looped)
+        if key not in self.offsets:
+            start = self.start(grid, looped)
+            lanes = f"tl.arange(0, {self.padded(axis)})"
+            first = "" if not start else f"{start} + " if axis is None else f"{start} * {self.extent(axis)} + "
+            text = f"{first}{lanes}"
+            name = self.names.fresh(f"offs_{axis or 'one'}")
+            text = f"({text}).to(tl.int64)" if self.wide_index else text
+            self.lines["loop" if looped else "before"].append(f"{name} = {text}")
+            self.offsets[key] = name
+        return self.offsets[key]
+
+    def mask(self, axis: str) -> str:
+        """The variable that says which lanes of a padded axis hold data."""
+        if axis not in self.masks:
+            self.masks[axis] = self.names.fresh(f"mask_{axis}")
+            self.lines["before"].append(f"{self.masks[axis]} = tl.arange(0, {self.padded(axis)}) < {self.extent(axis)}")
+        return self.masks[axis]
+
+    def pointer(self, which: int, shape: AxisNames, cuts: list[tuple[int | None, bool]]) -> str:
+        """Addresses of a tile: one term per dim of the tensor; leading dims may be dropped from the tile."""
+        terms = [self.pointers[which]]
+        dropped = len(cuts) - len(shape)
+        for d, (grid, looped) in enumerate(cuts):
+            if d < dropped:
+                start = self.start(grid, looped)
+                if start:
+                    start = f"tl.cast({start}, tl.int64)" if self.wide_index else start
+                    terms.append(f"{start} * {self.stride(which, d)}")
+            else:
+                offset = self.offset(shape[d - dropped], grid, looped)
+                terms.append(f"{offset}{_along(d - dropped, len(shape))} * {self.stride(which, d)}")
+        return " + ".join(terms)
+
+    def stride(self, which: int, d: int) -> str:
+        if (which, d) not in self.strides:
+            base = self.pointers[which].removesuffix("_ptr")
+            self.strides[which, d] = self.names.fresh(f"{base}_stride_{d}")
+        return self.strides[which, d]
+
+    def inside(self, shape: AxisNames) -> str:
+        """The mask of a tile, empty where nothing is padded."""
+        padded = [(d, a) for d, a in enumerate(shape) if a and self.plan.axes[a].is_padded]
+        return " & ".join(f"{self.mask(a)}{_along(d, len(shape))}" for d, a in padded)
+
+    # ------------------------------------------------------------ values
+    def put(self, section: Section, wanted: str, text: str) -> str:
+        name = self.names.fresh(wanted)
+        self.lines[section].append(f"{name} = {text}")
+        return name
+
+    def no_padding(self, shape: AxisNames) -> tuple[bool, ...]:
+        """Per dim: true where there is no padding that could hold anything."""
+        return tuple(a is None or not self.plan.axes[a].is_padded for a in shape)
+
+    def zeroed(self, value: _Value, d: int, section: Section) -> _Value:
+        """The value with zeros in the padding of dim `d`."""
+        axis = value.shape[d]
+        if value.zero[d] or axis is None:
+            return value
+        text = f"tl.where({self.mask(axis)}{_along(d, len(value.shape))}, {value.name}, 0.0)"
+        name = self.put(section, f"{value.name}_masked", text)
+        return _Value(name, value.shape, (*value.zero[:d], True, *value.zero[d + 1 :]))
+
+    def write(self) -> None:
+        plan = self.plan
+        loop = plan.block.loop
+        self.counter = self.names.fresh(loop.name) if loop and plan.iterations > 1 else ""
+        for j, node in enumerate(plan.block.nodes):
+            section = plan.sections[j]
+            args = [self.values[a] for a in node.args if a not in plan.fused]
+            match node.op:
+                case Load() as load:
+                    self.values[j] = self.load(j, load, section)
+                case Unary(fn):
+                    row = UNARY_TEXT[fn]
+                    zero = args[0].zero if row.keeps_zero else self.no_padding(args[0].shape)
+                    self.values[j] = self.made(j, row.text.format(args[0].name), zero)
+                case Scalar(fn, value):
+                    sign = "+" if fn == "add" else "*"
+                    zero = args[0].zero if fn == "mul" or not value else self.no_padding(args[0].shape)
+                    self.values[j] = self.made(j, f"{args[0].name} {sign} {float(value)!r}", zero)
+                case Binary(fn):
+                    text = f"{args[0].name} {BINARY_SIGN[fn]} {args[1].name}"
+                    self.values[j] = self.made(j, text, self.zero_of(fn, args[0], args[1]))
+                case MatMul():
+                    if j not in plan.fused:
+                        text, zero = self.product(j, section)
+                        self.values[j] = self.made(j, text, zero)
+                case Reduce(fn, along):
+                    self.values[j] = self.reduced(j, fn, along, section)
+                case Accumulate():
+                    self.values[j] = self.accumulated(j, node.op)
+                case Store(omap):
+                    self.store(args[0], omap or (), section)
+                case Input() | Custom():
+                    raise AssertionError("BlockGraph refuses kernel-level operators")
+                case _:
+                    assert_never(node.op)
+
+    def made(self, j: int, text: str, zero: tuple[bool, ...]) -> _Value:
+        name = self.put(self.plan.sections[j], f"{op_name(self.plan.block.nodes[j].op)}_{j}", text)
+        return _Value(name, self.plan.shapes[j], zero)
+
+    def load(self, j: int, load: Load, section: Section) -> _Value:
+        plan = self.plan
+        shape = plan.shapes[j]
+        rank = len(plan.dims[j])
+        cuts = [(_index(load.imap or (), d), load.fmap == d) for d in range(rank)]
+        pointer = self.pointer(load.operand, shape, cuts)
+        inside = self.inside(shape)
+        text = f"tl.load({pointer}, mask={inside}, other=0.0)" if inside else f"tl.load({pointer})"
+        if len(text) > 88:
+            parts = [pointer, *([f"mask={inside}", "other=0.0"] if inside else [])]
+            text = "tl.load(\n" + "".join(f"    {p},\n" for p in parts) + ")"
+        wanted = self.pointers[load.operand].removesuffix("_ptr")
+        zero = (True,) * len(shape)
+        if plan.types[j].dtype in ("f32", "f64"):
+            return _Value(self.put(section, wanted, text), shape, zero)
+        readers = consumers(plan.block.nodes)[j]
+        if not any(r in plan.dots for r in readers):
+            return _Value(self.put(section, wanted, f"{text}.to(tl.float32)"), shape, zero)
+        narrow = self.put(section, wanted, text)
+        if all(r in plan.dots for r in readers):
+            return _Value(narrow, shape, zero, narrow)
+        return _Value(self.put(section, f"{wanted}_wide", f"{narrow}.to(tl.float32)"), shape, zero, narrow)
+
+    def zero_of(self, fn: BinaryFn, a: _Value, b: _Value) -> tuple[bool, ...]:
+        """Where the padding of an elementwise result is still zero."""
+        rank = max(len(a.shape), len(b.shape))
+        out: list[bool] = []
+        for d in range(rank):
+            (axis_a, zero_a), (axis_b, zero_b) = _at(a, d, rank), _at(b, d, rank)
+            axis = axis_a or axis_b
+            if axis is None or not self.plan.axes[axis].is_padded:
+                out.append(True)
+                continue
+            left, right = bool(axis_a) and zero_a, bool(axis_b) and zero_b
+            match fn:
+                case "add" | "sub":
+                    out.append(left and right)
+                case "mul":
+                    out.append((left and (right or not axis_b)) or (right and not axis_a))
+                case "div":
+                    out.append(left and not axis_b)
+        return tuple(out)
+
+    def product(self, j: int, section: Section, total: str = "") -> tuple[str, tuple[bool, ...]]:
+        """A matrix product, added to `total` where one is given; and where its padding is zero."""
+        plan = self.plan
+        x, y = plan.block.nodes[j].args
+        a = self.zeroed(self.values[x], len(plan.shapes[x]) - 1, section)
+        b = self.zeroed(self.values[y], len(plan.shapes[y]) - 2, section)
+        rank = len(plan.shapes[j])
+        batch = tuple(
+            self.plan.shapes[j][d] is None or (_at(a, d, rank)[1] and _at(b, d, rank)[1]) for d in range(rank - 2)
+        )
+        zero = (*batch, a.zero[-2], b.zero[-1])
+        if j not in plan.dots:
+            left = f"{a.name}[{', '.join(':' * len(a.shape))}, None]"
+            right = f"{b.name}[{', '.join((*':' * (len(b.shape) - 2), 'None', ':', ':'))}]"
+            text = f"tl.sum({left} * {right}, axis={rank - 1})"
+            return (f"{total} + {text}" if total else text), zero
+        operands = [self.dot_operand(v, plan.shapes[j], plan.types[j].dtype) for v in (a, b)]
+        if total:
+            operands.append(total)
+        if plan.types[j].dtype == "f32":
+            operands.append('input_precision="ieee"')
+        return f"tl.dot({', '.join(operands)})", zero
+
+    def dot_operand(self, value: _Value, result: AxisNames, dtype: DType) -> str:
+        text = value.narrow or value.name
+        if dtype != "f32" and not value.narrow:
+            text = f"{text}.to({TRITON_DTYPE[dtype]})"
+        batch = result[:-2]
+        if batch and (len(value.shape) < len(result) or value.shape[:-2] != batch):
+            lifted = f"{text}[None, :, :]" if len(value.shape) == 2 else text
+            return f"tl.broadcast_to({lifted}, {self.shape((*batch, *value.shape[-2:]))})"
+        return text
+
+    def reduced(self, j: int, fn: ReduceFn, along: int, section: Section) -> _Value:
+        arg = self.plan.block.nodes[j].args[0]
+        value = self.values[arg]
+        d = along - (len(self.plan.dims[arg]) - len(value.shape))
+        if d < 0:
+            return self.made(j, f"tl.abs({value.name})" if fn == "rms" else value.name, value.zero)
+        text, zero = self.partial(value, fn, d, section)
+        return self.made(j, _finished(fn, text, self.plan.dims[arg][along]), zero)
+
+    def partial(self, value: _Value, fn: ReduceFn, d: int, section: Section) -> tuple[str, tuple[bool, ...]]:
+        """The sum over dim `d`, of squares for rms."""
+        value = self.zeroed(value, d, section)
+        inside = f"{value.name} * {value.name}" if fn == "rms" else value.name
+        return f"tl.sum({inside}, axis={d}, keep_dims=True)", (*value.zero[:d], True, *value.zero[d + 1 :])
+
+    def accumulated(self, j: int, op: Accumulate) -> _Value:
+        plan = self.plan
+        arg = plan.block.nodes[j].args[0]
+        looping = plan.iterations > 1
+        section: Section = "loop" if looping else "before"
+        total = self.names.fresh(f"acc_{j}")
+        d = -1 if op.dim is None else op.dim - (len(plan.dims[arg]) - len(plan.shapes[arg]))
+        if arg in plan.fused:
+            text, zero = self.product(arg, section, total)
+            line = f"{total} = {text}"
+        elif d >= 0:
+            text, zero = self.partial(self.values[arg], op.fn, d, section)
+            line = f"{total} += {text}" if looping else f"{total} = {text}"
+        else:
+            value = self.values[arg]
+            inside = f"{value.name} * {value.name}" if op.fn == "rms" and op.dim is not None else value.name
+            line, zero = f"{total} += {inside}" if looping else f"{total} = {inside}", value.zero
+        self.lines[section].append(line)
+        if looping:
+            kind = "tl.float64" if plan.types[j].dtype == "f64" else "tl.float32"
+            self.lines["before"].append(f"{total} = tl.zeros({self.shape(plan.shapes[j])}, dtype={kind})")
+        if op.fn == "sum" or op.dim is None:
+            return _Value(total, plan.shapes[j], zero)
+        count = plan.iterations * plan.dims[arg][op.dim]
+        name = self.put(plan.sections[j], f"{op.fn}_{j}", _finished(op.fn, total, count))
+        return _Value(name, plan.shapes[j], zero)
+
+    def store(self, value: _Value, omap: tuple[int | None, ...], section: Section) -> None:
+        which = len(self.pointers) - 1
+        rank = len(self.plan.dims[-1])
+        pointer = self.pointer(which, value.shape, [(_index(omap, d), False) for d in range(rank)])
+        inside = self.inside(value.shape)
+        dtype = self.plan.types[-1].dtype
+        text = value.narrow or (f"{value.name}.to({TRITON_DTYPE[dtype]})" if dtype[-2:] == "16" else value.name)
+        parts = [pointer, text, *([f"mask={inside}"] if inside else [])]
+        line = f"tl.store({', '.join(parts)})"
+        self.lines[section].append(
+            line if len(line) <= 92 else "tl.store(\n" + "".join(f"    {p},\n" for p in parts) + ")"
+        )
+
+
+def write_kernel(
+    plan: BlockPlan,
+    name: str,
+    operand_names: tuple[str, ...],
+    operand_types: tuple[tuple[DType, tuple[int, ...]], ...],
+    comment: tuple[str, ...],
+) -> KernelText:
+    """The source of one custom kernel.
+
+    Args:
+        plan: what `plan_kernels` found.
+        name: of the function; legal.
+        operand_names: what the kernel-level operands are called; made legal here.
+        operand_types: dtype and strides of each operand, then of the result.
+        comment: lines that stand at the top of the body.
+    """
+    names = Names(("tl", "range", name))
+    pointers = tuple(names.fresh(f"{n}_ptr") for n in (*operand_names, "out"))
+    writer = _Writer(plan, names, pointers, _needs_wide_index(plan))
+    writer.write()
+    body = [f"# {line}".rstrip() for line in comment]
+    body += [f"{pid} = tl.program_id({grid})" for grid, pid in sorted(writer.pids.items())]
+    body += writer.lines["before"]
+    if plan.iterations > 1:
+        body += [f"for {writer.counter} in range({writer.loops}):", *_indented(writer.lines["loop"])]
+    body += writer.lines["after"]
+    arguments = [Argument(p, "pointer", o, 0, 0) for o, p in enumerate(pointers)]
+    arguments += [
+        Argument(text, "stride", o, d, operand_types[o][1][d]) for (o, d), text in sorted(writer.strides.items())
+    ]
+    order = {(kind, a): (i, kind == "PADDED") for i, a in enumerate(plan.axes) for kind in ("TILE", "PADDED")}
+    constants = sorted(writer.constants.items(), key=lambda c: order.get(c[0], (len(order), False)))
+    arguments += [Argument(text, "constant", 0, 0, value) for _, (text, value) in constants]
+    source = "\n".join(["@triton.jit", *_signature(name, arguments), *_indented(body)])
+    return KernelText(name, plan.position, plan.grid, tuple(arguments), tuple(t for t, _ in operand_types), source)
+
+
+def strides_of(type_: TensorType, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a dense tensor that lies in its type's storage order."""
+    strides = [0] * len(shape)
+    step = 1
+    for d in reversed(type_.storage_order):
+        strides[d] = step
+        step *= shape[d]
+    return tuple(strides)
+
+
+def _signature(name: str, arguments: list[Argument]) -> list[str]:
+    lines = [f"def {name}("]
+    lines += _wrapped([a.name for a in arguments if a.kind == "pointer"])
+    lines += _wrapped([a.name for a in arguments if a.kind == "stride"])
+    lines += [f"    {a.name}: tl.constexpr," for a in arguments if a.kind == "constant"]
+    return [*lines, "):"]
+
+
+def _wrapped(words: list[str], indent: str = "    ", width: int = 92) -> list[str]:
+    lines: list[str] = []
+    for word in words:
+        if lines and len(lines[-1]) + len(word) + 2 <= width:
+            lines[-1] += f" {word},"
+        else:
+            lines.append(f"{indent}{word},")
+    return lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {part}" if part else "" for line in lines for part in line.split("\n")]
+
+
+def _along(d: int, rank: int) -> str:
+    """The index that spreads a vector along dim `d` of a tile."""
+    return "" if rank == 1 else f"[{', '.join(':' if e == d else 'None' for e in range(rank))}]"
+
+
+def _index(cut: tuple[int | None, ...], d: int) -> int | None:
+    return cut.index(d) if d in cut else None
+
+
+def _at(value: _Value, d: int, rank: int) -> tuple[str | None, bool]:
+    """Axis and zero padding of a value at dim `d` of a result of `rank` dims."""
+    own = d - (rank - len(value.shape))
+    return (None, True) if own < 0 else (value.shape[own], value.zero[own])
+
+
+def _finished(fn: ReduceFn, total: str, count: int) -> str:
+    match fn:
+        case "sum":
+            return total
+        case "mean":
+            return f"{total} / {count}"
+        case "rms":
+            return f"tl.sqrt({total} / {count})"
+
+
+def _needs_wide_index(plan: BlockPlan) -> bool:
+    """Whether an offset into some tensor may pass 2**31."""
+    sizes: list[int] = [1]
+    for j, node in enumerate(plan.block.nodes):
+        if isinstance(node.op, Load | Store):
+            elements = 1
+            for n in plan.dims[j]:
+                elements *= n
+            if isinstance(node.op, Load):
+                for p, along in zip(plan.grid, node.op.imap or (), strict=False):
+                    elements *= p if along is not None else 1
+                elements *= plan.iterations if node.op.fmap is not None else 1
+            sizes.append(elements)
+    return max(sizes) >= 1 << 31

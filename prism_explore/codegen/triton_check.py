@@ -1,0 +1,269 @@
+"""Generated Triton kernels against the plain meaning of their sGraph, in Triton's interpreter.
+
+The interpreter runs a kernel block by block on the CPU: right, and slow. So a kernel for large shapes
+is checked through its *twin*: the same sGraph, with the same operators, maps and wiring, at small
+extents that are not all powers of two, written by the same code. The result is compared with
+`ir.evaluate` in float64 on the same inputs.
+
+What this shows: that the writer is right about this structure. What it does not: anything about the
+GPU compiler, or about out-of-bounds loads, which the interpreter does not notice. bfloat16 is checked
+in float16, because the interpreter's bfloat16 arithmetic is wrong.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from math import lcm
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_explore.codegen.triton import TritonModule, load_triton, write_triton
+from prism_explore.codegen.triton_axes import kernel_axes
+from prism_explore.codegen.triton_plan import Obstacle
+from prism_explore.codegen.triton_worker import Failure, Plain, Worker, serve
+from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import dim
+from prism_explore.ir.evaluate import evaluate
+from prism_explore.ir.ops import Custom, Input, Load, Node
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Kernel, Parameters
+from prism_explore.ir.tensors import DType, TensorType
+
+Array: TypeAlias = npt.NDArray[Any]
+
+NUMPY_DTYPE: dict[DType, str] = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "float16"}
+
+TOLERANCE: dict[DType, float] = {"f64": 1e-12, "f32": 2e-5, "f16": 5e-3, "bf16": 5e-3}
+"""Largest deviation that rounding explains, over the largest magnitude of the reference, at twin sizes."""
+
+TWIN_EXTENTS = (5, 12, 16, 9, 11, 10, 13)
+"""Tile extents of a twin's axes, in turn: some padded, some not, all within reach of `tl.dot`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One comparison of a kernel with the reference."""
+
+    sizes: tuple[tuple[str, int], ...]
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    """Of the inputs it ran on."""
+    seed: int
+    dtype: str
+    error: float
+    """Largest deviation, relative to the reference's largest magnitude."""
+    tolerance: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether rounding explains the deviation; NaN is never explained."""
+        return self.error <= self.tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """No comparison was made, and why."""
+
+    reason: str
+
+
+class Interpreter:
+    """Triton's interpreter in a process of its own. A context manager."""
+
+    def __init__(self) -> None:
+        self._worker = Worker("prism_explore.codegen.triton_check", {"TRITON_INTERPRET": "1"})
+
+    def __enter__(self) -> Interpreter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process; asking again starts another."""
+        self._worker.close()
+
+    def run(
+        self,
+        module: TritonModule,
+        inputs: Mapping[str, Array],
+        types: Mapping[str, TensorType],
+        timeout_s: float = 60.0,
+    ) -> Array | Failure:
+        """What a module's `launch` returns on arrays, laid out in memory as their types say.
+
+        Args:
+            module: written by `write_triton`.
+            inputs: an array per input, in the order of the program's inputs.
+            types: of the same inputs; only the storage order is read.
+            timeout_s: after which the process is ended.
+        """
+        given = [{"array": _encoded(array), "order": list(types[name].storage_order)} for name, array in inputs.items()]
+        answer = self._worker.ask({"source": module.source, "inputs": given}, timeout_s)
+        return answer if isinstance(answer, Failure) else _decoded(answer["array"])
+
+
+def check_triton(
+    kernel: Kernel, interpreter: Interpreter, seed: int = 0, timeout_s: float = 60.0
+) -> Checked | Unchecked:
+    """A kernel's twin against the reference."""
+    candidate = kernel.verified.candidate
+    numbers = {**dict(kernel.shapes), **kernel.parameters.numbers}
+    made = twin(candidate.sgraph, numbers)
+    if isinstance(made, Unchecked):
+        return made
+    graph, sizes = made
+    return check_graph(graph, sizes, kernel.parameters, interpreter, seed, timeout_s)
+
+
+def check_graph(
+    graph: SGraph,
+    numbers: Mapping[str, int],
+    parameters: Parameters,
+    interpreter: Interpreter,
+    seed: int = 0,
+    timeout_s: float = 60.0,
+) -> Checked | Unchecked:
+    """An sGraph's kernels at these very numbers against the reference; keep them small.
+
+    Raises:
+        ShapeError: the maps are open, or a symbol has no number.
+    """
+    graph = _without_bf16(graph)
+    module = write_triton(graph, numbers, parameters)
+    if isinstance(module, Obstacle):
+        return Unchecked(module.reason)
+    types = {i.name: i.type for i in graph.inputs}
+    dtype = graph.output_type.dtype
+    sizes = {s: n for s, n in numbers.items() if s in graph.parameters}
+    for positive in (False, True):
+        inputs = {name: _random(t, numbers, seed + k, positive) for k, (name, t) in enumerate(types.items())}
+        with np.errstate(all="ignore"):
+            wanted = evaluate(graph, {n: a.astype(np.float64) for n, a in inputs.items()}, sizes)
+        if np.isfinite(wanted).all():
+            break
+    else:
+        return Unchecked("the reference is not finite on random inputs")
+    found = interpreter.run(module, inputs, types, timeout_s)
+    if isinstance(found, Failure):
+        return Unchecked(f"{found.code} in Triton's interpreter: {found.reason}")
+    if found.shape != wanted.shape:
+        return Unchecked(f"the kernel returned shape {found.shape}, expected {wanted.shape}")
+    scale = float(np.abs(wanted).max()) or 1.0
+    return Checked(
+        tuple(sorted(numbers.items())),
+        tuple((name, a.shape) for name, a in inputs.items()),
+        seed,
+        NUMPY_DTYPE[dtype],
+        float(np.abs(found.astype(np.float64) - wanted).max()) / scale,
+        TOLERANCE[dtype],
+    )
+
+
+def twin(graph: SGraph, numbers: Mapping[str, int]) -> tuple[SGraph, dict[str, int]] | Unchecked:
+    """The same sGraph at small extents, and numbers for its symbols.
+
+    Every axis of the inputs gets an extent of its own; grid sizes and loop ranges become 2, or 1 where
+    they were 1.
+    """
+    small = {s: min(2, numbers[s]) for s in graph.parameters}
+    axes = kernel_axes(graph)
+    extents = _extents(graph, small)
+    symbols: dict[str, int] = {}
+    nodes: list[Node] = []
+    for names, node in zip(axes, graph.nodes, strict=True):
+        if isinstance(node.op, Input):
+            dims = tuple(dim(extents[a]) if a else dim(1) for a in names)
+            for a, size in zip(names, node.op.type.dims, strict=True):
+                if a and str(size) == a:
+                    symbols[a] = extents[a]
+            node = Node(Input(node.op.name, replace(node.op.type, dims=dims)), node.args)
+        nodes.append(node)
+    try:
+        made = SGraph(tuple(nodes), graph.output).substitute(symbols)
+        for size in (d for t in made.types() for d in t.dims):
+            size.value(small)
+        for condition in made.conditions():
+            condition.value(small)
+    except ShapeError as failure:
+        return Unchecked(f"this sGraph has no small twin: {failure}")
+    return made, small
+
+
+def _extents(graph: SGraph, small: Mapping[str, int]) -> dict[str, int]:
+    """Per axis, a tile extent times what cuts it."""
+    axes = kernel_axes(graph)
+    cuts: dict[str, int] = {}
+    for names, node in zip(axes, graph.nodes, strict=True):
+        for a in names:
+            if a:
+                cuts.setdefault(a, 1)
+        if not isinstance(node.op, Custom):
+            continue
+        block = node.op.block
+        for load in (n.op for n in block.nodes if isinstance(n.op, Load)):
+            held = axes[node.args[load.operand]]
+            for d, a in enumerate(held):
+                by = [p.size for p, along in zip(block.grid, load.imap or (), strict=False) if along == d]
+                by += [block.loop.size] if block.loop and load.fmap == d else []
+                if a:
+                    known = [size.value(small) for size in by if all(s in small for s in size.symbols)]
+                    cuts[a] = lcm(cuts[a], int(np.prod(known, dtype=int)))
+    return {a: n * TWIN_EXTENTS[k % len(TWIN_EXTENTS)] for k, (a, n) in zip(count(), cuts.items(), strict=False)}
+
+
+def _without_bf16(graph: SGraph) -> SGraph:
+    nodes = tuple(
+        Node(Input(n.op.name, replace(n.op.type, dtype="f16")), n.args)
+        if isinstance(n.op, Input) and n.op.type.dtype == "bf16"
+        else n
+        for n in graph.nodes
+    )
+    return SGraph(nodes, graph.output)
+
+
+def _random(type_: TensorType, numbers: Mapping[str, int], seed: int, positive: bool) -> Array:
+    shape = [d.value(numbers) for d in type_.dims]
+    values = np.random.default_rng(seed).uniform(-0.65, 0.75, shape)
+    values = np.abs(values) + 0.1 if positive else values
+    return values.astype(NUMPY_DTYPE[type_.dtype])
+
+
+# ---------------------------------------------------------------- the process
+def _encoded(array: Array) -> str:
+    raw = io.BytesIO()
+    np.lib.format.write_array(raw, np.ascontiguousarray(array), allow_pickle=False)
+    return base64.b64encode(raw.getvalue()).decode()
+
+
+def _decoded(text: str) -> Array:
+    return np.lib.format.read_array(io.BytesIO(base64.b64decode(text)), allow_pickle=False)
+
+
+def _interpret(question: Plain) -> Plain:
+    import torch
+
+    tensors: list[torch.Tensor] = []
+    for given in question["inputs"]:
+        array, order = _decoded(given["array"]), [int(d) for d in given["order"]]
+        stored = np.ascontiguousarray(array.transpose(order)) if order else array
+        back = [order.index(d) for d in range(len(order))]
+        tensors.append(torch.as_tensor(stored).permute(back))
+    with np.errstate(all="ignore"):  # lanes of the padding may divide by zero; they are never stored
+        result = load_triton(question["source"])(*tensors)
+    return {"array": _encoded(result.contiguous().numpy())}
+
+
+def _main() -> None:
+    assert os.environ.get("TRITON_INTERPRET") == "1", "run by Interpreter, which sets TRITON_INTERPRET=1"
+    serve(_interpret)
+
+
+if __name__ == "__main__":
+    _main()
