@@ -1,7 +1,7 @@
 """Saturation within limits: ask the prover's process, and say why it stopped.
 
-`prove_equal` is for two normal forms that differ, where only a search can tell. `Prover` is the open line
-to the process (`engine`) that a certificate uses for its many small lemmas. No limit depends on the
+`prove_equal` is for two normal forms that differ, where only a search can tell. `Rewriter` is the open line
+to the process (`worker`) that a certificate uses for its many small lemmas. No limit depends on the
 process's good will: it is killed when its time is up, and it dies when it asks for more memory than
 it may have. The caller only ever sees plain data.
 """
@@ -268,8 +268,8 @@ def egglog(e: Expr) -> str:
 
 
 # ---------------------------------------------------------------- the process
-class Prover:
-    """An open line to a process of the prover; a context manager.
+class Rewriter:
+    """An open line to a process that runs egglog; a context manager.
 
     The process starts with the first request and starts anew after it had to be killed. Used by one
     thread at a time.
@@ -281,7 +281,7 @@ class Prover:
         self._noise: IO[bytes] | None = None
         self._unread = b""
 
-    def __enter__(self) -> Prover:
+    def __enter__(self) -> Rewriter:
         return self
 
     def __exit__(
@@ -315,7 +315,7 @@ class Prover:
         }
         self._noise = tempfile.TemporaryFile()  # noqa: SIM115  closed in `close`
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "prism_explore.verify.engine", str(self.memory_bytes)],
+            [sys.executable, "-m", "prism_explore.verify.worker", str(self.memory_bytes)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._noise,
@@ -483,8 +483,8 @@ def prove_equal(
         statement = state(of_normal_form(found, fresh), of_normal_form(goal, fresh))
     except (CannotState, ValueError) as error:
         return Saturation(NotStated(str(error)))
-    with Prover(limits.memory_bytes) as prover:
-        return prover.prove(problem(statement), limits, (), snapshot, noting(journal, subject))
+    with Rewriter(limits.memory_bytes) as rewriter:
+        return rewriter.prove(problem(statement), limits, (), snapshot, noting(journal, subject))
 
 
 def noting(journal: Journal | None, subject: str) -> Callable[[Step], None]:

@@ -1,6 +1,6 @@
 """The process that talks to egglog: one request per line in, one or more answers per line out.
 
-    python -m prism_explore.verify.engine MEMORY_BYTES
+    python -m prism_explore.verify.worker MEMORY_BYTES
 
 One iteration of egglog cannot be interrupted and may ask for all memory there is; its objects belong to
 the thread that made them, and where it panics it raises what `except Exception` does not catch. Here none

@@ -1,0 +1,258 @@
+"""Certificates: why a candidate equals its program, one small lemma per tensor.
+
+Normal forms decide; here they are only quoted. For each tensor a lemma says that the operator,
+applied to the normal forms of its operands, gives the normal form of its result, and egglog derives
+that from the axioms alone. Loads and stores compute nothing: what they say is the same element at
+another index, and both sides are one text. A last lemma joins the two results. The chain then leads from
+the inputs to the program's result and to the candidate's, and `checker` walks it once more by other means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import CertificateReplayed
+from prism_explore.ir import ops
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+from prism_explore.ir.stages import Lemma, Verified
+from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.text import show_node
+from prism_explore.verify.algebra import Algebra
+from prism_explore.verify.axioms import AXIOMS
+from prism_explore.verify.checker import check
+from prism_explore.verify.lowering import Lowered, lower
+from prism_explore.verify.normal_form import NormalForm, show
+from prism_explore.verify.saturate import Limits, Problem, Rewriter, Saturation, explain, noting, problem
+from prism_explore.verify.statement import CannotState, Statement, state
+from prism_explore.verify.terms import Expr, Fresh, of_accumulate, of_load, of_normal_form, of_operator, of_store
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """What is to be shown of a tensor: the operator's definition equals the normal form."""
+
+    tensor: str
+    operation: str
+    value: str
+    statement: Statement | None
+    trouble: str = ""
+    """Why it could not be stated."""
+
+
+def certify(
+    verified: Verified,
+    journal: Journal,
+    limits: Limits = Limits(iterations=10, seconds=5.0),  # noqa: B008  frozen
+) -> Verified:
+    """The same verdict with a lemma for every tensor of program and candidate.
+
+    A lemma that could not be replayed, or to which the checker objects, says so; the verdict itself rests on
+    the normal form and stays. Notes each iteration of egglog and, at the end, the certificate.
+
+    Args:
+        verified: what `verify` proved.
+        journal: where it is noted.
+        limits: of each lemma.
+    """
+    candidate = verified.candidate
+    program = candidate.family.program
+    with Rewriter(limits.memory_bytes) as rewriter:
+        rewriter.start()
+        lemmas: list[Lemma] = []
+        known: dict[str, Saturation] = {}
+        for owed in obligations(program, candidate.sgraph):
+            lemmas.append(_derived(owed, rewriter, limits, known))
+            if owed.statement is not None and not owed.statement.trivial:
+                note = noting(journal, f"{candidate.id} {owed.tensor}")
+                for step in known[owed.statement.text].steps:
+                    note(step)
+
+        def replay(facts: str, left: str, right: str) -> str:
+            run = rewriter.replay(Problem(facts, left, right), limits)
+            return "" if run.equal else explain(run.stop)
+
+        report = check(program, candidate.sgraph, tuple(lemmas), replay)
+    complaints: dict[str, str] = {}
+    for tensor, complaint in report.complaints:
+        complaints.setdefault(tensor, complaint)
+    lemmas = [
+        replace(x, replayed=False, note=f"the checker objects: {complaints[x.tensor]}")
+        if x.replayed and x.tensor in complaints
+        else x
+        for x in lemmas
+    ]
+    journal.note(
+        CertificateReplayed(
+            candidate.id,
+            tuple((x.tensor, x.operation, x.value, x.axioms, x.replayed, x.note) for x in lemmas),
+        )
+    )
+    return replace(verified, proof=replace(verified.proof, lemmas=tuple(lemmas)))
+
+
+def _derived(owed: Obligation, rewriter: Rewriter, limits: Limits, known: dict[str, Saturation]) -> Lemma:
+    blank = Lemma(owed.tensor, owed.operation, owed.value, (), False, owed.trouble)
+    if owed.statement is None:
+        return blank
+    text = owed.statement.text
+    if owed.statement.trivial:
+        return replace(blank, replayed=True, statement=text)
+    if text not in known:
+        known[text] = rewriter.minimise(problem(owed.statement), limits)
+    run = known[text]
+    if not run.equal:
+        return replace(blank, note=f"egglog: {explain(run.stop)}", statement=text)
+    return replace(blank, axioms=run.axioms, replayed=True, statement=text)
+
+
+# ---------------------------------------------------------------- what is to be shown
+def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligation]:
+    """A lemma to prove for every tensor of both graphs but the inputs, and one for the two results.
+
+    Tensors are called program.%5, k3 (kernel level) and k3.b7 (inside the custom kernel k3).
+
+    Raises:
+        algebra.Stuck: a graph has no normal form; then it was not proved either.
+    """
+    algebra = Algebra()
+    wanted = lower(program.graph, algebra)
+    algebra.restart()
+    found = lower(candidate, algebra)
+    yield from _of_graph(program.graph, wanted, "program.%")
+    yield from _of_graph(candidate, found, "k")
+    fresh = Fresh()
+    left, right = found.values[candidate.output], wanted.values[program.graph.output]
+    results = f"k{candidate.output} = program.%{program.graph.output}"
+    yield _stated("goal", results, right, lambda: (of_normal_form(left, fresh), of_normal_form(right, fresh)))
+
+
+def _stated(tensor: str, operation: str, form: NormalForm, sides: Callable[[], tuple[Expr, Expr]]) -> Obligation:
+    try:
+        return Obligation(tensor, operation, show(form), state(*sides()))
+    except (CannotState, ValueError) as error:
+        return Obligation(tensor, operation, show(form), None, f"not stated: {error}")
+
+
+def _of_graph(graph: SGraph, lowered: Lowered, prefix: str) -> Iterator[Obligation]:
+    types = graph.types()
+    called = {n: node.op.name for n, node in enumerate(graph.nodes) if isinstance(node.op, ops.Input)}
+    for n, node in enumerate(graph.nodes):
+        values = tuple(lowered.values[a] for a in node.args)
+        match node.op:
+            case ops.Input():
+                continue
+            case ops.Custom(block):
+                operands = tuple(types[a] for a in node.args)
+                yield from _of_block(block, lowered.blocks[n], values, operands, f"{prefix}{n}")
+            case ops.Load() | ops.Store() | ops.Accumulate():
+                raise AssertionError("SGraph refuses block-level operators")
+            case op:
+                shapes = tuple(types[a].dims for a in node.args)
+                sides = _sides(op, values, shapes, types[n].rank, lowered.values[n])
+                yield _stated(f"{prefix}{n}", show_node(node, called), lowered.values[n], sides)
+
+
+def _of_block(
+    block: BlockGraph,
+    forms: tuple[NormalForm, ...],
+    values: tuple[NormalForm, ...],
+    operands: tuple[TensorType, ...],
+    kernel: str,
+) -> Iterator[Obligation]:
+    types = block_types(block, operands)
+    for n, node in enumerate(block.nodes):
+        op, form = node.op, forms[n]
+        args = values if isinstance(op, ops.Load) else tuple(forms[a] for a in node.args)
+        shapes = tuple(types[a].dims for a in node.args)
+        tensor = kernel if isinstance(op, ops.Store) else f"{kernel}.b{n}"
+        sides = _block_sides(block, op, args, shapes, types[n].dims, form)
+        yield _stated(tensor, show_node(node), form, sides)
+
+
+def _block_sides(
+    block: BlockGraph,
+    op: ops.Op,
+    args: tuple[NormalForm, ...],
+    shapes: tuple[tuple[Dim, ...], ...],
+    shape: tuple[Dim, ...],
+    form: NormalForm,
+) -> Callable[[], tuple[Expr, Expr]]:
+    def sides() -> tuple[Expr, Expr]:
+        fresh = Fresh()
+        match op:
+            case ops.Load(operand, _, _):
+                left = of_load(block, op, of_normal_form(args[operand], fresh), shape)
+            case ops.Store():
+                left = of_store(block, op, of_normal_form(args[0], fresh), shapes[0])
+            case ops.Accumulate():
+                loop = block.loop.size if block.loop else None
+                left = of_accumulate(op, of_normal_form(args[0], fresh), shapes[0], loop, fresh)
+            case ops.Input() | ops.Custom():
+                raise AssertionError("BlockGraph refuses kernel-level operators")
+            case _:
+                return _sides(op, args, shapes, len(shape), form)()
+        return left, of_normal_form(form, fresh)
+
+    return sides
+
+
+def _sides(
+    op: ops.ComputeOp,
+    args: tuple[NormalForm, ...],
+    shapes: tuple[tuple[Dim, ...], ...],
+    rank: int,
+    form: NormalForm,
+) -> Callable[[], tuple[Expr, Expr]]:
+    def sides() -> tuple[Expr, Expr]:
+        fresh = Fresh()
+        operands = tuple(of_normal_form(a, fresh) for a in args)
+        return of_operator(op, operands, shapes, rank, fresh), of_normal_form(form, fresh)
+
+    return sides
+
+
+# ---------------------------------------------------------------- for people
+def derivation(verified: Verified) -> str:
+    """The certificate as a text to read: tensor by tensor, what it is and why.
+
+    Call `certify` first; without lemmas the text says that there are none.
+    """
+    proof, candidate = verified.proof, verified.candidate
+    lines = [f"{candidate.id} equals {candidate.family.program.name}", f"  {proof.claim}", ""]
+    if not proof.lemmas:
+        return "\n".join([*lines, "There is no certificate yet; certify makes one."])
+    headings = {"program": "The program, tensor by tensor", "k": "The candidate, tensor by tensor"}
+    for heading, lemmas in (
+        (headings["program"], [x for x in proof.lemmas if x.tensor.startswith("program.")]),
+        (headings["k"], [x for x in proof.lemmas if x.tensor.startswith("k")]),
+    ):
+        lines.append(heading)
+        for x in lemmas:
+            lines += [f"  {x.tensor.removeprefix('program.')} = {x.operation}", f"    = {x.value}", f"    {_why(x)}"]
+        lines.append("")
+    lines.append("So both results are the same")
+    lines += [line for x in proof.lemmas if x.tensor == "goal" for line in (f"  {x.operation}", f"    {_why(x)}")]
+    used = {name for x in proof.lemmas for name in x.axioms}
+    lines += ["", "Axioms used"]
+    width = max((len(name) for name in used), default=0)
+    lines += [f"  {a.name:{width}}  {a.says}  ({a.source})" for a in AXIOMS if a.name in used]
+    missing = [x.tensor for x in proof.lemmas if not x.replayed]
+    total = len(proof.lemmas)
+    lines += ["", f"{total - len(missing)} of {total} lemmas replayed in egglog from these axioms and checked again"]
+    if missing:
+        lines.append(f"not replayed: {', '.join(missing)}; there the proof rests on the normal form alone")
+    return "\n".join(lines)
+
+
+def _why(x: Lemma) -> str:
+    if not x.replayed:
+        return f"not replayed: {x.note}"
+    if x.axioms:
+        return f"by {', '.join(x.axioms)}"
+    if x.operation.startswith(("load(", "store(")):
+        return "by definition: the same elements, at other indices"
+    return "by definition" if x.tensor != "goal" else "they are one expression"

@@ -1,0 +1,381 @@
+"""A second opinion on certificates, by other means than the prover's.
+
+It reads a certificate's text with its own parser and shares with the prover only what has to be shared:
+the graphs, the table of axioms, and the process that runs egglog.
+
+What it establishes, where it has no complaint:
+
+1.  There is exactly one lemma for every tensor that program and candidate compute, in order, and a last
+    one that joins the two results. (By counting.)
+2.  From the listed axioms alone, with axes, digits, extents and independence read off the text by this
+    module, egglog derives left = right. Where no axiom is listed, left and right are the same text.
+    (A derivation, for all sizes and inputs; it stands as far as egglog and the axioms stand.)
+3.  The left side is the operator applied to what the lemmas of its operands say, the right side is what
+    the operator's users are told, and both are equal: at a few random points, for two random
+    choices of sizes that meet the conditions, in double precision. (A test: a wrong reading of an operator
+    or a captured name shows up here, not with certainty but at every point where it matters.)
+
+What it does not establish: anything about rounding or overflow; that the reading tested in 3 is right for
+the sizes not drawn; that egglog has no bug. Values are those of real arithmetic with x/0 = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias, assert_never
+
+import numpy as np
+
+from prism_explore.errors import PrismError
+from prism_explore.ir import ops
+from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+from prism_explore.ir.stages import Lemma
+from prism_explore.ir.text import show_node
+from prism_explore.verify.axioms import AXIOMS, CONDITIONS, SIGNATURE, number
+from prism_explore.verify.reading import Complaint, Evaluation, Numbers, Reading, Tree, inverse, parse, show
+
+Replay: TypeAlias = Callable[[str, str, str], str]
+"""Runs a program of egglog with a left and a right side; says why they are not equal, or nothing."""
+
+_BAD_TEXT = (Complaint, PrismError, ValueError, ZeroDivisionError)
+"""What a text that is no certificate can lead to."""
+CLOSE = 1e-7
+"""Relative difference that counts as equal; sums have up to some thousand terms here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Complaints by tensor; none means that the certificate was accepted."""
+
+    complaints: tuple[tuple[str, str], ...]
+    sizes: tuple[tuple[tuple[str, int], ...], ...]
+    """The sizes at which the lemmas were evaluated."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing was found."""
+        return not self.complaints
+
+
+def check(
+    program: TensorProgram, candidate: SGraph, lemmas: tuple[Lemma, ...], replay: Replay, seed: int = 0
+) -> Report:
+    """Every complaint about a certificate.
+
+    Args:
+        program: what was to be computed.
+        candidate: what computes it.
+        lemmas: the certificate, in the order of the graphs.
+        replay: an egglog.
+        seed: for the sizes, the points and the inputs.
+    """
+    complaints: list[tuple[str, str]] = []
+    steps = (*_steps(program.graph, "program.%"), *_steps(candidate, "k"))
+    made = tuple(s for s in steps if not isinstance(s.op, ops.Input))
+    wanted = [*(s.tensor for s in made), "goal"]
+    covered = [lemma.tensor for lemma in lemmas]
+    if covered != wanted:
+        missing = [t for t in wanted if t not in covered] or ["none"]
+        complaints.append(("goal", f"lemmas do not cover the graphs in order; missing: {', '.join(missing)}"))
+        return Report(tuple(complaints), ())
+    readings: dict[str, Reading] = {}
+    for lemma in lemmas:
+        try:
+            readings[lemma.tensor] = Reading(parse(lemma.statement))
+            _derive(readings[lemma.tensor], lemma.axioms, replay)
+        except _BAD_TEXT as complaint:
+            complaints.append((lemma.tensor, str(complaint)))
+    random = np.random.default_rng(seed)
+    given = {s.tensor: s.op for s in steps if isinstance(s.op, ops.Input)}
+    inputs = {op.name: op for op in given.values()}
+    shapes = {s.tensor: s.shape for s in steps}
+    results = f"k{candidate.output}", f"program.%{program.graph.output}"
+    drawn: list[tuple[tuple[str, int], ...]] = []
+    for trial in range(2):
+        sizes = _sizes(candidate, random, avoid=drawn)
+        if sizes is None:
+            break
+        drawn.append(tuple(sorted(sizes.items())))
+        tensors = _Tensors(Evaluation(sizes, seed + trial, random, readings, inputs), given, shapes)
+        found = {tensor for tensor, _ in complaints}
+        for lemma, step in zip(lemmas, (*made, None), strict=True):
+            if lemma.tensor not in found:
+                try:
+                    _test(lemma, step, tensors, results)
+                except _BAD_TEXT as complaint:
+                    complaints.append((lemma.tensor, str(complaint)))
+    if not drawn:
+        complaints.append(("goal", "no small sizes meet the conditions, so nothing was evaluated"))
+    return Report(tuple(complaints), tuple(drawn))
+
+
+# ---------------------------------------------------------------- the graphs
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A tensor, the operator that makes it, and those it is made from."""
+
+    tensor: str
+    op: ops.Op
+    operation: str
+    operands: tuple[str, ...]
+    shapes: tuple[tuple[Dim, ...], ...]
+    shape: tuple[Dim, ...]
+    block: BlockGraph | None = None
+
+
+def _steps(graph: SGraph, prefix: str) -> Iterator[_Step]:
+    types = graph.types()
+    called = {n: node.op.name for n, node in enumerate(graph.nodes) if isinstance(node.op, ops.Input)}
+    for n, node in enumerate(graph.nodes):
+        names = tuple(f"{prefix}{a}" for a in node.args)
+        shapes = tuple(types[a].dims for a in node.args)
+        if not isinstance(node.op, ops.Custom):
+            yield _Step(f"{prefix}{n}", node.op, show_node(node, called), names, shapes, types[n].dims)
+            continue
+        block = node.op.block
+        inside = block_types(block, tuple(types[a] for a in node.args))
+        for m, inner in enumerate(block.nodes):
+            last = isinstance(inner.op, ops.Store)
+            if isinstance(inner.op, ops.Load):
+                operands, of = (names[inner.op.operand],), (shapes[inner.op.operand],)
+            else:
+                operands = tuple(f"{prefix}{n}.b{a}" for a in inner.args)
+                of = tuple(inside[a].dims for a in inner.args)
+            tensor = f"{prefix}{n}" if last else f"{prefix}{n}.b{m}"
+            yield _Step(tensor, inner.op, show_node(inner), operands, of, inside[m].dims, block)
+
+
+def _sizes(
+    graph: SGraph, random: np.random.Generator, avoid: list[tuple[tuple[str, int], ...]]
+) -> dict[str, int] | None:
+    """Small numbers for all symbols that make every extent whole, different and above 1 if possible."""
+    symbols = (*graph.data_symbols, *graph.parameters)
+    conditions = graph.conditions()
+    best: tuple[int, dict[str, int]] | None = None
+    for _ in range(2000):
+        sizes = {s: int(random.choice((1, 2, 3, 4, 5, 6, 8, 12, 16, 24))) for s in symbols}
+        extents = [d.rational(sizes) for d in conditions]
+        if any(e.denominator != 1 or e < 1 for e in extents) or tuple(sorted(sizes.items())) in avoid:
+            continue
+        values = (*sizes.values(), *(int(e) for e in extents))
+        score = sum(v == 1 for v in values) * 10 + len(values) - len(set(values))
+        if best is None or score < best[0]:
+            best = score, sizes
+    return best[1] if best else None
+
+
+# ---------------------------------------------------------------- the derivation
+def _derive(reading: Reading, axioms: tuple[str, ...], replay: Replay) -> None:
+    if not axioms:
+        if reading.left != reading.right:
+            raise Complaint("no axiom is listed and the two sides are not the same text")
+        return
+    rows = {a.name: a for a in AXIOMS}
+    if unknown := [name for name in axioms if name not in rows]:
+        raise Complaint(f"no axiom is called {', '.join(unknown)}")
+    rules = "\n".join((*(c.rule() for c in CONDITIONS), *(rows[name].rules() for name in axioms)))
+    facts = "\n".join(_facts(reading))
+    why = replay(f"{SIGNATURE}\n{rules}\n{facts}", _egglog(reading.left), _egglog(reading.right))
+    if why:
+        raise Complaint(f"the listed axioms do not give it again: {why}")
+
+
+def _facts(reading: Reading) -> Iterator[str]:
+    for name, size in reading.extents.items():
+        yield f'(axis "{name}")'
+        yield f'(extent "{name}" {_egglog_dim(size)})'
+    for name, (outer, inner) in reading.digits.items():
+        yield f'(digits "{name}" "{outer}" "{inner}")'
+    whole = [reading.left, reading.right, *reading.hints, *(e for p in reading.renamed for e in p)]
+    for leaf in dict.fromkeys(leaf for e in whole for leaf in _leaves(e)):
+        met = {c for w in reading.words(leaf) for c in reading.coordinates(w)}
+        for name in reading.extents:
+            if not met & set(reading.coordinates(name)):
+                yield f'(independent {_egglog(leaf)} "{name}")'
+    for a, b in reading.renamed:
+        yield f"(renamed {_egglog(a)} {_egglog(b)})"
+    for n, e in enumerate(reading.hints):
+        yield f"(let $at_hand{n} {_egglog(e)})"
+
+
+def _leaves(e: Tree) -> Iterator[Tree]:
+    if isinstance(e, tuple):
+        if e[0] == "at":
+            yield e
+        else:
+            for x in e[1:]:
+                yield from _leaves(x)
+
+
+def _egglog(e: Tree) -> str:
+    match e:
+        case ("at", *words):
+            return f'(At "{" ".join(map(show, words)).replace(chr(34), "_")}")'
+        case ("num", str(value)):
+            above, _, below = value.partition("/")
+            return f"(Num {number(int(above), int(below or 1))})"
+        case ("size", str(symbol)):
+            return f'(Size "{symbol}")'
+        case ("call", str(fn), a):
+            return f'(Call "{fn}" {_egglog(a)})'
+        case ("sum", str(axis), a):
+            return f'(Sum "{axis}" {_egglog(a)})'
+        case (str(op), *parts):
+            return f"({op.capitalize()} {' '.join(map(_egglog, parts))})"
+        case _:
+            raise Complaint(f"cannot read {show(e)}")
+
+
+def _egglog_dim(size: Dim) -> str:
+    out = f"(Num {number(0)})"
+    for monomial, coefficient in size.terms:
+        term = f"(Num {number(coefficient.numerator, coefficient.denominator)})"
+        for symbol, exponent in monomial:
+            factor = f'(Size "{symbol}")' if exponent > 0 else f'(Inv (Size "{symbol}"))'
+            for _ in range(abs(exponent)):
+                term = f"(Mul {term} {factor})"
+        out = term if len(size.terms) == 1 else f"(Add {out} {term})"
+    return out
+
+
+# ---------------------------------------------------------------- the test
+def _test(lemma: Lemma, step: _Step | None, tensors: _Tensors, results: tuple[str, str]) -> None:
+    """That a lemma says what its operator does, at a few random points."""
+    point, reading = tensors.point, tensors.point.readings[lemma.tensor]
+    if step is None:
+        if lemma.operation != f"{results[0]} = {results[1]}":
+            raise Complaint(f"the last lemma is about {lemma.operation}, not about the two results")
+        axes = {f"p{d}": size for d, size in enumerate(tensors.shapes[results[0]])}
+        at = point.points(axes)
+        place = [at[name] for name in axes]
+        wanted = tensors.value(results[0], place, at, 1)
+        _compare("the candidate's result", wanted, point.side(reading.left, reading, at))
+        _compare("the program's result", tensors.value(results[1], place, at, 1), wanted)
+    else:
+        if lemma.operation != step.operation:
+            raise Complaint(f"the graph says {step.operation}, the lemma {lemma.operation}")
+        axes = {f"p{d}": size for d, size in enumerate(step.shape)}
+        if step.block is not None:
+            axes |= {f"g{n}": p.size for n, p in enumerate(step.block.grid)}
+            axes |= {"l": step.block.loop.size} if step.block.loop else {}
+        at = point.points(axes)
+        wanted = _applied(step, tensors, [at[f"p{d}"] for d in range(len(step.shape))], at)
+        _compare("the left side", wanted, point.side(reading.left, reading, at))
+    _compare("the right side", wanted, point.side(reading.right, reading, at))
+
+
+def _compare(what: str, wanted: Numbers, found: Numbers) -> None:
+    a, b = np.broadcast_arrays(wanted, found)
+    if not np.allclose(a, b, rtol=CLOSE, atol=CLOSE * 1e-3, equal_nan=True):
+        raise Complaint(f"{what} is {b.flat[0]:.9g} where the operator gives {a.flat[0]:.9g}")
+
+
+@dataclass
+class _Tensors:
+    """What the lemmas say of every tensor, as functions of a place."""
+
+    point: Evaluation
+    given: Mapping[str, ops.Input]
+    """Inputs by the names of their tensors."""
+    shapes: Mapping[str, tuple[Dim, ...]]
+
+    def value(self, tensor: str, place: list[Numbers], at: Mapping[str, Numbers], deep: int) -> Numbers:
+        """The element of a tensor; `at` holds the block's coordinates and the loop's."""
+        if tensor in self.given:
+            return self.point.element(self.given[tensor], place)
+        reading = self.point.readings.get(tensor)
+        if reading is None:
+            raise Complaint(f"it builds on {tensor}, whose lemma cannot be read")
+        here = {**at, **{f"p{d}": i for d, i in enumerate(place)}}
+        return self.point.side(reading.right, reading, here, deep)
+
+
+def _applied(step: _Step, tensors: _Tensors, place: list[Numbers], at: Mapping[str, Numbers]) -> Numbers:
+    """The operator's result at a place, from what the lemmas say of its operands."""
+    point = tensors.point
+
+    def operand(n: int, where: list[Numbers], deep: int = 1, also: Mapping[str, Numbers] | None = None) -> Numbers:
+        return tensors.value(step.operands[n], where, {**at, **(also or {})}, deep)
+
+    def aligned(n: int, where: list[Numbers]) -> list[Numbers]:
+        """A place in an operand of lower rank, or with dims of size 1 that broadcast."""
+        of = step.shapes[n]
+        return [i if size != ONE else i * 0 for i, size in zip(where[len(where) - len(of) :], of, strict=True)]
+
+    match step.op:
+        case ops.Unary("rsqrt"):
+            return inverse(np.sqrt(operand(0, place)))
+        case ops.Unary("recip"):
+            return inverse(operand(0, place))
+        case ops.Unary(fn):
+            return ops.UNARY[fn].numpy(operand(0, place))
+        case ops.Scalar("add", value):
+            return operand(0, place) + float(value)
+        case ops.Scalar(_, value):
+            return operand(0, place) * float(value)
+        case ops.Binary("div"):
+            return operand(0, aligned(0, place)) * inverse(operand(1, aligned(1, place)))
+        case ops.Binary(fn):
+            return ops.BINARY[fn].numpy(operand(0, aligned(0, place)), operand(1, aligned(1, place)))
+        case ops.MatMul():
+
+            def term(new: list[Numbers]) -> Numbers:
+                left = [*aligned(0, [*place[:-1], place[-1]])[:-1], new[0]]
+                right = [*aligned(1, place)[:-2], new[0], place[-1]]
+                return operand(0, left, 2) * operand(1, right, 2)
+
+            return point.total([point.extent(step.shapes[0][-1])], 1, term)
+        case ops.Reduce(fn, along):
+            length = point.extent(step.shapes[0][along])
+            return _reduced(fn, [length], lambda new: operand(0, _at(place, along, new[0]), 2), point)
+        case ops.Accumulate(fn, along):
+            loop = step.block.loop if step.block else None
+            lengths = [point.extent(loop.size)] if loop else []
+            lengths += [point.extent(step.shapes[0][along])] if along is not None else []
+
+            def part(new: list[Numbers]) -> Numbers:
+                where = place if along is None else _at(place, along, new[-1])
+                return operand(0, where, 1 + len(new), {"l": new[0]} if loop else None)
+
+            return _reduced(fn, lengths, part, point)
+        case ops.Load(_, imap, fmap):
+            assert step.block is not None, "loads are in blocks"
+            where = list(place)
+            for d, size in enumerate(step.shape):
+                length = point.extent(size)
+                if fmap == d and step.block.loop is not None:
+                    where[d] = where[d] + at["l"] * length
+                    length *= point.extent(step.block.loop.size)
+                for n, along in enumerate(imap or ()):
+                    if along == d:
+                        where[d] = where[d] + at[f"g{n}"] * length
+            return operand(0, where)
+        case ops.Store(omap):
+            where, block = list(place), dict[str, Numbers]()
+            for n, along in enumerate(omap or ()):
+                if along is not None:
+                    length = point.extent(step.shapes[0][along])
+                    block[f"g{n}"], where[along] = place[along] // length, place[along] % length
+            return operand(0, where, 1, block)
+        case ops.Input() | ops.Custom():
+            raise AssertionError("inputs and kernels have no lemma of their own")
+        case _:
+            assert_never(step.op)
+
+
+def _at(place: list[Numbers], along: int, i: Numbers) -> list[Numbers]:
+    return [*place[:along], i, *place[along + 1 :]]
+
+
+def _reduced(
+    fn: ops.ReduceFn, lengths: list[int], part: Callable[[list[Numbers]], Numbers], point: Evaluation
+) -> Numbers:
+    if fn == "sum":
+        return point.total(lengths, 1, part)
+    if fn == "mean":
+        return point.total(lengths, 1, part) / prod(lengths)
+    return np.sqrt(point.total(lengths, 1, lambda new: np.square(part(new))) / prod(lengths))
