@@ -55,13 +55,13 @@ class Stuck(Exception):
 class Budget:
     """How much work one candidate may cost."""
 
-    steps: int = 20_000
+    steps: int = 5_000
     """Factors handled while building terms."""
     terms: int = 256
     """Terms in one normal form."""
     orders: int = 720
     """Orders tried for bound indices that look alike."""
-    kept: int = 200_000
+    kept: int = 20_000
     """Results remembered before all are dropped."""
 
 

@@ -83,6 +83,9 @@ class Prover:
             gap = outcome if isinstance(outcome, _Gap) else found
             assert isinstance(gap, _Gap), "one of the two is"
             return Unknown(candidate, gap.limit, self._nearest(graph, found)), ""
+        if isinstance(attempt, Witness):
+            as_given = self.refuter.attempt_as_given(graph, seed)
+            attempt = as_given if isinstance(as_given, Survived) else attempt
         match attempt:
             case Witness():
                 return Unknown(candidate, DISAGREE, self._nearest(graph, found)), self._replayable(graph, attempt)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice, product
 from math import inf, lcm, prod
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ TOLERANCE = 1e-9
 """Relative: equal programs differ by about 1e-15 in float64, wrong ones by far more."""
 SMALLEST_SCALE = 1e-4
 """Results below this count as this when an error is made relative."""
+LARGEST_AS_GIVEN = 1 << 25
 BETWEEN = (-0.65, 0.75)
 BETWEEN_POSITIVE = (0.05, 0.75)
 """Used where the program has no finite value on inputs of both signs, as under a root."""
@@ -100,6 +101,21 @@ class Refuter:
                 case _:
                     return outcome
         return Survived(tuple(trials), coinciding)
+
+    def attempt_as_given(self, candidate: SGraph, seed: int) -> Attempt:
+        """One trial at the very extents of the program, for constants that are tied to them.
+
+        A factor 1/4096 is a mean over 4096 elements and over no other number; at other extents the two
+        differ, which refutes nothing that was claimed. Dear, so asked for only after a proof.
+        """
+        pair = _Pair(self.program.graph, candidate, self.program.graph.data_symbols, candidate.parameters)
+        sizes = _sizes_as_given(pair)
+        if sizes is None:
+            return Untried("no numbers for its symbols meet its conditions at the given extents")
+        if sum(i.type.elements.value(sizes) for i in candidate.inputs) > LARGEST_AS_GIVEN:
+            return Untried(f"the given extents have more than {LARGEST_AS_GIVEN} elements")
+        outcome = _trial(pair, sizes, seed)
+        return Survived((outcome,)) if isinstance(outcome, Trial) else outcome
 
     def replay(self, witness: Witness, candidate: SGraph) -> Attempt:
         """Run a witness again."""
@@ -184,6 +200,18 @@ def _sizes(pair: _Pair, n: int) -> dict[str, int] | None:
     except ShapeError:
         return None
     return numbers
+
+
+def _sizes_as_given(pair: _Pair) -> dict[str, int] | None:
+    """Small numbers for the symbols that remain, pairwise different where that can be."""
+    symbols = (*pair.parameters, *pair.axes)
+    conditions = pair.candidate.conditions()
+    choices = list(islice(product(range(2, 10), repeat=len(symbols)), 10_000))
+    for numbers in sorted(choices, key=lambda c: len(c) - len(set(c))):
+        sizes = dict(zip(symbols, numbers, strict=True))
+        if all(d.rational(sizes).denominator == 1 for d in conditions):
+            return sizes
+    return None
 
 
 def _trial(pair: _Pair, sizes: Mapping[str, int], seed: int) -> Trial | Witness | Untried:
