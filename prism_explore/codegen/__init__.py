@@ -25,7 +25,7 @@ def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], 
         target: a CPU gets loops, a GPU gets Triton.
     """
     if target.kind == "gpu":
-        from prism_explore.codegen.triton import emit as emit_triton
+        from prism_explore.codegen.triton import emit_triton
 
         return emit_triton(verified, parameters, shapes, target)
     made = plan(verified.candidate.sgraph, parameters, shapes)
