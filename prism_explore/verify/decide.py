@@ -23,9 +23,11 @@ from prism_explore.verify.algebra import Algebra, Budget, Stuck
 from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.normal_form import Exp, Group, NormalForm, Opaque, Term, show
 from prism_explore.verify.refute import Refuter, Survived, Untried
+from prism_explore.verify.saturate import Limits, explain, prove_equal
 
 Method: TypeAlias = Literal["normal form", "cleared denominators", "e-graph"]
 
+DEFAULT_LIMITS = Limits()
 DISAGREE = "prover and refuter disagree"
 _SPELLED = frozenset({"exp", "silu", "sigmoid"})
 
@@ -40,12 +42,16 @@ class _Gap:
 class Prover:
     """Decides candidates of one program; what it learns about forms is kept from one to the next."""
 
-    def __init__(self, program: TensorProgram, budget: Budget | None = None) -> None:
+    def __init__(
+        self, program: TensorProgram, budget: Budget | None = None, saturation: Limits | None = DEFAULT_LIMITS
+    ) -> None:
+        """`saturation`: how far the e-graph may go where nothing else decides; None leaves it out."""
         self.program = program
         self.refuter = Refuter(program)
         self._plain = Algebra(budget)
         self._spelled = Algebra(budget, spell_out=True)
         self._goal = _lowered(program.graph, self._plain)
+        self._limits = saturation
         self._class_ids: dict[str, str] = {}
 
     def verify(self, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:
@@ -61,12 +67,12 @@ class Prover:
             given = ", ".join(f"{i.name} {i.type}" for i in graph.inputs)
             wanted = ", ".join(f"{i.name} {i.type}" for i in self.program.inputs)
             raise ShapeError(f"{candidate.id} has inputs {given}; {self.program.name} has {wanted}")
-        verdict, note = self._verdict(candidate, seed)
+        verdict, note = self._verdict(candidate, seed, journal)
         journal.note(_event(verdict, note))
         return verdict
 
     # ------------------------------------------------------------ the ladder
-    def _verdict(self, candidate: Candidate, seed: int) -> tuple[Verdict, str]:
+    def _verdict(self, candidate: Candidate, seed: int, journal: Journal) -> tuple[Verdict, str]:
         """The verdict, and for a disagreement what it takes to look into it."""
         graph = candidate.sgraph
         dims, wanted = graph.output_type.dims, self.program.graph.output_type.dims
@@ -75,29 +81,25 @@ class Prover:
         found = _lowered(graph, self._plain)
         outcome = self._by_normal_form(graph, found)
         attempt = self.refuter.attempt(graph, seed)
-        if isinstance(attempt, Witness) and isinstance(outcome, _Gap):
-            return Refuted(candidate, attempt), ""
-        if isinstance(outcome, _Gap):
-            outcome = self._dearer(graph, found, outcome)
-        if isinstance(outcome, _Gap) or isinstance(found, _Gap):
-            gap = outcome if isinstance(outcome, _Gap) else found
-            assert isinstance(gap, _Gap), "one of the two is"
-            return Unknown(candidate, gap.limit, self._nearest(graph, found)), ""
         if isinstance(attempt, Witness):
+            if isinstance(outcome, _Gap) or isinstance(found, _Gap):
+                return Refuted(candidate, attempt), ""
             as_given = self.refuter.attempt_as_given(graph, seed)
-            attempt = as_given if isinstance(as_given, Survived) else attempt
-        match attempt:
-            case Witness():
+            if not isinstance(as_given, Survived):
                 return Unknown(candidate, DISAGREE, self._nearest(graph, found)), self._replayable(graph, attempt)
-            case Untried(reason):
-                limit = f"the normal forms agree, but the refuter could not run: {reason}"
-            case Survived(trials, coinciding):
-                if not coinciding:
-                    return Verified(candidate, self._proof(graph, found, outcome), trials), ""
-                limit = f"it type-checks only because axes {' and '.join(coinciding)} are equally long"
-            case _:
-                assert_never(attempt)
-        return Unknown(candidate, limit, self._nearest(graph, found)), ""
+            attempt = as_given
+        if isinstance(attempt, Untried):
+            limit = f"the refuter could not run: {attempt.reason}"
+            return Unknown(candidate, limit, self._nearest(graph, found)), ""
+        if attempt.coinciding:
+            limit = f"it type-checks only because axes {' and '.join(attempt.coinciding)} are equally long"
+            return Unknown(candidate, limit, self._nearest(graph, found)), ""
+        if isinstance(found, Lowered) and isinstance(outcome, _Gap) and isinstance(self._goal, Lowered):
+            outcome = self._dearer(candidate, found, self._goal, journal)
+        if isinstance(outcome, _Gap) or isinstance(found, _Gap):
+            limit = next(o.limit for o in (outcome, found) if isinstance(o, _Gap))
+            return Unknown(candidate, limit, self._nearest(graph, found)), ""
+        return Verified(candidate, self._proof(graph, found, outcome), attempt.trials), ""
 
     def _by_normal_form(self, graph: SGraph, found: Lowered | _Gap) -> Method | _Gap:
         """Q1: the two forms are one."""
@@ -106,27 +108,29 @@ class Prover:
         if isinstance(found, _Gap):
             return found
         same = self._goal.values[self.program.graph.output] == found.values[graph.output]
-        return "normal form" if same else _Gap("the normal forms differ, and no further rule joins them")
+        return "normal form" if same else _Gap("the normal forms differ")
 
-    def _dearer(self, graph: SGraph, found: Lowered | _Gap, gap: _Gap) -> Method | _Gap:
-        """Q2, then both again with silu and sigmoid spelled out where only one side spells them."""
-        if isinstance(self._goal, _Gap) or isinstance(found, _Gap):
-            return gap
-        goal, result = self._goal.values[self.program.graph.output], found.values[graph.output]
+    def _dearer(self, candidate: Candidate, found: Lowered, aim: Lowered, journal: Journal) -> Method | _Gap:
+        """Q2; both ways again with silu and sigmoid spelled out where one side spells them; an e-graph."""
+        output = self.program.graph.output
+        goal, result = aim.values[output], found.values[candidate.sgraph.output]
         try:
             if self._plain.cleared(goal, result):
                 return "cleared denominators"
             if _words(goal) != _words(result):
                 self._spelled.restart()
-                goal = lower(self.program.graph, self._spelled).values[self.program.graph.output]
-                result = lower(graph, self._spelled).values[graph.output]
+                goal = lower(self.program.graph, self._spelled).values[output]
+                result = lower(candidate.sgraph, self._spelled).values[candidate.sgraph.output]
                 if goal == result:
                     return "normal form"
                 if self._spelled.cleared(goal, result):
                     return "cleared denominators"
         except Stuck as stuck:
             return _Gap(stuck.limit)
-        return gap
+        if self._limits is None:
+            return _Gap("the normal forms differ")
+        run = prove_equal(goal, result, self._limits, journal, candidate.id)
+        return "e-graph" if run.equal else _Gap(f"the normal forms differ, and the e-graph: {explain(run.stop)}")
 
     # ------------------------------------------------------------ what is said about it
     def _proof(self, graph: SGraph, found: Lowered, method: Method) -> Proof:
