@@ -1,0 +1,154 @@
+"""The pruning rules: what each one says, how far to trust it, and where to doubt it.
+
+A rule is a row. Its test lives where the growing graph is (`grow`), because it needs the graph; the row
+is what a cut's reason quotes. Every rule can be switched off alone: put its name into
+`Space.rules_off`. What a rule that is off would have cut is then grown, and found wrong later or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from prism_explore.events.kinds import Reason, Soundness
+from prism_explore.ir.space import RuleName
+
+
+class Machine(Protocol):
+    """What generation needs to know about a target."""
+
+    @property
+    def shared_memory_bytes(self) -> int:
+        """Memory that one block can hold its tiles in."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row."""
+
+    name: RuleName
+    code: str
+    """Machine-readable reason; several rules may share one."""
+    soundness: Soundness
+    """`sound`: no program of the stated space is lost. A cut may be marked down to `heuristic`."""
+    says: str
+    source: str
+    reopens: str
+    """What would have to change for the region to be searched."""
+
+
+RULES: dict[RuleName, Rule] = {
+    rule.name: rule
+    for rule in (
+        Rule(
+            "shape.mismatch",
+            "shape.mismatch",
+            "sound",
+            "The operands' dims are different index axes, so they match for no choice of maps and sizes.",
+            "Prism, symbolic dimension matching; here on axes named once for the whole program.",
+            "sizes that only happen to agree were allowed to match",
+        ),
+        Rule(
+            "dup.canonical",
+            "dup.canonical",
+            "sound",
+            "The same value, for every choice of maps and sizes, is already reached another way.",
+            "Definitions of the operators: mul(x, x) is square(x), accum(sum(x)) is accum_sum(x), and so on.",
+            "graphs that are equal by definition were to be kept apart",
+        ),
+        Rule(
+            "limit.accumulators",
+            "limit.accumulators",
+            "sound",
+            "The stated space has no block graph with more accumulators, or with two of one tensor.",
+            "Mirage and Prism's published search: at most 3 accumulators.",
+            "a larger number of accumulators were allowed",
+        ),
+        Rule(
+            "map.constraint",
+            "map.constraint",
+            "sound",
+            "Whichever axes the for-loop cuts, some operator would combine the wrong tiles.",
+            "`ir.flow`, the transitions of a tile's state, under every choice of looped axes.",
+            "a tensor could be loaded twice, cut in two ways",
+        ),
+        Rule(
+            "expr.unreachable",
+            "expr.unreachable",
+            "sound",
+            "No continuation makes this value a part of the program's result, by A_eq.",
+            "Mirage, arXiv 2405.05751, theorem 1, decided by normal forms instead of an e-graph.",
+            "A_eq knew more equalities",
+        ),
+        Rule(
+            "expr.apart",
+            "expr.unreachable",
+            "sound",
+            "Two values that are still unused cannot both be parts of the program's result, by A_eq.",
+            "The same theorem for contexts with two holes: every unused value must be used at last.",
+            "A_eq knew more equalities",
+        ),
+        Rule(
+            "limit.ops",
+            "limit.ops",
+            "sound",
+            "The operators left are too few to use up what is unused and to make what is missing.",
+            "A tally: one operator with two operands joins two loose ends, one with one operand makes one of "
+            "the roots, means, exponentials, constants and functions that the result contains.",
+            "a larger number of operators were allowed",
+        ),
+        Rule(
+            "mem.smem",
+            "mem.smem",
+            "sound",
+            "Two tiles that are needed at once exceed the shared memory, however finely grid and loop cut.",
+            "A lower bound: a block's tensors live in shared memory, and a reduced axis that the loop does "
+            "not cut is whole in every block.",
+            "the target had more shared memory",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Why one application of an operator was not kept."""
+
+    rule: RuleName
+    formula: str = ""
+    substitution: Mapping[str, str] = field(default_factory=dict[str, str])
+    detail: str = ""
+    """Appended to the rule's sentence."""
+    heuristic: bool = False
+    """Whether this cut, unlike the rule at large, may lose a program."""
+
+
+def reason(cut: Cut, substitution: Mapping[str, str]) -> Reason:
+    """The reason card of a cut."""
+    rule = RULES[cut.rule]
+    return Reason(
+        code=rule.code,
+        layer="map" if cut.rule == "map.constraint" else "generate",
+        soundness="heuristic" if cut.heuristic else rule.soundness,
+        rule=rule.name,
+        sentence=f"{rule.says} {cut.detail}".strip(),
+        formula=cut.formula,
+        substitution=substitution,
+        would_reopen_if=f"{rule.reopens}, or the rule {rule.name} were switched off",
+    )
+
+
+def budget_reason(nodes: int) -> Reason:
+    """The reason card of a region that the node budget left unsearched."""
+    return Reason(
+        code="budget.nodes",
+        layer="generate",
+        soundness="budget",
+        rule="budget.nodes",
+        sentence="The node budget was spent before this region was searched.",
+        formula="nodes expanded ≥ budget",
+        substitution={"budget": str(nodes)},
+        would_reopen_if="the node budget were larger",
+    )

@@ -1,0 +1,157 @@
+"""What operators and the machine demand of the maps of one custom kernel.
+
+The unknowns are index axes, not tensor dims: each is whole, cut by one grid dim, or cut by the loop.
+So the published constraints on maps (a parallel dim cuts at most one dim of a tensor, a dim is cut by
+at most one grid dim, matching dims are cut alike) hold by construction; what is left is the table here
+and the one in `ir.flow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from prism_explore.events.kinds import Reason
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.flow import FLOW_RULES, Flow, FlowRule, flow
+from prism_explore.ir.ops import Accumulate, Binary, Load, MatMul, Reduce, Scalar, Store, Unary
+from prism_explore.ir.sgraph import BlockGraph
+from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.text import show_node
+
+
+class Machine(Protocol):
+    """What instantiation needs to know about a target."""
+
+    @property
+    def shared_memory_bytes(self) -> int:
+        """Memory that one block can hold its tiles in."""
+        ...
+
+
+GridRule: TypeAlias = Literal["grid.stored", "grid.reduced", "grid.once", "grid.some"]
+
+CONSTRAINTS: dict[str, str] = {
+    **FLOW_RULES,
+    "grid.stored": "A grid dim cuts an axis that the result does not have, so blocks race for one place.",
+    "grid.reduced": "A grid dim cuts an axis that a block reduces, so each block sees a part of the sum.",
+    "grid.once": "A grid dim cuts an axis that occurs in two dims of one tensor.",
+    "grid.some": "A single block is the case of grid size 1 of a candidate whose grid cuts something.",
+    "mem.smem": "Two tiles that are needed at once exceed the shared memory, however fine the cuts.",
+}
+"""What a choice of maps must not do, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A constraint that a choice breaks, and where."""
+
+    rule: str
+    node: int | None = None
+    """Position in the block graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedBlock:
+    """A block graph with the axes of its tensors."""
+
+    block: BlockGraph
+    axes: tuple[AxisNames, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every axis of the block once, in order of appearance."""
+        return tuple(dict.fromkeys(a for axes in self.axes for a in axes if a))
+
+
+def loop_broken(typed: TypedBlock, looped: frozenset[str]) -> Broken | None:
+    """What cutting exactly these axes by the loop breaks, or None if it is legal."""
+    states: list[Flow] = []
+    for position, node in enumerate(typed.block.nodes):
+        made: Flow | FlowRule = flow(
+            _block_op(node.op),
+            tuple(states[a] for a in node.args),
+            tuple(typed.axes[a] for a in node.args),
+            typed.axes[position],
+            looped,
+        )
+        if not isinstance(made, Flow):
+            return Broken(made, position)
+        states.append(made)
+    return None
+
+
+def _block_op(op: object) -> Load | Unary | Scalar | Binary | MatMul | Reduce | Accumulate | Store:
+    assert isinstance(op, Load | Unary | Scalar | Binary | MatMul | Reduce | Accumulate | Store), (
+        "BlockGraph refuses kernel-level operators"
+    )
+    return op
+
+
+def grid_broken(typed: TypedBlock, axis: str) -> Broken | None:
+    """What cutting an axis by a grid dim breaks, or None if it is legal."""
+    for position, axes in enumerate(typed.axes):
+        if axes.count(axis) > 1:
+            return Broken("grid.once", position)
+    if axis not in typed.axes[-1]:
+        return Broken("grid.stored", len(typed.axes) - 1)
+    for position, node in enumerate(typed.block.nodes):
+        match node.op:
+            case MatMul():
+                reduced = typed.axes[node.args[0]][-1]
+            case Reduce(_, along) | Accumulate(_, int() as along):
+                reduced = typed.axes[node.args[0]][along]
+            case _:
+                continue
+        if reduced == axis:
+            return Broken("grid.reduced", position)
+    return None
+
+
+def memory_broken(block: BlockGraph, types: tuple[TensorType, ...], limit_bytes: int) -> tuple[Broken, int] | None:
+    """Where the two largest tiles alive at one operator exceed shared memory at the finest cuts.
+
+    A dim that a grid or loop size divides can be cut down to 1; a dim that is whole stays whole, and
+    counts as 1 while its size is a symbol.
+
+    Units: bytes.
+    """
+    parallel = {s for p in block.parallel for s in p.size.symbols}
+
+    def least(t: TensorType) -> int:
+        size = TensorType((), t.dtype).bytes.constant or 1
+        for d in t.dims:
+            size *= 1 if parallel & set(d.symbols) else d.constant or 1
+        return size
+
+    for position, node in enumerate(block.nodes):
+        alive = set(node.args)
+        if not isinstance(node.op, Unary | Scalar | Binary | Store):
+            alive.add(position)
+        total = sum(sorted(least(types[i]) for i in alive)[-2:])
+        if total > limit_bytes:
+            return Broken("mem.smem", position), total
+    return None
+
+
+def reason(broken: Broken, block: BlockGraph, formula: str, substitution: Mapping[str, str]) -> Reason:
+    """The reason card of a broken constraint."""
+    where = dict(substitution)
+    if broken.node is not None:
+        where["operator"] = f"%{broken.node} = {show_node(block.nodes[broken.node])}"
+    code = {"grid.some": "dup.canonical", "mem.smem": "mem.smem"}.get(broken.rule, "map.constraint")
+    reopens = {
+        "mem.smem": "the target had more shared memory",
+        "grid.some": "single blocks were wanted as candidates of their own",
+    }.get(broken.rule, "a tensor of the kernel could be cut in two ways")
+    return Reason(
+        code=code,
+        layer="instantiate",
+        soundness="sound",
+        rule=broken.rule,
+        sentence=CONSTRAINTS[broken.rule],
+        formula=formula,
+        substitution=where,
+        would_reopen_if=reopens,
+    )

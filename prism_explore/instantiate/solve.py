@@ -1,0 +1,219 @@
+"""Every choice of maps that the constraints admit, in a stable order.
+
+For each custom kernel: a set of axes that the loop cuts (one, as a rule), and a set of axes that grid
+dims cut, one each. Grid dims are interchangeable, so x takes the first axis of the set, y the second:
+permutations never arise. Both sets come smallest first, then in the order of the axes. A few dozen cases
+at most, where enumerating the maps tensor by tensor has millions.
+
+A forbidden choice is told once per constraint and operator that it breaks, not once per way to complete
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import CandidateInstantiated, CandidateRejected
+from prism_explore.instantiate.constraints import (
+    Broken,
+    Machine,
+    TypedBlock,
+    grid_broken,
+    loop_broken,
+    memory_broken,
+    reason,
+)
+from prism_explore.ir.axes import AxisNames, axes_of
+from prism_explore.ir.dims import dim
+from prism_explore.ir.maps import AxisUse, grid_map, loop_map
+from prism_explore.ir.ops import Accumulate, Custom, Input, Load, MatMul, Node, Reduce, Store
+from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph, block_types
+from prism_explore.ir.space import Space
+from prism_explore.ir.stages import Candidate, Family
+from prism_explore.ir.text import show
+
+_GRID = "xyz"
+
+
+def instantiate(family: Family, space: Space, target: Machine, journal: Journal) -> Iterator[Candidate]:
+    """The family's candidates: one per admissible choice of cut axes, for all custom kernels together."""
+    typed = typed_blocks(family)
+    choices = [list(_admissible(family, t, number, space, target, journal)) for number, t in enumerate(typed, 1)]
+    for count, chosen in enumerate(product(*choices), 1):
+        graph = _closed(family.sgraph, chosen)
+        assert graph.output_type.dims == family.program.graph.output_type.dims, "maps change no dims"
+        uses = tuple(c.uses for c in chosen)
+        candidate = Candidate(f"{family.id}.c{count}", family, graph, uses, graph.conditions())
+        prefix = [f"kernel {k}: " if len(uses) > 1 else "" for k in range(1, len(uses) + 1)]
+        journal.note(
+            CandidateInstantiated(
+                candidate.id,
+                family.id,
+                show(graph),
+                tuple(f"{p}{u}" for p, per_kernel in zip(prefix, uses, strict=True) for u in per_kernel),
+                tuple(map(str, candidate.conditions)),
+            )
+        )
+        yield candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Maps:
+    """One admissible choice for one custom kernel."""
+
+    uses: tuple[AxisUse, ...]
+    block: BlockGraph
+    """With these maps."""
+
+
+def _admissible(
+    family: Family, typed: TypedBlock, number: int, space: Space, target: Machine, journal: Journal
+) -> Iterator[Maps]:
+    """The choices for one kernel; notes what it forbids, each constraint and operator once."""
+    told: set[tuple[str, int | None]] = set()
+
+    def tell(broken: Broken, uses: tuple[AxisUse, ...], formula: str, **substitution: str) -> None:
+        if (broken.rule, broken.node) not in told:
+            told.add((broken.rule, broken.node))
+            card = reason(broken, typed.block, formula, substitution)
+            journal.note(CandidateRejected(family.id, tuple(map(str, uses)), card))
+
+    cuttable: list[str] = []
+    for axis in typed.names:
+        broken = grid_broken(typed, axis)
+        if broken is None:
+            cuttable.append(axis)
+        else:
+            tell(broken, (AxisUse(axis, 0),), "axis may be cut by a grid dim", axis=axis)
+    loops: list[frozenset[str]] = []
+    for looped in _subsets(typed.names, len(typed.names)):
+        broken = loop_broken(typed, frozenset(looped))
+        if broken is None:
+            loops.append(frozenset(looped))
+        else:
+            uses = tuple(AxisUse(a, looped=True) for a in looped)
+            tell(broken, uses, "axes may be cut by the loop", axes=", ".join(looped) or "none")
+    grids = [g for g in _subsets(cuttable, space.grid_dims) if g or not cuttable]
+    if loops and cuttable:
+        tell(Broken("grid.some"), (), "some axis is cut by the grid")
+    operand_types = family.sgraph.types()
+    position = family.sgraph.customs[number - 1][0]
+    operands = tuple(operand_types[a] for a in family.sgraph.nodes[position].args)
+    for looped in loops:
+        for grid in grids:
+            if looped & set(grid):
+                continue
+            uses = tuple(AxisUse(a, grid.index(a) if a in grid else None, a in looped) for a in typed.names)
+            block = _with_maps(typed, uses, len(grid), number, family.sgraph.data_symbols)
+            excess = memory_broken(block, block_types(block, operands), target.shared_memory_bytes)
+            if excess is None:
+                yield Maps(uses, block)
+            else:
+                broken, total = excess
+                limit = f"{target.shared_memory_bytes} B"
+                tell(broken, uses, "least sum ≤ shared memory", least_sum=f"{total} B", shared_memory=limit)
+
+
+def _subsets(axes: tuple[str, ...] | list[str], largest: int) -> Iterator[tuple[str, ...]]:
+    for size in range(min(largest, len(axes)) + 1):
+        yield from combinations(axes, size)
+
+
+def _with_maps(
+    typed: TypedBlock, uses: tuple[AxisUse, ...], rank: int, number: int, taken: tuple[str, ...]
+) -> BlockGraph:
+    suffix = str(number) if number > 1 else ""
+
+    def symbol(name: str) -> str:
+        name += suffix
+        while name in taken:
+            name += "_"
+        return name
+
+    nodes: list[Node] = []
+    for node, axes in zip(typed.block.nodes, typed.axes, strict=True):
+        match node.op:
+            case Load(operand):
+                nodes.append(Node(Load(operand, grid_map(uses, axes, rank), loop_map(uses, axes)), node.args))
+            case Store():
+                nodes.append(Node(Store(grid_map(uses, axes, rank)), node.args))
+            case _:
+                nodes.append(node)
+    grid = tuple(ParallelDim(_GRID[p], dim(symbol(f"g{_GRID[p]}"))) for p in range(rank))
+    loop = ParallelDim("i", dim(symbol("f"))) if any(u.looped for u in uses) else None
+    return BlockGraph(grid, loop, tuple(nodes))
+
+
+def _closed(graph: SGraph, chosen: tuple[Maps, ...]) -> SGraph:
+    left = iter(chosen)
+    nodes = tuple(Node(Custom(next(left).block), n.args) if isinstance(n.op, Custom) else n for n in graph.nodes)
+    return SGraph(nodes, graph.output)
+
+
+def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
+    """The axes of every block tensor of a family, named as in its program.
+
+    Where an operator aligns dims that are different axes of the program (a match of sizes only), the two
+    are one axis here, since they can be cut only alike.
+    """
+    table = axes_of(family.program.graph)
+    known = {
+        node.op.name: axes
+        for node, axes in zip(family.program.graph.nodes, table.of, strict=True)
+        if isinstance(node.op, Input)
+    }
+    same = {a.name: a.name for a in table.axes}
+    order = list(same)
+
+    def find(axis: str) -> str:
+        while same[axis] != axis:
+            axis = same[axis]
+        return axis
+
+    def join(a: str | None, b: str | None) -> str | None:
+        if a is None or b is None:
+            return a or b
+        first, second = sorted((find(a), find(b)), key=order.index)
+        same[second] = first
+        return first
+
+    def align(a: AxisNames, b: AxisNames) -> AxisNames:
+        rank = max(len(a), len(b))
+        left, right = ((None,) * (rank - len(s)) + s for s in (a, b))
+        return tuple(join(x, y) for x, y in zip(left, right, strict=True))
+
+    def result(node: Node, args: tuple[AxisNames, ...]) -> AxisNames:
+        match node.op:
+            case MatMul():
+                a, b = args
+                join(a[-1], b[-2])
+                return (*align(a[:-2], b[:-2]), a[-2], b[-1])
+            case Reduce(_, along) | Accumulate(_, int() as along):
+                return (*args[0][:along], None, *args[0][along + 1 :])
+            case _:
+                return args[0] if len(args) == 1 else align(*args)
+
+    blocks: list[tuple[BlockGraph, list[AxisNames]]] = []
+    kernel: list[AxisNames] = []
+    for node in family.sgraph.nodes:
+        match node.op:
+            case Input(name, _):
+                kernel.append(known[name])
+            case Custom(block):
+                inside: list[AxisNames] = []
+                for inner in block.nodes:
+                    if isinstance(inner.op, Load):
+                        inside.append(kernel[node.args[inner.op.operand]])
+                    else:
+                        inside.append(result(inner, tuple(inside[a] for a in inner.args)))
+                blocks.append((block, inside))
+                kernel.append(inside[-1])
+            case _:
+                kernel.append(result(node, tuple(kernel[a] for a in node.args)))
+    return tuple(
+        TypedBlock(block, tuple(tuple(find(a) if a else None for a in axes) for axes in inside))
+        for block, inside in blocks
+    )

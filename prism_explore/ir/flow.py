@@ -1,0 +1,183 @@
+"""What a for-loop makes of each tensor of a block graph, once it is said which axes the loop cuts.
+
+A tile is either the same in all iterations, or holds one *chunk* of a cut axis, or is a *partial* sum
+that is whole only when the iterations are added up. Behind the loop a value is exact, or an axis is
+*pending*: its chunks were added elementwise, and the tile still has to be summed along it. Partial and
+pending values may meet linear operators only. This is the whole legality of fmaps, as one table of
+transitions; `generate` uses it to look ahead, `instantiate` to decide.
+
+    x[b, d], d cut      chunk d
+    square(x)           chunk d        pointwise, any function
+    matmul(x, w)        partial d      contracts the chunk: linear operators only until accumulated
+    accum(matmul)       exact          behind the loop
+    accum(x)            pending d      behind the loop; sum(accum(x), d) is exact
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.ops import Accumulate, Binary, BlockOp, Load, MatMul, Reduce, Scalar, Store, Unary
+from prism_explore.ir.sgraph import Phase
+
+FlowRule: TypeAlias = Literal[
+    "axis.once",
+    "loop.diagonal",
+    "loop.behind",
+    "loop.partial",
+    "loop.count",
+    "accumulate.varies",
+    "store.whole",
+]
+
+FLOW_RULES: dict[FlowRule, str] = {
+    "axis.once": "An axis that is cut occurs in two dims of one tensor, so one cut would have to mean two.",
+    "loop.diagonal": "The loop would cut two axes of one value and visit only matching pairs of chunks.",
+    "loop.behind": "A value from inside the loop meets one from behind it.",
+    "loop.partial": "A partial sum meets an operator that is not linear.",
+    "loop.count": "A mean or root mean square would divide by the wrong number of elements.",
+    "accumulate.varies": "An accumulator adds up a value that is the same in every iteration.",
+    "store.whole": "The stored value is not whole behind the loop.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The state of one block tensor under a choice of axes that the loop cuts."""
+
+    phase: Phase
+    axis: str | None = None
+    """Inside the loop: the cut axis that it varies with."""
+    partial: bool = False
+    """Inside the loop: a sum over the chunk of `axis`, not a chunk of it."""
+    pending: tuple[str, ...] = ()
+    """Behind the loop: axes along which the tile still has to be summed."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is left to be summed."""
+        return not self.partial and not self.pending
+
+
+INVARIANT = Flow("invariant")
+AFTER = Flow("after")
+
+
+def flow(
+    op: BlockOp, args: tuple[Flow, ...], axes: tuple[AxisNames, ...], result: AxisNames, looped: Collection[str]
+) -> Flow | FlowRule:
+    """The state of the result, or the name of the rule that forbids it.
+
+    Args:
+        op: a block operator.
+        args: states of its operands.
+        axes: axes of its operands.
+        result: axes of its result (of the loaded tensor for a load).
+        looped: the axes that the loop cuts.
+    """
+    if any(result.count(a) > 1 for a in looped):
+        return "axis.once"
+    match op:
+        case Load():
+            cut = [a for a in result if a in looped]
+            if len(cut) > 1:
+                return "loop.diagonal"
+            return Flow("loop", cut[0]) if cut else INVARIANT
+        case Store():
+            return AFTER if args[0].phase != "loop" and args[0].exact else "store.whole"
+        case Accumulate():
+            return _accumulate(op, args[0], axes[0])
+        case Unary(fn):
+            return args[0] if fn == "neg" or args[0].exact else "loop.partial"
+        case Scalar(fn, _):
+            return args[0] if fn == "mul" or args[0].exact else "loop.partial"
+        case Reduce():
+            return _reduce(op, args[0], axes[0])
+        case Binary(fn):
+            return _binary(fn, args[0], args[1])
+        case MatMul():
+            return _matmul(args[0], args[1], axes[0][-1])
+
+
+def _accumulate(op: Accumulate, x: Flow, axes: AxisNames) -> Flow | FlowRule:
+    if x.phase == "after":
+        return "loop.behind"
+    if x.phase == "invariant" or x.axis is None:
+        return "accumulate.varies"
+    reduced = axes[op.dim] if op.dim is not None else None
+    if op.fn != "sum":
+        return AFTER if reduced == x.axis and not x.partial else "loop.count"
+    return AFTER if x.partial or reduced == x.axis else Flow("after", pending=(x.axis,))
+
+
+def _reduce(op: Reduce, x: Flow, axes: AxisNames) -> Flow | FlowRule:
+    reduced = axes[op.dim]
+    cut = x.pending if x.phase == "after" else (x.axis,) if x.axis and not x.partial else ()
+    if reduced in cut:
+        if op.fn != "sum":
+            return "loop.count"
+        if x.phase == "after":
+            return Flow("after", pending=tuple(a for a in x.pending if a != reduced))
+        return Flow("loop", x.axis, partial=True)
+    return x if op.fn != "rms" or x.exact else "loop.partial"
+
+
+def _meet(a: Flow, b: Flow) -> Phase | FlowRule:
+    phases = {a.phase, b.phase}
+    if {"loop", "after"} <= phases:
+        return "loop.behind"
+    if a.phase == b.phase == "loop" and a.axis != b.axis:
+        return "loop.diagonal"
+    return "loop" if "loop" in phases else "after" if "after" in phases else "invariant"
+
+
+def _binary(fn: str, a: Flow, b: Flow) -> Flow | FlowRule:
+    phase = _meet(a, b)
+    match phase:
+        case "invariant":
+            return INVARIANT
+        case "loop":
+            axis = a.axis or b.axis
+            if a.exact and b.exact:
+                return Flow("loop", axis)
+            both = a.partial and b.partial
+            legal = both if fn in ("add", "sub") else not both and _constant(b if a.partial else a)
+            if fn == "div":
+                legal = legal and a.partial
+            return Flow("loop", axis, partial=True) if legal else "loop.partial"
+        case "after":
+            if fn in ("add", "sub"):
+                return Flow("after", pending=a.pending) if a.pending == b.pending else "loop.partial"
+            if (fn == "div" and b.pending) or set(a.pending) & set(b.pending):
+                return "loop.partial"
+            return Flow("after", pending=tuple(sorted((*a.pending, *b.pending))))
+        case rule:
+            return rule
+
+
+def _constant(x: Flow) -> bool:
+    return x.phase == "invariant"
+
+
+def _matmul(a: Flow, b: Flow, contracted: str | None) -> Flow | FlowRule:
+    phase = _meet(a, b)
+    match phase:
+        case "invariant":
+            return INVARIANT
+        case "loop":
+            axis = a.axis or b.axis
+            if a.exact and b.exact:
+                return Flow("loop", axis, partial=axis == contracted)
+            if (a.partial and _constant(b)) or (b.partial and _constant(a)):
+                return Flow("loop", axis, partial=True)
+            return "loop.partial"
+        case "after":
+            pending = {*a.pending, *b.pending}
+            if contracted in pending or set(a.pending) & set(b.pending):
+                return "loop.partial"
+            return Flow("after", pending=tuple(sorted(pending)))
+        case rule:
+            return rule

@@ -1,0 +1,163 @@
+"""The search space, stated in one place: operators, limits, and which pruning rules are on.
+
+Whatever a search does not look at is excluded here or cut by a named rule; nothing else. `describe`
+prints the statement, and it goes into the journal's first event, so that a claim such as "the best of
+the stated space" can be read back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias, get_args
+
+from prism_explore.errors import ShapeError
+from prism_explore.ir.ops import (
+    Binary,
+    BinaryFn,
+    MatMul,
+    Reduce,
+    ReduceFn,
+    Scalar,
+    Unary,
+    UnaryFn,
+)
+from prism_explore.ir.program import TensorProgram
+
+Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms"]
+"""`plain` adds up the iterations' tiles; the others reduce one dim of the tile as well."""
+
+RuleName: TypeAlias = Literal[
+    "shape.mismatch",
+    "dup.canonical",
+    "limit.accumulators",
+    "map.constraint",
+    "expr.unreachable",
+    "expr.apart",
+    "limit.ops",
+    "mem.smem",
+]
+"""Pruning rules that can be switched off one by one; what each says is in `generate.prune`."""
+
+RULE_NAMES: tuple[RuleName, ...] = get_args(RuleName)
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """The operators that one level may use, in the order in which they are tried."""
+
+    unary: tuple[UnaryFn, ...] = ()
+    scalars: tuple[Scalar, ...] = ()
+    """Only the constants that the program itself uses."""
+    binary: tuple[BinaryFn, ...] = ()
+    matmul: bool = False
+    reductions: tuple[ReduceFn, ...] = ()
+    """Along every dim that is not of literal size 1."""
+    accumulators: tuple[Accumulator, ...] = ()
+
+    def __str__(self) -> str:
+        names = [
+            *self.unary,
+            *(f"{s.fn}_scalar {s.value}" for s in self.scalars),
+            *self.binary,
+            *(["matmul"] if self.matmul else []),
+            *self.reductions,
+            *("accum" if a == "plain" else f"accum_{a}" for a in self.accumulators),
+        ]
+        return " ".join(names) or "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Which sGraphs a search considers."""
+
+    kernel: Operators
+    """Predefined operators of the kernel graph, each a kernel of its own."""
+    block: Operators
+    """Operators inside a custom kernel's block graph."""
+    kernel_ops: int = 5
+    """Largest number of kernel-level operators, custom ones included."""
+    predefined_kernels: int = 0
+    """How many of them may be predefined operators, before or behind the custom kernels."""
+    custom_kernels: int = 1
+    """How many of them may be custom kernels; at least one is."""
+    block_ops: int = 11
+    """Largest number of operators in a block graph: loads count, the store does not."""
+    block_inputs: int = 3
+    """Largest number of tensors that a custom kernel reads; each is loaded once."""
+    accumulators: int = 3
+    """Largest number of accumulators in a block graph; a tensor is accumulated at most once."""
+    grid_dims: int = 3
+    nodes: int = 100_000
+    """Budget: how many partial sGraphs are expanded before the search gives up."""
+    rules_off: frozenset[str] = frozenset()
+    """Names of pruning rules that are switched off, for ablations and audits."""
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(self.rules_off - set(RULE_NAMES)):
+            raise ShapeError(f"no pruning rule {', '.join(unknown)}; there are {', '.join(RULE_NAMES)}")
+        if not 1 <= self.grid_dims <= 3:
+            raise ShapeError(f"a grid has 1 to 3 dims, found grid_dims={self.grid_dims}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int) and value < 0:
+                raise ShapeError(f"{field.name} counts something; found {value}")
+
+    def active(self, rule: RuleName) -> bool:
+        """Whether a pruning rule is on."""
+        return rule not in self.rules_off
+
+    def describe(self) -> dict[str, str]:
+        """The statement for people and for the journal's first event."""
+        return {
+            "kernel graph": f"at most {self.kernel_ops} operators: 1 to {self.custom_kernels} custom kernels, "
+            f"at most {self.predefined_kernels} predefined operators",
+            "predefined operators": str(self.kernel) if self.predefined_kernels else "none",
+            "block graph": f"at most {self.block_ops} operators, loads included; one output",
+            "block operators": str(self.block),
+            "block inputs": f"at most {self.block_inputs}, each loaded once",
+            "accumulators": f"at most {self.accumulators}, at most one of each tensor",
+            "maps": f"at most {self.grid_dims} grid dims and one for-loop; each index axis is cut the same "
+            "way in all tensors of a kernel",
+            "shapes": "dims match when they are the same index axis, not when their sizes happen to agree",
+            "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x",
+            "node budget": str(self.nodes),
+            "rules switched off": " ".join(sorted(self.rules_off)) or "none",
+        }
+
+
+CLASSIC_UNARY: tuple[UnaryFn, ...] = ("exp", "square", "sqrt", "silu")
+CLASSIC_BINARY: tuple[BinaryFn, ...] = ("add", "mul", "div")
+CLASSIC_REDUCTIONS: tuple[ReduceFn, ...] = ("sum", "mean", "rms")
+
+
+def default_space(program: TensorProgram) -> Space:
+    """The classic operators and limits, and whatever the program itself uses.
+
+    Scalar constants come from the program alone. A custom kernel may read as many tensors as the
+    program has inputs, and three at least: with fewer, a single kernel could never compute it.
+
+    Source: the published defaults, 11 block operators, 5 kernel operators, 1 custom kernel, 3 inputs.
+    """
+    unary: dict[UnaryFn, None] = dict.fromkeys(CLASSIC_UNARY)
+    binary: dict[BinaryFn, None] = dict.fromkeys(CLASSIC_BINARY)
+    reductions: dict[ReduceFn, None] = dict.fromkeys(CLASSIC_REDUCTIONS)
+    scalars: dict[Scalar, None] = {}
+    for node in program.graph.nodes:
+        match node.op:
+            case Unary(fn):
+                unary.setdefault(fn)
+            case Binary(fn):
+                binary.setdefault(fn)
+            case Scalar() as scalar:
+                scalars.setdefault(scalar)
+            case Reduce(fn, _):
+                reductions.setdefault(fn)
+            case MatMul():
+                pass
+            case _:
+                pass
+    kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions))
+    block = Operators(
+        tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), ("plain", "sum", "mean", "rms")
+    )
+    return Space(kernel, block, block_inputs=max(3, len(program.inputs)))
