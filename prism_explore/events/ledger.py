@@ -133,7 +133,7 @@ class FamilyRow:
     floor_s: float | None
     """The lowest roofline bound seen, modelled."""
     is_best: bool
-    """Whether the incumbent is one of its kernels."""
+    """Whether the fastest kernel that nobody rejected is one of its."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +198,8 @@ class Ledger:
 
     @property
     def best(self) -> Trial | None:
-        """The incumbent's trial."""
-        last = self.incumbents[-1].trial if self.incumbents else None
-        return next((t for t in self.trials if t.trial == last), None)
+        """The fastest trial of a family that nobody rejected; the first of equals."""
+        return fastest(self.trials, self.steering)
 
     def by_soundness(self) -> Mapping[Soundness, int]:
         """How many regions and maps were cut, per soundness class."""
@@ -208,6 +207,13 @@ class Ledger:
         for cut in self.cuts:
             counts[cut.soundness] += cut.count
         return dict(counts)
+
+
+def fastest(trials: Iterable[Trial], steering: Steering) -> Trial | None:
+    """The fastest trial of a family that nobody rejected; the first of equals."""
+    rejected = steering.named("rejected")
+    timed = [(t.time_s, n, t) for n, t in enumerate(trials) if t.time_s is not None and t.family not in rejected]
+    return min(timed, key=lambda row: row[:2])[2] if timed else None
 
 
 def family_of(candidate: str) -> str:
@@ -365,7 +371,7 @@ class Fold:
         measured: dict[str, list[Trial]] = {}
         for trial in trials:
             measured.setdefault(trial.family, []).append(trial)
-        best = family_of(self._incumbents[-1].candidate) if self._incumbents else ""
+        best = fastest(trials, self._steering)
         choices = self._steering.choices
         rows: list[FamilyRow] = []
         for family, born in self._families.items():
@@ -388,7 +394,7 @@ class Fold:
                     sum(t.failure is not None for t in mine),
                     min(times, default=None),
                     self._floors.get(family),
-                    family == best,
+                    best is not None and family == best.family,
                 )
             )
         return tuple(rows)
@@ -462,7 +468,7 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
 
 def _found(book: Ledger) -> str:
     within = _space(book.started)
-    proved = [f for f in book.families if f.status == "proved"]
+    proved = [f for f in book.families if f.status == "proved" and f.choice != "rejected"]
     best = book.best
     if best is not None and best.time_s is not None:
         timed = sum(f.best_s is not None for f in proved)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from prism_explore.widgets.scene import Edge, Item, Outline, Point, Scene, Shape, Text
 from prism_explore.widgets.type_setting import width_px
 
-LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 70.0, 20.0, 16.0, 46.0
+LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 70.0, 20.0, 28.0, 46.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,6 @@ class Chart:
         x, y = self.x(at), self.floor if value is None else self.y(value)
         self.items.append(Shape(ident, "mark", kind, x - size / 2, y - size / 2, size, size, outline, ref=ref, tip=tip))
 
-    def says(self, text: str) -> None:
-        """A sentence in the middle, where there is nothing to draw."""
-        words = (Text((LEFT_PX + self.width - self.right) / 2, self.height / 2, text, "muted"),)
-        self.items.append(Shape("nothing", "text", "plain", 0, self.height / 2 - 10, self.width, 20, "none", words))
-
     def scene(self, name: str, title: str, desc: str, omitted: str = "") -> Scene:
         """Everything drawn so far, with legend and labels."""
         x = LEFT_PX + 10
@@ -142,6 +137,13 @@ class Chart:
         return Scene(name, title, desc, self.width, self.height, tuple(self.items), omitted)
 
 
+def empty(name: str, sentence: str, width: float) -> Scene:
+    """A picture of nothing yet: one sentence."""
+    words = (Text(width / 2, 26, sentence, "muted"),)
+    nothing = Shape("nothing", "text", "plain", 0, 0, width, 40, "none", words)
+    return Scene(name, name, sentence, width, 40, (nothing,))
+
+
 def _round_steps(low: float, high: float, most: int, whole: bool = False) -> list[float]:
     """Round numbers from low to high, at most `most` and one."""
     rough = max((high - low) / most, 1e-12)
@@ -154,10 +156,10 @@ def _round_steps(low: float, high: float, most: int, whole: bool = False) -> lis
 
 
 def log_steps(low: float, high: float) -> list[float]:
-    """Round numbers for a logarithmic axis: 1, 2, 5 of each power that lies between."""
-    found: list[float] = []
-    power = math.floor(math.log10(low))
-    while 10.0**power <= high:
-        found += [f * 10.0**power for f in (1, 2, 5) if low <= f * 10.0**power <= high]
-        power += 1
-    return found
+    """Round numbers for a logarithmic axis: 1, 2, 5 of each power, or all digits where those are few."""
+    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+    for digits in ((1, 2, 5), (1, 2, 3, 5, 7), range(1, 10)):
+        found = [d * 10.0**p for p in powers for d in digits if low <= d * 10.0**p <= high]
+        if len(found) >= 3:
+            return found
+    return found if len(found) > 1 else [low, high]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from prism_explore.events.kinds import Event, SaturationStepped, VerdictReached
-from prism_explore.widgets.charts import Chart, Series
+from prism_explore.widgets.charts import Chart, Series, empty
 from prism_explore.widgets.scene import Edge, Item, Scene, Shape, Text
 from prism_explore.widgets.type_setting import columns, shorten, width_px
 
@@ -137,7 +137,7 @@ def _sides(members: Iterable[str]) -> set[bool]:
 
 def _label(member: str, said: Mapping[str, str]) -> str:
     name = member.removeprefix("program.")
-    return f"{name}  {said[member]}" if member in said else name
+    return f"{name} = {said[member]}" if member in said else name
 
 
 def _wrapped(text: str, letters: int) -> list[str]:
@@ -168,15 +168,17 @@ def saturation_scene(events: Iterable[Event], width: float = 480.0, height: floa
     """
     steps = [e for e in events if isinstance(e, SaturationStepped)]
     runs = [list(g) for _, g in groupby(steps, key=lambda s: s.subject)]
-    last = runs[-1] if runs else []
+    if not runs:
+        return empty("saturation", "no e-graph has been run yet", width)
+    last = runs[-1]
     chart = Chart(width, height, "iteration", "count")
-    chart.x_range(min((s.iteration for s in last), default=0), max((s.iteration for s in last), default=1))
+    chart.x_range(last[0].iteration, last[-1].iteration)
     series = (
         Series("e-nodes", "curve", tuple((s.iteration, s.nodes) for s in last)),
         Series("e-classes", "curve-2", tuple((s.iteration, s.classes) for s in last)),
         Series("matches", "curve-3", tuple((s.iteration, sum(s.matches.values())) for s in last)),
     )
-    chart.y_range(0, max((y for s in series for _, y in s.points), default=1))
+    chart.y_range(0, max(y for s in series for _, y in s.points))
     chart.axes()
     for one in series:
         chart.line(one)
@@ -185,14 +187,7 @@ def saturation_scene(events: Iterable[Event], width: float = 480.0, height: floa
         says = "\n".join(f"{n:,} × {rule}" for rule, n in busiest)
         tip = f"iteration {step.iteration}: {step.nodes:,} nodes in {step.classes:,} classes\n{says}"
         chart.mark(f"step{step.iteration}", "trial", "circle", step.iteration, step.nodes, tip=tip, size=7)
-    subject = last[0].subject if last else ""
     omitted = f"{len(runs) - 1:,} earlier runs are not drawn." if len(runs) > 1 else ""
-    if not last:
-        chart.says("no e-graph has been run yet")
-    title = f"saturation of {subject}" if subject else "saturation"
-    desc = (
-        f"{len(last)} iterations, {last[-1].nodes:,} nodes in {last[-1].classes:,} classes at the end. {omitted}"
-        if last
-        else "no e-graph has been run yet"
-    ).strip()
-    return chart.scene("saturation", title, desc, omitted)
+    end = f"{last[-1].nodes:,} nodes in {last[-1].classes:,} classes at the end."
+    desc = f"{len(last)} iterations, {end} {omitted}".strip()
+    return chart.scene("saturation", f"saturation of {last[0].subject}", desc, omitted)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from prism_explore.events.kinds import Event
+from prism_explore.events.kinds import BaselineMeasured, Event
 from prism_explore.events.ledger import Ledger, Trial, ledger, seconds_text
-from prism_explore.widgets.charts import Chart, Series, log_steps
+from prism_explore.widgets.charts import Chart, Series, empty, log_steps
 from prism_explore.widgets.scene import Point, Scene
 from prism_explore.widgets.type_setting import shorten, width_px
 
@@ -30,34 +30,36 @@ def tuning_scene(
     book = events if isinstance(events, Ledger) else ledger(events)
     trials = [t for t in book.trials if not family or family in (t.family, t.candidate)]
     ended = [t for t in trials if t.time_s is not None or t.failure is not None]
-    rivals = [(f"{b.name} {seconds_text(b.time_s)}", b.time_s) for b in book.baselines if b.time_s > 0]
+    if not ended:
+        return empty("tuning", "no trial has ended yet", width)
+    rivals = [(_rival(b), b.time_s) for b in book.baselines if b.time_s > 0]
     bounds = [t.modelled_s for t in trials if t.modelled_s is not None and t.modelled_s > 0]
     floor = min(bounds, default=None)
     labels = [text for text, _ in rivals] + ([f"modelled floor {seconds_text(floor)}"] if floor else [])
-    right = max((width_px(shorten(s, 36), "small") for s in labels), default=10.0) + 12
+    right = max((width_px(shorten(s, 48), "small") for s in labels), default=10.0) + 12
     chart = Chart(width, height, "trial", "time", right, log_y=True)
     times = [t.time_s for t in ended if t.time_s is not None and t.time_s > 0]
     spreads = [s for t in ended if t.time_s for s in (t.p20_s, t.p80_s) if s is not None and s > 0]
     levels = [*times, *spreads, *(s for _, s in rivals), *([floor] if floor else [])]
-    chart.x_range(1, max(len(ended), 2))
+    chart.x_range(0.5, len(ended) + 0.5)
     low, high = min(levels, default=1e-6), max(levels, default=1e-3)
     chart.y_range(low / 1.15, high * 1.15)
-    ticks = log_steps(chart.y_low, chart.y_high)
-    if len(ticks) < 2:
-        ticks = [low, high]
-    chart.axes({v: seconds_text(v) for v in ticks})
+    chart.axes({v: seconds_text(v) for v in log_steps(chart.y_low, chart.y_high)})
     _curve(chart, ended)
     for number, (text, seconds) in enumerate(rivals):
-        chart.level(f"rival{number}", "baseline", seconds, shorten(text, 36), f"{text}, measured side by side")
+        chart.level(f"rival{number}", "baseline", seconds, shorten(text, 48), f"{text}, measured side by side")
     if floor:
         text = f"modelled floor {seconds_text(floor)}"
         chart.level("floor", "modelled", floor, text, f"{text}: the roofline bound, not a measurement")
     best = book.best
     for number, trial in enumerate(ended, 1):
         _point(chart, number, trial, best is not None and trial.trial == best.trial)
-    if not ended:
-        chart.says("no trial has ended yet")
     return chart.scene("tuning", f"tuning {family}".strip(), describe(ended, best, floor, rivals))
+
+
+def _rival(baseline: BaselineMeasured) -> str:
+    ratio = f", {baseline.ratio:.2f} × the best" if baseline.ratio > 0 else ""
+    return f"{shorten(baseline.name, 20)} {seconds_text(baseline.time_s)}{ratio}"
 
 
 def _curve(chart: Chart, ended: list[Trial]) -> None:
