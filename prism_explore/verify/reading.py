@@ -140,19 +140,44 @@ class Reading:
             case _:
                 raise Complaint(f"cannot read {show(e)}")
 
+    def met(self, e: Tree) -> frozenset[str]:
+        """The coordinates on which an expression depends."""
+        match e:
+            case ("sum", str(axis), a):
+                return self.met(a) - set(self.coordinates(axis))
+            case ("at", *_):
+                return frozenset(c for word in self.words(e) for c in self.coordinates(word))
+            case ("num" | "size", _):
+                return frozenset()
+            case (_, *parts):
+                return frozenset[str]().union(*(self.met(x) for x in parts if isinstance(x, tuple)))
+            case _:
+                return frozenset()
+
     def _check_renamed(self, a: Tree, b: Tree) -> None:
-        """That b is a with its bound axis named anew: nothing else may bear or contain either name."""
+        """That b is a with its bound axis named anew."""
         match a, b:
             case ("sum", str(old), inner), ("sum", str(new), other):
-                names = {old, new}
                 if old in self.digits or new in self.digits or self.extents[old] != self.extents[new]:
                     raise Complaint(f"axes {old} and {new} cannot stand for one another")
-                clash = [w for w in self.words(inner) if w != old and names & set(self.coordinates(w))]
-                binds = any(f"(sum {n} " in show(inner) for n in names)
-                if clash or binds or _replaced(inner, old, new) != other:
+                if new in self.met(inner) or self._instead(inner, old, new) != other:
                     raise Complaint(f"{show(b)} is not {show(a)} with {old} renamed to {new}")
             case _:
                 raise Complaint(f"only sums have names to change, found {show(a)}")
+
+    def _instead(self, e: Tree, old: str, new: str) -> Tree:
+        """An expression with one free axis named anew."""
+        if isinstance(e, str) or old not in self.met(e):
+            return e
+        match e:
+            case ("at", tensor, *index):
+                if any(w != old and old in self.coordinates(w) for w in self.words(e)):
+                    raise Complaint(f"{old} is a digit of another axis in {show(e)}")
+                return ("at", tensor, *(_replaced(i, old, new) for i in index))
+            case ("sum", str(axis), _) if new in self.coordinates(axis):
+                raise Complaint(f"{new} is already taken in {show(e)}")
+            case _:
+                return tuple(self._instead(x, old, new) for x in e)
 
 
 def _index_words(i: Tree) -> Iterator[str]:
@@ -170,16 +195,10 @@ def _index_words(i: Tree) -> Iterator[str]:
             raise Complaint(f"cannot read the index {show(i)}")
 
 
-def _replaced(e: Tree, old: str, new: str) -> Tree:
-    match e:
-        case str():
-            return new if e == old else e
-        case ("size" | "num", _):
-            return e
-        case ("at" | "call", str(name), *rest):
-            return (e[0], name, *(_replaced(x, old, new) for x in rest))
-        case _:
-            return (*e[:1], *(_replaced(x, old, new) for x in e[1:]))
+def _replaced(i: Tree, old: str, new: str) -> Tree:
+    if isinstance(i, str):
+        return new if i == old else i
+    return (i[0], *(_replaced(x, old, new) for x in i[1:]))
 
 
 def show(e: Tree) -> str:

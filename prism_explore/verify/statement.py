@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TypeAlias, assert_never
 
 from prism_explore.ir.dims import Dim
+from prism_explore.verify.hints import hints
 from prism_explore.verify.index import Digit, Index, Radix, Var, Zero, radix, substitute
 from prism_explore.verify.terms import (
     Add,
@@ -39,14 +39,9 @@ from prism_explore.verify.terms import (
     Sqrt,
     Sum,
     children,
-    product,
     walk,
     with_children,
 )
-
-SMALL = 10**9
-"""Numbers up to here are taken apart into primes for hints; larger ones are left whole."""
-
 
 VARIANTS = 6
 """How many axes of one class may be at work in one place."""
@@ -143,8 +138,7 @@ def state(left: Expr, right: Expr) -> Statement:
     named = tuple(namer.rename(e) for e in namer.sides)
     axes = namer.axes()
     renamed = tuple(namer.renamings(named))
-    rooted = any(isinstance(e, Sqrt) for side in named for e in walk(side))
-    return Statement(axes, named[0], named[1], renamed, tuple(_hints(named)) if rooted else ())
+    return Statement(axes, named[0], named[1], renamed, tuple(hints(*named)))
 
 
 # ---------------------------------------------------------------- names
@@ -318,20 +312,44 @@ class _Namer:
 
     def renamings(self, sides: Sequence[Expr]) -> Iterator[tuple[Expr, Expr]]:
         """For sums whose class has several names, the same sum under each other name."""
-        seen: set[str] = set()
-        for side in sides:
-            for e in walk(side):
-                if not isinstance(e, Sum) or e.axis.name in self.digits or spell(e) in seen:
+        several = [names for names in self.variants.values() if len(names) > 1]
+        sums = {spell(e): e for side in sides for e in walk(side) if isinstance(e, Sum)}
+        for e in sums.values():
+            old = e.axis.name
+            for new in (n for names in several if old in names for n in names if n != old):
+                if {old, new} & set(self.digits) or new in self._met(e.a) or self.extents[old] != self.extents[new]:
                     continue
-                seen.add(spell(e))
-                for names in self.variants.values():
-                    for other in names if e.axis.name in names else ():
-                        if other == e.axis.name or other in self.digits or _mentions(e.a, other):
-                            continue
-                        if any(isinstance(x, Sum) and x.axis.name == e.axis.name for x in walk(e.a)):
-                            continue
-                        axis = Var(other, e.axis.extent)
-                        yield e, Sum(axis, _renamed(e.a, {e.axis.name: axis}))
+                axis = Var(new, e.axis.extent)
+                body = self._instead(e.a, old, axis)
+                if body is not None:
+                    yield e, Sum(axis, body)
+
+    def _met(self, e: Expr) -> frozenset[str]:
+        """The coordinates on which a named expression depends."""
+        match e:
+            case At(_, index):
+                return frozenset[str]().union(*(self._coordinates(n) for i in index for n in i.free))
+            case Sum(axis, a):
+                return self._met(a) - self._coordinates(axis.name)
+            case _:
+                return frozenset[str]().union(*(self._met(c) for c in children(e)))
+
+    def _instead(self, e: Expr, old: str, new: Var) -> Expr | None:
+        """A named expression over another axis; None where that cannot be had by changing names."""
+        if old not in self._met(e):
+            return e
+        match e:
+            case At(tensor, index):
+                if any(n != old and old in self._coordinates(n) for i in index for n in i.free):
+                    return None
+                return At(tensor, tuple(substitute(i, {old: new}) for i in index))
+            case Sum(axis, _) if new.name in self._coordinates(axis.name):
+                return None
+            case _:
+                parts = {c: self._instead(c, old, new) for c in children(e)}
+                if None in parts.values():
+                    return None
+                return with_children(e, lambda child: parts[child] or child)
 
 
 def _coordinates(name: str, pairs: Mapping[str, _Pair]) -> frozenset[str]:
@@ -339,13 +357,6 @@ def _coordinates(name: str, pairs: Mapping[str, _Pair]) -> frozenset[str]:
         return frozenset((name,))
     outer, inner = pairs[name]
     return _coordinates(outer, pairs) | _coordinates(inner, pairs)
-
-
-def _mentions(e: Expr, name: str) -> bool:
-    return any(
-        (isinstance(x, Sum) and x.axis.name == name) or (isinstance(x, At) and any(name in i.free for i in x.index))
-        for x in walk(e)
-    )
 
 
 def _renamed(e: Expr, by: Mapping[str, Index]) -> Expr:
@@ -419,39 +430,3 @@ def _fuse(i: Index, pair: _Pair, joined: Var) -> Index:
             return Digit(_fuse(base, pair, joined), before, size, after)
         case _:
             assert_never(i)
-
-
-# ---------------------------------------------------------------- hints
-def _hints(sides: Sequence[Expr]) -> Iterator[Expr]:
-    """Spellings of the numbers at hand that a root can take apart: 5120 as 1024 * 5, 1/64 as a root."""
-    seen: set[Fraction] = set()
-    for side in sides:
-        for e in walk(side):
-            if not isinstance(e, Num) or e.value <= 0 or e.value == 1 or e.value in seen:
-                continue
-            seen.add(e.value)
-            yield Sqrt(Num(e.value * e.value))
-            above, below = _primes(e.value.numerator), _primes(e.value.denominator)
-            rest = [Num(Fraction(p)) for p, n in above.items() if n % 2]
-            rest += [Num(Fraction(1, p)) for p, n in below.items() if n % 2]
-            square = e.value
-            for part in rest:
-                square = square / part.value
-            if rest and (square != 1 or len(rest) > 1):
-                yield product(([Num(square)] if square != 1 else []) + rest)
-
-
-def _primes(n: int) -> dict[int, int]:
-    """The prime factors and how often each occurs; nothing for numbers that are not small."""
-    found: dict[int, int] = {}
-    if n > SMALL:
-        return found
-    p = 2
-    while p * p <= n:
-        while n % p == 0:
-            found[p] = found.get(p, 0) + 1
-            n //= p
-        p += 1
-    if n > 1:
-        found[n] = found.get(n, 0) + 1
-    return found
