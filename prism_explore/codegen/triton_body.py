@@ -452,7 +452,7 @@ def write_kernel(
     body = [f"# {line}".rstrip() for line in comment]
     body += [f"{pid} = tl.program_id({grid})" for grid, pid in sorted(writer.pids.items())]
     body += writer.lines["before"]
-    if plan.iterations > 1:
+    if writer.lines["loop"]:
         body += [f"for {writer.counter} in range({writer.loops}):", *_indented(writer.lines["loop"])]
     body += writer.lines["after"]
     arguments = [Argument(p, "pointer", o, 0, 0) for o, p in enumerate(pointers)]

@@ -1,0 +1,349 @@
+"""Generated Triton against the plain meaning of its sGraph, in Triton's interpreter."""
+
+import contextlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from prism_explore.codegen.triton import emit_triton, write_triton
+from prism_explore.codegen.triton_check import (
+    Checked,
+    Interpreter,
+    Unchecked,
+    check_graph,
+    check_triton,
+    twin,
+)
+from prism_explore.codegen.triton_worker import Failure
+from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import dim
+from prism_explore.ir.evaluate import evaluate
+from prism_explore.ir.ops import (
+    BINARY,
+    UNARY,
+    Accumulate,
+    Binary,
+    Custom,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Reduce,
+    Scalar,
+    Store,
+    Unary,
+)
+from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph, block_types, phases
+from prism_explore.ir.stages import Candidate, Family, Kernel, Parameters, Proof, Verified
+from prism_explore.ir.tensors import tensor
+from prism_explore.ir.text import parse, show
+from tests import strategies
+from tests.codegen import triton_graphs as graphs
+
+pytest.importorskip("triton")
+
+NO_SCHEDULE = Parameters(())
+
+
+@pytest.fixture(scope="module")
+def interpreter():
+    with Interpreter() as running:
+        yield running
+
+
+def agrees(graph, numbers, interpreter, seed=0):
+    found = check_graph(graph, numbers, NO_SCHEDULE, interpreter, seed)
+
+    assert isinstance(found, Checked), found
+    assert found.agrees, found
+
+
+# ---------------------------------------------------------------- the programs of the search
+@pytest.mark.parametrize("weight", [True, False])
+@pytest.mark.parametrize("eps", [True, False])
+@pytest.mark.parametrize("transposed", [True, False])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (5, 3, 4), (8, 2, 1), (6, 36, 24)])
+def test_the_fused_rmsnorm_is_right(interpreter, weight, eps, transposed, sizes):
+    b, gx, f = sizes
+    graph = graphs.rmsnorm_linear(weight=weight, eps=eps, transposed=transposed)
+
+    agrees(graph, {"b": b, "gx": gx, "f": f}, interpreter)
+
+
+@pytest.mark.parametrize("sizes", [(6, 3, 2, 4), (4, 4, 4, 1), (10, 2, 1, 3)])
+def test_the_fused_rmsnorm_is_right_on_a_grid_of_two_dims(interpreter, sizes):
+    b, gx, gy, f = sizes
+    graph = graphs.rmsnorm_linear(rows=True)
+
+    agrees(graph, {"b": b, "gx": gx, "gy": gy, "f": f}, interpreter)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f64", "bf16"])
+@pytest.mark.parametrize("text", [graphs.GATED_MLP, graphs.LORA, graphs.BIAS])
+@pytest.mark.parametrize("f", [1, 2])
+def test_other_dtypes_are_right(interpreter, dtype, text, f):
+    agrees(parse(text.replace("f32", dtype)), {"b": 5, "gx": 2, "f": f}, interpreter)
+
+
+@pytest.mark.parametrize("text", [graphs.GATED_MLP, graphs.LORA, graphs.BIAS])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (7, 3, 4), (16, 2, 1)])
+def test_linear_layers_are_right(interpreter, text, sizes):
+    b, gx, f = sizes
+
+    agrees(parse(text), {"b": b, "gx": gx, "f": f}, interpreter)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("sizes", [(2, 6, 2, 4), (3, 16, 1, 1), (1, 9, 3, 5)])
+def test_attention_without_a_running_maximum_is_right(interpreter, dtype, sizes):
+    h, q, gy, f = sizes
+
+    agrees(parse(graphs.ATTENTION.replace("f32", dtype)), {"h": h, "q": q, "gy": gy, "f": f}, interpreter)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("sizes", [(6, 6, 2, 2, 4), (4, 32, 1, 1, 1)])
+def test_batched_products_are_right(interpreter, dtype, sizes):
+    numbers = dict(zip(("h", "q", "gx", "gy", "f"), sizes, strict=True))
+
+    agrees(parse(graphs.SEVERAL_HEADS.replace("f32", dtype)), numbers, interpreter)
+
+
+@pytest.mark.parametrize("fn", ["sum", "mean", "rms"])
+@pytest.mark.parametrize("along", [0, 1, 2])
+@pytest.mark.parametrize("sizes", [(6, 2), (3, 3)])
+def test_reductions_over_any_dim_are_right(interpreter, fn, along, sizes):
+    text = graphs.REDUCTIONS.replace("FN", fn).replace("DIM", str(along))
+
+    agrees(parse(text), {"b": sizes[0], "gx": sizes[1]}, interpreter)
+
+
+@pytest.mark.parametrize("fn", sorted(UNARY))
+@pytest.mark.parametrize("op", sorted(BINARY))
+def test_every_function_is_right(interpreter, fn, op):
+    text = graphs.EVERY_FUNCTION.replace("FN", fn).replace("OP", op)
+
+    agrees(parse(text), {"b": 6, "gx": 2, "f": 2}, interpreter)
+
+
+@pytest.mark.parametrize("sizes", [(6, 3, 2), (4, 1, 1)])
+def test_operators_between_kernels_are_right(interpreter, sizes):
+    b, gx, gy = sizes
+
+    agrees(parse(graphs.SPLIT), {"b": b, "gx": gx, "gy": gy}, interpreter)
+
+
+def test_a_tensor_loaded_twice_with_different_maps_is_right(interpreter):
+    text = """sgraph
+      x = input f32[b, b]
+      %1 = custom(x, x) grid[x=gx] loop[i=f]
+        %0 = load(0, imap=[0], fmap=1)
+        %1 = load(1, imap=[-], fmap=0)
+        %2 = matmul(%0, %1)
+        %3 = accum(%2)
+        %4 = load(1, imap=[0])
+        %5 = sub(%3, %4)
+        %6 = store(%5, omap=[0])
+      return %1"""
+
+    agrees(parse(text), {"b": 12, "gx": 2, "f": 4}, interpreter)
+
+
+def test_a_dim_cut_by_the_grid_first_and_then_by_the_loop_is_right(interpreter):
+    text = """sgraph
+      x = input f32[24, 4]
+      %1 = custom(x) grid[x=gx] loop[i=f]
+        %0 = load(0, imap=[0], fmap=0)
+        %1 = accum(%0)
+        %2 = store(%1, omap=[0])
+      return %1"""
+
+    agrees(parse(text), {"gx": 4, "f": 2}, interpreter)
+
+
+def test_accumulating_an_invariant_tile_multiplies_it_here_too(interpreter):
+    text = graphs.BIAS.replace("%5 = add(%4, %2)", "%5 = accum(%2)").replace("relu(%5)", "add(%4, %5)")
+
+    agrees(parse(text), {"b": 3, "gx": 2, "f": 3}, interpreter)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("for", "lambda", "None"), ("tl", "triton", "torch"), ("pid_x", "out", "acc_5"), ("launch", "range", "i")],
+)
+def test_names_that_python_or_triton_know_are_no_trouble(interpreter, names):
+    graph = graphs.rmsnorm_linear()
+    x, g, w = names
+    inputs = tuple(Node(Input(n, node.op.type)) for n, node in zip((x, g, w), graph.nodes, strict=False))
+
+    agrees(SGraph((*inputs, *graph.nodes[3:]), graph.output), {"b": 3, "gx": 2, "f": 2}, interpreter)
+
+
+def test_a_name_that_is_code_stays_a_name(interpreter):
+    graph = graphs.rmsnorm_linear(weight=False)
+    hostile = ('x\nraise SystemExit("ran")', '"""; raise SystemExit("ran") #')
+    inputs = tuple(Node(Input(n, node.op.type)) for n, node in zip(hostile, graph.nodes, strict=False))
+
+    agrees(SGraph((*inputs, *graph.nodes[2:]), graph.output), {"b": 3, "gx": 2, "f": 2}, interpreter)
+
+
+# ---------------------------------------------------------------- any sGraph at all
+TAME = ("square", "neg", "silu", "tanh", "relu", "sigmoid", "exp")
+KINDS = ("unary", "scalar", "reduce", "accumulate", "accum", *("binary", "matmul") * 2)
+SHAPES = {"x": ("b", 12), "w": (12, 10), "g": (12,), "v": ("b", 12), "t": (2, 12, 10)}
+
+
+@st.composite
+def arbitrary_kernels(draw):
+    """Well-typed sGraphs of one custom kernel with numbers; most compute nothing sensible."""
+    numbers = {"b": draw(st.sampled_from((2, 6, 16))), "f": draw(st.sampled_from((1, 2, 3)))}
+    numbers |= {s: draw(st.sampled_from((1, 2))) for s in ("gx", "gy")}
+    dtype = draw(st.sampled_from(("f32", "f64")))
+    operands = tuple(tensor(*dims, dtype=dtype) for dims in SHAPES.values())
+    grid = tuple(ParallelDim(n, dim(f"g{n}")) for n in "xy"[: draw(st.integers(0, 2))])
+    loop = ParallelDim("i", dim("f"))
+    uncut = (None,) * len(grid)
+    nodes = [Node(Load(draw(st.integers(0, 4)), uncut))]
+
+    def typed(*more):
+        block = BlockGraph(grid, loop, (*nodes, *more))
+        types = block_types(block, operands)
+        for d in (d for t in types for d in t.dims):
+            d.value(numbers)
+        return block, types
+
+    def add(op, *args):
+        """Append a node if the graph stays well-typed and its tiles whole."""
+        with contextlib.suppress(ShapeError):
+            typed(Node(op, args), Node(Store(uncut), (0,)))
+            nodes.append(Node(op, args))
+
+    def some(rank):
+        return draw(st.one_of(st.none(), st.integers(0, rank - 1)))
+
+    for _ in range(draw(st.integers(1, 3))):
+        k = draw(st.integers(0, 4))
+        rank = operands[k].rank
+        add(Load(k, tuple(some(rank) for _ in grid), some(rank)))
+    for _ in range(draw(st.integers(2, 8))):
+        a, c = (draw(st.integers(0, len(nodes) - 1)) for _ in range(2))
+        fn, along = draw(st.sampled_from(("sum", "mean", "rms"))), draw(st.integers(0, 2))
+        kind = draw(st.sampled_from(KINDS))
+        match kind:
+            case "unary":
+                add(Unary(draw(st.sampled_from(TAME))), a)
+            case "binary":
+                add(Binary(draw(st.sampled_from(("add", "sub", "mul", "div")))), a, c)
+            case "matmul":
+                add(MatMul(), a, c)
+            case "reduce":
+                add(Reduce(fn, along), a)
+            case "accumulate":
+                add(Accumulate(fn, along), a)
+            case "accum":
+                add(Accumulate("sum"), a)
+            case "scalar":
+                add(Scalar(draw(st.sampled_from(("add", "mul"))), draw(st.fractions(-2, 2))), a)
+    block, types = typed(Node(Store(uncut), (0,)))
+    if phases(block)[len(nodes) - 1] == "loop":
+        nodes.append(Node(Accumulate("sum"), (len(nodes) - 1,)))
+        block, types = typed(Node(Store(uncut), (0,)))
+    rank = types[-2].rank
+    places = draw(st.permutations(range(max(rank, len(grid)))))
+    omap = tuple(p if p < rank else None for p in places[: len(grid)])
+    block, types = typed(Node(Store(omap), (len(nodes) - 1,)))
+    inputs = tuple(Node(Input(name, t)) for name, t in zip(SHAPES, operands, strict=True))
+    return SGraph((*inputs, Node(Custom(block), tuple(range(5)))), 5), numbers
+
+
+@settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(made=arbitrary_kernels(), seed=st.integers(0, 100))
+def test_any_kernel_equals_the_block_interpreter(interpreter, made, seed):
+    graph, numbers = made
+    found = check_graph(graph, numbers, NO_SCHEDULE, interpreter, seed)
+    if isinstance(found, Unchecked):
+        assert "not finite" in found.reason
+        assume(False)
+
+    assert found.error < (1e-3 if found.dtype == "float32" else 1e-9), (show(graph), numbers, found)
+
+
+# ---------------------------------------------------------------- twins
+def verified(graph):
+    family = Family("f1", strategies.rmsnorm_linear(), graph)
+    candidate = Candidate("f1.c1", family, graph, (), graph.conditions())
+    return Verified(candidate, Proof("normal form", "made by hand for a test", ()), ())
+
+
+@pytest.mark.parametrize("sizes", [{"gx": 64, "f": 32}, {"gx": 128, "f": 1}])
+def test_a_kernel_for_large_shapes_is_checked_through_a_small_twin(interpreter, sizes):
+    graph = graphs.rmsnorm_linear(d=4096, n=4096)
+    kernel = emit_triton(verified(graph), Parameters(tuple(sizes.items())), {"b": 8})
+    assert isinstance(kernel, Kernel)
+
+    found = check_triton(kernel, interpreter)
+
+    assert isinstance(found, Checked)
+    assert found.agrees
+    assert {"x": (5, 24), "g": (24,), "w": (24, 32)} == dict(found.shapes) or sizes["f"] == 1
+
+
+@pytest.mark.parametrize("text", [graphs.GATED_MLP, graphs.LORA, graphs.ATTENTION, graphs.SEVERAL_HEADS, graphs.SPLIT])
+def test_every_twin_is_small_and_right(interpreter, text):
+    graph = parse(text)
+    made = twin(graph, dict.fromkeys((*graph.parameters, *graph.data_symbols), 8))
+    assert not isinstance(made, Unchecked)
+    small, numbers = made
+
+    assert all(d.value(numbers) <= 64 for i in small.inputs for d in i.type.dims)
+    agrees(small, numbers, interpreter)
+
+
+def test_a_wrong_kernel_is_found(interpreter):
+    graph = graphs.rmsnorm_linear()
+    numbers = {"b": 5, "gx": 3, "f": 4}
+    module = write_triton(graph, numbers, NO_SCHEDULE)
+    wrong = replace(module, source=module.source.replace("mask_d", "mask_b").replace("acc_7 / 24", "acc_7 / 25"))
+    inputs = strategies.random_inputs(graph, numbers)
+    inputs = {name: array.astype("float32") for name, array in inputs.items()}
+    types = {i.name: i.type for i in graph.inputs}
+
+    good, bad = (interpreter.run(m, inputs, types) for m in (module, wrong))
+
+    wanted = evaluate(graph, inputs, {"gx": 3, "f": 4})
+    np.testing.assert_allclose(wanted, good, rtol=1e-4, atol=1e-5)
+    assert np.abs(wanted - bad).max() > 1e-3
+
+
+# ---------------------------------------------------------------- what goes wrong is a value
+def test_an_argument_of_another_shape_or_dtype_is_refused_by_the_launcher(interpreter):
+    graph = graphs.rmsnorm_linear(weight=False)
+    module = write_triton(graph, {"b": 5, "gx": 3, "f": 4}, NO_SCHEDULE)
+    types = {i.name: i.type for i in graph.inputs}
+    w = np.ones((24, 36), "float32")
+
+    for x in (np.ones((4, 24), "float32"), np.ones((5, 24), "float64")):
+        found = interpreter.run(module, {"x": x, "w": w}, types)
+        assert isinstance(found, Failure)
+        assert f"x is {x.shape} torch.{x.dtype}" in found.reason
+
+
+def test_after_a_crash_and_a_hang_the_interpreter_is_there_again():
+    graph = graphs.rmsnorm_linear(weight=False)
+    module = write_triton(graph, {"b": 5, "gx": 3, "f": 4}, NO_SCHEDULE)
+    types = {i.name: i.type for i in graph.inputs}
+    inputs = {n: a.astype("float32") for n, a in strategies.random_inputs(graph, {"b": 5}).items()}
+    crash = replace(module, source=module.source + "\nimport os\nprint('farewell')\nos.abort()\n")
+    hang = replace(module, source=module.source + "\nwhile True: pass\n")
+
+    with Interpreter() as running:
+        crashed = running.run(crash, inputs, types)
+        hung = running.run(hang, inputs, types, timeout_s=0.5)
+        fine = running.run(module, inputs, types)
+
+    assert "crash" == crashed.code and "SIGABRT" in crashed.reason
+    assert Failure("hang", "no answer within 0.5 s; the process was ended") == hung
+    np.testing.assert_allclose(evaluate(graph, inputs, {"gx": 3, "f": 4}), fine, rtol=1e-4, atol=1e-5)
