@@ -1,1 +1,98 @@
-"""prism_explore: explore the symbolic superoptimization of tensor programs, step by step."""
+"""prism_explore: explore the symbolic superoptimization of tensor programs, step by step.
+
+    import prism_explore as px
+    sess = px.Session(f, x=px.T("b", 4096), w=px.T(4096, 4096), target="cpu", at={"b": 8})
+    sess                    # the explorer
+    best = sess.best()      # a checked kernel, called like f
+
+Names are loaded when they are first used, so that the import itself is fast and needs neither torch nor
+a notebook.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from prism_explore.errors import (
+        JournalVersionError,
+        ParseError,
+        PrismError,
+        ShapeError,
+        TargetUnavailable,
+        UnsupportedOperator,
+    )
+    from prism_explore.ir.program import ProgramBuilder, TensorProgram
+    from prism_explore.ir.space import Space, default_space
+    from prism_explore.ir.tensors import tensor as T
+    from prism_explore.ir.text import parse, parse_program, show
+    from prism_explore.programs import WORKLOADS, workload
+    from prism_explore.result import Best
+    from prism_explore.session import Session
+    from prism_explore.session import open_record as load
+    from prism_explore.targets import Target, target
+    from prism_explore.tune import Budget
+
+_HOMES: dict[str, tuple[str, str]] = {
+    "Best": ("result", "Best"),
+    "Budget": ("tune", "Budget"),
+    "JournalVersionError": ("errors", "JournalVersionError"),
+    "ParseError": ("errors", "ParseError"),
+    "PrismError": ("errors", "PrismError"),
+    "ProgramBuilder": ("ir.program", "ProgramBuilder"),
+    "Session": ("session", "Session"),
+    "ShapeError": ("errors", "ShapeError"),
+    "Space": ("ir.space", "Space"),
+    "T": ("ir.tensors", "tensor"),
+    "Target": ("targets", "Target"),
+    "TargetUnavailable": ("errors", "TargetUnavailable"),
+    "TensorProgram": ("ir.program", "TensorProgram"),
+    "UnsupportedOperator": ("errors", "UnsupportedOperator"),
+    "WORKLOADS": ("programs", "WORKLOADS"),
+    "default_space": ("ir.space", "default_space"),
+    "load": ("session", "open_record"),
+    "parse": ("ir.text", "parse"),
+    "parse_program": ("ir.text", "parse_program"),
+    "show": ("ir.text", "show"),
+    "target": ("targets", "target"),
+    "workload": ("programs", "workload"),
+}
+
+__all__ = [
+    "WORKLOADS",
+    "Best",
+    "Budget",
+    "JournalVersionError",
+    "ParseError",
+    "PrismError",
+    "ProgramBuilder",
+    "Session",
+    "ShapeError",
+    "Space",
+    "T",
+    "Target",
+    "TargetUnavailable",
+    "TensorProgram",
+    "UnsupportedOperator",
+    "default_space",
+    "load",
+    "parse",
+    "parse_program",
+    "show",
+    "target",
+    "workload",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"prism_explore has no {name!r}; it has {', '.join(__all__)}")
+    module, attribute = _HOMES[name]
+    value = getattr(import_module(f"prism_explore.{module}"), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

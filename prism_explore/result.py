@@ -1,0 +1,129 @@
+"""The kernel that a search offers: a callable with its evidence.
+
+`Best` is what `sess.best()` returns. It holds three independent evidences (the proof, the refuter's
+evaluations, the float comparison made before timing) and the figures of one side-by-side run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prism_explore.codegen.load import LoadedKernel
+from prism_explore.errors import ShapeError
+from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.frontend import Traced, shape_at
+from prism_explore.ir.evaluate import evaluate
+from prism_explore.ir.stages import Kernel, Timed, Verified
+from prism_explore.targets import target
+
+
+@dataclass(frozen=True)
+class Best:
+    """The fastest checked kernel; call it with the arguments of the function it replaces."""
+
+    timed: Timed
+    verified: Verified
+    """With the certificate's lemmas."""
+    rivals: tuple[BaselineMeasured, ...]
+    """Measured in one run with this kernel, which is the row named `ours`."""
+    traced: Traced | None
+    kernel: LoadedKernel
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result on torch tensors or NumPy arrays.
+
+        Raises:
+            ShapeError: an argument is missing, or a dim, dtype or stride is not what was tuned for.
+        """
+        return self.kernel(*(self.traced.bind(*args, **kwargs) if self.traced else args))
+
+    @property
+    def source(self) -> str:
+        """The kernel for people: its tiles and loops."""
+        return self.timed.kernel.source
+
+    @property
+    def triton(self) -> str:
+        """The same candidate and numbers as Triton source, for reading and for a GPU; not timed here.
+
+        Where Triton cannot express it, the reason as a comment.
+        """
+        from prism_explore.codegen.triton import emit_triton
+
+        kernel = self.timed.kernel
+        made = emit_triton(self.verified, kernel.parameters, dict(kernel.shapes), target("h100"))
+        return made.source if isinstance(made, Kernel) else f"# no Triton source: {made.reason}"
+
+    @property
+    def candidate(self) -> str:
+        """Which candidate it is, such as f1.c2."""
+        return self.verified.candidate.id
+
+    @property
+    def error(self) -> float:
+        """Largest deviation from the float64 reference, over the reference's largest magnitude."""
+        return self.timed.error
+
+    @property
+    def proof(self) -> str:
+        """The claim that was proved, its conditions, and the lemmas of the certificate."""
+        proof = self.verified.proof
+        lines = [f"proved by {proof.method}: {proof.claim}"]
+        lines += [f"  needs {c} to be a positive integer" for c in proof.conditions]
+        for lemma in proof.lemmas:
+            how = "replayed in egglog" if lemma.replayed else f"not replayed: {lemma.note}"
+            by = ", ".join(lemma.axioms) or "definition"
+            lines.append(f"  {lemma.tensor} = {lemma.operation}  =  {lemma.value}\n      by {by} ({how})")
+        lines += [
+            f"  refuter: at {', '.join(f'{k}={v}' for k, v in t.sizes)} relative error {t.relative_error:.1e}"
+            for t in self.verified.trials
+        ]
+        return "\n".join(lines)
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """How many times faster than each rival, by medians of one run; the roofline's is below 1."""
+        ours = next((r.time_s for r in self.rivals if r.name == OURS), self.timed.time_s)
+        return {r.name: r.time_s / ours for r in self.rivals if r.name != OURS}
+
+    def check(self, n: int = 5, seed: int = 0) -> tuple[float, ...]:
+        """Relative errors against the float64 meaning of the program on `n` fresh random inputs."""
+        program = self.verified.candidate.family.program
+        sizes = dict(self.timed.kernel.shapes)
+        rng = np.random.default_rng(seed)
+        errors: list[float] = []
+        for _ in range(n):
+            inputs = {i.name: rng.standard_normal(shape_at(i.type, sizes)).astype(np.float32) for i in program.inputs}
+            laid = [_laid_out(inputs[i.name], i.type.storage_order) for i in program.inputs]
+            wanted = evaluate(program, {k: v.astype(np.float64) for k, v in inputs.items()})
+            found = np.asarray(self.kernel(*laid), dtype=np.float64)
+            errors.append(float(np.abs(found - wanted).max() / np.abs(wanted).max()))
+        return tuple(errors)
+
+    def __repr__(self) -> str:
+        us = 1e6
+        lines = [
+            f"{self.candidate} at {self.timed.kernel.parameters}",
+            f"  {self.timed.time_s * us:,.0f} us measured, error {self.error:.1e}, "
+            f"roofline {self.timed.floor_s * us:,.0f} us modelled",
+            f"  {self.verified.proof.claim}",
+        ]
+        for r in self.rivals:
+            ratio = "" if r.name == OURS else f"  ours is {self.ratios[r.name]:.2f}x as fast"
+            note = f"  ({r.note})" if r.note else ""
+            lines.append(f"  {r.name:<28} {r.time_s * us:>10,.0f} us{ratio}{note}")
+        return "\n".join(lines)
+
+
+OURS = "ours"
+
+
+def _laid_out(array: Any, order: tuple[int, ...]) -> Any:
+    """The same values with the dims stored in `order`."""
+    if len(order) != array.ndim:
+        raise ShapeError(f"a storage order of {len(order)} dims for an array of {array.ndim}")
+    stored = np.ascontiguousarray(array.transpose(order))
+    return stored.transpose(np.argsort(order))

@@ -1,0 +1,154 @@
+"""The whole search on one page: grow, instantiate, prove; then tune what was proved.
+
+Level 1 enumerates families in breadth and decides each one's candidates; level 2 chooses numbers for
+what was proved, cheapest bound first, and drops what cannot beat the incumbent. `explore` is pulled:
+`next` does one step, so pausing, stepping and cancelling are the caller's business and need no code here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted
+from prism_explore.events.ledger import Steering, claim, was_cut_by_budget
+from prism_explore.frontend import Traced
+from prism_explore.generate import generate
+from prism_explore.instantiate import instantiate
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.space import Space
+from prism_explore.ir.stages import Family, Timed, Verified
+from prism_explore.ir.text import show
+from prism_explore.targets import Target
+from prism_explore.tune import Budget, tune
+from prism_explore.tune.baselines import compare
+from prism_explore.verify.certificate import certify
+from prism_explore.verify.decide import Prover
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to search for, where, and how far; with the steering it determines the stream of facts."""
+
+    program: TensorProgram
+    space: Space
+    target: Target
+    shapes: Mapping[str, int]
+    """Numbers for the program's own symbols, at which kernels are tuned."""
+    seed: int
+    budget: Budget
+    reference: Traced | None = None
+    """The torch code that the result is raced against; None where the program was written by hand."""
+    versions: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a search has found so far, in order of birth; it outlives a finished search, so steering can reopen it."""
+
+    growing: Iterator[Family | None] | None = None
+    families: list[Family] = field(default_factory=list[Family])
+    settled: set[str] = field(default_factory=set[str])
+    proved: list[Verified] = field(default_factory=list[Verified])
+    tuned: set[str] = field(default_factory=set[str])
+    timed: list[Timed] = field(default_factory=list[Timed])
+    certified: dict[str, Verified] = field(default_factory=dict[str, Verified])
+    compared: list[Timed] = field(default_factory=list[Timed])
+
+
+def explore(task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress) -> Iterator[None]:
+    """Search, yielding after every step; what is found collects in `progress` and in `journal`."""
+    prover = Prover(task.program)
+    if progress.growing is None:
+        journal.note(_started(task))
+        progress.growing = generate(task.program, task.space, task.target, journal)
+    for family in progress.growing:
+        if family is not None:
+            progress.families.append(family)
+            yield from _settle(family, task, journal, steering, progress, prover)
+        yield
+    for family in progress.families:
+        yield from _settle(family, task, journal, steering, progress, prover)
+    yield from _tune(task, journal, steering, progress)
+    best = incumbent(progress, steering())
+    if best is not None:
+        yield from _offer(best, task, journal, progress)
+    stop = "budget" if was_cut_by_budget(journal.events) else "exhausted"
+    journal.note(ExplorationFinished(stop, claim(journal.events, stop)))
+
+
+def _settle(
+    family: Family, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress, prover: Prover
+) -> Iterator[None]:
+    if family.id in progress.settled or not allows(steering(), family):
+        return
+    progress.settled.add(family.id)
+    for candidate in instantiate(family, task.space, task.target, journal):
+        verdict = prover.verify(candidate, journal, task.seed)
+        if isinstance(verdict, Verified):
+            progress.proved.append(verdict)
+        yield
+
+
+def _tune(task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress) -> Iterator[None]:
+    """Choose numbers for what is proved and allowed; what was accepted comes first, and steering starts it anew."""
+    while True:
+        now = steering()
+        allowed = [v for v in progress.proved if allows(now, v.candidate.family)]
+        wanted = [v for v in allowed if now.choices.get(v.candidate.family.id) == "accepted"]
+        fresh = [v for v in wanted if v.candidate.id not in progress.tuned] or allowed
+        if all(v.candidate.id in progress.tuned for v in fresh):
+            return
+        outcomes = tune(
+            fresh,
+            task.shapes,
+            task.target,
+            journal,
+            budget=task.budget,
+            seed=task.seed,
+            incumbent=incumbent(progress, now),
+            stop=lambda now=now: steering() is not now,
+        )
+        for outcome in outcomes:
+            if isinstance(outcome, Timed):
+                progress.timed.append(outcome)
+            yield
+        if steering() is now:
+            progress.tuned.update(v.candidate.id for v in fresh)
+
+
+def _offer(best: Timed, task: Task, journal: Journal, progress: Progress) -> Iterator[None]:
+    """Certify the incumbent's proof and race it against its rivals, once per incumbent."""
+    verified = best.kernel.verified
+    if verified.candidate.id not in progress.certified:
+        progress.certified[verified.candidate.id] = certify(verified, journal)
+        yield
+    if task.reference is not None and best not in progress.compared:
+        progress.compared.append(best)
+        compare(task.reference, best.kernel, task.target, journal, seed=task.seed)
+        yield
+
+
+def allows(steering: Steering, family: Family) -> bool:
+    """Whether work may go into a family."""
+    return steering.choices.get(family.id) != "rejected"
+
+
+def incumbent(progress: Progress, steering: Steering) -> Timed | None:
+    """The fastest timed kernel of a family that nobody rejected."""
+    open_now = [t for t in progress.timed if allows(steering, t.kernel.verified.candidate.family)]
+    return min(open_now, key=lambda t: t.time_s, default=None)
+
+
+def _started(task: Task) -> ExplorationStarted:
+    return ExplorationStarted(
+        program=show(task.program),
+        target=task.target.name,
+        seed=task.seed,
+        space=task.space.describe(),
+        axes=tuple((a.name, str(a.extent)) for a in axes_of(task.program.graph).axes),
+        shapes=tuple(sorted(task.shapes.items())),
+        versions=task.versions,
+    )

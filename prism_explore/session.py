@@ -1,0 +1,341 @@
+"""A search in a notebook: stepped, steered, watched, and asked for its result.
+
+Everything a click does is a method here, and everything shown is a fold over `journal`. Work runs on the
+engine's own thread; methods that wait can be interrupted and lose nothing.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from prism_explore.codegen.load import load
+from prism_explore.engine import Engine, Enough, Job, State, wait
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import (
+    BaselineMeasured,
+    Event,
+    FamilyCompleted,
+    Steered,
+    VerdictReached,
+)
+from prism_explore.events.ledger import Steering, phase_of
+from prism_explore.frontend import Traced, data_sizes, trace
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.space import Space, default_space
+from prism_explore.ir.text import show
+from prism_explore.result import Best
+from prism_explore.search import Progress, Task, explore, incumbent
+from prism_explore.targets import Target, target
+from prism_explore.tune import Budget
+from prism_explore.views import Families, Pruned, Record
+
+Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
+
+TUNED_AT = 8
+"""The number that a symbol stands for while tuning, where the caller names none."""
+
+_PACKAGES = ("prism-explore", "torch", "triton", "egglog", "llvmlite", "numpy")
+
+
+class Session:
+    """One search over one program.
+
+    Args:
+        code: a torch function or module, or a TensorProgram.
+        target: the machine, by name or as a Target.
+        at: numbers for the program's symbols, at which kernels are tuned; 8 where none is given.
+        seed: same seed and same steering give the same stream of facts.
+        budget: how far tuning goes.
+        space: what is searched; `default_space` otherwise.
+        name: what to call the program.
+        inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
+        more_inputs: the same, as keywords.
+
+    Raises:
+        UnsupportedOperator: the code uses an operator that is not supported.
+        ShapeError: arguments, dims or `at` do not fit.
+        TargetUnavailable: no such machine.
+    """
+
+    def __init__(
+        self,
+        code: Callable[..., Any] | TensorProgram,
+        *,
+        target: str | Target = "cpu",
+        at: Mapping[str, int] | None = None,
+        seed: int = 0,
+        budget: Budget | None = None,
+        space: Space | None = None,
+        name: str | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        **more_inputs: Any,
+    ) -> None:
+        self.traced: Traced | None = None
+        if isinstance(code, TensorProgram):
+            self.program = code
+        else:
+            self.traced = trace(code, {**(inputs or {}), **more_inputs}, name)
+            self.program = self.traced.program
+        symbols = self.program.graph.data_symbols
+        shapes = data_sizes(self.program, {**dict.fromkeys(symbols, TUNED_AT), **(at or {})})
+        self.task = Task(
+            program=self.program,
+            space=space or default_space(self.program),
+            target=_target(target),
+            shapes=shapes,
+            seed=seed,
+            budget=budget or Budget(),
+            reference=self.traced,
+            versions=_versions(),
+        )
+        self.journal = Journal()
+        self.record = Record(self.journal)
+        self.steering = Steering()
+        """What was decided by hand and still stands."""
+        self.selection: str | None = None
+        self._progress = Progress()
+        self._listeners: dict[str, list[Callable[[Any], None]]] = {}
+        self._engine = Engine(self._open, self._state_changed)
+        self._widget: Any = None
+
+    # ------------------------------------------------------------ the search
+
+    @property
+    def state(self) -> State:
+        """ready, running, paused, finished, cancelled or failed."""
+        return self._engine.state
+
+    def step(self, n: int = 1, grain: Grain = "event") -> list[Event]:
+        """Let the search do a little and wait for it; what happened.
+
+        Args:
+            n: how many.
+            grain: of what: events, decided candidates, completed families, or phases of the search.
+        """
+        before = len(self.journal)
+        self._await(self._engine.pull(self._after(n, grain)))
+        return [e.event for e in self.journal.since(before)]
+
+    def run(self, until: Callable[[Session], bool] | None = None) -> Session:
+        """Search to the end, or until a condition holds; an interrupt pauses, and `run()` goes on."""
+        self._await(self._engine.pull((lambda: until(self)) if until else _never))
+        return self
+
+    def start(self) -> Job:
+        """Search behind the notebook; the job can be awaited, paused, resumed and cancelled."""
+        return Job(self._engine, self._engine.pull(_never), lambda: self._engine.pull(_never))
+
+    def pause(self) -> None:
+        """Stop after the step in hand; everything is kept."""
+        self._engine.pause()
+
+    def resume(self) -> Job:
+        """Go on behind the notebook."""
+        return self.start()
+
+    def cancel(self) -> None:
+        """End the search for good; what was found is kept."""
+        self._engine.cancel()
+
+    def close(self) -> None:
+        """End the engine's thread; the session can still be read."""
+        self._engine.close()
+
+    def _open(self) -> Iterator[None]:
+        return explore(self.task, self.journal, lambda: self.steering, self._progress)
+
+    def _after(self, n: int, grain: Grain) -> Enough:
+        if grain not in get_args(Grain):
+            raise ShapeError(f"no grain {grain!r}; there are {', '.join(get_args(Grain))}")
+        if n < 1:
+            raise ShapeError(f"a number of steps starts at 1, found {n}")
+        seen = len(self.journal)
+
+        def count() -> int:
+            since = [e.event for e in self.journal.since(seen)]
+            match grain:
+                case "event":
+                    return len(since)
+                case "candidate":
+                    return sum(isinstance(e, VerdictReached) for e in since)
+                case "family":
+                    return sum(isinstance(e, FamilyCompleted) for e in since)
+                case "phase":
+                    phases = [phase_of(e) for e in self.journal.events[max(seen - 1, 0) :]]
+                    known = [p for p in phases if p]
+                    return sum(a != b for a, b in pairwise(known))
+
+        return lambda: count() >= n
+
+    def _await(self, done: Future[None]) -> None:
+        try:
+            wait(done)
+        except KeyboardInterrupt:
+            self._engine.pause()
+            wait(done)
+            print("paused; sess.run() goes on, sess.cancel() ends the search")  # noqa: T201 - for the person waiting
+
+    # ------------------------------------------------------------ steering
+
+    def accept(self, family: str, note: str = "") -> None:
+        """Mark a family as wanted: it is tuned before the others."""
+        self._steer("accept", family, note)
+
+    def reject(self, family: str, note: str = "") -> None:
+        """Withhold a family: no more work goes into it and `best` passes it over. `undo` takes it back.
+
+        Raises:
+            ShapeError: no such family.
+        """
+        self._steer("reject", family, note)
+
+    def undo(self) -> None:
+        """Take the last steering step back; without one, nothing happens."""
+        if self.steering.standing:
+            self._note(Steered("undo", self.steering.standing[-1].subject, "sess.undo()"))
+
+    def redo(self) -> None:
+        """Repeat the steering step that was taken back; without one, nothing happens."""
+        if self.steering.undone:
+            self._note(Steered("redo", self.steering.undone[-1].subject, "sess.redo()"))
+
+    def _steer(self, action: Literal["accept", "reject"], family: str, note: str) -> None:
+        if family not in self.families:
+            raise ShapeError(f"no family {family!r} to {action}; there are {', '.join(self.families) or 'none yet'}")
+        said = f", note={note!r}" if note else ""
+        self._note(Steered(action, family, f"sess.{action}({family!r}{said})", note))
+
+    def _note(self, fact: Steered) -> None:
+        self.steering = self.steering.after(fact)
+        self.journal.note(fact)
+        self._engine.reopen()
+
+    # ------------------------------------------------------------ what was found
+
+    @property
+    def families(self) -> Families:
+        """All families by id."""
+        return self.record.families
+
+    @property
+    def pruned(self) -> Pruned:
+        """All pruned regions by id."""
+        return self.record.pruned
+
+    @property
+    def claim(self) -> str:
+        """The honest sentence about what was and was not shown."""
+        return self.record.claim
+
+    def text(self, table: str) -> str:
+        """A table as text: families, pruned, ledger, classes, trials."""
+        return self.record.text(table)
+
+    def svg(self, picture: str = "search") -> str:
+        """A picture as SVG: search, tuning, or the id of a family or candidate."""
+        return self.record.svg(picture)
+
+    def best(self) -> Best | None:
+        """The fastest checked kernel, with its evidence; searches to the end first where that is left to do.
+
+        Its time, the rivals' and the machine's limit were measured side by side in one run. None where no
+        kernel was timed; `claim` says how far the search came.
+        """
+        if self.state not in ("finished", "cancelled"):
+            self.run()
+        found = incumbent(self._progress, self.steering)
+        if found is None:
+            return None
+        verified = self._progress.certified.get(found.kernel.verified.candidate.id, found.kernel.verified)
+        rivals = tuple({r.name: r for r in self.record.of(BaselineMeasured)}.values())
+        return Best(found, verified, rivals, self.traced, load(found.kernel))
+
+    # ------------------------------------------------------------ looking, keeping
+
+    def select(self, subject: str) -> None:
+        """Look at something in every panel: an id such as f2, f2.c1, p17 or n40."""
+        self.selection = subject
+        self._tell("select", subject)
+
+    def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
+        """Call `fn` with the selection or the state whenever it changes, on whatever thread changed it."""
+        self._listeners.setdefault(what, []).append(fn)
+
+    def submit(self, command: str, **args: Any) -> None:
+        """Do what a click asks for, without waiting: the widget's one way in."""
+        match command:
+            case "step":
+                self._engine.pull(self._after(int(args.get("n", 1)), args.get("grain", "event")))
+            case "start" | "resume":
+                self.start()
+            case "pause" | "cancel" | "undo" | "redo":
+                getattr(self, command)()
+            case "accept" | "reject":
+                self._steer(command, args["id"], args.get("note", ""))
+            case "select":
+                self.select(args["id"])
+            case _:
+                raise ShapeError(f"no command {command!r}")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the search's journal to a file that `load` opens anywhere, without running code."""
+        return self.journal.save(path, {"program": self.program.name, "versions": dict(self.task.versions)})
+
+    def _tell(self, what: str, value: Any) -> None:
+        for fn in tuple(self._listeners.get(what, ())):
+            fn(value)
+
+    def _state_changed(self) -> None:
+        self._tell("state", self.state)
+
+    @property
+    def widget(self) -> Any:
+        """The explorer following this session; one per session, shown as often as wanted."""
+        if self._widget is None:
+            from prism_explore.widgets.explorer import Explorer
+
+            self._widget = Explorer(self)
+        return self._widget
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return self.widget._repr_mimebundle_(**kwargs)
+
+    def __repr__(self) -> str:
+        at = ", ".join(f"{k}={v}" for k, v in self.task.shapes.items())
+        where = f" at {at}" if at else ""
+        head = f"<search of {self.program.name} on {self.task.target.name}{where}: {self.state}>"
+        return f"{head}\n{self.claim}" if len(self.journal) else f"{head}\n{show(self.program)}"
+
+
+def _never() -> bool:
+    return False
+
+
+def _target(given: str | Target) -> Target:
+    return given if isinstance(given, Target) else target(given)
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = [("python", platform.python_version())]
+    for package in _PACKAGES:
+        try:
+            found.append((package, version(package)))
+        except PackageNotFoundError:
+            continue
+    return tuple(found)
+
+
+def open_record(path: str | Path) -> Record:
+    """The search that was saved, to look at; it cannot be continued.
+
+    Raises:
+        JournalVersionError: not a saved search, damaged, or of a version this code does not read.
+    """
+    return Record(Journal.load(path))

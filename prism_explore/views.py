@@ -1,0 +1,231 @@
+"""What a search found, as things to look at: families, pruned regions, trials.
+
+A `Record` reads a journal and nothing else, so a live session, a saved search and a test show the same.
+Every handle prints as text and draws itself as SVG where a notebook asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import (
+    CandidateInstantiated,
+    CertificateReplayed,
+    FamilyCompleted,
+    Reason,
+    RegionPruned,
+    TrialMeasured,
+    VerdictReached,
+)
+from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.text import parse
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyHandle:
+    """One family: its graph, its candidates, what was shown of them, how fast they ran."""
+
+    id: str
+    record: Record
+
+    @property
+    def row(self) -> FamilyRow:
+        """Its line in the table of families."""
+        return next(r for r in family_rows(self.record.journal.events) if r.family == self.id)
+
+    @property
+    def graph(self) -> SGraph:
+        """The sGraph with its maps still open."""
+        return parse(next(e.sgraph for e in self.record.of(FamilyCompleted) if e.family == self.id))
+
+    @property
+    def candidates(self) -> Mapping[str, SGraph]:
+        """Per candidate, the sGraph with its maps chosen and its sizes symbolic."""
+        return {e.candidate: parse(e.sgraph) for e in self.record.of(CandidateInstantiated) if e.family == self.id}
+
+    @property
+    def verdicts(self) -> Mapping[str, VerdictReached]:
+        """Per candidate, what the verifier said."""
+        mine = self.candidates
+        return {e.candidate: e for e in self.record.of(VerdictReached) if e.candidate in mine}
+
+    @property
+    def trials(self) -> tuple[TrialMeasured, ...]:
+        """Every timed choice of numbers."""
+        mine = self.candidates
+        return tuple(e for e in self.record.of(TrialMeasured) if e.candidate in mine)
+
+    @property
+    def proof(self) -> str:
+        """The proofs of its candidates as text: claims, conditions, lemmas with their axioms."""
+        lines: list[str] = []
+        lemmas = {e.candidate: e.lemmas for e in self.record.of(CertificateReplayed)}
+        for candidate, verdict in self.verdicts.items():
+            lines.append(f"{candidate}: {verdict.verdict} by {verdict.method}. {verdict.detail}")
+            lines += [f"  needs {c} to be a positive integer" for c in verdict.conditions]
+            for tensor, operation, value, axioms, replayed, note in lemmas.get(candidate, ()):
+                by = ", ".join(axioms) or "definition"
+                mark = "replayed in egglog" if replayed else f"not replayed: {note}"
+                lines.append(f"  {tensor} = {operation}  =  {value}\n      by {by} ({mark})")
+        return "\n".join(lines) or f"{self.id}: no candidate has been decided yet"
+
+    def why(self) -> str:
+        """Where this family stands and why, as sentences."""
+        row = self.row
+        said = [f"{self.id} is {row.status}."]
+        said += [f"{c}: {v.verdict}. {v.detail}" for c, v in self.verdicts.items()]
+        return "\n".join(said)
+
+    def __repr__(self) -> str:
+        return f"<family {self.id}: {self.row.status}, {len(self.candidates)} candidates>\n{self._text()}"
+
+    def _text(self) -> str:
+        return next(e.sgraph for e in self.record.of(FamilyCompleted) if e.family == self.id)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        from prism_explore.widgets.pictures import sgraph_svg
+
+        return {"text/plain": repr(self), "image/svg+xml": sgraph_svg(self.graph)}
+
+
+class Families(Mapping[str, FamilyHandle]):
+    """All families by id; prints as a table."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    def __getitem__(self, key: str) -> FamilyHandle:
+        if key not in self._ids():
+            raise KeyError(f"no family {key!r}; there are {', '.join(self._ids()) or 'none yet'}")
+        return FamilyHandle(key, self._record)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids())
+
+    def __len__(self) -> int:
+        return len(self._ids())
+
+    def _ids(self) -> list[str]:
+        return [e.family for e in self._record.of(FamilyCompleted)]
+
+    def __repr__(self) -> str:
+        return self._record.text("families")
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedHandle:
+    """One pruned region and the reason for it."""
+
+    id: str
+    fact: RegionPruned
+
+    @property
+    def reason(self) -> Reason:
+        """Code, rule, formula, substitution, soundness, and what would reopen it."""
+        return self.fact.reason
+
+    def why(self) -> str:
+        """The reason card as text."""
+        r = self.reason
+        lines = [f"{self.id}: {self.fact.operator} was cut [{r.soundness}] by {r.rule} ({r.code}): {r.sentence}"]
+        if r.formula:
+            lines.append(f"  {r.formula}")
+        lines += [f"  where {symbol} = {meaning}" for symbol, meaning in r.substitution.items()]
+        lines.append(f"  stood for {self.fact.stood_for:g} programs ({self.fact.counted})")
+        if r.would_reopen_if:
+            lines.append(f"  reopens if {r.would_reopen_if}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.why()
+
+
+class Pruned(Mapping[str, PrunedHandle]):
+    """All pruned regions by id; prints as counts by reason."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    def __getitem__(self, key: str) -> PrunedHandle:
+        for fact in self._record.of(RegionPruned):
+            if fact.region == key:
+                return PrunedHandle(key, fact)
+        raise KeyError(f"no pruned region {key!r}; ids are p1 to p{len(self)}")
+
+    def __iter__(self) -> Iterator[str]:
+        return (e.region for e in self._record.of(RegionPruned))
+
+    def __len__(self) -> int:
+        return len(self._record.of(RegionPruned))
+
+    def by_reason(self) -> dict[str, int]:
+        """How many regions each reason code cut, largest first."""
+        counts: dict[str, int] = {}
+        for cut in cuts(self._record.journal.events):
+            if cut.regions:
+                counts[cut.code] = counts.get(cut.code, 0) + cut.regions
+        return counts
+
+    def __repr__(self) -> str:
+        return self._record.text("pruned")
+
+
+class Record:
+    """A search as its journal tells it: live, saved, or loaded."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+
+    def of(self, kind: type[E]) -> tuple[E, ...]:
+        """All facts of one kind, in order."""
+        return tuple(e for e in self.journal.events if isinstance(e, kind))
+
+    @property
+    def families(self) -> Families:
+        """All families by id."""
+        return Families(self)
+
+    @property
+    def pruned(self) -> Pruned:
+        """All pruned regions by id."""
+        return Pruned(self)
+
+    @property
+    def claim(self) -> str:
+        """The honest sentence about what was and was not shown."""
+        return claim(self.journal.events)
+
+    def text(self, table: str) -> str:
+        """A table as text: families, pruned, ledger, classes, trials.
+
+        Raises:
+            ShapeError: no such table.
+        """
+        from prism_explore.widgets.text_views import TABLES
+
+        if table not in TABLES:
+            raise ShapeError(f"no table {table!r}; there are {', '.join(TABLES)}")
+        return TABLES[table](self.journal.entries)
+
+    def svg(self, picture: str = "search") -> str:
+        """A picture as SVG: search, tuning, or the id of a family, a candidate.
+
+        Raises:
+            ShapeError: no such picture.
+        """
+        from prism_explore.widgets.pictures import picture_svg
+
+        return picture_svg(self.journal.entries, picture)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/plain": repr(self), "image/svg+xml": self.svg()}
+
+    def __repr__(self) -> str:
+        return f"<recorded search: {len(self.journal)} facts>\n{self.claim}"
