@@ -1,24 +1,26 @@
 # pyright: basic
 # It writes llvmlite values, which have no types.
-"""Products of tiles: three register-blocked micro-kernels and when each is right.
+"""Products of tiles: two register-blocked micro-kernels and when each is right.
 
     stream   rows of `right` lie along n. `ku` of them, `nv` vectors wide, sit in registers while every
              row of the target passes by: one load and one store of the target per `ku` products. Wide n
              and few k read memory in long runs.
-    hold     rows of `right` lie along n. `mr` x `nv` vectors of the target sit in registers while k runs.
     dot      columns of `right` lie along k, as an nn.Linear stores its weight. `mr` x `nr` vectors of
              partial sums sit in registers, and are summed across lanes at the end.
 
-All three take any extents: blocks of rows are balanced (16 rows by 6 are 6 + 5 + 5), ragged vectors are
-loads and stores of exactly the lanes that are left. `ahead` prefetches what is read next: `ahead` rows of
-`right` further down for stream and hold, the next panel of `nr` columns for dot.
+Both take any extents: blocks of rows are balanced (16 rows by 6 are 6 + 5 + 5), ragged vectors are loads
+and stores of exactly the lanes that are left. `ahead` prefetches what is read next: `ahead` rows of `right`
+further down for stream, the next panel of `nr` columns for dot.
+
+A third, with a block of the target in registers while k runs over rows along n, was measured and lost to
+stream everywhere (one row: 2394 against 1190 us; 16 rows: 3931 against 2859): rows of a wide matrix lie
+pages apart, and a narrow tile reads little of each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from llvmlite import ir
 
@@ -32,33 +34,40 @@ KEPT_FACTORS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Tiling:
-    """How one product is blocked."""
+class Stream:
+    """How a product over rows along n is blocked."""
 
-    style: Literal["stream", "hold", "dot"]
-    mr: int
-    nr: int
-    """Columns of `right` (dot)."""
-    nv: int
-    """Vectors along n (stream, hold)."""
     ku: int
-    """Rows of k (stream, hold) or vectors along k (dot) per step."""
+    """Rows of `right` in registers."""
+    nv: int
+    """Vectors along n in registers."""
     ahead: int
+    """Rows of `right` that prefetching is ahead; 0 for none."""
     level: int
     """The cache that is prefetched into."""
 
     def __str__(self) -> str:
-        fetch = f"; prefetch {self.ahead} {{}} ahead into L{self.level}" if self.ahead else ""
-        match self.style:
-            case "stream":
-                text = f"stream: {self.ku} rows of the right operand x {self.nv} vectors in registers"
-                return text + fetch.format("rows")
-            case "hold":
-                text = f"hold: {self.mr} rows x {self.nv} vectors of the target in registers, {self.ku} k a step"
-                return text + fetch.format("rows")
-            case "dot":
-                text = f"dot: {self.mr} rows x {self.nr} columns of partial sums, {self.ku} vectors of k a step"
-                return text + fetch.format("panel")
+        width = "1 vector" if self.nv == 1 else f"{self.nv} vectors"
+        text = f"stream: {self.ku} rows of the right operand, {width} wide, in registers"
+        return text + (f"; prefetch {self.ahead} rows ahead into L{self.level}" if self.ahead else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """How a product over columns along k is blocked."""
+
+    mr: int
+    """Rows of the target."""
+    nr: int
+    """Columns of `right`."""
+    kv: int
+    """Vectors along k per step."""
+    level: int
+    """The cache that the next panel is prefetched into; 0 for none."""
+
+    def __str__(self) -> str:
+        text = f"dot: {self.mr} rows x {self.nr} columns of partial sums in registers"
+        return text + (f"; prefetch the next {self.nr} columns into L{self.level}" if self.level else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +138,20 @@ def strips(f: Function, extent: int, vectors: int, body: Callable[[ir.Value, int
         start = stop
 
 
-def emit_product(f: Function, e: Extents, tiling: Tiling, target, left, right, adds: bool) -> None:
+def emit_product(f: Function, e: Extents, tiling: Dot | Stream, target, left, right, adds: bool) -> None:
     """`target (+)= left @ right`, from pointers to the first element of each.
 
-    stream always adds; the caller has set the target to zero.
+    A stream always adds; the caller has set the target to zero.
     """
-    match tiling.style:
-        case "stream":
-            assert adds, "stream adds into its target"
-            _stream(f, e, tiling, target, left, right)
-        case "hold":
-            _hold(f, e, tiling, target, left, right, adds)
-        case "dot":
-            _dot(f, e, tiling, target, left, right, adds)
+    if isinstance(tiling, Dot):
+        _dot(f, e, tiling, target, left, right, adds)
+    else:
+        assert adds, "a stream adds into its target"
+        _stream(f, e, tiling, target, left, right)
 
 
 # ---------------------------------------------------------------- stream
-def _stream(f: Function, e: Extents, tiling: Tiling, target, left, right) -> None:
+def _stream(f: Function, e: Extents, tiling: Stream, target, left, right) -> None:
     depth = min(tiling.ku, e.k)
     for start, stop, step in ((0, e.k - e.k % depth, depth), (e.k - e.k % depth, e.k, e.k % depth)):
         if start < stop:
@@ -153,7 +159,7 @@ def _stream(f: Function, e: Extents, tiling: Tiling, target, left, right) -> Non
                 _sweep(f, e, tiling, step, k, target, left, right)
 
 
-def _sweep(f: Function, e: Extents, tiling: Tiling, depth: int, k, target, left, right) -> None:
+def _sweep(f: Function, e: Extents, tiling: Stream, depth: int, k, target, left, right) -> None:
     """All of the target, `depth` rows of `right`."""
 
     def factor(m, j: int):
@@ -166,7 +172,7 @@ def _sweep(f: Function, e: Extents, tiling: Tiling, depth: int, k, target, left,
         place = f.sum(f.times(m, e.target_m), at)
         totals = [f.load(target, f.sum(place, v * lanes), lanes) for v in range(count)]
         # With few rows to fill the pipelines, two chains of additions hide the latency of one.
-        second = [None] * count
+        second: list = [None] * count
         for j in range(depth):
             if kept and isinstance(m, int):
                 x = kept[m][j] if lanes == f.lanes else f.splat(factor(m, j), lanes)
@@ -203,49 +209,8 @@ def _sweep(f: Function, e: Extents, tiling: Tiling, depth: int, k, target, left,
     strips(f, e.n, tiling.nv, body)
 
 
-# ---------------------------------------------------------------- hold
-def _hold(f: Function, e: Extents, tiling: Tiling, target, left, right, adds: bool) -> None:
-    def body(at, lanes: int, count: int) -> None:
-        for start, size, times in balanced(e.m, tiling.mr):
-            with f.loop(0, times) as block:
-                first = f.sum(f.times(block, size), start)
-                _held(f, e, tiling, target, left, right, adds, first, size, at, lanes, count)
-
-    strips(f, e.n, tiling.nv, body)
-
-
-def _held(f, e, tiling, target, left, right, adds, first, size, at, lanes, count) -> None:
-    def place(m: int, v: int):
-        return f.sum(f.times(f.sum(first, m), e.target_m), at, v * lanes)
-
-    zero = f.number(0.0, lanes)
-    totals = [
-        [f.variable(f.load(target, place(m, v), lanes) if adds else zero) for v in range(count)] for m in range(size)
-    ]
-    unroll = min(tiling.ku, e.k)
-    for start, stop, step in ((0, e.k - e.k % unroll, unroll), (e.k - e.k % unroll, e.k, 1)):
-        if start >= stop:
-            continue
-        with f.loop(start, stop, step) as k:
-            for u in range(step):
-                at_k = f.sum(k, u)
-                along = f.times(at_k, e.right_k)
-                row = [f.load(right, f.sum(along, at, v * lanes), lanes) for v in range(count)]
-                if tiling.ahead:
-                    for v in range(0, count, max(1, 16 // lanes)):
-                        f.prefetch(right, f.sum(along, at, tiling.ahead * e.right_k + v * lanes), tiling.level)
-                for m in range(size):
-                    factor = f.sum(f.times(f.sum(first, m), e.left_m), f.times(at_k, e.left_k))
-                    x = f.load(left, factor, lanes, 0)
-                    for v in range(count):
-                        f.set(totals[m][v], f.fma(x, row[v], f.get(totals[m][v])))
-    for m in range(size):
-        for v in range(count):
-            f.store(f.get(totals[m][v]), target, place(m, v))
-
-
 # ---------------------------------------------------------------- dot
-def _dot(f: Function, e: Extents, tiling: Tiling, target, left, right, adds: bool) -> None:
+def _dot(f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool) -> None:
     columns = min(tiling.nr, e.n)
     rest = e.n % columns
     for start, stop, width in ((0, e.n - rest, columns), (e.n - rest, e.n, rest)):
@@ -259,7 +224,7 @@ def _dot(f: Function, e: Extents, tiling: Tiling, target, left, right, adds: boo
                 with f.loop(0, times) as block:
                     m = f.sum(f.times(block, size), first)
                     share = -(-width // pieces)
-                    fetched = f.sum(f.times(f.sum(block, done), share), n, width) if tiling.ahead else None
+                    fetched = f.sum(f.times(f.sum(block, done), share), n, width) if tiling.level else None
                     _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share)
                 done += times
 
@@ -283,7 +248,7 @@ def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, s
                 for j in range(width):
                     f.set(totals[i][j], f.fma(x, column[j], f.get(totals[i][j])))
 
-    strips(f, e.k, tiling.ku, step)
+    strips(f, e.k, tiling.kv, step)
     flat = [(i, j) for i in range(size) for j in range(width)]
     for start in range(0, len(flat), f.lanes):
         chunk = flat[start : start + f.lanes]

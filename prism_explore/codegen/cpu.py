@@ -20,7 +20,7 @@ from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
-from prism_explore.codegen.contract import Tiling, emit_product, extents, joined, strips
+from prism_explore.codegen.contract import Dot, Stream, emit_product, extents, joined, strips
 from prism_explore.codegen.loops import (
     Apply,
     Buffer,
@@ -43,6 +43,9 @@ from prism_explore.codegen.simd import Function, Host, Machine, new_module, text
 
 Schedule: TypeAlias = tuple[tuple[str, int], ...]
 
+MAX_THREADS = 256
+"""More than the cores is allowed, and slow; this bounds the scratch."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -55,38 +58,35 @@ class Choice:
 
 
 def schedule_space(program: LoopProgram, host: Host) -> tuple[Choice, ...]:
-    """What can be chosen for a program, beside its sizes."""
+    """What can be chosen for a program, beside its sizes; products of one style share their choices."""
     products = [s for n in program.nests for s in n.statements if isinstance(s, Contract)]
-    heavy = max(products, key=_work, default=None)
+    products.sort(key=_work, reverse=True)
+    dot = next((extents(c) for c in products if extents(c).is_dot), None)
+    streams = any(not extents(c).is_dot for c in products)
     cores = tuple(dict.fromkeys((host.threads, max(1, host.threads // 2), 1)))
-    common = (
-        Choice("threads", cores, "how many threads share the blocks"),
+    space = [
+        Choice("threads", cores, f"how many threads share the blocks, 1 to {MAX_THREADS}"),
         Choice("hoist", (1, 0), "do once per thread what does not depend on the inner grid dims"),
-    )
-    if heavy is None:
-        return common
-    e = extents(heavy)
-    common += (Choice("pack", (1, 0), "copy the left operand of a product into tile order, once per thread"),)
-    level = Choice("level", (2, 1), "the cache that is prefetched into")
-    if e.is_dot:
-        mr, nr = _dot_blocks(e.m, host.lanes)
-        return (
-            *common,
-            Choice("mr", _first(mr, (1, 2, 4, 6, 8)), "rows of the target per register block"),
-            Choice("nr", _first(nr, (2, 4, 8)), "columns of the right operand per register block"),
-            Choice("ku", (1, 2), "vectors along k per step"),
-            Choice("ahead", (1, 0), "prefetch the next panel of columns"),
-            level,
+    ]
+    if products:
+        says = "copy the left operand of a product into tile order, once per thread"
+        space.append(Choice("pack", (1, 0), says))
+        space.append(Choice("level", (2, 1), "the cache that is prefetched into"))
+    if dot:
+        mr, nr = _dot_blocks(dot.m, host.lanes)
+        space += (
+            Choice("mr", _first(mr, (1, 2, 4, 6, 8)), "dot: rows of the target per register block"),
+            Choice("nr", _first(nr, (2, 4, 8)), "dot: columns of the right operand per register block"),
+            Choice("kv", (1, 2), "dot: vectors along k per step"),
+            Choice("panel", (1, 0), "dot: prefetch the next panel of columns"),
         )
-    return (
-        *common,
-        Choice("hold", _first(int(e.m > 16), (0, 1)), "keep the target in registers, not rows of the right operand"),
-        Choice("mr", (6, 8, 4, 12), "with hold: rows of the target per register block"),
-        Choice("nv", (1, 2, 4), "vectors along n per register block"),
-        Choice("ku", (8, 4, 16), "rows of the right operand per step"),
-        Choice("ahead", (8, 0, 4, 16, 32), "prefetch so many rows of the right operand ahead"),
-        level,
-    )
+    if streams:
+        space += (
+            Choice("ku", (8, 4, 16), "stream: rows of the right operand in registers"),
+            Choice("nv", (1, 2), "stream: vectors along n in registers"),
+            Choice("ahead", (8, 16, 0, 32), "stream: prefetch so many rows of the right operand ahead"),
+        )
+    return tuple(space)
 
 
 def _first(best: int, others: tuple[int, ...]) -> tuple[int, ...]:
@@ -98,48 +98,40 @@ def _work(c: Contract) -> int:
 
 
 def _dot_blocks(m: int, lanes: int) -> tuple[int, int]:
-    """As many sums as registers hold: 32 registers with 16 lanes, 16 with fewer."""
-    if m == 1:
-        return 1, 8
-    return (8, 4) if m <= 8 and lanes == 16 else (4, 4) if lanes == 16 else (4, 2)
+    """As many sums as registers hold: 32 registers with 16 lanes, taken to be 16 with fewer."""
+    if m <= 2:
+        return m, 8
+    if lanes < 16:
+        return min(m, 4), 2
+    return (m, 4) if m <= 8 else (6, 4)
 
 
 def complete(program: LoopProgram, host: Host, given: Mapping[str, int]) -> Schedule:
     """A value for every choice: what is given, else the best guess.
 
     Raises:
-        ValueError: a name that is no choice here, or a value below the least one possible.
+        ValueError: a name that is no choice here, or a value that is none of its values.
     """
-    space = schedule_space(program, host)
-    known = {c.name for c in space}
+    space = {c.name: c for c in schedule_space(program, host)}
     for name, value in given.items():
-        if name not in known:
-            raise ValueError(f"schedule {name}={value}: this kernel's choices are {', '.join(sorted(known))}")
-        least = 0 if name in ("hoist", "pack", "hold", "ahead") else 1
-        if value < least or value > 1024 or (name == "level" and value > 2):
-            raise ValueError(
-                f"schedule {name}={value}: expected one of {[c.values for c in space if c.name == name][0]}"
-            )
-    return tuple((c.name, given.get(c.name, c.values[0])) for c in space)
+        if name not in space:
+            raise ValueError(f"schedule {name}={value}: this kernel's choices are {', '.join(space)}")
+        if name == "threads" and 1 <= value <= MAX_THREADS:
+            continue
+        if value not in space[name].values:
+            offered = ", ".join(map(str, space[name].values))
+            raise ValueError(f"schedule {name}={value}: {space[name].says}; the values are {offered}")
+    return tuple((c.name, given.get(c.name, c.values[0])) for c in space.values())
 
 
-def tiling(c: Contract, schedule: Schedule) -> Tiling:
+def tiling(c: Contract, schedule: Schedule) -> Dot | Stream:
     """How one product is blocked under a schedule; numbers are cut to the extents that there are."""
-    numbers = dict(schedule)
+    number = dict(schedule)
     e = extents(c)
     if e.is_dot:
-        style = "dot"
-    else:
-        style = "hold" if numbers.get("hold") else "stream"
-    return Tiling(
-        style=style,
-        mr=min(numbers.get("mr", 4), e.m),
-        nr=min(numbers.get("nr", 4), e.n),
-        nv=numbers.get("nv", 1),
-        ku=min(numbers.get("ku", 1), e.k),
-        ahead=numbers.get("ahead", 0),
-        level=numbers.get("level", 2),
-    )
+        level = number["level"] * number["panel"]
+        return Dot(min(number["mr"], e.m), min(number["nr"], e.n), number["kv"], level)
+    return Stream(min(number["ku"], e.k), number["nv"], number["ahead"], number["level"])
 
 
 def show_kernel(program: LoopProgram, schedule: Schedule, lanes: int) -> str:
@@ -197,7 +189,7 @@ def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:
 class _Emitter:
     """Writes one nest."""
 
-    def __init__(self, f: Function, pointers: dict[Buffer, object], schedule: Schedule) -> None:
+    def __init__(self, f: Function, pointers: Mapping[Buffer, object], schedule: Schedule) -> None:
         self.f, self.pointers, self.schedule = f, pointers, schedule
         self.at: dict[str, object] = {}
         """The loop variables in scope."""
@@ -377,7 +369,7 @@ class _Emitter:
         e, how = extents(c), tiling(c, self.schedule)
         sums = joined(c)[:-1]
         adds = c.adds
-        if not adds and (sums or how.style == "stream"):
+        if not adds and (sums or isinstance(how, Stream)):
             zero = Constant(Fraction(0))
             self._map(Map(tuple(r for r in (*c.batch, c.m, c.n) if r.extent > 1), c.target, zero))
             adds = True

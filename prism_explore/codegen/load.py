@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -97,11 +97,11 @@ class LoadedKernel:
             names = ", ".join(e.buffer.name for e in self._inputs)
             raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
         pointers = [e.pointer(x) for e, x in zip(self._inputs, inputs, strict=True)]
-        if out is None:
-            out = _empty_like(inputs[0], self._output.buffer.shape)
-            target = self._output.pointer(out)
-        else:
-            target = self._output.pointer(out)
+        result: Any = _empty_like(inputs[0], self._output.buffer.shape) if out is None else out
+        target = self._output.pointer(result)
+        if out is not None:
+            if isinstance(out, np.ndarray) and not out.flags.writeable:
+                raise ShapeError("out is a read-only array; give it memory that may be written")
             for e, start in zip(self._inputs, pointers, strict=True):
                 if start < target + self._output.bytes and target < start + e.bytes:
                     raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
@@ -114,7 +114,7 @@ class LoadedKernel:
         for entry in self._compiled.entries:
             self._run(entry, arguments, self.threads)
         self._idle.append(memory)
-        return out
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +130,12 @@ class _Expected:
     def pointer(self, x: Array) -> int:
         """The address of its first element, once everything about it is as expected."""
         b = self.buffer
+        shape: tuple[int, ...]
         if isinstance(x, np.ndarray):
-            shape, dtype = x.shape, str(x.dtype)
-            strides = tuple(s // x.itemsize for s in x.strides)
-            address, place = x.ctypes.data, "cpu"
+            given = cast("np.ndarray[Any, np.dtype[Any]]", x)
+            shape, dtype = given.shape, str(given.dtype)
+            strides = tuple(s // given.itemsize for s in given.strides)
+            address, place = given.ctypes.data, "cpu"
         elif hasattr(x, "data_ptr"):
             shape, dtype = tuple(x.shape), str(x.dtype).removeprefix("torch.")
             strides, address, place = tuple(x.stride()), x.data_ptr(), x.device.type
@@ -158,7 +160,9 @@ def _is_row_major(b: Buffer) -> bool:
 
 
 def _empty_like(x: Array, shape: tuple[int, ...]) -> Array:
-    return np.empty(shape, dtype=np.float32) if isinstance(x, np.ndarray) else x.new_empty(shape)
+    if isinstance(x, np.ndarray):
+        return np.empty(shape, dtype=np.float32)
+    return x.new_empty(shape)
 
 
 # ---------------------------------------------------------------- teams of threads
@@ -217,14 +221,13 @@ def _openmp_team(path: str) -> Team:
     for name in ("omp_get_thread_num", "omp_get_num_threads"):
         symbols[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
     machine = Machine(_TRAMPOLINE, host(), symbols)
-    enter = machine.address("enter")
     parallel = library.GOMP_parallel
     parallel.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
     parallel.restype = None
 
-    def run(function: int, arguments: Sequence[int], threads: int, _keep: Machine = machine) -> None:
+    def run(function: int, arguments: Sequence[int], threads: int) -> None:
         call = (ctypes.c_int64 * (1 + len(arguments)))(function, *arguments)
-        parallel(enter, ctypes.addressof(call), threads, 0)
+        parallel(machine.address("enter"), ctypes.addressof(call), threads, 0)
 
     return run
 

@@ -226,12 +226,13 @@ def _nest_lines(nest: Nest, remark: Remark) -> list[str]:
         lines.append(f"  scratch of each thread: {', '.join(_declared(b) for b in nest.scratch)}")
     outer, inner = nest.grid[: nest.outer], nest.grid[nest.outer :]
     threads = "  # shared among threads"
+    names = ", ".join(r.name for r in outer)
     indent = "  "
     if outer:
         lines.append(f"{indent}parallel for {_ranges(outer)}:{threads}")
         indent += "  "
     if nest.once:
-        lines.append(f"{indent}once per thread:")
+        lines.append(f"{indent}once per thread:" if not outer else f"{indent}once per thread and {names}:")
         lines += [line for s in nest.once for line in _statement_lines(s, f"{indent}  ", remark)]
     if inner:
         lines.append(f"{indent}parallel for {_ranges(inner)}:{'' if outer else threads}")
@@ -239,7 +240,8 @@ def _nest_lines(nest: Nest, remark: Remark) -> list[str]:
     lines += [line for s in nest.before for line in _statement_lines(s, indent, remark)]
     if nest.body and nest.loop:
         lines.append(f"{indent}for {_ranges((nest.loop,))}:")
-        lines += [line for s in nest.body for line in _statement_lines(s, f"{indent}  ", remark)]
+    deeper = f"{indent}  " if nest.loop else indent
+    lines += [line for s in nest.body for line in _statement_lines(s, deeper, remark)]
     lines += [line for s in nest.after for line in _statement_lines(s, indent, remark)]
     return lines
 

@@ -76,7 +76,7 @@ class Lowering:
     """Copy the left operand of a product into tile order, where that is done once."""
 
 
-def lower(graph: SGraph, choices: Lowering = Lowering()) -> LoopProgram:  # noqa: B008 - frozen
+def lower(graph: SGraph, choices: Lowering = Lowering()) -> LoopProgram:
     """The loops of an sGraph whose maps are closed and whose sizes are numbers.
 
     Raises:
@@ -254,7 +254,8 @@ class _Writer:
             if along is not None and self._size(g) > 1
         )  # fmt: skip
         self.block_names = {p: f"b{block.grid[p].name}" for p in self.live}
-        taken = {*self.block_names.values(), *([block.loop.name] if block.loop else [])}
+        taken = {*self.block_names.values(), *(b.name for b in (*operands, out))}
+        taken |= {block.loop.name} if block.loop else set()
         self.loop = Range(block.loop.name, self.iterations) if block.loop and self.iterations > 1 else None
         rank = max(map(len, self.dims))
         spare = ["c", "r", "q", "p", *(f"d{j}" for j in range(rank))]

@@ -408,7 +408,7 @@ def _relu(f: Function, x):
     return f.b.select(f.b.fcmp_ordered("<", x, zero), zero, x)  # a NaN stays one
 
 
-FUNCTIONS: dict[str, Callable[..., ir.Value]] = {
+FUNCTIONS: dict[str, Callable[..., object]] = {
     "exp": _exp,
     "square": lambda f, x: f.mul(x, x),
     "sqrt": lambda f, x: f.sqrt(x),

@@ -1,0 +1,237 @@
+"""Compiled kernels against the block-by-block truth in float64, at every width, ragged or not."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prism_explore.codegen import emit
+from prism_explore.codegen.contract import balanced
+from prism_explore.codegen.cpu import compile_program, schedule_space
+from prism_explore.codegen.load import load_plan
+from prism_explore.codegen.plan import Plan, choices_of, plan
+from prism_explore.codegen.simd import host
+from prism_explore.ir.ops import UNARY
+from prism_explore.ir.program import ProgramBuilder
+from prism_explore.ir.stages import Infeasible, Kernel, Parameters
+from prism_explore.ir.text import parse
+from prism_explore.targets import GPUS
+from tests.codegen.corpus import CASES, RMS_EPS, filled, parameters, reference, relative_error, verified
+
+BY_NAME = {c.name: c for c in CASES}
+CPU = GPUS["a100"].replace(name="cpu", kind="cpu")
+TOLERANCE = 1e-5
+
+COUNT = st.integers(1, 4)
+EXTENT = st.integers(1, 40)
+ROWS = st.sampled_from((1, 2, 3, 5, 8, 9, 16, 17, 21))
+
+
+def planned(graph, sizes: dict[str, int], lanes: int | None = None, **schedule: int) -> Plan:
+    own, shapes = parameters(graph, sizes, **schedule)
+    made = plan(graph, own, shapes, lanes)
+    assert isinstance(made, Plan), made
+    return made
+
+
+def error_of(graph, sizes: dict[str, int], lanes: int | None = None, **schedule: int) -> float:
+    inputs = filled(graph, sizes)
+    kernel = load_plan(planned(graph, sizes, lanes, **schedule))
+    return relative_error(reference(graph, inputs, sizes), kernel(*inputs.values()))
+
+
+def drawn_sizes(case, data) -> dict[str, int]:
+    numbers = {}
+    for symbol in case.free:
+        kind = COUNT if symbol in ("gx", "gy", "gz", "ge", "f", "h") else ROWS if symbol == "b" else EXTENT
+        numbers[symbol] = data.draw(kind, symbol)
+    return case.sizes(numbers)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@settings(max_examples=7, deadline=None)
+@given(data=st.data())
+def test_a_kernel_computes_what_its_sgraph_means(case, data) -> None:
+    sizes = drawn_sizes(case, data)
+    lanes = data.draw(st.sampled_from((16, 8, 4)), "lanes")
+
+    assert error_of(case.graph, sizes, lanes) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["rms_eps", "rms_eps_nk", "gated_mixed", "attention"])
+@settings(max_examples=6, deadline=None)
+@given(data=st.data())
+def test_no_choice_of_the_schedule_changes_the_result(name, data) -> None:
+    case = BY_NAME[name]
+    sizes = drawn_sizes(case, data)
+    space = schedule_space(planned(case.graph, sizes).loops, host())
+    schedule = {c.name: data.draw(st.sampled_from(c.values), c.name) for c in space}
+
+    assert error_of(case.graph, sizes, **schedule) < TOLERANCE
+
+
+@pytest.mark.parametrize("rows", [1, 3, 8, 16, 19])
+@pytest.mark.parametrize("name", ["rms_eps", "rms_eps_nk", "lora"])
+def test_long_sums_stay_accurate(name, rows) -> None:
+    case = BY_NAME[name]
+    sizes = case.sizes({"b": rows, "f": 4, "ks": 1024, "gx": 2, "tn": 72, "r": 16})
+
+    assert error_of(case.graph, sizes) < TOLERANCE
+
+
+# ---------------------------------------------------------------- every operator, on its own
+def one(build, *shapes: tuple[int, ...]):
+    b = ProgramBuilder("one")
+    inputs = [b.input(f"x{i}", *shape) for i, shape in enumerate(shapes)]
+    return b.build(build(b, *inputs)).graph
+
+
+@pytest.mark.parametrize("fn", sorted(set(UNARY) - {"sqrt", "rsqrt"}))
+@pytest.mark.parametrize("shape", [(7,), (3, 33), (2, 3, 16)])
+def test_every_function_of_one_tensor(fn, shape) -> None:
+    assert error_of(one(lambda b, x: b.unary(fn, x), shape), {}) < TOLERANCE
+
+
+@pytest.mark.parametrize("fn", ["sqrt", "rsqrt"])
+def test_roots_of_positive_tensors(fn) -> None:
+    graph = one(lambda b, x: b.unary(fn, b.scalar("add", b.unary("square", x), "1/10")), (5, 21))
+
+    assert error_of(graph, {}) < TOLERANCE
+
+
+@pytest.mark.parametrize("fn", ["add", "sub", "mul", "div"])
+@pytest.mark.parametrize(
+    "shapes", [((4, 9), (4, 9)), ((4, 9), (9,)), ((4, 1), (1, 9)), ((1,), (3, 2, 17)), ((3, 1, 5), (2, 1))]
+)
+def test_every_function_of_two_tensors_broadcasts(fn, shapes) -> None:
+    assert error_of(one(lambda b, x, y: b.binary(fn, x, y), *shapes), {}) < TOLERANCE
+
+
+@pytest.mark.parametrize("fn", ["sum", "mean", "rms"])
+@pytest.mark.parametrize("shape", [(1,), (37,), (1, 5), (6, 50), (2, 3, 19), (70, 3, 2)])
+def test_every_reduction_over_every_dim(fn, shape) -> None:
+    for along in range(len(shape)):
+        assert error_of(one(lambda b, x, along=along: b.reduce(fn, x, along), shape), {}) < TOLERANCE
+
+
+@pytest.mark.parametrize("orders", ["", "left", "right", "both"])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((1, 1), (1, 1)), ((1, 40), (40, 1)), ((5, 17), (17, 23)), ((33, 4), (4, 600)), ((3, 2, 9), (3, 9, 21)),
+        ((3, 2, 9), (9, 5)), ((2, 9), (4, 9, 16)), ((2, 1, 4, 6), (3, 6, 8)),
+    ],
+)  # fmt: skip
+def test_products_of_any_batch_and_memory_order(shapes, orders) -> None:
+    b = ProgramBuilder("product")
+    at = []
+    for name, shape in zip(("left", "right"), shapes, strict=True):
+        turned = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
+        at.append(b.input(name, *shape, order=turned if orders in (name, "both") else ()))
+
+    assert error_of(b.build(b.matmul(*at)).graph, {}) < TOLERANCE
+
+
+def test_scalars_are_exact_rationals() -> None:
+    graph = one(lambda b, x: b.scalar("mul", b.scalar("add", x, "1/3"), -7), (4, 30))
+
+    assert error_of(graph, {}) < TOLERANCE
+
+
+# ---------------------------------------------------------------- emit
+SIZES = {"b": 8, "d": 64, "n": 96, "gx": 2, "f": 4}
+
+
+def emitted(text: str = RMS_EPS, schedule: tuple[tuple[str, int], ...] = (), **changes: int):
+    sizes = {**SIZES, **changes}
+    graph = parse(text)
+    own = Parameters(tuple((s, sizes[s]) for s in graph.parameters), schedule)
+    return emit(verified(graph), own, {s: sizes[s] for s in graph.data_symbols}, CPU)
+
+
+def test_the_source_is_the_loops_and_says_the_schedule(golden) -> None:
+    kernel = emitted(schedule=(("threads", 2),))
+
+    assert isinstance(kernel, Kernel)
+    assert kernel.backend == "cpu"
+    _, loops = kernel.source.split("\n", 1)
+    golden("codegen/kernel_source", loops)
+
+
+def test_equal_numbers_give_equal_sources_and_other_numbers_other_ones() -> None:
+    assert emitted().source == emitted().source
+    assert len({emitted().source, emitted(f=2).source, emitted(schedule=(("ku", 4),)).source}) == 3
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f64"])
+def test_another_dtype_is_infeasible_with_the_reason(dtype) -> None:
+    found = emitted(RMS_EPS.replace("f32", dtype))
+
+    assert isinstance(found, Infeasible)
+    assert found.code == "tune.illegal"
+    assert found.reason == f"input 'x' is {dtype}; the CPU backend compiles f32 only"
+
+
+@pytest.mark.parametrize(
+    ("changes", "schedule", "reason"),
+    [
+        ({"gx": 5}, (), "a tile extent is 96/5, not an integer"),
+        ({}, (("warps", 4),), "schedule warps=4: this kernel's choices are threads, hoist, pack"),
+        ({}, (("ku", 7),), "schedule ku=7: .* the values are 8, 4, 16"),
+        ({}, (("threads", 0),), "schedule threads=0"),
+    ],
+)
+def test_an_impossible_choice_is_infeasible_with_the_reason(changes, schedule, reason) -> None:
+    found = emitted(schedule=schedule, **changes)
+
+    assert isinstance(found, Infeasible)
+    assert re.match(reason, found.reason), found.reason
+
+
+def test_scratch_beyond_the_limit_is_infeasible() -> None:
+    found = emitted(RMS_EPS, b=100_000, d=4096, f=1)
+
+    assert isinstance(found, Infeasible)
+    assert "MiB of scratch per thread" in found.reason
+
+
+def test_the_offered_choices_are_accepted_and_begin_with_the_default() -> None:
+    graph = parse(RMS_EPS)
+    own, shapes = parameters(graph, SIZES)
+    offered = choices_of(graph, own, shapes)
+    first = tuple((c.name, c.values[0]) for c in offered)
+
+    assert plan(graph, Parameters(own.sizes, first), shapes) == plan(graph, own, shapes)
+    for c in offered:
+        for value in c.values:
+            assert isinstance(plan(graph, Parameters(own.sizes, ((c.name, value),)), shapes), Plan)
+
+
+def test_illegal_sizes_offer_no_choices() -> None:
+    graph = parse(RMS_EPS)
+
+    assert choices_of(graph, *parameters(graph, {**SIZES, "gx": 7})) == ()
+
+
+def test_one_kernel_is_compiled_once() -> None:
+    graph = parse(RMS_EPS)
+    first, second = (planned(graph, {**SIZES, "n": 48}) for _ in range(2))
+
+    assert compile_program(first.loops, first.schedule, first.host) is compile_program(
+        second.loops, second.schedule, second.host
+    )
+
+
+@pytest.mark.parametrize(("extent", "limit"), [(16, 6), (1, 8), (7, 7), (19, 4), (64, 6)])
+def test_blocks_of_rows_are_balanced_and_cover(extent, limit) -> None:
+    rows, sizes = [], []
+    for start, size, count in balanced(extent, limit):
+        rows += range(start, start + size * count)
+        sizes += [size] * count
+
+    assert rows == list(range(extent))
+    assert max(sizes) <= limit
+    assert max(sizes) - min(sizes) <= 1

@@ -1,0 +1,176 @@
+"""Callables: what they accept, what they refuse and how they say it, and that calls do not disturb one another."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from prism_explore.codegen import emit
+from prism_explore.codegen.load import load, team
+from prism_explore.errors import ShapeError, TargetUnavailable
+from prism_explore.ir.stages import Kernel, Parameters
+from prism_explore.ir.text import parse
+from prism_explore.targets import GPUS
+from tests.codegen.corpus import RMS_EPS, TWO_KERNELS, filled, reference, relative_error, verified
+
+CPU = GPUS["a100"].replace(name="cpu", kind="cpu")
+SIZES = {"b": 5, "d": 64, "n": 96, "gx": 6, "f": 4}
+TRANSPOSED = RMS_EPS.replace("[d, n]", "[d, n] order(1, 0)")
+
+
+def kernel_of(text: str, sizes: dict[str, int], **schedule: int) -> Kernel:
+    graph = parse(text)
+    own = Parameters(tuple((s, sizes[s]) for s in graph.parameters), tuple(schedule.items()))
+    made = emit(verified(graph), own, {s: sizes[s] for s in graph.data_symbols}, CPU)
+    assert isinstance(made, Kernel), made
+    return made
+
+
+@pytest.fixture
+def norm():
+    """The fused norm and linear, its inputs, and the truth."""
+    inputs = filled(parse(RMS_EPS), SIZES)
+    return load(kernel_of(RMS_EPS, SIZES)), inputs, reference(parse(RMS_EPS), inputs, SIZES)
+
+
+def test_numpy_in_numpy_out(norm) -> None:
+    kernel, inputs, expected = norm
+    found = kernel(*inputs.values())
+
+    assert isinstance(found, np.ndarray)
+    assert relative_error(expected, found) < 1e-5
+
+
+def test_torch_in_torch_out(norm) -> None:
+    kernel, inputs, expected = norm
+    found = kernel(*(torch.from_numpy(x) for x in inputs.values()))
+
+    assert isinstance(found, torch.Tensor)
+    assert relative_error(expected, found.numpy()) < 1e-5
+
+
+def test_a_transposed_weight_is_read_where_it_lies() -> None:
+    kernel = load(kernel_of(TRANSPOSED, SIZES))
+    inputs = filled(parse(TRANSPOSED), SIZES)
+    weight = torch.from_numpy(np.ascontiguousarray(inputs["w"].T))
+    found = kernel(torch.from_numpy(inputs["x"]), torch.from_numpy(inputs["g"]), weight.T)
+
+    assert relative_error(reference(parse(TRANSPOSED), inputs, SIZES), found.numpy()) < 1e-5
+
+
+def test_out_is_written_and_returned(norm) -> None:
+    kernel, inputs, expected = norm
+    out = np.full(expected.shape, np.nan, np.float32)
+
+    assert kernel(*inputs.values(), out=out) is out
+    assert relative_error(expected, out) < 1e-5
+
+
+def test_the_result_belongs_to_the_caller(norm) -> None:
+    kernel, inputs, expected = norm
+    first = kernel(*inputs.values())
+    kernel(*(2 * x for x in inputs.values()))
+
+    assert relative_error(expected, first) < 1e-5
+
+
+@pytest.mark.parametrize("pool", ["openmp", "python"])
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+def test_the_number_of_threads_does_not_change_the_result(pool, threads) -> None:
+    inputs = filled(parse(RMS_EPS), SIZES)
+    alone = load(kernel_of(RMS_EPS, SIZES, threads=1), "python")(*inputs.values())
+    found = load(kernel_of(RMS_EPS, SIZES, threads=threads), pool)(*inputs.values())
+
+    np.testing.assert_array_equal(alone, found)
+
+
+def test_torch_brings_a_pool_here() -> None:
+    assert team("auto") is team("openmp")
+
+
+# ---------------------------------------------------------------- refusals
+def broken(inputs: dict[str, np.ndarray], name: str, value) -> list:
+    return [value if k == name else x for k, x in inputs.items()]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: x[:4], r"'x' must have shape \(5, 64\), found \(4, 64\)"),
+        (lambda x: x.astype(np.float64), "'x' must be float32, found float64; convert it first"),
+        (lambda x: np.asfortranarray(x), r"'x' must have strides \(64, 1\).* found \(1, 5\); pass x.contiguous"),
+        (lambda x: np.repeat(x, 2, axis=1)[:, ::2], r"found \(128, 2\)"),
+        (lambda x: x.tolist(), "'x' must be a torch tensor or a NumPy array, found list"),
+        (lambda x: torch.from_numpy(x).half(), "found float16"),
+        (lambda x: torch.empty(x.shape, device="meta"), "'x' must be in main memory, found it on meta"),
+    ],
+)
+def test_an_unfit_input_is_named_with_what_was_expected(norm, change, message) -> None:
+    kernel, inputs, _ = norm
+    with pytest.raises(ShapeError, match=message):
+        kernel(*broken(inputs, "x", change(inputs["x"])))
+
+
+def test_a_row_major_weight_is_refused_where_columns_are_expected() -> None:
+    kernel = load(kernel_of(TRANSPOSED, SIZES))
+    inputs = filled(parse(RMS_EPS), SIZES)
+    with pytest.raises(ShapeError, match=r"strides \(1, 64\).* found \(96, 1\); pass the transpose"):
+        kernel(*inputs.values())
+
+
+def test_strides_of_dims_of_size_one_do_not_matter() -> None:
+    sizes = {**SIZES, "b": 1}
+    inputs = filled(parse(RMS_EPS), sizes)
+    kernel = load(kernel_of(RMS_EPS, sizes))
+    odd = np.lib.stride_tricks.as_strided(inputs["x"], (1, 64), (4, 4))
+
+    np.testing.assert_array_equal(kernel(*inputs.values()), kernel(*broken(inputs, "x", odd)))
+
+
+def test_a_wrong_number_of_inputs_is_refused(norm) -> None:
+    kernel, inputs, _ = norm
+    with pytest.raises(ShapeError, match=r"takes 3 inputs \(x, g, w\), found 2"):
+        kernel(*list(inputs.values())[:2])
+
+
+def test_out_over_an_input_is_refused() -> None:
+    sizes = {**SIZES, "n": 64, "gx": 4}
+    inputs = filled(parse(RMS_EPS), sizes)
+    with pytest.raises(ShapeError, match="out shares memory with input 'x'"):
+        load(kernel_of(RMS_EPS, sizes))(*inputs.values(), out=inputs["x"])
+
+
+def test_a_read_only_out_is_refused(norm) -> None:
+    kernel, inputs, expected = norm
+    out = np.zeros(expected.shape, np.float32)
+    out.setflags(write=False)
+    with pytest.raises(ShapeError, match="read-only"):
+        kernel(*inputs.values(), out=out)
+
+
+def test_a_kernel_for_a_gpu_is_refused() -> None:
+    with pytest.raises(TargetUnavailable, match="needs a GPU"):
+        load(replace(kernel_of(RMS_EPS, SIZES), backend="triton"))
+
+
+# ---------------------------------------------------------------- calls at the same time
+@pytest.mark.parametrize("pool", ["openmp", "python"])
+def test_calls_from_many_threads_do_not_disturb_one_another(pool) -> None:
+    sizes = {"gy": 4, "tb": 8, "d": 32, "gx": 8, "tn": 16, "ge": 4, "te": 24, "b": 32, "n": 128, "e": 96}
+    graph = parse(TWO_KERNELS)
+    kernel = load(kernel_of(TWO_KERNELS, sizes, threads=2), pool)
+    cases = [filled(graph, sizes, seed) for seed in range(4)]
+    expected = [reference(graph, inputs, sizes) for inputs in cases]
+    start = threading.Barrier(4)
+
+    def many(which: int) -> float:
+        start.wait()
+        return max(relative_error(expected[which], kernel(*cases[which].values())) for _ in range(50))
+
+    with ThreadPoolExecutor(4) as callers:
+        assert max(callers.map(many, range(4))) < 1e-5
