@@ -161,7 +161,7 @@ class Publisher:
         clock: seconds.
         period_s: least time between two messages.
 
-    The thread starts with the first `hello`: nothing is computed before a browser asks.
+    Nothing is computed before `start` or the first `hello`: a session that nobody looks at pays nothing.
     """
 
     def __init__(
@@ -187,13 +187,22 @@ class Publisher:
         """Say that something changed. Any thread; returns at once."""
         self._wake.set()
 
+    def start(self) -> None:
+        """Keep a first picture, and begin to publish; without effect the second time."""
+        with self._lock:
+            if self._thread is not None or self._closed.is_set():
+                return
+            # The first message travels as the kept picture; a browser that draws it has it.
+            self._outbox.messages(self._outbox.take(self._sections()))
+            self._keep(self._outbox.snapshot())
+            self._thread = threading.Thread(target=self._loop, name="prism-publisher", daemon=True)
+            self._thread.start()
+
     def hello(self, have: int) -> None:
         """A browser has message `have` and asks for the rest. Any thread; returns at once."""
         with self._lock:
             self._hellos.append(have)
-            if self._thread is None and not self._closed.is_set():
-                self._thread = threading.Thread(target=self._loop, name="prism-publisher", daemon=True)
-                self._thread.start()
+        self.start()
         self._wake.set()
 
     def reply(self, answer: Message) -> None:
@@ -235,9 +244,7 @@ class Publisher:
             return {**self._render(), "trouble": None}
         except Exception as error:
             log.exception("a section could not be computed")
-            return {
-                "trouble": f"The picture could not be brought up to date: {type(error).__name__}: {error}"
-            }
+            return {"trouble": f"The picture could not be brought up to date: {type(error).__name__}: {error}"}
 
     def _loop(self) -> None:
         unsaved = False

@@ -13,10 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
+from prism_explore.errors import PrismError
 from prism_explore.events.journal import Entry, Journal
+from prism_explore.ir.program import TensorProgram
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
-State: TypeAlias = Literal["ready", "running", "paused", "finished", "cancelled"]
+State: TypeAlias = Literal["ready", "running", "paused", "finished", "cancelled", "failed"]
 Value: TypeAlias = str | int
 
 GRAINS: tuple[Grain, ...] = get_args(Grain)
@@ -24,8 +26,41 @@ LONGEST = 200
 """Characters of an argument; ids and notes are short, and the browser is not trusted to know it."""
 
 
+class TargetLike(Protocol):
+    """A machine."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+
+class TaskLike(Protocol):
+    """What is searched for, and where."""
+
+    @property
+    def target(self) -> TargetLike:
+        """The machine."""
+        ...
+
+    @property
+    def shapes(self) -> Mapping[str, int]:
+        """Numbers for the program's own symbols, at which kernels are tuned."""
+        ...
+
+
 class SessionLike(Protocol):
     """What a picture needs of a session."""
+
+    @property
+    def program(self) -> TensorProgram:
+        """What is searched for."""
+        ...
+
+    @property
+    def task(self) -> TaskLike:
+        """Where, and at which sizes."""
+        ...
 
     @property
     def journal(self) -> Journal:
@@ -42,8 +77,16 @@ class SessionLike(Protocol):
         """Id of what is selected."""
         ...
 
-    def submit(self, command: str, **args: Value) -> object:
-        """Put a command into the engine's queue and return at once."""
+    def submit(self, command: str, **args: Any) -> None:
+        """Do what a click asks for, without waiting.
+
+        Raises:
+            PrismError: it cannot be done, and why.
+        """
+        ...
+
+    def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
+        """Call `fn` whenever the selection or the state changes, on whatever thread changed it."""
         ...
 
 
@@ -64,7 +107,7 @@ class Command:
 
     name: str
     python: str
-    """The same in Python, with `{argument}` where an argument's `repr` goes."""
+    """The same in Python, without its arguments."""
     says: str
     """One sentence, shown as the button's tooltip."""
     parameters: tuple[Parameter, ...] = ()
@@ -76,21 +119,19 @@ _NOTE = Parameter("note", "text", default="")
 COMMANDS: tuple[Command, ...] = (
     Command(
         "step",
-        "sess.step({n}, grain={grain})",
+        "sess.step",
         "Let the search do a little: one event, candidate, family or phase.",
         (Parameter("n", "count", default=1), Parameter("grain", "word", GRAINS, "event")),
     ),
-    Command("start", "job = sess.start()", "Let the search run on, in the background."),
-    Command("pause", "sess.pause()", "Stop after the present event; everything is kept."),
-    Command("resume", "sess.resume()", "Go on from where it stopped."),
-    Command("cancel", "sess.cancel()", "End the search for good; what was found is kept."),
-    Command("accept", "sess.accept({id})", "Search this before the others.", (_ID, _NOTE)),
-    Command(
-        "reject", "sess.reject({id})", "Withhold this and what follows from it; can be undone.", (_ID, _NOTE)
-    ),
-    Command("undo", "sess.undo()", "Take the last steering step back."),
-    Command("redo", "sess.redo()", "Repeat the steering step that was taken back."),
-    Command("select", "sess.select({id})", "Look at this in every panel.", (Parameter("id", "text"),)),
+    Command("start", "job = sess.start", "Let the search run on, in the background."),
+    Command("pause", "sess.pause", "Stop after the present event; everything is kept."),
+    Command("resume", "sess.resume", "Go on from where it stopped."),
+    Command("cancel", "sess.cancel", "End the search for good; what was found is kept."),
+    Command("accept", "sess.accept", "Search this before the others.", (_ID, _NOTE)),
+    Command("reject", "sess.reject", "Withhold this and what follows from it; can be undone.", (_ID, _NOTE)),
+    Command("undo", "sess.undo", "Take the last steering step back."),
+    Command("redo", "sess.redo", "Repeat the steering step that was taken back."),
+    Command("select", "sess.select", "Look at this in every panel.", (Parameter("id", "text"),)),
 )
 
 _BY_NAME: Mapping[str, Command] = {c.name: c for c in COMMANDS}
@@ -107,9 +148,9 @@ class Click:
     @property
     def python(self) -> str:
         """The line that does the same."""
-        line = self.command.python.format(**{k: repr(v) for k, v in self.args.items()})
-        note = self.args.get("note")
-        return f"{line[:-1]}, note={note!r})" if note else line
+        given = [(p, self.args[p.name]) for p in self.command.parameters if self.args[p.name] != p.default]
+        said = (f"{v!r}" if p.default is None else f"{p.name}={v!r}" for p, v in given)
+        return f"{self.command.python}({', '.join(said)})"
 
 
 def read_click(content: Mapping[str, Any]) -> Click:
@@ -181,8 +222,13 @@ class Bridge:
         self._seen = Seen()
         self._lock = threading.Lock()
         session.journal.listeners.append(self._noted)
+        session.on("state", self._heard)
+        session.on("select", self._heard)
 
     def _noted(self, _: Entry) -> None:
+        self._changed()
+
+    def _heard(self, _: object) -> None:
         self._changed()
 
     def handle(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -194,7 +240,10 @@ class Bridge:
         with self._lock:
             if not self._seen.first_time(click.event_id):
                 return None
-        self.session.submit(click.command.name, **click.args)
+        try:
+            self.session.submit(click.command.name, **click.args)
+        except PrismError as error:
+            return {"event_id": click.event_id, "ok": False, "says": str(error)}
         self._changed()
         return {"event_id": click.event_id, "ok": True, "python": click.python}
 

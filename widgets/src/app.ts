@@ -12,7 +12,7 @@ import { GraphPanel, MapPanel } from "./panels/picture.ts";
 import { TransportBar } from "./panels/transport.ts";
 import { type Item, SCENE_CSS } from "./scene.ts";
 import type { Sections } from "./sections.ts";
-import { type Args, type Model, type Reply, Wire } from "./wire.ts";
+import { type Args, type Look, type Model, type Reply, Wire } from "./wire.ts";
 
 /** Below this width panels are tabs, one at a time. */
 const NARROW_PX = 900;
@@ -75,6 +75,10 @@ export class App implements Host {
   /** The click whose selection Python has not confirmed yet. */
   private choosing: string | null = null;
   private trouble: string | null = null;
+  /** The node that the map is zoomed into. */
+  private root = "";
+  private sizes = { map: 0, dock: 0, high: 0 };
+  private sizer: ReturnType<typeof setTimeout> | undefined;
   private speaker: ReturnType<typeof setTimeout> | undefined;
   private toSay = "";
 
@@ -103,6 +107,7 @@ export class App implements Host {
     this.keys = this.keyTable();
     this.help = this.helpDialog();
     this.layOut();
+    this.dock.prepend(this.tabList());
     const foot = h("footer", { class: "pe-foot" }, this.status, this.said);
     this.element = h(
       "div",
@@ -116,7 +121,6 @@ export class App implements Host {
       h("style", {}, `${SCENE_CSS}\n${styles}`),
       this.bar.element,
       this.banner,
-      this.tabList(),
       this.main,
       foot,
       this.help,
@@ -143,6 +147,7 @@ export class App implements Host {
     this.wire.close();
     this.resize.disconnect();
     clearTimeout(this.speaker);
+    clearTimeout(this.sizer);
     for (const panel of this.panels.values()) panel.close();
   }
 
@@ -150,6 +155,10 @@ export class App implements Host {
 
   command(name: string, args: Args = {}): void {
     this.wire.command(name, args);
+  }
+
+  look(what: Look): void {
+    this.wire.look(what);
   }
 
   select(ref: string): void {
@@ -160,10 +169,9 @@ export class App implements Host {
 
   enter(ref: string): void {
     this.select(ref);
-    const scene = this.graph.picture.stage.shown;
-    const inGraph = scene?.items.some((item) => item.ref === ref) ?? false;
-    if (inGraph && this.current() === "graph") this.graph.toggleKernels();
-    else if (/^[fk]\d/.test(ref)) this.show("graph");
+    if (/^n\d+$/.test(ref)) this.zoomMap(ref);
+    else if (this.current() === "graph") this.graph.toggleKernels();
+    else if (/^f\d/.test(ref)) this.show("graph");
   }
 
   hover(ref: string | null): void {
@@ -305,7 +313,6 @@ export class App implements Host {
       this.tabs.set(name, tab);
       list.append(tab);
     }
-    this.dock.prepend(list);
     return list;
   }
 
@@ -331,6 +338,7 @@ export class App implements Host {
     const dockSeen = only === null || DOCKED.has(only);
     mark(this.dock, "hidden", !dockSeen && !this.narrow);
     mark(this.dock, "data-only-tabs", !dockSeen);
+    this.tellSizes();
     mark(this.element, "data-solo", only !== null);
     mark(this.element, "data-narrow", this.narrow);
   }
@@ -338,10 +346,36 @@ export class App implements Host {
   private measure(): void {
     const width = this.element.clientWidth;
     if (width === 0) return;
+    this.tellSizes();
     const narrow = width < NARROW_PX;
     if (narrow === this.narrow) return;
     this.narrow = narrow;
     this.arrange();
+  }
+
+  /** Make a node as wide as the map; the same node again, or none, shows the whole search. */
+  private zoomMap(node: string): void {
+    this.root = this.root === node ? "" : node;
+    this.look({ root: this.root });
+  }
+
+  /** Tell Python how wide pictures may be, once the size has settled. */
+  private tellSizes(): void {
+    clearTimeout(this.sizer);
+    this.sizer = setTimeout(() => {
+      const { map, dock } = this.sizes;
+      const wide = this.map.picture.stage.element.clientWidth;
+      const box = [this.eclasses, this.tuning].map((p) => p.stage.element).find((e) => e.clientWidth > 0);
+      const now = {
+        map: wide || map,
+        dock: box?.clientWidth ?? dock,
+        high: box?.clientHeight ?? this.sizes.high,
+      };
+      if (Math.abs(now.map - map) + Math.abs(now.dock - dock) + Math.abs(now.high - this.sizes.high) < 8)
+        return;
+      this.sizes = now;
+      this.look({ map_px: now.map - 16, dock_px: now.dock - 16, dock_high_px: now.high - 16 });
+    }, 150);
   }
 
   /** The panel that has the focus, else the one that was shown last. */
@@ -391,6 +425,12 @@ export class App implements Host {
         shown: "Enter",
         says: "open the selection: its graph, its custom kernel",
         act: () => this.selection && this.enter(this.selection),
+      },
+      {
+        keys: ["z"],
+        shown: "z",
+        says: "zoom the map into the selected node, or out again",
+        act: () => this.zoomMap(/^n\d+$/.test(this.selection) ? this.selection : this.root),
       },
       { keys: ["w"], shown: "w", says: "why: read the inspector", act: () => this.why() },
       { keys: ["a"], shown: "a", says: "accept the selected family", act: steer("accept") },

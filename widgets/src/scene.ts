@@ -173,6 +173,7 @@ export const SCENE_CSS = `
 .prism-scene .k-plain>.body{fill:none;stroke:none;stroke-width:0px;}
 .prism-scene .k-badge-accepted>.body{fill:none;stroke:var(--pe-select);stroke-width:3px;}
 .prism-scene .k-badge-best>.body{fill:var(--pe-ink);stroke:var(--pe-page);stroke-width:1px;}
+.prism-scene .k-badge-best>text{fill:var(--pe-page);}
 .prism-scene .k-badge-cross>.body{fill:none;stroke:var(--pe-on-status);stroke-width:2px;}
 .prism-scene .k-legend>.body{fill:none;stroke:none;stroke-width:0px;}
 `;

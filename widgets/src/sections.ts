@@ -1,115 +1,148 @@
-// What each section of the picture is, as explorer.py computes it. Texts are ready to be shown.
+// What each section of the picture is. Texts are ready to be shown.
+// Printed by prism_explore/widgets/sections.py; edit that and print again.
+// A field with a question mark may be absent: it is then empty, false, left or null.
 
 import type { Scene } from "./scene.ts";
 
-export type State = "ready" | "running" | "paused" | "finished" | "cancelled" | "failed";
-
-/** A label and its value. */
-export type Fact = readonly [label: string, value: string];
-
-/** A cell; `sort` orders it when its text does not, `kind` puts a status's mark before it. */
-export type Cell =
-  | string
-  | { readonly text: string; readonly sort?: number; readonly kind?: string; readonly tip?: string };
-
-export interface Column {
-  readonly key: string;
-  readonly label: string;
-  readonly align?: "left" | "right";
-  /** Whether its texts are code. */
-  readonly mono?: boolean;
-  readonly tip?: string;
+/** A command's tooltip. */
+export interface CommandHelp {
+  readonly says: string;
+  readonly python: string;
 }
 
-export interface Row {
+/** A stage of the search. */
+export interface Phase {
+  readonly name: string;
+  readonly now: boolean;
+  readonly says: string;
+}
+
+/** How many there are of something; `kind` is that of its mark. */
+export interface Counter {
+  readonly kind: string;
+  readonly word: string;
+  readonly value: string;
+  readonly says: string;
+}
+
+/** The best kernel so far. */
+export interface Incumbent {
   readonly ref: string;
-  readonly cells: readonly Cell[];
-  readonly kind?: string;
+  readonly time: string;
+  readonly facts: readonly string[];
 }
 
-export interface Table {
-  readonly columns: readonly Column[];
-  readonly rows: readonly Row[];
-  /** What was left out, as a sentence. */
-  readonly omitted: string;
-  /** What to say when there is no row. */
-  readonly empty: string;
+/** What is searched, how far it is, and what can be done now. */
+export interface Transport {
+  readonly program: string;
+  readonly where: string;
+  readonly state: "ready" | "running" | "paused" | "finished" | "cancelled" | "failed";
+  readonly events: number;
+  readonly phases: readonly Phase[];
+  readonly counters: readonly Counter[];
+  readonly best: Incumbent | null;
+  readonly can: readonly string[];
+  readonly status: string;
+}
+
+/** What is selected; empty for nothing. */
+export interface View {
+  readonly selection: string;
+}
+
+/** The search map, and why parts of it were cut. */
+export interface MapSection {
+  readonly summary: string;
+  readonly scene: Scene;
+  readonly reasons: Scene;
+}
+
+/** Something else to look at. */
+export interface Link {
+  readonly ref: string;
+  readonly label: string;
+}
+
+/** The sGraph in view. */
+export interface GraphSection {
+  readonly subject: string;
+  readonly says: string;
+  readonly others: readonly Link[];
+  readonly expanded: boolean | null;
+  readonly scene: Scene | null;
+}
+
+/** Why something is as it is; everything a reader needs to doubt it. */
+export interface ReasonCard {
+  readonly title: string;
+  readonly kind: string;
+  readonly sentence: string;
+  readonly soundness?: string;
+  readonly soundness_says?: string;
+  readonly formula?: string;
+  readonly substituted?: string;
+  readonly facts?: readonly (readonly [string, string])[];
+  readonly would_reopen_if?: string;
 }
 
 /** Something that can be done: a command, and the same in Python. */
 export interface Action {
   readonly label: string;
   readonly command: string;
-  readonly args: Readonly<Record<string, string | number>>;
+  readonly args: Readonly<Record<string, string>>;
   readonly python: string;
   readonly says: string;
   readonly enabled: boolean;
 }
 
-export interface Transport {
-  readonly program: string;
-  readonly where: string;
-  readonly state: State;
-  readonly steps: number;
-  readonly phases: readonly { readonly name: string; readonly now: boolean; readonly says: string }[];
-  readonly counters: readonly {
-    readonly kind: string;
-    readonly word: string;
-    readonly value: string;
-    readonly says: string;
-  }[];
-  readonly best: { readonly ref: string; readonly time: string; readonly facts: readonly string[] } | null;
-  readonly can: readonly string[];
-  readonly status: string;
-}
-
-export interface View {
-  readonly selection: string;
-}
-
-export interface MapSection {
-  readonly scene: Scene;
-  readonly reasons: Scene;
-  readonly summary: string;
-}
-
-export interface GraphSection {
-  readonly scene: Scene | null;
-  readonly subject: string;
-  readonly says: string;
-  /** What else can be shown in its place: the candidates of the family. */
-  readonly others: readonly { readonly ref: string; readonly label: string }[];
-  /** Whether all custom kernels are open, or closed; null when there is none. */
-  readonly expanded: boolean | null;
-  readonly text: string;
-}
-
-/** Why a region was cut or a candidate dropped. */
-export interface ReasonCard {
-  readonly title: string;
-  readonly kind: string;
-  readonly sentence: string;
-  readonly soundness: string;
-  readonly soundness_says: string;
-  readonly formula: string;
-  readonly substituted: string;
-  readonly facts: readonly Fact[];
-  readonly would_reopen_if: string;
-}
-
+/** What the selection is, why it is so, and what can be done about it. */
 export interface Inspector {
   readonly ref: string;
   readonly title: string;
-  readonly kind: string;
-  readonly word: string;
-  readonly what: readonly string[];
-  readonly facts: readonly Fact[];
-  readonly code: string;
-  readonly why: readonly ReasonCard[];
-  readonly actions: readonly Action[];
-  readonly links: readonly { readonly ref: string; readonly label: string }[];
+  readonly kind?: string;
+  readonly word?: string;
+  readonly what?: readonly string[];
+  readonly facts?: readonly (readonly [string, string])[];
+  readonly code?: string;
+  readonly why?: readonly ReasonCard[];
+  readonly actions?: readonly Action[];
+  readonly links?: readonly Link[];
 }
 
+/** A column's head, and how its cells are set. */
+export interface Column {
+  readonly key: string;
+  readonly label: string;
+  readonly align?: "left" | "right";
+  readonly mono?: boolean;
+  readonly wide?: boolean;
+  readonly tip?: string;
+}
+
+/** A cell that is more than its text. */
+export interface Cell {
+  readonly text: string;
+  readonly sort?: number | null;
+  readonly kind?: string;
+  readonly tip?: string;
+}
+
+/** A row; a click on it selects `ref`, unless that is empty. */
+export interface Row {
+  readonly ref: string;
+  readonly cells: readonly (string | Cell)[];
+  readonly kind?: "" | "rejected" | "undone";
+}
+
+/** A table that the reader may sort. */
+export interface Table {
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  readonly empty: string;
+  readonly omitted: string;
+}
+
+/** Which tensors are equal, and by which axioms. */
 export interface EClasses {
   readonly subject: string;
   readonly says: string;
@@ -117,13 +150,15 @@ export interface EClasses {
   readonly lemmas: Table;
 }
 
+/** Measured times and modelled bounds. */
 export interface Tuning {
   readonly says: string;
   readonly scene: Scene | null;
   readonly trials: Table;
 }
 
-export interface Ledger {
+/** What may be claimed, what was cut and how surely, and what was decided by hand. */
+export interface LedgerSection {
   readonly claim: string;
   readonly soundness: Table;
   readonly reasons: Table;
@@ -133,20 +168,21 @@ export interface Ledger {
   readonly redo: Action;
 }
 
+/** Generated source. */
 export interface Code {
   readonly title: string;
   readonly says: string;
   readonly source: string;
 }
 
-/** What has been clicked so far, as lines of Python. */
+/** What was clicked so far, as lines of Python. */
 export interface Script {
   readonly lines: readonly string[];
 }
 
+/** The whole picture. */
 export interface Sections {
-  /** Tooltips of commands. */
-  readonly commands: Readonly<Record<string, { readonly says: string; readonly python: string }>>;
+  readonly commands: Readonly<Record<string, CommandHelp>>;
   readonly transport: Transport;
   readonly view: View;
   readonly map: MapSection;
@@ -155,11 +191,8 @@ export interface Sections {
   readonly families: Table;
   readonly eclasses: EClasses;
   readonly tuning: Tuning;
-  readonly ledger: Ledger;
+  readonly ledger: LedgerSection;
   readonly code: Code;
   readonly script: Script;
-  /** What went wrong with computing the picture, if something did. */
   readonly trouble: string | null;
 }
-
-export type SectionName = keyof Sections;

@@ -44,6 +44,12 @@ export interface Listener {
 
 export type Args = Readonly<Record<string, string | number>>;
 
+/** What the reader wants to see: kernels closed, the map zoomed into a node, pictures of a width. */
+export type Look =
+  | { readonly collapsed: boolean }
+  | { readonly root: string }
+  | { readonly map_px: number; readonly dock_px: number; readonly dock_high_px: number };
+
 /** How long an unanswered hello waits before the picture says that nobody is there, and asks again. */
 const PATIENCE_MS = 4000;
 
@@ -83,6 +89,10 @@ export class Wire {
     const event_id = `${this.name}-${this.clicks}`;
     this.model.send({ kind: "command", event_id, name, args });
     return event_id;
+  }
+
+  look(what: Look): void {
+    this.model.send({ kind: "look", ...what });
   }
 
   private hello(): void {

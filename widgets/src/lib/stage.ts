@@ -1,6 +1,7 @@
 // A panel's picture: an SVG that can be dragged, zoomed and walked through with the keyboard.
 //
-// The wheel alone scrolls the notebook, as everywhere; with Ctrl or ⌘ (or a pinch) it zooms.
+// The wheel scrolls, as everywhere: a picture higher than its panel, then the notebook. With Ctrl or ⌘
+// (or a pinch) it zooms.
 
 import type { Item, Scene, Shape } from "../scene.ts";
 import { add, fresh, h, mark, s } from "./dom.ts";
@@ -26,7 +27,6 @@ export class Stage {
   private readonly title = s("title");
   private readonly desc = s("desc");
   private readonly drawing: Drawing;
-  private readonly note = h("p", { class: "pe-note" });
   private readonly tip = h("div", { class: "pe-tip", role: "tooltip", hidden: true });
   private readonly resize: ResizeObserver;
   private scene: Scene | null = null;
@@ -34,6 +34,8 @@ export class Stage {
   private x = 0;
   private y = 0;
   private scale = 1;
+  /** Whether Python makes it as wide as the panel, so that only its height may be too much. */
+  scroll = false;
   /** Whether the reader moved it; a picture that nobody moved is fitted again when it grows. */
   private moved = false;
   private selected: readonly string[] = [];
@@ -63,7 +65,7 @@ export class Stage {
       this.drawing.patterns,
       this.drawing.element,
     );
-    this.element = h("div", { class: "pe-stage" }, this.svg, this.note, this.tip);
+    this.element = h("div", { class: "pe-stage" }, this.svg, this.tip);
     this.resize = new ResizeObserver(() => {
       if (!this.moved) this.fit();
     });
@@ -85,8 +87,6 @@ export class Stage {
     this.scene = scene;
     this.title.textContent = scene.title;
     this.desc.textContent = scene.desc;
-    this.note.textContent = scene.omitted;
-    this.note.hidden = scene.omitted === "";
     this.drawing.update(scene);
     this.drawing.highlight("selected", this.selected);
     if (this.pattern) this.drawing.find(this.pattern, scene);
@@ -118,9 +118,11 @@ export class Stage {
       (height - 2 * MARGIN) / this.scene.height,
       MOST_FIT,
     );
-    this.scale = Math.max(all, Math.min(LEAST_FIT, MOST_FIT));
+    this.scale = this.scroll
+      ? Math.min(1, (width - 2 * MARGIN) / this.scene.width)
+      : Math.max(all, LEAST_FIT);
     this.x = Math.max(MARGIN, (width - this.scene.width * this.scale) / 2);
-    this.y = Math.max(MARGIN, (height - this.scene.height * this.scale) / 2);
+    this.y = this.scroll ? MARGIN : Math.max(MARGIN, (height - this.scene.height * this.scale) / 2);
     this.moved = false;
     this.place();
   }
@@ -228,7 +230,10 @@ export class Stage {
     this.element.addEventListener(
       "wheel",
       (event) => {
-        if (!event.ctrlKey && !event.metaKey) return;
+        if (!event.ctrlKey && !event.metaKey) {
+          if (this.scrollBy(event.deltaY)) event.preventDefault();
+          return;
+        }
         event.preventDefault();
         const box = this.element.getBoundingClientRect();
         this.zoom(Math.exp(-event.deltaY * 0.0022), {
@@ -238,6 +243,18 @@ export class Stage {
       },
       { passive: false },
     );
+  }
+
+  /** Move a picture that is higher than its panel, up to its ends; whether there was anything to move. */
+  private scrollBy(dy: number): boolean {
+    const high = (this.scene?.height ?? 0) * this.scale + 2 * MARGIN;
+    const least = Math.min(MARGIN, this.element.clientHeight - high + MARGIN);
+    const y = Math.max(least, Math.min(MARGIN, this.y - dy));
+    if (y === this.y) return false;
+    this.y = y;
+    this.moved = true;
+    this.place();
+    return true;
   }
 
   private drag(down: PointerEvent): void {

@@ -4,6 +4,9 @@ import type { Cell, Row, Table } from "../sections.ts";
 import { add, h, mark, refill } from "./dom.ts";
 import { glyph } from "./glyph.ts";
 
+/** Texts up to this many letters are not broken into lines. */
+const SHORT = 24;
+
 export interface TableEvents {
   select(ref: string): void;
   hover(ref: string | null): void;
@@ -49,13 +52,13 @@ export class TableView {
 
   select(refs: readonly string[]): void {
     this.selected = refs;
-    for (const row of this.body.rows) {
+    for (const row of this.body.querySelectorAll("tr")) {
       mark(row, "aria-selected", refs.includes(row.getAttribute("data-ref") ?? "") ? "true" : "false");
     }
   }
 
   hover(ref: string | null): void {
-    for (const row of this.body.rows) {
+    for (const row of this.body.querySelectorAll("tr")) {
       row.classList.toggle("hovered", ref !== null && row.getAttribute("data-ref") === ref);
     }
   }
@@ -76,7 +79,8 @@ export class TableView {
     this.note.hidden = data.omitted === "";
     this.select(this.selected);
     if (focused !== null) {
-      for (const row of this.body.rows) if (row.getAttribute("data-ref") === focused) row.focus();
+      for (const row of this.body.querySelectorAll("tr"))
+        if (row.getAttribute("data-ref") === focused) row.focus();
     }
   }
 
@@ -103,7 +107,7 @@ export class TableView {
       "th",
       {
         scope: "col",
-        class: column.align === "right" ? "pe-right" : null,
+        class: column.align === "right" ? "pe-right" : column.wide ? "pe-wide" : null,
         "aria-sort": now ? (now.down ? "descending" : "ascending") : "none",
       },
       button,
@@ -124,9 +128,13 @@ export class TableView {
     const cells = row.cells.map((cell, i) => {
       const column = data.columns[i];
       const given = typeof cell === "string" ? { text: cell } : cell;
-      const classes = [column?.align === "right" ? "pe-right" : "", column?.mono ? "pe-mono" : ""]
-        .join(" ")
-        .trim();
+      const classes = [
+        column?.align === "right" ? "pe-right" : "",
+        column?.mono ? "pe-mono" : "",
+        given.text.length <= SHORT ? "pe-short" : "",
+      ]
+        .filter(Boolean)
+        .join(" ");
       const mark_ = given.kind ? glyph(given.kind) : null;
       return h("td", { class: classes || null, title: given.tip ?? null }, mark_, given.text);
     });
@@ -149,7 +157,7 @@ export class TableView {
   }
 }
 
-function compare(a: Cell | undefined, b: Cell | undefined): number {
+function compare(a: string | Cell | undefined, b: string | Cell | undefined): number {
   const [x, y] = [key(a), key(b)];
   if (typeof x === "number" && typeof y === "number") return x - y;
   // What has no number (not measured yet) comes last, whichever way the rest is sorted up.
@@ -158,7 +166,7 @@ function compare(a: Cell | undefined, b: Cell | undefined): number {
   return x.localeCompare(y, undefined, { numeric: true });
 }
 
-function key(cell: Cell | undefined): number | string {
+function key(cell: string | Cell | undefined): number | string {
   if (cell === undefined) return "";
   if (typeof cell === "string") return cell;
   return cell.sort ?? cell.text;

@@ -4,7 +4,7 @@ import { h, mark, refill } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
 import { Stage } from "../lib/stage.ts";
 import { TableView } from "../lib/table.ts";
-import type { Code, EClasses, Ledger, Row, Script, Table, Tuning } from "../sections.ts";
+import type { Code, EClasses, LedgerSection, Row, Script, Table, Tuning } from "../sections.ts";
 import { Frame, type Host, type Panel, tool } from "./panel.ts";
 
 const quiet = { select(): void {}, hover(): void {}, close(): void {} };
@@ -134,7 +134,7 @@ export class TuningPanel extends SplitPanel implements Panel<Tuning> {
   }
 }
 
-export class LedgerPanel implements Panel<Ledger> {
+export class LedgerPanel implements Panel<LedgerSection> {
   readonly name = "ledger";
   readonly element: HTMLElement;
   private readonly claim = h("p", { class: "pe-claim" });
@@ -193,7 +193,7 @@ export class LedgerPanel implements Panel<Ledger> {
     this.element = frame.element;
   }
 
-  update(data: Ledger): void {
+  update(data: LedgerSection): void {
     this.claim.textContent = data.claim;
     this.tables.soundness.update(data.soundness);
     this.tables.reasons.update(data.reasons);

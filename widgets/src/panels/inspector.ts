@@ -5,6 +5,28 @@ import { glyph, type Icon, icon } from "../lib/glyph.ts";
 import type { Action, Inspector, ReasonCard } from "../sections.ts";
 import { Frame, type Host, type Panel } from "./panel.ts";
 
+/** What an absent field is. */
+const NOTHING = {
+  kind: "",
+  word: "",
+  what: [],
+  facts: [],
+  code: "",
+  why: [],
+  actions: [],
+  links: [],
+} as const;
+const NO_CARD = {
+  soundness: "",
+  soundness_says: "",
+  formula: "",
+  substituted: "",
+  facts: [],
+  would_reopen_if: "",
+} as const;
+
+type Whole = Required<Inspector>;
+
 export class InspectorPanel implements Panel<Inspector | null> {
   readonly name = "inspector";
   readonly element: HTMLElement;
@@ -22,7 +44,8 @@ export class InspectorPanel implements Panel<Inspector | null> {
     this.frame.body.focus();
   }
 
-  update(data: Inspector | null): void {
+  update(given: Inspector | null): void {
+    const data = given && { ...NOTHING, ...given };
     if (data === null) {
       this.frame.says.textContent = "";
       refill(
@@ -41,7 +64,7 @@ export class InspectorPanel implements Panel<Inspector | null> {
   hover(): void {}
   close(): void {}
 
-  private what(data: Inspector): HTMLElement {
+  private what(data: Whole): HTMLElement {
     const facts = data.facts.length > 0 ? definitions(data.facts) : null;
     const links = data.links.map(({ ref, label }) => {
       const link = h("button", { type: "button", class: "pe-chip" }, label);
@@ -65,7 +88,8 @@ export class InspectorPanel implements Panel<Inspector | null> {
     );
   }
 
-  private card(card: ReasonCard): HTMLElement {
+  private card(given: ReasonCard): HTMLElement {
+    const card = { ...NO_CARD, ...given };
     return h(
       "article",
       { class: "pe-card" },

@@ -2,7 +2,7 @@
 
 import { h } from "../lib/dom.ts";
 import { type Icon, icon } from "../lib/glyph.ts";
-import type { Args } from "../wire.ts";
+import type { Args, Look } from "../wire.ts";
 
 export type PanelName =
   | "map"
@@ -18,6 +18,8 @@ export type PanelName =
 export interface Host {
   /** Send a command to Python. */
   command(name: string, args?: Args): void;
+  /** Say what to show, which changes no search. */
+  look(what: Look): void;
   select(ref: string): void;
   /** Open it: a custom kernel is expanded, a family's graph comes into view. */
   enter(ref: string): void;

@@ -59,6 +59,8 @@ export class MapPanel implements Panel<MapSection> {
       hover: (ref) => host.hover(ref),
     });
     this.reasons.element.classList.add("pe-strip");
+    this.picture.stage.scroll = true;
+    this.reasons.scroll = true;
     this.element = this.picture.frame.element;
     this.picture.frame.body.append(this.reasons.element);
   }
@@ -104,7 +106,7 @@ export class GraphPanel implements Panel<GraphSection> {
   }
 
   toggleKernels(): void {
-    if (this.expanded !== null) this.host.command(this.expanded ? "collapse" : "expand");
+    if (this.expanded !== null) this.host.look({ collapsed: this.expanded });
   }
 
   update(data: GraphSection): void {

@@ -2,19 +2,10 @@
 
 import { add, h, mark, refill } from "../lib/dom.ts";
 import { glyph, type Icon, icon } from "../lib/glyph.ts";
-import type { Sections, State, Transport } from "../sections.ts";
+import type { Sections, Transport } from "../sections.ts";
 import type { Host } from "./panel.ts";
 
 export const GRAINS = ["event", "candidate", "family", "phase"] as const;
-
-const STATE_WORD: Readonly<Record<State, string>> = {
-  ready: "ready",
-  running: "running",
-  paused: "paused",
-  finished: "finished",
-  cancelled: "cancelled",
-  failed: "failed",
-};
 
 interface Button {
   readonly name: string;
@@ -41,21 +32,21 @@ export class TransportBar {
     extras: readonly Node[],
   ) {
     for (const grain of GRAINS) this.grain.append(h("option", { value: grain }, grain));
-    const button = (name: string, label: string, which: Icon, act: () => void, primary = false): Button => {
+    const button = (name: string, label: string, which: Icon, act: () => void, how = ""): Button => {
       const element = h(
         "button",
-        { type: "button", class: primary ? "pe-button pe-primary" : "pe-button", "data-command": name },
+        { type: "button", class: `pe-button ${how}`.trim(), "data-command": name, "aria-label": label },
         icon(which),
-        h("span", {}, label),
+        how === "pe-bare" ? null : h("span", {}, label),
       );
       element.addEventListener("click", act);
       return { name, element };
     };
     const step = button("step", "Step", "step", () => this.step());
-    const run = button("start", "Run", "run", () => this.toggleRun(), true);
+    const run = button("start", "Run", "run", () => this.toggleRun(), "pe-primary");
     const cancel = button("cancel", "Cancel", "cancel", () => host.command("cancel"));
-    const undo = button("undo", "Undo", "undo", () => host.command("undo"));
-    const redo = button("redo", "Redo", "redo", () => host.command("redo"));
+    const undo = button("undo", "Undo", "undo", () => host.command("undo"), "pe-bare");
+    const redo = button("redo", "Redo", "redo", () => host.command("redo"), "pe-bare");
     this.buttons = [step, run, cancel, undo, redo];
     this.best.hidden = true;
     this.best.addEventListener("click", () => {
@@ -110,7 +101,7 @@ export class TransportBar {
       h("strong", { class: "pe-mono" }, data.program),
       h("span", { class: "pe-muted" }, data.where),
     );
-    this.state.textContent = `${STATE_WORD[data.state] ?? data.state} · ${data.steps.toLocaleString("en")} events`;
+    this.state.textContent = `${data.state} · ${data.events.toLocaleString("en")} events`;
     mark(this.state, "data-state", data.state);
     this.best.hidden = data.best === null;
     if (data.best) {
@@ -148,5 +139,6 @@ export class TransportBar {
     const label = { pause: "Pause", resume: "Resume", start: "Run" }[command] ?? "Run";
     refill(button, icon(command === "pause" ? "pause" : "run"), h("span", {}, label));
     mark(button, "data-command", command);
+    mark(button, "aria-label", label);
   }
 }

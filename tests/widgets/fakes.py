@@ -1,0 +1,109 @@
+"""A session without a search, and the sections of a made-up one, as the browser's tests draw them.
+
+python -m tests.widgets.fakes > widgets/test/recorded.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import Event, Reason, RegionPruned
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.widgets.live import State
+from prism_explore.widgets.panels import Book, Look, Search, sections
+from prism_explore.widgets.sections import Sections, plain
+from tests.widgets.recordings import story
+
+
+def program() -> TensorProgram:
+    """RMSNorm, then a linear layer."""
+    b = ProgramBuilder("rmsnorm_linear")
+    x, w = b.input("x", "b", 4096), b.input("w", 4096, 4096)
+    norm = b.binary("div", x, b.reduce("rms", x, 1))
+    return b.build(b.matmul(norm, w))
+
+
+@dataclass(frozen=True)
+class FakeTarget:
+    name: str = "cpu"
+
+
+@dataclass(frozen=True)
+class FakeTask:
+    target: FakeTarget = FakeTarget()
+    shapes: Mapping[str, int] = field(default_factory=lambda: {"b": 8})
+
+
+class FakeSession:
+    """Takes commands and writes them down; a test notes the facts."""
+
+    def __init__(self, events: Iterable[Event] = (), state: State = "ready") -> None:
+        self.program = program()
+        self.task = FakeTask()
+        self.journal = Journal(clock=lambda: 0.0)
+        self.state: State = state
+        self.selection: str | None = None
+        self.submitted: list[tuple[str, dict[str, Any]]] = []
+        self.told: dict[str, list[Callable[[Any], None]]] = {}
+        for event in events:
+            self.journal.note(event)
+
+    def submit(self, command: str, **args: Any) -> None:
+        if command in ("accept", "reject") and not args["id"].startswith("f"):
+            raise ShapeError(f"no family {args['id']!r} to {command}")
+        self.submitted.append((command, args))
+        if command == "select":
+            self.selection = args["id"]
+
+    def on(self, what: str, fn: Callable[[Any], None]) -> None:
+        self.told.setdefault(what, []).append(fn)
+
+    def __repr__(self) -> str:
+        return f"<search of {self.program.name}: {self.state}>"
+
+
+CUT = RegionPruned(
+    "p15",
+    "n3",
+    "matmul(%0, %1)",
+    "block",
+    Reason(
+        "mem.smem",
+        "generate",
+        "sound",
+        "shared memory",
+        "the block's tiles need more shared memory than the target has, for every size",
+        "4*(bm*bk + bk*bn) <= limit",
+        {"bm": "128", "bk": "256", "bn": "128", "limit": "232448"},
+        "the target had at least 262144 bytes of shared memory",
+    ),
+    48.0,
+)
+"""A cut with everything that a reason can say."""
+
+
+def picture(selection: str = "", state: State = "finished") -> Sections:
+    """The sections of the made-up search."""
+    journal = Journal(clock=lambda: 0.0)
+    book = Book.empty()
+    for event in (*story()[:-1], CUT, story()[-1]):
+        book.add(journal.note(event))
+    subject = selection if selection.startswith("f") else ""
+    look = Look(selection, subject)
+    return sections(Search(program(), "on cpu at b=8", state), book, look, ("sess.step()", "sess.reject('f2')"))
+
+
+def recorded() -> str:
+    """The file that the browser's tests draw."""
+    shown = {f: plain(getattr(picture("p15"), f)) for f in Sections.__dataclass_fields__}
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(recorded())

@@ -1,0 +1,323 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import explorer from "../src/explorer.ts";
+import type { Sections } from "../src/sections.ts";
+import { FakeModel, recorded, withTexts } from "./python.ts";
+
+let cleanUp: (() => void) | null = null;
+
+function shown(
+  sections: Partial<Sections> = recorded(),
+  wide = 1200,
+): { python: FakeModel; root: HTMLElement } {
+  const python = new FakeModel();
+  const el = document.createElement("div");
+  document.body.append(el);
+  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(wide);
+  cleanUp = explorer.render({ model: python.model as never, el });
+  python.tell(sections);
+  return { python, root: el.firstElementChild as HTMLElement };
+}
+
+function press(root: Element, key: string, more: KeyboardEventInit = {}): KeyboardEvent {
+  const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
+  root.dispatchEvent(event);
+  return event;
+}
+
+function click(element: Element | null | undefined): void {
+  if (!element) throw new Error("there is nothing to click");
+  element.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+}
+
+const panel = (root: Element, name: string) => root.querySelector<HTMLElement>(`[data-panel="${name}"]`);
+const running = (): Sections => {
+  const all = recorded();
+  return { ...all, transport: { ...all.transport, state: "running", can: ["pause", "cancel"] } };
+};
+const paused = (): Sections => {
+  const all = recorded();
+  return {
+    ...all,
+    transport: { ...all.transport, state: "paused", can: ["step", "resume", "cancel", "undo"] },
+  };
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  cleanUp?.();
+  cleanUp = null;
+  document.body.replaceChildren();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+describe("the explorer", () => {
+  it("draws every panel from what Python sent", () => {
+    const { root } = shown();
+
+    expect(root.querySelectorAll(".pe-transport .pe-best strong")[0]?.textContent).toBe("320 µs");
+    expect(panel(root, "map")?.querySelectorAll("[data-ref=p15]").length).toBeGreaterThan(0);
+    expect(panel(root, "graph")?.querySelectorAll(".k-frame-loop")).toHaveLength(1);
+    expect(panel(root, "inspector")?.textContent).toContain("mem.smem");
+    expect(panel(root, "families")?.querySelectorAll("tbody tr")).toHaveLength(3);
+    expect(panel(root, "eclasses")?.querySelectorAll(".k-eclass-joined").length).toBeGreaterThan(0);
+    expect(panel(root, "tuning")?.querySelectorAll(".k-trial-best")).toHaveLength(1);
+    expect(panel(root, "ledger")?.textContent).toContain("Nothing was excluded but by sound rules");
+  });
+
+  it("shows a reason whole: sentence, formula, numbers, soundness, what would reopen it", () => {
+    const { root } = shown();
+    const card = panel(root, "inspector")?.querySelector(".pe-card")?.textContent ?? "";
+
+    expect(card).toContain("more shared memory than the target has, for every size");
+    expect(card).toContain("4*(bm*bk + bk*bn) <= limit");
+    expect(card).toContain("4*(128*256 + 256*128) <= 232448");
+    expect(card).toContain("sound");
+    expect(card).toContain("Would reopen if the target had at least 262144 bytes");
+  });
+
+  it("keeps hostile texts as text in every panel", () => {
+    const hostile = withTexts(recorded(), (text) =>
+      /^[\w.:#/%+>-]*$/.test(text) ? text : `${text}<img src=x onerror="hurt()"><script>hurt()</script>`,
+    );
+    const { root } = shown(hostile);
+
+    expect(root.querySelectorAll("img, script")).toHaveLength(0);
+    expect(root.textContent).toContain("<img src=x");
+  });
+
+  it("draws the other panels when one cannot be drawn", () => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const { root } = shown({ ...recorded(), map: { scene: null } as unknown as Sections["map"] });
+
+    expect(panel(root, "families")?.querySelectorAll("tbody tr")).toHaveLength(3);
+    expect(console.error).toHaveBeenCalledTimes(1);
+  });
+
+  it("says what went wrong in Python", () => {
+    const { root } = shown({ ...recorded(), trouble: "The picture could not be brought up to date" });
+
+    expect(root.querySelector(".pe-banner")?.textContent).toContain("could not be brought up to date");
+    expect((root.querySelector(".pe-banner") as HTMLElement).hidden).toBe(false);
+  });
+
+  it("leaves nothing behind", () => {
+    shown();
+    cleanUp?.();
+    cleanUp = null;
+
+    expect(document.querySelector(".prism-explore")).toBeNull();
+  });
+});
+
+describe("selection", () => {
+  it("is a command, and shows in every panel at once", () => {
+    const { python, root } = shown();
+    click(panel(root, "map")?.querySelector("[data-ref=f1]"));
+
+    expect(python.commands).toEqual([["select", { id: "f1" }]]);
+    expect(panel(root, "map")?.querySelector(".selected")?.getAttribute("data-ref")).toBe("f1");
+    expect(panel(root, "families")?.querySelector("tr[aria-selected=true]")?.getAttribute("data-ref")).toBe(
+      "f1",
+    );
+  });
+
+  it("follows Python, but not while a click is on its way", () => {
+    const { python, root } = shown();
+    const chosen = () => panel(root, "map")?.querySelector(".selected")?.getAttribute("data-ref");
+    click(panel(root, "map")?.querySelector("[data-ref=f1]"));
+    python.tell({ view: { selection: "p3" } });
+    expect(chosen()).toBe("f1");
+
+    const event_id = String(python.of("command")[0]?.event_id);
+    python.tell({ view: { selection: "f2" } }, [{ event_id, ok: true, python: "sess.select('f1')" }]);
+    expect(chosen()).toBe("f2");
+  });
+
+  it("is the same click again only when it is another thing", () => {
+    const { python, root } = shown();
+    click(panel(root, "map")?.querySelector("[data-ref=p3]"));
+    click(panel(root, "map")?.querySelector("[data-ref=p3]"));
+
+    expect(python.commands).toHaveLength(1);
+  });
+});
+
+describe("buttons", () => {
+  it("step by the chosen grain", () => {
+    const { python, root } = shown(paused());
+    const grain = root.querySelector("select") as HTMLSelectElement;
+    grain.value = "family";
+    click(root.querySelector("[data-command=step]"));
+
+    expect(python.commands).toEqual([["step", { n: 1, grain: "family" }]]);
+  });
+
+  it("offer what can be done now, and nothing else", () => {
+    const { root } = shown(running());
+    const enabled = [...root.querySelectorAll<HTMLButtonElement>(".pe-transport [data-command]")]
+      .filter((b) => !b.disabled)
+      .map((b) => b.dataset.command);
+
+    expect(enabled).toEqual(["pause", "cancel"]);
+  });
+
+  it("accept and reject a family from its row, without selecting it", () => {
+    const { python, root } = shown();
+    click(panel(root, "families")?.querySelector("tr[data-ref=f2] [data-command=reject]"));
+
+    expect(python.commands).toEqual([["reject", { id: "f2" }]]);
+  });
+
+  it("show the line of Python that does the same", () => {
+    const { python, root } = shown(paused());
+    click(root.querySelector("[data-command=step]"));
+    const event_id = String(python.of("command")[0]?.event_id);
+    python.tell({}, [{ event_id, ok: true, python: "sess.step()" }]);
+
+    expect(root.querySelector(".pe-foot .pe-python")?.textContent).toBe("sess.step()");
+  });
+
+  it("say why something could not be done", () => {
+    const { python, root } = shown();
+    vi.advanceTimersByTime(2000);
+    python.tell({}, [{ event_id: "x", ok: false, says: "no family 'f9' to reject" }]);
+
+    expect(root.querySelector(".pe-status")?.textContent).toBe("no family 'f9' to reject");
+  });
+
+  it("open and close custom kernels", () => {
+    const { python, root } = shown();
+    click(panel(root, "graph")?.querySelector("[title^=collapse]"));
+
+    expect(python.of("look").at(-1)).toEqual({ kind: "look", collapsed: true });
+  });
+});
+
+describe("the keyboard", () => {
+  it("steps, runs, pauses, undoes", () => {
+    const { python, root } = shown(paused());
+    press(root, ".");
+    press(root, " ");
+    press(root, "u");
+    press(root, "z", { ctrlKey: true });
+    python.tell(running());
+    press(root, " ");
+
+    expect(python.commands.map(([name]) => name)).toEqual(["step", "resume", "undo", "undo", "pause"]);
+  });
+
+  it("accepts and rejects the family of what is selected", () => {
+    const { python, root } = shown({ ...recorded(), view: { selection: "f1.c1/k2.b3" } });
+    press(root, "a");
+    press(root, "x");
+
+    expect(python.commands).toEqual([
+      ["accept", { id: "f1" }],
+      ["reject", { id: "f1" }],
+    ]);
+  });
+
+  it("walks the map", () => {
+    const { python, root } = shown({ ...recorded(), view: { selection: "n0" } });
+    press(root, "ArrowDown");
+
+    expect(python.commands).toEqual([["select", { id: "n1" }]]);
+  });
+
+  it("keeps its keys from the notebook, and leaves it the others", () => {
+    const { root } = shown(paused());
+    const outside = vi.fn();
+    document.body.addEventListener("keydown", outside);
+
+    expect(press(root, ".").defaultPrevented).toBe(true);
+    expect(outside).not.toHaveBeenCalled();
+    expect(press(root, "F5").defaultPrevented).toBe(false);
+    expect(outside).toHaveBeenCalledTimes(1);
+    expect(root.hasAttribute("data-lm-suppress-shortcuts")).toBe(true);
+  });
+
+  it("does nothing while something is typed", () => {
+    const { python, root } = shown(paused());
+    press(root.querySelector(".pe-search") as Element, "x");
+
+    expect(python.commands).toEqual([]);
+  });
+
+  it("can have its letters turned off", () => {
+    const { python, root } = shown(paused());
+    const letters = root.querySelector(".pe-help input") as HTMLInputElement;
+    letters.checked = false;
+    letters.dispatchEvent(new Event("change"));
+    press(root, "u");
+    press(root, ".");
+    press(root, " ");
+
+    expect(python.commands.map(([name]) => name)).toEqual(["resume"]);
+  });
+
+  it("maximises a panel and puts it back", () => {
+    const { root } = shown();
+    press(root, "m");
+    expect(panel(root, "map")?.hasAttribute("hidden")).toBe(false);
+    expect(panel(root, "graph")?.hasAttribute("hidden")).toBe(true);
+
+    press(root, "Escape");
+    expect(panel(root, "graph")?.hasAttribute("hidden")).toBe(false);
+  });
+
+  it("shows a picture as a table", () => {
+    const { root } = shown();
+    press(root, "t");
+    const rows = [...(panel(root, "map")?.querySelectorAll("tbody tr") ?? [])].map((r) =>
+      r.getAttribute("data-ref"),
+    );
+
+    expect(rows).toContain("p15");
+    expect(new Set(rows).size).toBe(rows.length);
+  });
+});
+
+describe("a narrow place", () => {
+  it("shows one panel at a time, behind tabs", () => {
+    const { root } = shown(recorded(), 640);
+    const seen = () =>
+      [...root.querySelectorAll("[data-panel]")]
+        .filter((p) => !p.hasAttribute("hidden"))
+        .map((p) => p.getAttribute("data-panel"));
+    expect(seen()).toEqual(["map"]);
+
+    click(root.querySelector('[data-tab-of="code"]'));
+    expect(seen()).toEqual(["code"]);
+    expect(root.querySelectorAll("[role=tab]:not([hidden])")).toHaveLength(8);
+  });
+});
+
+describe("tables", () => {
+  it("sort by numbers where a cell has one, and put what has none last", () => {
+    const { root } = shown();
+    const refs = () =>
+      [...(panel(root, "families")?.querySelectorAll("tbody tr") ?? [])].map((r) =>
+        r.getAttribute("data-ref"),
+      );
+    const head = [...(panel(root, "families")?.querySelectorAll("thead button") ?? [])];
+    const candidates = () => [...(panel(root, "families")?.querySelectorAll("thead button") ?? [])][3];
+    expect(head.map((b) => b.textContent?.replace(/[▾▴]/, ""))).toContain("best time (measured)");
+    expect(refs()).toEqual(["f1", "f2", "f3"]);
+
+    click(candidates());
+    expect(refs()).toEqual(["f2", "f3", "f1"]);
+    click(candidates());
+    expect(refs()).toEqual(["f1", "f2", "f3"]);
+  });
+
+  it("are told what was left out", () => {
+    const all = recorded();
+    const { root } = shown({ ...all, families: { ...all.families, omitted: "120 of 8,412 shown" } });
+
+    expect(panel(root, "families")?.textContent).toContain("120 of 8,412 shown");
+  });
+});

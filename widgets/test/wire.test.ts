@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Reply, Wire } from "../src/wire.ts";
+import { FakeModel } from "./python.ts";
+
+interface Heard {
+  readonly changed: Record<string, unknown>[];
+  readonly replies: Reply[];
+  readonly connected: boolean[];
+}
+
+function opened(traits: Record<string, unknown> = {}): { python: FakeModel; wire: Wire; heard: Heard } {
+  const python = new FakeModel(traits);
+  const heard: Heard = { changed: [], replies: [], connected: [] };
+  const wire = new Wire(python.model, {
+    sections: (changed) => heard.changed.push(Object.fromEntries(changed)),
+    reply: (reply) => heard.replies.push(reply),
+    connected: (yes) => heard.connected.push(yes),
+  });
+  wire.open();
+  return { python, wire, heard };
+}
+
+const part = (seq: number, after: number, pieces: readonly unknown[]) => ({
+  kind: "sections",
+  seq,
+  after,
+  pieces,
+  replies: [],
+});
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("the wire", () => {
+  it("says hello with nothing, and takes what comes", () => {
+    const { python, heard } = opened();
+    python.hear(part(1, 0, [["trouble", 0, 1, '"none"']]));
+
+    expect(python.said).toEqual([{ kind: "hello", have: 0 }]);
+    expect(heard.changed).toEqual([{ trouble: "none" }]);
+  });
+
+  it("asks once for what it missed, and passes over what it cannot use", () => {
+    const { python, heard } = opened();
+    python.hear(part(1, 0, [["a", 0, 1, "1"]]));
+    python.hear(part(3, 2, [["a", 0, 1, "3"]]));
+    python.hear(part(4, 3, [["a", 0, 1, "4"]]));
+
+    expect(heard.changed).toEqual([{ a: 1 }]);
+    expect(python.said.slice(1)).toEqual([{ kind: "hello", have: 1 }]);
+  });
+
+  it("goes on from the answer", () => {
+    const { python, heard } = opened();
+    python.hear(part(1, 0, [["a", 0, 1, "1"]]));
+    python.hear(part(3, 2, [["a", 0, 1, "3"]]));
+    python.hear(part(4, 1, [["a", 0, 1, "4"]]));
+    python.hear(part(5, 4, [["a", 0, 1, "5"]]));
+
+    expect(heard.changed).toEqual([{ a: 1 }, { a: 4 }, { a: 5 }]);
+  });
+
+  it("uses what another page asked for", () => {
+    const { python, heard } = opened();
+    python.hear(part(1, 0, []));
+    python.hear(part(2, 0, [["a", 0, 1, "2"]]));
+
+    expect(heard.changed).toEqual([{ a: 2 }]);
+    expect(python.of("hello")).toHaveLength(1);
+  });
+
+  it("joins a section that came in parts", () => {
+    const { python, heard } = opened();
+    python.hear(part(1, 0, [["a", 0, 3, '"lo']]));
+    python.hear(part(2, 1, [["a", 1, 3, "ng"]]));
+    python.hear(part(3, 2, [["a", 2, 3, '"']]));
+
+    expect(heard.changed).toEqual([{ a: "long" }]);
+  });
+
+  it("does not join parts of two texts", () => {
+    const { python, heard } = opened();
+    python.hear(part(1, 0, [["a", 0, 2, '"old']]));
+    python.hear(part(2, 1, [["a", 0, 2, '"new']]));
+    python.hear(part(3, 2, [["a", 1, 2, '"']]));
+
+    expect(heard.changed).toEqual([{ a: "new" }]);
+  });
+
+  it("gives replies even with a message that it cannot use", () => {
+    const { python, heard } = opened();
+    python.hear({ ...part(9, 8, []), replies: [{ event_id: "x", ok: true, python: "sess.step()" }] });
+
+    expect(heard.replies).toEqual([{ event_id: "x", ok: true, python: "sess.step()" }]);
+  });
+
+  it("draws the kept picture first, and asks only for what came after", () => {
+    const { python, heard } = opened({ snapshot: { seq: 7, texts: { a: "1" }, left_out: [] } });
+
+    expect(heard.changed).toEqual([{ a: 1 }]);
+    expect(python.said).toEqual([{ kind: "hello", have: 7 }]);
+  });
+
+  it("asks for everything when the kept picture was not whole", () => {
+    const { python } = opened({ snapshot: { seq: 7, texts: { a: "1" }, left_out: ["b"] } });
+
+    expect(python.said).toEqual([{ kind: "hello", have: 0 }]);
+  });
+
+  it("says when nobody answers, and when somebody does again", () => {
+    const { python, heard } = opened();
+    vi.advanceTimersByTime(60_000);
+    python.hear(part(1, 0, []));
+
+    expect(heard.connected).toEqual([false, true]);
+  });
+
+  it("gives every click an id of its own", () => {
+    const { python, wire } = opened();
+    const ids = [wire.command("undo"), wire.command("undo")];
+
+    expect(new Set(ids).size).toBe(2);
+    expect(python.of("command").map((c) => c.event_id)).toEqual(ids);
+  });
+
+  it("hears nothing after it was closed", () => {
+    const { python, wire, heard } = opened();
+    wire.close();
+    python.hear(part(1, 0, [["a", 0, 1, "1"]]));
+
+    expect(heard.changed).toEqual([]);
+  });
+});
