@@ -58,6 +58,11 @@ class Axiom:
     """Whether the search may also read it from right to left; an equation is true either way."""
     source: str = "field axioms"
 
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """What the search looks for: the left side, and the right one if it reads both ways."""
+        return (self.left, self.right) if self.both_ways else (self.left,)
+
     def rules(self) -> str:
         """The equation as rules of egglog."""
         rules = [_rule(self.name, self.left, self.right, self.when)]

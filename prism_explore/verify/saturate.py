@@ -236,7 +236,7 @@ def problem(statement: Statement) -> Problem:
             f'(independent {egglog(leaf)} "{name}")' for name in summed if not named[name].digits and name not in met
         ]
     facts += [f"(renamed {egglog(a)} {egglog(b)})" for a, b in statement.renamed]
-    facts += [f"(let $hint{n} {egglog(e)})" for n, e in enumerate(statement.hints)]
+    facts += [egglog(e) for e in statement.hints]
     return Problem("\n".join(facts), egglog(statement.left), egglog(statement.right))
 
 
