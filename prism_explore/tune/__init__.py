@@ -123,16 +123,14 @@ def tune(
     generator = backend or backend_of(target)
     pool = Pool(verifieds, shapes, target, generator.choices)
     program = verifieds[0].candidate.family.program
-    own = None if bench else Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
-    there = bench or own
-    assert there is not None, "either given or made"
+    there = bench or Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
     try:
         yield from _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop).run(
             strategy or usual(seed), incumbent
         )
     finally:
-        if own is not None:
-            own.close()
+        if there is not bench:
+            there.close()
 
 
 class _Tuning:

@@ -4,8 +4,8 @@ A kernel that crashes, hangs or eats all memory takes only its worker with it. T
 new worker starts, and the search lives on. The parent may be a notebook's kernel: nothing is forked,
 nothing is printed there, and an interrupt of the notebook does not reach the worker.
 
-    parent  --- one JSON object per line, through stdin --->   python -m prism_explore.tune.worker
-            <-- one JSON object per line, a pipe of its own --
+    parent  --- one JSON object per line, through stdin --->  worker: main()
+            <-- one JSON object per line, what was stdout ---
 
 The worker makes its own inputs from the seed, so no tensor ever travels. It ends when its stdin ends,
 so it never outlives its parent.
@@ -211,7 +211,7 @@ class Worker:
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
         }
         self._process = process = subprocess.Popen(
-            [sys.executable, "-m", "prism_explore.tune.worker"],
+            [sys.executable, "-c", "from prism_explore.tune.worker import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -374,7 +374,3 @@ def main() -> None:
 
     threading.Thread(target=listen, daemon=True).start()
     serve(requests, answer)
-
-
-if __name__ == "__main__":
-    main()

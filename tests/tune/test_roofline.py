@@ -1,0 +1,231 @@
+"""The floor is a floor: never above what an honest interpreter counts. The model only ranks."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import dim
+from prism_explore.ir.evaluate import evaluate
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Candidate, Family, Verified
+from prism_explore.ir.text import parse
+from prism_explore.targets import GPUS
+from prism_explore.tune.roofline import evaluator, floor_of, model_of, work_of
+from tests.tune.toys import TOY, fused, rmsnorm_linear, split
+
+EVERY_FAMILY = {"fused": fused(), "fused rows": fused(rows=True), "split": split()}
+
+
+class Tally:
+    """How much arithmetic was done."""
+
+    def __init__(self) -> None:
+        self.flops = 0
+
+
+class Counted:
+    """A number that counts what is done to it."""
+
+    def __init__(self, value: float, tally: Tally) -> None:
+        self.value, self.tally = value, tally
+
+    def _made(self, value: float) -> Counted:
+        self.tally.flops += 1
+        return Counted(value, self.tally)
+
+    def __add__(self, other: Any) -> Counted:
+        return self._made(self.value + _value(other))
+
+    def __mul__(self, other: Any) -> Counted:
+        return self._made(self.value * _value(other))
+
+    def __truediv__(self, other: Any) -> Counted:
+        return self._made(self.value / _value(other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def sqrt(self) -> Counted:
+        return self._made(self.value**0.5)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Counted) and abs(self.value - other.value) < 1e-9
+
+
+def _value(other: Any) -> float:
+    return float(other.value if isinstance(other, Counted) else other)
+
+
+def counted(graph: SGraph, sizes: dict[str, int], shapes: dict[str, int]) -> int:
+    """Arithmetic that the interpreter really does, block by block and iteration by iteration."""
+    tally = Tally()
+    rng = np.random.default_rng(0)
+    inputs = {}
+    for i in graph.inputs:
+        numbers = rng.standard_normal([d.value(shapes) for d in i.type.dims])
+        inputs[i.name] = np.vectorize(lambda v: Counted(v, tally), otypes=[object])(numbers)
+    evaluate(graph, inputs, sizes)
+    return tally.flops
+
+
+def legal(verified: Verified, batch: int) -> list[dict[str, int]]:
+    axes = {"gx": (1, 2, 3, 24), "gy": (1, batch), "f": (1, 2, 16), "gb": (1, batch)}
+    names = verified.candidate.sgraph.parameters
+    return [dict(zip(names, row, strict=True)) for row in product(*(axes[n] for n in names))]
+
+
+@pytest.mark.parametrize("name", EVERY_FAMILY)
+@pytest.mark.parametrize("batch", [1, 4])
+def test_executed_work_is_what_the_interpreter_counts(name: str, batch: int) -> None:
+    verified = EVERY_FAMILY[name]
+    graph = verified.candidate.sgraph
+    for sizes in legal(verified, batch)[:6]:
+        executed = sum(w.executed.rational({"b": batch, **sizes}) for w in work_of(graph))
+
+        assert executed == counted(graph, sizes, {"b": batch})
+
+
+@pytest.mark.parametrize("name", EVERY_FAMILY)
+def test_the_floor_counts_no_more_arithmetic_than_any_choice_of_numbers_needs(name: str) -> None:
+    verified = EVERY_FAMILY[name]
+    floor = floor_of(verified.candidate, {"b": 4}, TOY)
+    costs = [counted(verified.candidate.sgraph, sizes, {"b": 4}) for sizes in legal(verified, 4)]
+
+    assert 0 < floor.flops <= min(costs)
+
+
+def test_without_repetition_the_floor_is_exact() -> None:
+    verified = fused()
+    floor = floor_of(verified.candidate, {"b": 4}, TOY)
+
+    assert floor.flops == counted(verified.candidate.sgraph, {"gx": 1, "f": 1}, {"b": 4})
+
+
+@pytest.mark.parametrize("name", EVERY_FAMILY)
+def test_the_floor_counts_each_input_once_and_what_caches_may_keep_not_at_all(name: str) -> None:
+    inputs = 4 * (4 * 16 + 16 + 16 * 24)
+    floor = floor_of(EVERY_FAMILY[name].candidate, {"b": 4}, TOY)
+
+    assert inputs == floor.bytes
+
+
+def test_what_does_not_fit_into_the_last_cache_is_written_and_read_again() -> None:
+    tiny = TOY.replace(caches_bytes=(64,))
+    whole = floor_of(fused().candidate, {"b": 4}, tiny).bytes
+    parted = floor_of(split().candidate, {"b": 4}, tiny).bytes
+
+    assert 2 * (4 * 4 * 16 - 64) == parted - whole
+
+
+def test_a_fused_candidate_has_a_lower_floor_than_a_split_one_where_it_matters() -> None:
+    tiny = TOY.replace(caches_bytes=(64,))
+
+    assert floor_of(fused().candidate, {"b": 64}, tiny).time_s < floor_of(split().candidate, {"b": 64}, tiny).time_s
+
+
+def test_small_batches_are_bound_by_memory_and_large_ones_by_compute() -> None:
+    h100 = GPUS["h100"]
+    wide = fused(4096, 4096).candidate
+
+    assert "memory" == floor_of(wide, {"b": 1}, h100).bound_by
+    assert "compute" == floor_of(wide, {"b": 8192}, h100).bound_by
+
+
+def test_the_floor_of_the_flagship_is_its_weight_over_the_bandwidth() -> None:
+    floor = floor_of(fused(4096, 4096).candidate, {"b": 1}, GPUS["a100"])
+
+    assert (4096 * 4096 + 2 * 4096) * 4 == floor.bytes
+    assert floor.bytes / 2.039e12 == floor.time_s
+
+
+def test_work_that_no_result_needs_is_not_counted() -> None:
+    text = """sgraph
+  x = input f32[b, 16]
+  %1 = custom(x) grid[x=gx]
+    %0 = load(0, imap=[0])
+    %1 = exp(%0){extra}
+    %{last} = store(%1, omap=[0])
+  return %1
+"""
+    lean = _candidate(parse(text.format(extra="", last=2)))
+    fat = _candidate(parse(text.format(extra="\n    %2 = sqrt(%0)\n    %3 = add(%2, %0)", last=4)))
+
+    assert floor_of(lean, {"b": 4}, TOY) == floor_of(fat, {"b": 4}, TOY)
+
+
+def test_a_value_that_all_iterations_share_is_summed_once_in_the_floor() -> None:
+    graph = parse("""sgraph
+  x = input f32[b, 16]
+  y = input f32[b, 16]
+  %2 = custom(x, y) grid[x=gx] loop[i=f]
+    %0 = load(0, imap=[0])
+    %1 = load(1, imap=[0], fmap=1)
+    %2 = accum(%0)
+    %3 = accum_sum(%1, dim=1)
+    %4 = mul(%2, %3)
+    %5 = store(%4, omap=[0])
+  return %2
+""")
+    floor = floor_of(_candidate(graph), {"b": 4}, TOY)
+    costs = [counted(graph, {"gx": gx, "f": f}, {"b": 4}) for gx in (1, 4) for f in (1, 2, 16)]
+
+    assert floor.flops <= min(costs)
+
+
+def test_a_shape_without_a_number_is_the_callers_mistake() -> None:
+    with pytest.raises(ShapeError, match="needs a number for 'b'"):
+        model_of(fused().candidate, {}, TOY)
+
+
+@given(st.integers(1, 64), st.integers(1, 64), st.integers(1, 64))
+def test_fast_evaluation_agrees_with_the_exact_one(b: int, gx: int, f: int) -> None:
+    size = dim("b") * 4096 / (dim("gx") * "f") + dim("f") * "f" - 3
+
+    assert float(size.rational({"b": b, "gx": gx, "f": f})) == pytest.approx(
+        evaluator(size)({"b": b, "gx": gx, "f": f}), rel=1e-12
+    )
+
+
+# ---------------------------------------------------------------- the model
+def test_the_model_is_never_below_the_floor() -> None:
+    for verified in EVERY_FAMILY.values():
+        floor = floor_of(verified.candidate, {"b": 4}, TOY)
+        model = model_of(verified.candidate, {"b": 4}, TOY)
+        for sizes in legal(verified, 4):
+            assert floor.time_s <= model.at(sizes).time_s
+
+
+def test_the_model_charges_for_reading_a_large_weight_once_per_row_of_blocks() -> None:
+    small_cache = TOY.replace(caches_bytes=(64, 128))
+    model = model_of(fused(rows=True).candidate, {"b": 4}, small_cache)
+
+    assert model.at({"gx": 2, "gy": 4, "f": 1}).dram_bytes > 2 * model.at({"gx": 2, "gy": 1, "f": 1}).dram_bytes
+
+
+def test_the_model_prefers_blocks_that_fill_the_cores() -> None:
+    model = model_of(fused(4096, 4096).candidate, {"b": 8}, TOY.replace(max_blocks=4096))
+
+    assert model.at({"gx": 2, "f": 1}).time_s < model.at({"gx": 1, "f": 1}).time_s
+
+
+def test_the_model_prefers_long_rows() -> None:
+    model = model_of(fused(4096, 4096).candidate, {"b": 1}, TOY.replace(max_blocks=4096))
+
+    assert model.at({"gx": 8, "f": 1}).time_s < model.at({"gx": 256, "f": 1}).time_s
+
+
+def _candidate(graph: SGraph) -> Candidate:
+    return Candidate("f9.c1", Family("f9", rmsnorm_linear(), graph), graph, (), graph.conditions())
+
+
+def test_a_reduction_costs_one_less_addition_than_it_has_terms() -> None:
+    sums = {w.position: w.flops.rational({"b": 2}) for w in work_of(rmsnorm_linear().graph)}
+
+    assert 2 * 16 == sums[4]  # mean: 15 additions and a division per row
+    assert 2 * 24 * (2 * 16 - 1) == sums[9]

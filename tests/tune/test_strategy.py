@@ -1,0 +1,111 @@
+"""What is tried next: stable, seeded, and complete in the end."""
+
+from __future__ import annotations
+
+from prism_explore.ir.stages import Verified
+from prism_explore.tune.strategy import Climbing, Exhaustive, Key, Point, Pool, Ranked, Strategy
+from tests.tune.toys import TOY, choices, fused, split
+
+
+def pool(*verifieds: Verified, most_sizes: int = 1000) -> Pool:
+    return Pool(verifieds or (fused(), split()), {"b": 4}, TOY, choices, most_sizes)
+
+
+def drain(strategy: Strategy, there: Pool, most: int = 10_000, best: Point | None = None) -> list[Point]:
+    tried: set[Key] = set()
+    found: list[Point] = []
+    while len(found) < most and (point := strategy.propose(there, tried, best)) is not None:
+        assert point.key not in tried
+
+        tried.add(point.key)
+        found.append(point)
+    return found
+
+
+def test_the_pool_is_in_the_order_of_the_floors() -> None:
+    tiny = TOY.replace(caches_bytes=(64,))
+    there = Pool((split(), fused()), {"b": 64}, tiny, choices)
+
+    assert ["f1.c1", "f3.c1"] == [e.verified.candidate.id for e in there.entrants]
+
+
+def test_exhaustive_takes_every_point_once_in_a_stable_order() -> None:
+    first, again = drain(Exhaustive(), pool()), drain(Exhaustive(), pool())
+
+    assert [p.key for p in first] == [p.key for p in again]
+    assert sum(3 * len(e.sizes) for e in pool().entrants) == len(first)
+
+
+def test_every_strategy_gets_around_to_everything() -> None:
+    everything = {p.key for p in drain(Exhaustive(), pool())}
+
+    assert everything == {p.key for p in drain(Ranked(0), pool())}
+    assert everything == {p.key for p in drain(Climbing(Ranked(0), 0), pool())}
+    assert everything == {p.key for p in drain(Climbing(Ranked(0), 0), pool(), best=drain(Exhaustive(), pool())[3])}
+
+
+def test_without_chance_the_model_decides() -> None:
+    found = drain(Ranked(0, random_share=0.0), pool())
+    usual = found[: sum(len(e.sizes) for e in pool().entrants)]
+
+    assert sorted(p.modelled_s for p in usual) == [p.modelled_s for p in usual]
+    assert {(("behave", 0), ("unroll", 1))} == {p.parameters.schedule for p in usual}
+
+
+def test_the_same_seed_proposes_the_same_and_another_one_does_not() -> None:
+    def keys(seed: int) -> list[Key]:
+        return [p.key for p in drain(Ranked(seed, random_share=0.5), pool(), 20)]
+
+    assert keys(1) == keys(1)
+    assert keys(1) != keys(2)
+
+
+def test_a_share_of_the_proposals_is_random() -> None:
+    ranked = [p.key for p in drain(Ranked(0, random_share=0.0), pool(), 20)]
+    mixed = [p.key for p in drain(Ranked(0, random_share=0.3), pool(), 20)]
+
+    assert 3 <= len(set(ranked) - set(mixed)) <= 17
+
+
+def test_neighbours_differ_in_one_number() -> None:
+    there = pool(fused())
+    here = drain(Exhaustive(), there)[20]
+    before = dict((*here.parameters.sizes, *here.parameters.schedule))
+    near = list(there.around(here))
+
+    assert near
+    for point in near:
+        after = dict((*point.parameters.sizes, *point.parameters.schedule))
+
+        assert 1 == sum(before[name] != after[name] for name in before)
+
+
+def test_climbing_looks_around_the_incumbent_every_other_time() -> None:
+    there = pool(fused())
+    best = drain(Exhaustive(), there)[20]
+    near = {p.key for p in there.around(best)}
+    found = drain(Climbing(Exhaustive(), 0, start=0), there, 6, best)
+
+    assert 3 <= sum(p.key in near for p in found)
+
+
+def test_what_was_dropped_is_not_proposed_any_more() -> None:
+    there = pool()
+    strategy = Ranked(0)
+    tried: set[Key] = set()
+    for _ in range(4):
+        point = strategy.propose(there, tried, None)
+        assert point is not None
+        tried.add(point.key)
+    (gone,) = [e for e in there.entrants if e.verified.candidate.id == "f1.c1"]
+    there.drop(gone)
+    rest = drain(strategy, there)
+
+    assert rest
+    assert {"f3.c1"} == {p.verified.candidate.id for p in rest}
+
+
+def test_a_pool_that_was_cut_says_so() -> None:
+    assert pool().is_whole
+    assert not pool(most_sizes=3).is_whole
+    assert 3 == len(pool(fused(), most_sizes=3).entrants[0].sizes)

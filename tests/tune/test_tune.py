@@ -1,0 +1,324 @@
+"""From proved candidates to an incumbent, on a bench whose times are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from prism_explore.errors import TargetUnavailable
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import (
+    CandidateBounded,
+    Event,
+    IncumbentImproved,
+    KernelGenerated,
+    ParametersProposed,
+    TrialFailed,
+    TrialMeasured,
+)
+from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Timed, Verified
+from prism_explore.targets import GPUS, Target
+from prism_explore.tune import Budget, tune
+from prism_explore.tune.measure import Checked, Failure, Samples
+from prism_explore.tune.strategy import Exhaustive, Strategy
+from tests.tune.toys import BACKEND, REFUSED, TOY, fused, split
+
+SHAPES = {"b": 4}
+LONG = Budget(trials=10_000, patience=10_000, seconds=1e9, near=-1.0)
+
+
+class ToyBench:
+    """Times by formula: the best is gx=4, f=8, unroll=2; a slower minute slows everything alike."""
+
+    def __init__(self, failing: Mapping[str, str] | None = None, base_s: float = 1.0) -> None:
+        self.kernels: dict[str, Kernel] = {}
+        self.failing = dict(failing or {})
+        self.base_s = base_s
+        self.minute = 1 / 1.5
+        self.raced: list[tuple[tuple[str, ...], int]] = []
+
+    def seconds(self, kernel: Kernel) -> float:
+        numbers = {"unroll": 1, **kernel.parameters.numbers, **dict(kernel.parameters.schedule)}
+        away = abs(numbers.get("gx", 1) - 4) + abs(numbers.get("f", 1) - 8) + abs(numbers["unroll"] - 2)
+        return self.base_s * (1 + 0.02 * away) * self.minute
+
+    def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+        code = self.failing.get(str(dict(kernel.parameters.sizes).get("gx")))
+        if code:
+            return Failure(code, "on request")
+        self.kernels[key] = kernel
+        return Checked(1e-7)
+
+    def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+        self.raced.append((tuple(keys), rounds))
+        self.minute *= 1.5
+        return Samples({key: (self.seconds(self.kernels[key]),) * rounds for key in keys}, 0.25)
+
+    def drop(self, key: str) -> None:
+        self.kernels.pop(key, None)
+
+    def close(self) -> None:
+        raise AssertionError("a bench that was given is closed by its owner")
+
+
+def run(
+    *verifieds: Verified,
+    bench: ToyBench | None = None,
+    budget: Budget = LONG,
+    journal: Journal | None = None,
+    seed: int = 0,
+    strategy: Strategy | None = None,
+    incumbent: Timed | None = None,
+    target: Target = TOY,
+) -> tuple[list[Outcome], tuple[Event, ...]]:
+    diary = Journal() if journal is None else journal
+    found = tune(
+        verifieds or (fused(),),
+        SHAPES,
+        target,
+        diary,
+        budget=budget,
+        seed=seed,
+        backend=BACKEND,
+        bench=bench or ToyBench(),
+        strategy=strategy,
+        incumbent=incumbent,
+    )
+    return list(found), diary.events
+
+
+def best_of(outcomes: Sequence[Outcome]) -> Timed:
+    return min((o for o in outcomes if isinstance(o, Timed)), key=lambda t: t.time_s)
+
+
+def test_the_whole_space_holds_the_best() -> None:
+    outcomes, _ = run()
+    numbers = best_of(outcomes).kernel.parameters
+
+    assert (("gx", 4), ("f", 8)) == numbers.sizes
+    assert 2 == dict(numbers.schedule)["unroll"]
+
+
+def test_a_short_search_finds_the_best_too_and_not_by_trying_everything() -> None:
+    everything, _ = run()
+    outcomes, _ = run(budget=replace(LONG, trials=len(everything) // 2))
+
+    assert best_of(everything).kernel.parameters == best_of(outcomes).kernel.parameters
+
+
+def test_the_best_is_the_last_that_was_announced_and_each_beat_the_one_before() -> None:
+    outcomes, events = run()
+    curve = [e.time_s for e in events if isinstance(e, IncumbentImproved)]
+
+    assert sorted(curve, reverse=True) == curve
+    assert best_of(outcomes).time_s == curve[-1]
+
+
+def test_times_compare_although_the_machine_slows_down_all_the_while() -> None:
+    bench = ToyBench()
+    outcomes, _ = run(bench=bench)
+    first = outcomes[0]
+    assert isinstance(first, Timed)
+    bench.minute = 1.0
+    truth = {str(o.kernel.parameters): bench.seconds(o.kernel) for o in outcomes if isinstance(o, Timed)}
+    yardstick = first.time_s / truth[str(first.kernel.parameters)]
+
+    for o in outcomes:
+        assert isinstance(o, Timed)
+        assert o.time_s == pytest.approx(truth[str(o.kernel.parameters)] * yardstick)
+
+
+def test_one_run_is_like_another() -> None:
+    assert run(fused(), split())[1] == run(fused(), split())[1]
+    assert run(fused(), seed=1)[1] != run(fused(), seed=2)[1]
+
+
+def test_every_trial_tells_its_story_in_order() -> None:
+    _, events = run(strategy=Exhaustive(), budget=replace(LONG, trials=1))
+    kinds = [type(e) for e in events]
+
+    assert [ParametersProposed, KernelGenerated, TrialMeasured, IncumbentImproved] == kinds
+    proposed, _, measured, _ = events
+    assert isinstance(proposed, ParametersProposed)
+    assert isinstance(measured, TrialMeasured)
+    assert "u1" == proposed.trial == measured.trial
+    assert (("gx", 1), ("f", 1), ("behave", 0), ("unroll", 1)) == proposed.parameters == measured.parameters
+    assert 20 == measured.samples
+    assert (1e-7, 0.25) == (measured.error, measured.waited)
+
+
+def test_a_trial_far_behind_leaves_the_race_early_and_a_winner_runs_it_all() -> None:
+    bench = ToyBench()
+    _, events = run(bench=bench)
+    won = {e.trial for e in events if isinstance(e, IncumbentImproved)}
+    samples = {e.trial: e.samples for e in events if isinstance(e, TrialMeasured)}
+
+    assert {20} == {samples[t] for t in won}
+    assert {3, 10, 20} == set(samples.values())
+    assert all(len(keys) == 2 for keys, _ in bench.raced[1:])
+
+
+def test_only_the_incumbent_is_kept_on_the_bench() -> None:
+    bench = ToyBench()
+    _, events = run(bench=bench)
+    last = [e.trial for e in events if isinstance(e, IncumbentImproved)][-1]
+
+    assert [last] == list(bench.kernels)
+
+
+@pytest.mark.parametrize("code", ["tune.crash", "tune.hang", "tune.wrong", "tune.compile", "tune.memory"])
+def test_a_failure_is_an_outcome_with_a_reason_and_the_search_goes_on(code: str) -> None:
+    outcomes, events = run(bench=ToyBench({"4": code}))
+    failed = [o for o in outcomes if isinstance(o, Infeasible)]
+    told = [e for e in events if isinstance(e, TrialFailed)]
+
+    assert {code} == {o.code for o in failed} == {e.reason.code for e in told}
+    assert all(dict(o.parameters.sizes)["gx"] == 4 for o in failed)
+    assert len(failed) == len(told) > 0
+    assert 4 != dict(best_of(outcomes).kernel.parameters.sizes)["gx"]
+    assert ("sound" if code == "tune.wrong" else "budget") == told[0].reason.soundness
+
+
+def test_what_the_code_generator_refuses_never_reaches_the_bench() -> None:
+    refusing = replace(BACKEND, choices=lambda *_: (("behave", (REFUSED,)),))
+    journal = Journal()
+    bench = ToyBench()
+    outcomes = list(tune([fused()], SHAPES, TOY, journal, budget=Budget(trials=3), backend=refusing, bench=bench))
+
+    assert ["tune.illegal"] * 3 == [o.code for o in outcomes if isinstance(o, Infeasible)]
+    assert [] == bench.raced
+    assert not any(isinstance(e, KernelGenerated) for e in journal.events)
+
+
+def test_other_numbers_with_the_same_source_are_one_trial() -> None:
+    def emit(*given: object) -> Kernel | Infeasible:
+        made = BACKEND.emit(*given)  # pyright: ignore
+        return replace(made, source="always the same") if isinstance(made, Kernel) else made
+
+    outcomes = list(tune([fused()], SHAPES, TOY, Journal(), backend=replace(BACKEND, emit=emit), bench=ToyBench()))
+
+    assert 1 == len(outcomes)
+
+
+# ---------------------------------------------------------------- when it ends
+def test_the_budget_of_trials_is_kept() -> None:
+    assert 7 == len(run(budget=replace(LONG, trials=7))[0])
+
+
+def test_the_budget_of_seconds_is_kept() -> None:
+    now = iter(range(1000))
+    found = tune(
+        [fused()],
+        SHAPES,
+        TOY,
+        Journal(),
+        budget=replace(LONG, seconds=5.0),
+        clock=lambda: float(next(now)),
+        backend=BACKEND,
+        bench=ToyBench(),
+    )
+
+    assert 4 == len(list(found))
+
+
+def test_patience_ends_a_search_that_gets_nowhere() -> None:
+    outcomes, events = run(budget=replace(LONG, patience=5))
+    improved = [int(e.trial[1:]) for e in events if isinstance(e, IncumbentImproved)]
+
+    assert improved[-1] + 5 == len(outcomes)
+
+
+def test_near_the_floor_there_is_nothing_left_to_gain() -> None:
+    floor_s = 1.0 / 1.01
+    outcomes, _ = run(target=_with_floor(floor_s), budget=replace(LONG, near=0.03))
+    everything, _ = run(target=_with_floor(floor_s))
+
+    assert best_of(outcomes).time_s <= 1.03 * floor_s
+    assert len(outcomes) < len(everything)
+
+
+def test_somebody_may_stop_it() -> None:
+    asked: list[None] = []
+
+    def stop() -> bool:
+        asked.append(None)
+        return len(asked) > 3
+
+    found = tune([fused()], SHAPES, TOY, Journal(), backend=BACKEND, bench=ToyBench(), stop=stop)
+
+    assert 3 == len(list(found))
+
+
+def test_a_cancelled_trial_is_no_outcome() -> None:
+    outcomes, events = run(bench=ToyBench({str(n): "tune.cancelled" for n in range(30)}))
+
+    assert [] == outcomes
+    assert not any(isinstance(e, TrialFailed) for e in events)
+
+
+# ---------------------------------------------------------------- bounds
+def test_a_candidate_whose_floor_cannot_win_is_dropped_and_named() -> None:
+    machine = _with_floor(0.5).replace(caches_bytes=(64,))  # the split form must write and read its middle
+    _, events = run(split(), fused(), target=machine, bench=ToyBench(base_s=0.6))
+    dropped = [e for e in events if isinstance(e, CandidateBounded)]
+    later = [e.candidate for e in events[events.index(dropped[0]) :] if isinstance(e, ParametersProposed)]
+
+    assert ["f3.c1"] == [e.candidate for e in dropped]
+    assert dropped[0].floor_s >= dropped[0].best_s
+    assert {"f1.c1"} == set(later)
+
+
+def test_a_kernel_that_outruns_its_floor_discredits_the_floors() -> None:
+    machine = _with_floor(2.0).replace(caches_bytes=(64,))
+    outcomes, events = run(split(), fused(), target=machine, budget=replace(LONG, near=0.03))
+
+    assert not any(isinstance(e, CandidateBounded) for e in events)
+    assert {"f1.c1", "f3.c1"} == {o.kernel.verified.candidate.id for o in outcomes if isinstance(o, Timed)}
+    assert best_of(outcomes).time_s < best_of(outcomes).floor_s
+
+
+# ---------------------------------------------------------------- going on
+def test_a_second_call_continues_and_repeats_nothing() -> None:
+    journal = Journal()
+    first, _ = run(journal=journal, budget=replace(LONG, trials=10))
+    second, events = run(journal=journal, incumbent=best_of(first))
+    proposed = [(e.candidate, e.parameters) for e in events if isinstance(e, ParametersProposed)]
+    trials = [e.trial for e in events if isinstance(e, ParametersProposed)]
+
+    assert len(set(proposed)) == len(proposed) == len(first) + len(second)
+    assert [f"u{i + 1}" for i in range(len(trials))] == trials
+    assert best_of(run()[0]).kernel.parameters == best_of([*first, *second]).kernel.parameters
+
+
+def test_an_incumbent_of_a_family_that_is_gone_is_not_raced() -> None:
+    bench = ToyBench()
+    first, _ = run(fused(), budget=replace(LONG, trials=3))
+    run(split(), bench=bench, budget=replace(LONG, trials=2), incumbent=best_of(first))
+
+    assert ("u1",) == bench.raced[0][0]
+
+
+def test_without_candidates_there_is_nothing_to_do() -> None:
+    assert [] == list(tune([], SHAPES, TOY, Journal()))
+
+
+def test_a_gpu_is_not_timed_here() -> None:
+    with pytest.raises(TargetUnavailable, match="kernels for h100 cannot be timed yet"):
+        next(tune([fused()], SHAPES, GPUS["h100"], Journal()))
+
+
+# ---------------------------------------------------------------- for real
+def test_with_a_worker_the_same_story_is_told() -> None:
+    journal = Journal()
+    outcomes = list(tune([fused()], SHAPES, TOY, journal, budget=Budget(trials=3, near=-1.0), backend=BACKEND))
+
+    assert 3 == len([o for o in outcomes if isinstance(o, Timed)])
+    assert all(0 < o.error < 1e-5 for o in outcomes if isinstance(o, Timed))
+
+
+def _with_floor(floor_s: float) -> Target:
+    """A machine on which the fused toy takes at least so long, bound by memory."""
+    traffic = 4 * (4 * 16 + 16 + 16 * 24)
+    return TOY.replace(dram_bytes_per_s=traffic / floor_s, peak_flops_per_s=1e15)
