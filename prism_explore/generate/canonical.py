@@ -15,12 +15,12 @@ Two operators may also compute the same thing under different names (`mul(x, x)`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from prism_explore.ir.ops import COMMUTATIVE, Accumulate, Binary, Custom, Input, Load, Node, Op, Reduce, Unary
+from prism_explore.ir.ops import COMMUTATIVE, Accumulate, Binary, Custom, Input, Load, Op, Reduce, Unary
 from prism_explore.ir.sgraph import SGraph
 
 Args: TypeAlias = tuple[int, ...]
@@ -74,84 +74,95 @@ def rank(args: Args, kind: int) -> Rank:
     return tuple(sorted(args, reverse=True)), args, kind
 
 
-def applications(tensors: int, alphabet: Sequence[Kind], after: Rank | None) -> Iterator[Application]:
-    """Every application to the first `tensors` tensors that ranks above `after`, in increasing order."""
-    total = possible(tensors, alphabet)
-    start = after[0][0] if after else 0
-    position = possible(start, alphabet)
-    for top in range(start, tensors):
-        operands: list[Args] = [(top,)]
-        for low in range(top + 1):
-            operands += [(top, top)] if low == top else [(low, top), (top, low)]
-        for args in operands:
-            swapped = len(args) == 2 and args[0] > args[1]
-            for number, kind in enumerate(alphabet):
-                if kind.arity != len(args) or (swapped and kind.commutative):
-                    continue
-                position += 1
-                if after is None or rank(args, number) > after:
-                    yield Application(args, number, total - position)
+_L = TypeVar("_L", bound=Kind)
 
 
-def possible(tensors: int, alphabet: Sequence[Kind]) -> int:
-    """How many applications there are to `tensors` tensors."""
-    unary = sum(k.arity == 1 for k in alphabet)
-    symmetric = sum(k.arity == 2 and k.commutative for k in alphabet)
-    ordered = sum(k.arity == 2 and not k.commutative for k in alphabet)
-    return unary * tensors + symmetric * tensors * (tensors + 1) // 2 + ordered * tensors * tensors
+class Alphabet(Generic[_L]):
+    """Operator types in a fixed order, and their applications in canonical order."""
 
+    def __init__(self, letters: Iterable[_L]) -> None:
+        self.letters = tuple(letters)
+        numbered = tuple(enumerate(self.letters))
+        self._unary = tuple(n for n, k in numbered if k.arity == 1)
+        self._binary = tuple(n for n, k in numbered if k.arity == 2)
+        self._ordered = tuple(n for n, k in numbered if k.arity == 2 and not k.commutative)
 
-def sequences(tensors: int, ops: int, alphabet: Sequence[Kind]) -> Iterator[tuple[tuple[int, Args], ...]]:
-    """Every program of exactly `ops` operators over `tensors` inputs, as its canonical sequence."""
+    def possible(self, tensors: int) -> int:
+        """How many applications to `tensors` tensors there are."""
+        ordered, symmetric = len(self._ordered), len(self._binary) - len(self._ordered)
+        return len(self._unary) * tensors + symmetric * tensors * (tensors + 1) // 2 + ordered * tensors * tensors
 
-    def grow(made: tuple[tuple[int, Args], ...], last: Rank | None) -> Iterator[tuple[tuple[int, Args], ...]]:
-        if len(made) == ops:
-            yield made
-            return
-        for a in applications(tensors + len(made), alphabet, last):
-            yield from grow((*made, (a.kind, a.args)), a.rank)
+    def opened(self, tensors: int) -> int:
+        """How many applications the next tensor would make possible."""
+        return self.possible(tensors + 1) - self.possible(tensors)
 
-    yield from grow((), None)
+    def applications(self, tensors: int, after: Rank | None) -> Iterator[Application]:
+        """Every application to the first `tensors` tensors that ranks above `after`, in increasing order."""
+        start = after[0][0] if after else 0
+        left = self.possible(tensors) - self.possible(start)
+        for top in range(start, tensors):
+            operands: list[tuple[Args, tuple[int, ...]]] = [((top,), self._unary)]
+            for low in range(top):
+                operands += [((low, top), self._binary), ((top, low), self._ordered)]
+            operands.append(((top, top), self._binary))
+            for args, kinds in operands:
+                for kind in kinds:
+                    left -= 1
+                    if after is None or rank(args, kind) > after:
+                        yield Application(args, kind, left)
+
+    def sequences(self, tensors: int, ops: int) -> Iterator[tuple[tuple[int, Args], ...]]:
+        """Every program of exactly `ops` operators over `tensors` inputs, as its canonical sequence."""
+
+        def grow(made: tuple[tuple[int, Args], ...], last: Rank | None) -> Iterator[tuple[tuple[int, Args], ...]]:
+            if len(made) == ops:
+                yield made
+                return
+            for a in self.applications(tensors + len(made), last):
+                yield from grow((*made, (a.kind, a.args)), a.rank)
+
+        yield from grow((), None)
 
 
 class Counter:
     """How many programs a partial one stands for, if every operator fitted every operand.
 
-    The recursion of `sequences` summed in closed form: with `a` applications still above the last one,
-    taking the i-th leaves i of them and opens those that use the new tensor. Shapes and phases are
+    The recursion of `Alphabet.sequences` in closed form: with `a` applications still above the last one,
+    taking one leaves those above it and opens those that use the new tensor. Shapes and phases are
     ignored, so the number is an upper estimate; for an uninterpreted alphabet it is exact.
     """
 
-    def __init__(self, alphabet: Sequence[Kind]) -> None:
-        self._alphabet = tuple(alphabet)
+    def __init__(self, alphabet: Alphabet[Any]) -> None:
+        self._alphabet = alphabet
         self._sums: dict[tuple[int, int, bool], list[int]] = {}
 
     def of_length(self, tensors: int, ops: int) -> int:
         """Programs of exactly `ops` operators over `tensors` inputs."""
-        return self._sum(tensors, ops, False)[possible(tensors, self._alphabet)]
+        return self._sum(tensors, ops, False)[self._alphabet.possible(tensors)]
 
-    def up_to(self, above: int, tensors: int, ops: int) -> int:
-        """Programs that extend one by at most `ops` operators, itself included.
+    def all(self, tensors: int, ops: int) -> int:
+        """Programs of at most `ops` operators over `tensors` inputs, the empty one included."""
+        return self._sum(tensors, ops, True)[self._alphabet.possible(tensors)]
 
-        Args:
-            above: applications to the present tensors that rank above the last operator.
-            tensors: tensors present now.
-            ops: operators that may still be added.
-        """
-        return self._sum(tensors, ops, True)[above]
+    def below(self, step: Application, tensors: int, ops: int) -> int:
+        """Programs of at most `ops` operators more, `step` first; `tensors` are those before it."""
+        if ops < 1:
+            return 0
+        return self._sum(tensors + 1, ops - 1, True)[step.above + self._alphabet.opened(tensors)]
 
     def _sum(self, tensors: int, ops: int, shorter: bool) -> list[int]:
+        """For each number of applications above the last one, how many programs follow."""
         key = (tensors, ops, shorter)
         if key not in self._sums:
-            length = possible(tensors, self._alphabet) + 1
+            length = self._alphabet.possible(tensors) + 1
             if ops == 0:
                 self._sums[key] = [1] * length
             else:
                 deeper = self._sum(tensors + 1, ops - 1, shorter)
                 opened = len(deeper) - length
                 sums = [1 if shorter else 0]
-                for i in range(length - 1):
-                    sums.append(sums[-1] + deeper[i + opened])
+                for above in range(length - 1):
+                    sums.append(sums[-1] + deeper[above + opened])
                 self._sums[key] = sums
         return self._sums[key]
 
@@ -257,8 +268,3 @@ class Expressions:
             found = self._numbers[key] = len(self._keys)
             self._keys.append(key)
         return found
-
-
-def node_key(node: Node, numbers: Sequence[int]) -> Key:
-    """A node with its operands replaced by the numbers of their expressions."""
-    return node.op, tuple(numbers[a] for a in node.args)

@@ -117,12 +117,16 @@ class Cut:
     """Why one application of an operator was not kept."""
 
     rule: RuleName
-    formula: str = ""
-    substitution: Mapping[str, str] = field(default_factory=dict[str, str])
+    formula: str
+    """The test that failed; e stands for the evidence."""
+    evidence: str = ""
+    """What this operator would have given."""
     detail: str = ""
     """Appended to the rule's sentence."""
     heuristic: bool = False
     """Whether this cut, unlike the rule at large, may lose a program."""
+    common: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What else the formula needs, the same for all operators told together."""
 
 
 def reason(cut: Cut, substitution: Mapping[str, str]) -> Reason:

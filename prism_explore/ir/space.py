@@ -23,6 +23,8 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.program import TensorProgram
 
+Level: TypeAlias = Literal["kernel", "block"]
+
 Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms"]
 """`plain` adds up the iterations' tiles; the others reduce one dim of the tile as well."""
 

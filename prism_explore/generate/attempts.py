@@ -1,0 +1,469 @@
+"""One application of one operator: the tensor it gives, or the rule that cuts it.
+
+Everything here answers without changing anything; `grow` asks, keeps and notes. The tests run from cheap
+to dear, and the first that fails is the reason that is told: shapes, duplicates, limits, the loop's
+legality, the abstract expression, the tally of operators left, memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from prism_explore.generate.abstract import Goal, Theory
+from prism_explore.generate.canonical import Alphabet, Application, Expressions, Rank
+from prism_explore.generate.polynomials import Poly, features, leaf, show
+from prism_explore.generate.prune import Cut, Machine
+from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes
+from prism_explore.ir.flow import Flow, FlowRule, flow
+from prism_explore.ir.ops import (
+    COMMUTATIVE,
+    Accumulate,
+    Binary,
+    ComputeOp,
+    Custom,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Reduce,
+    Scalar,
+    Store,
+    Unary,
+    op_name,
+)
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.space import Operators, Space
+from prism_explore.ir.tensors import BYTES, DType
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An operator that may be applied: one letter of a level's alphabet."""
+
+    op: ComputeOp | Accumulate
+    arity: int
+    commutative: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its name, with the dim or the constant that tells it from its like."""
+        match self.op:
+            case Reduce(_, along) | Accumulate(_, int() as along):
+                return f"{op_name(self.op)}[{along}]"
+            case Scalar(_, value):
+                return f"{op_name(self.op)}[{value}]"
+            case _:
+                return op_name(self.op)
+
+
+def alphabet(operators: Operators, largest_rank: int) -> Alphabet[Letter]:
+    """The operators as letters: a reduction along each dim is a letter of its own."""
+    dims = range(largest_rank)
+    letters: list[Letter] = [Letter(Unary(fn), 1) for fn in operators.unary]
+    letters += [Letter(s, 1) for s in operators.scalars]
+    letters += [Letter(Reduce(fn, d), 1) for fn in operators.reductions for d in dims]
+    for kind in operators.accumulators:
+        if kind == "plain":
+            letters.append(Letter(Accumulate("sum"), 1))
+        else:
+            letters += [Letter(Accumulate(kind, d), 1) for d in dims]
+    letters += [Letter(Binary(fn), 2, fn in COMMUTATIVE) for fn in operators.binary]
+    return Alphabet((*letters, *([Letter(MatMul(), 2)] if operators.matmul else [])))
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of the growing graph and all that is known of it."""
+
+    node: Node
+    axes: AxisNames
+    dtype: DType
+    expression: Poly
+    number: int
+    """See `canonical.Expressions`; in one block, equal numbers are equal values."""
+    flows: tuple[Flow | FlowRule, ...] = ()
+    """Inside a block: its state under each choice of looped axes."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelState:
+    """A growing kernel graph."""
+
+    id: str
+    tensors: tuple[Tensor, ...]
+    unused: frozenset[int]
+    last: Rank | None = None
+    predefined: int = 0
+    customs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BlockState:
+    """A growing block graph."""
+
+    id: str
+    operands: tuple[int, ...]
+    spare: int
+    """Operators that the kernel graph may still add behind this block, counted generously."""
+    choices: tuple[frozenset[str], ...]
+    """The choices of looped axes that are looked ahead to."""
+    legal: frozenset[int]
+    """Those that no operator forbids so far."""
+    tensors: tuple[Tensor, ...]
+    unused: frozenset[int]
+    outside: tuple[Tensor, ...] = ()
+    """Kernel-level tensors that operators behind this block may still use."""
+    reduced: frozenset[str] = frozenset()
+    """Axes that some operator sums over, so that no grid dim may cut them."""
+    accumulated: tuple[int, ...] = ()
+    last: Rank | None = None
+
+
+class Attempts:
+    """The facts of one program in one space, and the tests of every rule."""
+
+    def __init__(self, program: TensorProgram, space: Space, target: Machine) -> None:
+        self.space, self.target = space, target
+        graph = program.graph
+        table = axes_of(graph)
+        by_axis = space.active("shape.mismatch")
+        named = table.of if by_axis else _by_extent(table)
+        self._extents = {a.name: a.extent for a in table.axes}
+        self._twice = frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
+        everywhere = frozenset(a for axes in named for a in axes if a)
+        scalars = sorted({s.value for s in (*space.block.scalars, *space.kernel.scalars) if s.fn == "mul"})
+        self._theory = Theory(
+            everywhere - self._twice if by_axis else frozenset(),
+            tuple((a.name, v) for a in table.axes for v in scalars if v and a.extent.constant == 1 / v),
+            "sigmoid" in (*space.block.unary, *space.kernel.unary),
+        )
+        self.expressions = Expressions()
+        types = graph.types()
+        values: list[Poly] = []
+        inputs: list[Tensor] = []
+        for position, node in enumerate(graph.nodes):
+            match node.op:
+                case Input(name, t):
+                    values.append(leaf(name, (a for a in named[position] if a in self._theory.marked)))
+                    number = self.expressions.number(node.op, ())
+                    inputs.append(Tensor(node, named[position], t.dtype, values[-1], number))
+                case Custom() | Load() | Store() | Accumulate():
+                    raise AssertionError("a tensor program has compute operators only")
+                case op:
+                    args = tuple(values[a] for a in node.args)
+                    values.append(self._theory.apply(op, args, tuple(named[a] for a in node.args)))
+        self.inputs = tuple(inputs)
+        self.goal = Goal(values[graph.output])
+        self.output_axes, self.output_dtype = named[graph.output], types[graph.output].dtype
+        self._wanted = features(values[graph.output])
+        largest_rank = max(t.rank for t in types)
+        self.block_alphabet = alphabet(space.block, largest_rank)
+        self.kernel_alphabet = alphabet(space.kernel, largest_rank)
+        reductions = (*space.block.reductions, *space.block.accumulators, *space.kernel.reductions)
+        self._rms_known = "rms" in reductions
+        self._made: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Tensor | Cut | None] = {}
+        self._joins: dict[tuple[int, int], bool] = {}
+        self._reaches: dict[int, bool] = {}
+
+    # ------------------------------------------------------------ kernel level
+    def predefined(self, state: KernelState, step: Application) -> KernelState | Cut | None:
+        """The kernel graph with one more predefined operator, or its cut, or None: no such operator."""
+        op = self.kernel_alphabet.letters[step.kind].op
+        tensor = self._applied_anew(op, step.args, state.tensors, None)
+        if not isinstance(tensor, Tensor):
+            return tensor
+        if cut := self._known(op, step.args, tensor, state.tensors, ()):
+            return cut
+        unused = state.unused.difference(step.args)
+        if cut := self._value(tensor, [state.tensors[i] for i in sorted(unused)]):
+            return cut
+        grown = replace(
+            state,
+            tensors=(*state.tensors, tensor),
+            unused=unused | {len(state.tensors)},
+            last=step.rank,
+            predefined=state.predefined + 1,
+        )
+        joins, spare = len(unused), self.spare(grown)
+        missing = self._missing(grown.tensors)
+        if joins + missing > spare and self.space.active("limit.ops"):
+            return _too_few(joins, missing, spare)
+        return grown
+
+    def opened(self, state: KernelState, operands: tuple[int, ...]) -> BlockState | Cut:
+        """A new block graph that loads these tensors, or its cut."""
+        unused = state.unused.difference(operands)
+        after = replace(state, unused=unused, customs=state.customs + 1)
+        spare = self.spare(after)
+        if len(unused) > spare:
+            return _too_few(len(unused), 0, spare)
+        axes = sorted({a for i in operands for a in state.tensors[i].axes if a})
+        if not spare:
+            axes = [a for a in axes if a not in self.output_axes]
+        choices = tuple(frozenset(c) for size in range(len(axes) + 1) for c in combinations(axes, size))
+        legal = frozenset(range(len(choices)))
+        tensors: list[Tensor] = []
+        for position, i in enumerate(operands):
+            source = state.tensors[i]
+            flows = tuple(flow(Load(position), (), (), source.axes, looped) for looped in choices)
+            legal = frozenset(c for c in legal if isinstance(flows[c], Flow))
+            tensors.append(replace(source, node=Node(Load(position)), flows=flows))
+        outside = state.tensors if spare else ()
+        everything = frozenset(range(len(operands)))
+        return BlockState("", operands, spare, choices, legal, tuple(tensors), everything, outside)
+
+    def spare(self, state: KernelState) -> int:
+        """How many operators may still join tensors behind a kernel graph, blocks' own included."""
+        space = self.space
+        kernels = space.kernel_ops - state.predefined - state.customs
+        customs = min(space.custom_kernels - state.customs, kernels)
+        predefined = min(space.predefined_kernels - state.predefined, kernels)
+        return predefined + customs * max(space.block_ops - 1, 0)
+
+    def is_whole(self, state: KernelState) -> bool:
+        """Whether the newest tensor is the program's result and everything else is used."""
+        newest = state.tensors[-1]
+        return (
+            state.customs > 0
+            and state.unused == frozenset({len(state.tensors) - 1})
+            and newest.axes == self.output_axes
+            and newest.dtype == self.output_dtype
+            and (newest.expression == self.goal.result or not self.space.active("expr.unreachable"))
+        )
+
+    # ------------------------------------------------------------ block level
+    def grown(self, state: BlockState, step: Application) -> BlockState | Cut | None:
+        """The block graph with one more operator, or its cut, or None: no such operator."""
+        space = self.space
+        op = self.block_alphabet.letters[step.kind].op
+        tensor = self._applied(op, step, state)
+        if not isinstance(tensor, Tensor):
+            return tensor
+        if isinstance(op, Accumulate) and space.active("limit.accumulators"):
+            if len(state.accumulated) >= space.accumulators:
+                return Cut("limit.accumulators", "accumulators < limit", str(len(state.accumulated)))
+            if step.args[0] in state.accumulated:
+                return Cut("limit.accumulators", "e is not accumulated yet", f"%{step.args[0]}")
+        if cut := self._known(op, step.args, tensor, state.tensors, state.accumulated):
+            return cut
+        legal = frozenset(c for c in state.legal if isinstance(tensor.flows[c], Flow))
+        if not legal and space.active("map.constraint"):
+            return _no_loop(state, tensor)
+        unused = state.unused.difference(step.args)
+        if cut := self._value(tensor, [state.tensors[i] for i in sorted(unused)]):
+            return cut
+        tensors = (*state.tensors, replace(tensor, node=Node(op, step.args)))
+        left, joins = space.block_ops - len(tensors), len(unused)
+        missing = self._missing((*tensors, *state.outside))
+        if (joins > left or joins + missing > left + state.spare) and space.active("limit.ops"):
+            return _too_few(joins, missing, left + state.spare)
+        reduced = state.reduced | _reduced_axes(op, tuple(state.tensors[a].axes for a in step.args))
+        if space.active("mem.smem"):
+            first = 0 if reduced != state.reduced else len(state.tensors)
+            fits = self._fitting(tensors, first, reduced, state.choices, legal)
+            if isinstance(fits, Cut):
+                return fits
+            legal = fits
+        return replace(
+            state,
+            tensors=tensors,
+            unused=unused | {len(state.tensors)},
+            legal=legal,
+            reduced=reduced,
+            accumulated=(*state.accumulated, *step.args) if isinstance(op, Accumulate) else state.accumulated,
+            last=step.rank,
+        )
+
+    def storable(self, state: BlockState) -> bool:
+        """Whether the newest tensor may be stored under some choice of looped axes."""
+        newest = state.tensors[-1]
+        if not self.space.active("map.constraint"):
+            return True
+        known = ((newest.flows[c], state.choices[c]) for c in state.legal)
+        return any(
+            isinstance(flow(Store(), (f,), (newest.axes,), newest.axes, looped), Flow)
+            for f, looped in known
+            if isinstance(f, Flow)
+        )
+
+    # ------------------------------------------------------------ the tests
+    def _applied(self, op: ComputeOp | Accumulate, step: Application, state: BlockState) -> Tensor | Cut | None:
+        """The tensor that a block operator gives, by shapes alone; remembered per operands' values."""
+        if not self.space.active("dup.canonical"):
+            return self._applied_anew(op, step.args, state.tensors, state)
+        loads = tuple(t.number for t in state.tensors[: len(state.operands)])
+        key = (step.kind, tuple([state.tensors[a].number for a in step.args]), loads)
+        if key not in self._made:
+            self._made[key] = self._applied_anew(op, step.args, state.tensors, state)
+        return self._made[key]
+
+    def _applied_anew(
+        self,
+        op: ComputeOp | Accumulate,
+        args: tuple[int, ...],
+        tensors: tuple[Tensor, ...],
+        block: BlockState | None,
+    ) -> Tensor | Cut | None:
+        operands = tuple(tensors[a] for a in args)
+        axes = tuple(t.axes for t in operands)
+        along = op.dim if isinstance(op, Reduce | Accumulate) else None
+        if along is not None and (along >= len(axes[0]) or axes[0][along] is None):
+            return None
+        result = compute_axes(op, axes)
+        if result is None or len({t.dtype for t in operands}) > 1:
+            return self._mismatch(operands)
+        if self.space.active("shape.mismatch"):
+            double = [a for a in result if a and a not in self._twice and result.count(a) > 1]
+            if double:
+                detail = "Here one axis would fill two dims of the result."
+                return Cut("shape.mismatch", "no axis occurs twice", double[0], detail, heuristic=True)
+        number = self.expressions.number(op, tuple(t.number for t in operands))
+        expression = self._theory.apply(op, tuple(t.expression for t in operands), axes)
+        flows: list[Flow | FlowRule] = []
+        for c, looped in enumerate(block.choices if block else ()):
+            states: list[Flow] = []
+            broken: FlowRule | None = None
+            for t in operands:
+                before = t.flows[c]
+                if isinstance(before, Flow):
+                    states.append(before)
+                else:
+                    broken = before
+            flows.append(broken or flow(op, tuple(states), axes, result, looped))
+        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, tuple(flows))
+
+    def _mismatch(self, operands: tuple[Tensor, ...]) -> Cut:
+        """The cut where operands do not fit; heuristic where their sizes would."""
+        shown = " against ".join(f"{t.dtype}({', '.join(a or '1' for a in t.axes)})" for t in operands)
+        sizes = [{self._extents[a] for a in t.axes if a} for t in operands]
+        agree = self.space.active("shape.mismatch") and len(sizes) == 2 and bool(sizes[0] & sizes[1])
+        detail = "Some of their sizes happen to agree." if agree else ""
+        return Cut("shape.mismatch", "axes match", shown, detail, heuristic=agree)
+
+    def _known(
+        self,
+        op: ComputeOp | Accumulate,
+        args: tuple[int, ...],
+        tensor: Tensor,
+        tensors: tuple[Tensor, ...],
+        accumulated: tuple[int, ...],
+    ) -> Cut | None:
+        """The cut of what is there already, or of what a definition says more shortly."""
+        if not self.space.active("dup.canonical"):
+            return None
+        for i, t in enumerate(tensors):
+            if t.number == tensor.number:
+                return Cut("dup.canonical", "e is new", f"%{i}")
+        numbers = tuple(tensors[a].number for a in args)
+        shorter, inner = self.expressions.reduced(op, numbers)
+        operators = self.space.block
+        taken = {tensors[a].number for a in accumulated}
+        match op, shorter:
+            case Binary("mul"), Unary("square"):
+                known = "square" in operators.unary
+            case Binary("mul"), Binary("div"):
+                known = "div" in operators.binary and any(t.number == inner[1] for t in tensors)
+            case Unary("sqrt"), Reduce("rms", _):
+                known = "rms" in operators.reductions
+            case Unary("sqrt"), Accumulate("rms", _):
+                known = "rms" in operators.accumulators and inner[0] not in taken
+            case Accumulate("sum", None), Accumulate("sum", int()):
+                known = "sum" in operators.accumulators and inner[0] not in taken
+            case _:
+                known = False
+        return Cut("dup.canonical", "no definition makes e shorter", op_name(shorter)) if known else None
+
+    def _value(self, tensor: Tensor, others: Sequence[Tensor]) -> Cut | None:
+        """The cut of a value that, alone or next to an unused one, is no part of the result."""
+        if self.space.active("expr.unreachable"):
+            if tensor.number not in self._reaches:
+                self._reaches[tensor.number] = self.goal.reaches(tensor.expression)
+            if not self._reaches[tensor.number]:
+                return Cut("expr.unreachable", "e ≤ result", show(tensor.expression))
+        if self.space.active("expr.apart"):
+            for other in others:
+                pair = (tensor.number, other.number)
+                if pair not in self._joins:
+                    self._joins[pair] = self.goal.joins(tensor.expression, other.expression)
+                if not self._joins[pair]:
+                    shown = f"{show(tensor.expression)} and {show(other.expression)}"
+                    return Cut("expr.apart", "C[e] = result for some C with both e in it", shown)
+        return None
+
+    def _missing(self, tensors: tuple[Tensor, ...]) -> int:
+        """How many operators with one operand must still come, at least."""
+        lacking = set(self._wanted)
+        for t in tensors:
+            lacking -= features(t.expression)
+        if not self._rms_known:
+            return len(lacking)
+        means = sum(f.startswith("μ") for f in lacking)
+        return len(lacking) - min(means, "√" in lacking)
+
+    def _fitting(
+        self,
+        tensors: tuple[Tensor, ...],
+        first: int,
+        reduced: frozenset[str],
+        choices: tuple[frozenset[str], ...],
+        legal: frozenset[int],
+    ) -> frozenset[int] | Cut:
+        """The choices of looped axes under which the smallest tiles fit into shared memory."""
+        limit = self.target.shared_memory_bytes
+        fits: set[int] = set()
+        worst = (0, "")
+        for c in sorted(legal):
+            whole = reduced - choices[c]
+            largest = max(self._alive(tensors, i, whole) for i in range(first, len(tensors)))
+            if largest[0] <= limit:
+                fits.add(c)
+            worst = max(worst, largest)
+        if fits or not legal:
+            return frozenset(fits)
+        common = {"largest tiles": worst[1], "shared memory": f"{limit} B"}
+        return Cut("mem.smem", "e ≤ shared memory", f"{worst[0]} B", common=common)
+
+    def _alive(self, tensors: tuple[Tensor, ...], position: int, whole: frozenset[str]) -> tuple[int, str]:
+        """The two largest tiles alive at one operator, each as small as any partition makes it."""
+        node = tensors[position].node
+        alive = set(node.args)
+        if not isinstance(node.op, Unary | Scalar | Binary):
+            alive.add(position)
+        sizes: list[tuple[int, int]] = []
+        for i in sorted(alive):
+            size = BYTES[tensors[i].dtype]
+            for a in tensors[i].axes:
+                if a in whole:
+                    size *= self._extents[a].constant or 1
+            sizes.append((size, i))
+        top = sorted(sizes, reverse=True)[:2]
+        return sum(size for size, _ in top), " and ".join(f"%{i}" for _, i in top)
+
+
+def _by_extent(table: AxisTable) -> tuple[AxisNames, ...]:
+    """Axes of the program's tensors where axes of equal extent are taken for one."""
+    first = {a.name: next(b.name for b in table.axes if b.extent == a.extent) for a in table.axes}
+    return tuple(tuple(first[a] if a else None for a in axes) for axes in table.of)
+
+
+def _reduced_axes(op: ComputeOp | Accumulate, axes: tuple[AxisNames, ...]) -> frozenset[str]:
+    match op:
+        case MatMul():
+            axis = axes[0][-1]
+        case Reduce(_, along) | Accumulate(_, int() as along):
+            axis = axes[0][along]
+        case _:
+            axis = None
+    return frozenset({axis} if axis else ())
+
+
+def _no_loop(state: BlockState, tensor: Tensor) -> Cut:
+    """The cut where every choice of looped axes that was legal so far is forbidden now."""
+    broken = (f"{{{', '.join(sorted(state.choices[c]))}}}: {tensor.flows[c]}" for c in sorted(state.legal))
+    return Cut("map.constraint", "some choice of looped axes is legal", "; ".join(broken))
+
+
+def _too_few(joins: int, missing: int, left: int) -> Cut:
+    return Cut("limit.ops", "joins + makings ≤ operators left", f"{joins} + {missing} > {left}")

@@ -1,0 +1,102 @@
+"""What generation notes: ids in order of birth, cuts told together where they are alike.
+
+Operators that fail by one rule on the same operands make one region; failures of shape, and of every
+loop, make one region per node of the search, since they are many and alike. A region's reason names the
+evidence for each operator in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, Reason, RegionPruned
+from prism_explore.generate.attempts import Letter
+from prism_explore.generate.prune import Cut, budget_reason, reason
+from prism_explore.ir.space import Level
+
+_TOLD_PER_NODE = frozenset({"shape.mismatch", "map.constraint"})
+_SHOWN = 3
+"""Applications named in a region's title; its reason names all."""
+
+Group: TypeAlias = dict[tuple[int, ...], list[tuple[str, Cut]]]
+
+
+class Cuts:
+    """The cuts at one node of the search, in order of appearance."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[object, ...], Group] = {}
+        self._weights: dict[tuple[object, ...], float] = {}
+
+    def add(self, args: tuple[int, ...], letter: Letter | None, cut: Cut, weight: float) -> None:
+        """A cut of one application; `letter` None is a custom kernel."""
+        where = () if cut.rule in _TOLD_PER_NODE else args
+        key = (cut.rule, cut.detail, cut.heuristic, where)
+        label = letter.label if letter else "custom"
+        self._groups.setdefault(key, {}).setdefault(args, []).append((label, cut))
+        self._weights[key] = self._weights.get(key, 0.0) + weight
+
+    def regions(self, names: dict[int, str]) -> Iterator[tuple[str, Reason, float]]:
+        """Title, reason and weight of each region."""
+        for key, group in self._groups.items():
+            evidence: dict[str, str] = {}
+            common: dict[str, str] = {}
+            for args, cuts in group.items():
+                listed = ", ".join(names.get(a, f"%{a}") for a in args)
+                alike: dict[str, list[str]] = {}
+                for label, cut in cuts:
+                    alike.setdefault(cut.evidence, []).append(label)
+                    common.update(cut.common)
+                for shown, labels in alike.items():
+                    evidence[f"{' | '.join(labels)}({listed})"] = shown
+            titles = list(evidence)
+            more = f" and {len(titles) - _SHOWN} more" if len(titles) > _SHOWN else ""
+            if len(evidence) == 1:
+                evidence = {"e": evidence[titles[0]]}
+            first = next(iter(group.values()))[0][1]
+            yield "; ".join(titles[:_SHOWN]) + more, reason(first, {**evidence, **common}), self._weights[key]
+
+
+class Diary:
+    """Numbers nodes, regions and families, and notes them."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.nodes = self.regions = self.families = 0
+
+    def expanded(self, parent: str, operator: str, level: Level, expression: str = "") -> str:
+        """Note a kept node; its id."""
+        self.nodes += 1
+        node = f"n{self.nodes}"
+        self._journal.note(NodeExpanded(node, parent, operator, level, expression))
+        return node
+
+    def pruned(self, parent: str, operator: str, level: Level, why: Reason, weight: float, exact: bool = False) -> None:
+        """Note a cut region."""
+        self.regions += 1
+        counted = "exact" if exact else "estimate"
+        self._journal.note(RegionPruned(f"p{self.regions}", parent, operator, level, why, weight, counted))
+
+    def cuts(self, cuts: Cuts, parent: str, level: Level, names: dict[int, str]) -> Iterator[None]:
+        """Note the regions at a node, one step each."""
+        for title, why, weight in cuts.regions(names):
+            self.pruned(parent, title, level, why, weight)
+            yield None
+
+    def over_budget(self, parent: str, level: Level, budget: int, weight: float) -> None:
+        """Note that what is left at a node was not searched."""
+        self.pruned(parent, "the rest", level, budget_reason(budget), weight)
+
+    def repeated(self, parent: str, family: str) -> None:
+        """Note that a whole graph equals an earlier family."""
+        cut = Cut("dup.canonical", "e is new", detail=f"This is family {family}.")
+        self.pruned(parent, "whole graph", "kernel", reason(cut, {"e": family}), 1.0, exact=True)
+
+    def completed(self, node: str, sgraph: str) -> str:
+        """Note a family; its id."""
+        self.families += 1
+        family = f"f{self.families}"
+        self._journal.note(FamilyCompleted(family, node, sgraph))
+        return family

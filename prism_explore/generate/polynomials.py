@@ -1,0 +1,317 @@
+"""Polynomials with natural coefficients over sums, atoms, exponents, roots and denominators.
+
+The normal form of abstract expressions (see `abstract`): two expressions are equal by A_eq exactly when
+their polynomials are equal as data. A monomial is a product of
+
+    sums      Σd, μd: formal scalars, one per reduced axis, for a sum and for a mean over it
+    atoms     inputs, constants, opaque functions of polynomials such as silu(p)
+    exp(p)    at most one, since exp(p)*exp(q) = exp(p + q)
+    √p        at most one, since √p*√q = √(p*q)
+    1/p       at most one denominator, since (x/p)/q = x/(p*q)
+
+Coefficients are natural and nothing cancels, so quotients are unique and exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias, TypeVar
+
+_T = TypeVar("_T")
+
+Binding: TypeAlias = tuple[str, int]
+"""A bound axis, and how many function boundaries lie between the input and the sum."""
+
+
+class Leaf(NamedTuple):
+    """An input or a constant, and which of its axes no sum has bound yet."""
+
+    kind: int
+    """0 for an input, 2 for a constant: atoms of different kinds never compare further."""
+    name: str
+    free: tuple[str, ...]
+    bound: tuple[Binding, ...]
+
+
+class Call(NamedTuple):
+    """A function that the algebra knows nothing about."""
+
+    kind: int
+    fn: str
+    argument: Poly
+
+
+Atom: TypeAlias = "Leaf | Call"
+
+
+class Mono(NamedTuple):
+    """A monomial. Named tuples, not dataclasses: they are hashed and sorted all day."""
+
+    sums: tuple[tuple[str, int], ...] = ()
+    atoms: tuple[tuple[Atom, int], ...] = ()
+    power: Poly = ()
+    """The exponent of e; empty for none."""
+    root: Poly = ()
+    """What stands under the root; empty for none."""
+    den: Poly = ()
+    """The denominator; empty for none."""
+
+
+Poly: TypeAlias = "tuple[tuple[Mono, int], ...]"
+"""Monomials in order with their coefficients, which are at least 1."""
+
+ONE: Poly = ((Mono(), 1),)
+
+
+def leaf(name: str, axes: Iterable[str | None] = ()) -> Poly:
+    """An input whose dims have these axes."""
+    return ((Mono(atoms=((Leaf(0, name, tuple(sorted({a for a in axes if a})), ()), 1),)), 1),)
+
+
+@lru_cache(1024)
+def constant(value: Fraction) -> Poly:
+    """A number, as an atom: scalars are not computed with."""
+    return ((Mono(atoms=((Leaf(2, str(value), (), ()), 1),)), 1),)
+
+
+def add(p: Poly, q: Poly) -> Poly:
+    """p + q."""
+    return _collect((*p, *q))
+
+
+@lru_cache(65536)
+def mul(p: Poly, q: Poly) -> Poly:
+    """p * q, multiplied out."""
+    return _collect((times(a, b), m * n) for a, m in p for b, n in q)
+
+
+@lru_cache(65536)
+def div(p: Poly, q: Poly) -> Poly:
+    """p / q: every monomial of p over q and over its own denominator."""
+    return _collect((m._replace(den=_product(m.den, q)), n) for m, n in p)
+
+
+def exp(p: Poly) -> Poly:
+    """e to the p."""
+    return ((Mono(power=p), 1),)
+
+
+def sqrt(p: Poly) -> Poly:
+    """The root of p."""
+    return ((Mono(root=p), 1),)
+
+
+def call(fn: str, p: Poly) -> Poly:
+    """An opaque function of p."""
+    return ((Mono(atoms=((Call(1, fn, p), 1),)), 1),)
+
+
+def scaled(p: Poly, scalar: str) -> Poly:
+    """p times a formal scalar."""
+    return mul(p, ((Mono(sums=((scalar, 1),)), 1),))
+
+
+@lru_cache(65536)
+def bind(p: Poly, axis: str, level: int = 0) -> Poly:
+    """p below a sum over `axis`, `level` boundaries away: no input in it varies along that axis any more."""
+    return _collect((_bind(m, axis, level), n) for m, n in p)
+
+
+def _bind(m: Mono, axis: str, level: int) -> Mono:
+    atoms: list[tuple[Atom, int]] = []
+    for atom, n in m.atoms:
+        if isinstance(atom, Call):
+            atoms.append((Call(1, atom.fn, bind(atom.argument, axis, level + 1)), n))
+        elif axis in atom.free:
+            free = tuple(a for a in atom.free if a != axis)
+            bound = tuple(sorted((*atom.bound, (axis, level))))
+            atoms.append((Leaf(0, atom.name, free, bound), n))
+        else:
+            atoms.append((atom, n))
+    power, root, den = (bind(p, axis, level + 1) for p in (m.power, m.root, m.den))
+    return Mono(m.sums, _merge((), tuple(atoms)), power, root, den)
+
+
+def _collect(terms: Iterable[tuple[Mono, int]]) -> Poly:
+    total: dict[Mono, int] = {}
+    for m, n in terms:
+        total[m] = total.get(m, 0) + n
+    return tuple(sorted(total.items()))
+
+
+def _product(p: Poly, q: Poly) -> Poly:
+    """A product where empty stands for one."""
+    return mul(p, q) if p and q else p or q
+
+
+def _merge(a: tuple[tuple[Atom, int], ...], b: tuple[tuple[Atom, int], ...]) -> tuple[tuple[Atom, int], ...]:
+    total: dict[Atom, int] = {}
+    for atom, n in (*a, *b):
+        total[atom] = total.get(atom, 0) + n
+    return tuple(sorted(total.items()))
+
+
+def times(a: Mono, b: Mono) -> Mono:
+    """The product of two monomials."""
+    sums = dict(a.sums)
+    for s, n in b.sums:
+        sums[s] = sums.get(s, 0) + n
+    return Mono(
+        tuple(sorted(sums.items())),
+        _merge(a.atoms, b.atoms),
+        add(a.power, b.power),
+        _product(a.root, b.root),
+        _product(a.den, b.den),
+    )
+
+
+# ---------------------------------------------------------------- exact division
+@lru_cache(65536)
+def quotient(t: Mono, e: Mono) -> Mono | None:
+    """The monomial u with u * e = t, or None; there is at most one."""
+    if e.power and not t.power:
+        return None
+    sums = _minus(t.sums, e.sums)
+    if sums is None:
+        return None
+    atoms = _minus(t.atoms, e.atoms)
+    if atoms is None:
+        return None
+    power = _minus(t.power, e.power)
+    if power is None:
+        return None
+    root = poly_quotient(t.root or ONE, e.root or ONE)
+    if root is None:
+        return None
+    den = poly_quotient(t.den or ONE, e.den or ONE)
+    if den is None:
+        return None
+    return Mono(sums, atoms, power, () if root == ONE else root, () if den == ONE else den)
+
+
+def _minus(a: tuple[tuple[_T, int], ...], b: tuple[tuple[_T, int], ...]) -> tuple[tuple[_T, int], ...] | None:
+    if not b:
+        return a
+    left = dict(a)
+    for x, n in b:
+        rest = left.get(x, 0) - n
+        if rest < 0:
+            return None
+        left[x] = rest
+    return tuple((x, n) for x, n in left.items() if n)
+
+
+@lru_cache(65536)
+def poly_quotient(p: Poly, q: Poly) -> Poly | None:
+    """The polynomial r with natural coefficients and r * q = p, or None; there is at most one.
+
+    Nothing cancels, so r's monomials are among those u with u * q inside p; coefficients follow by
+    looking at products that arise in one way only, of which there is always one left.
+    """
+    if q == ONE or p == q:
+        return p if q == ONE else ONE
+    have = dict(p)
+    lead = q[0][0]
+    support = [u for m, _ in p if (u := quotient(m, lead)) is not None]
+    support = [u for u in support if all(times(u, m) in have for m, _ in q)]
+    sources: dict[Mono, list[tuple[Mono, int]]] = {}
+    for u in support:
+        for m, n in q:
+            sources.setdefault(times(u, m), []).append((u, n))
+    if len(sources) != len(have):
+        return None
+    found: dict[Mono, int] = {}
+    while len(found) < len(support):
+        for target, ways in sources.items():
+            open_ways = [(u, n) for u, n in ways if u not in found]
+            if len(open_ways) != 1:
+                continue
+            u, n = open_ways[0]
+            rest = have[target] - sum(found[v] * k for v, k in ways if v in found)
+            if rest < 0 or rest % n:
+                return None
+            found[u] = rest // n
+            break
+        else:
+            return None
+    result = _collect((u, n) for u, n in found.items() if n)
+    return result if result and mul(result, q) == p else None
+
+
+# ---------------------------------------------------------------- looking inside
+@lru_cache(65536)
+def free_axes(p: Poly) -> frozenset[str]:
+    """Axes that some input in p still varies along."""
+    found: set[str] = set()
+    for m, _ in p:
+        for atom, _ in m.atoms:
+            found |= set(atom.free) if isinstance(atom, Leaf) else free_axes(atom.argument)
+        for inner in (m.power, m.root, m.den):
+            found |= free_axes(inner)
+    return frozenset(found)
+
+
+def nested(m: Mono) -> Iterator[Poly]:
+    """The polynomials below a function of a monomial: exponent, root, denominator, arguments of calls."""
+    yield from (p for p in (m.power, m.root, m.den) if p)
+    yield from (a.argument for a, _ in m.atoms if isinstance(a, Call))
+
+
+def summed(m: Mono) -> frozenset[str]:
+    """Axes that the monomial's own sums and means run over."""
+    return frozenset(s[1:] for s, _ in m.sums)
+
+
+@lru_cache(65536)
+def features(p: Poly) -> frozenset[str]:
+    """What in p only an operator with one operand can have made: roots, exps, calls, constants, means."""
+    found: set[str] = set()
+    for m, _ in p:
+        found.update(s for s, _ in m.sums if s.startswith("μ"))
+        if m.power:
+            found.add("exp")
+        if m.root:
+            found.add("√")
+        for atom, _ in m.atoms:
+            if isinstance(atom, Call):
+                found.add(f"{atom.fn}()")
+            elif atom.kind == 2:
+                found.add(atom.name)
+        for inner in nested(m):
+            found |= features(inner)
+    return frozenset(found)
+
+
+# ---------------------------------------------------------------- text
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@lru_cache(65536)
+def show(p: Poly) -> str:
+    """The expression on one line, such as `Σd g·w·x/√(μd x² + 1/1000000)`."""
+    return " + ".join((f"{n}·" if n > 1 else "") + _show(m) for m, n in p) or "0"
+
+
+def _show(m: Mono) -> str:
+    parts = [(a.name if isinstance(a, Leaf) else f"{a.fn}({show(a.argument)})", n) for a, n in m.atoms]
+    if m.power:
+        parts.append((f"exp({show(m.power)})", 1))
+    if m.root:
+        parts.append((f"√({show(m.root)})", 1))
+    above = "·".join(_raise(text, n) for text, n in parts) or "1"
+    sums = "".join(_raise(s, n) + " " for s, n in m.sums)
+    if not m.den:
+        return f"{sums}{above}"
+    below = show(m.den)
+    simple = (len(m.den) == 1 and m.den[0][1] == 1 and not any(c in below for c in " ·/")) or _is_root(m.den)
+    return f"{sums}{above}/{below if simple else f'({below})'}"
+
+
+def _is_root(p: Poly) -> bool:
+    return len(p) == 1 and p[0] == (Mono(root=p[0][0].root), 1)
+
+
+def _raise(text: str, n: int) -> str:
+    return text if n == 1 else text + str(n).translate(_SUPERSCRIPT)
