@@ -143,7 +143,7 @@ STYLES: dict[str, Style] = {
         # everywhere
         Style("plain", stroke="none", width=0.0),
         Style("badge-accepted", stroke="select", width=3.0),
-        Style("badge-best", "ink", "page", 1.0),
+        Style("badge-best", "ink", "page", 1.0, ink="page"),
         Style("badge-cross", stroke="on-status", width=2.0),
         Style("legend", stroke="none", width=0.0),
     )
@@ -189,6 +189,12 @@ PATTERNS: dict[str, tuple[int, str]] = {
     "weave": (6, "M0,1.5 H3 M3,4.5 H6"),
 }
 """Side of the square in px, and the path stroked in it."""
+
+
+def ink_of(pattern: str) -> str:
+    """The class of a pattern's lines: black on statuses, which keep their fill in the dark."""
+    on_status = any(s.fill in STATUS for s in STYLES.values() if s.pattern == pattern)
+    return "ink-status" if on_status else "ink-hatch"
 
 
 def css(scope: str = ".prism-scene") -> str:

@@ -340,7 +340,7 @@ def _layers(frame: Frame, arcs: tuple[Pair, ...]) -> dict[str, int]:
         for source, target in arcs:
             if layer[source] + 1 < len(ids):
                 layer[target] = max(layer[target], layer[source] + 1)
-        for row in frame.rows:
+        for row in filter(None, frame.rows):
             layer |= dict.fromkeys(row, max(layer[m] for m in row))
         if layer == before:
             break

@@ -55,7 +55,7 @@ class Shape:
     tip: str = ""
     """What hovering, or a screen reader, says; may have several lines."""
     parent: str = ""
-    """The id of the frame that holds it."""
+    """The id of the frame that holds it; in the search map, of the node that it grew from."""
     count: int = 1
     """How many things it stands for, where they were too small to draw one by one."""
 

@@ -278,8 +278,9 @@ class _Icicle:
             )
             if s
         )
+        y = depth * ROW_PX
         self.items.append(
-            Shape(node.id, "block", kind, x, depth * ROW_PX, w, ROW_PX, texts=texts, ref=node.id, tip=tip, count=ends)
+            Shape(node.id, "block", kind, x, y, w, ROW_PX, "rect", texts, node.id, tip, node.parent, ends)
         )
         for family in node.families:
             self.anchors[family] = (x + w / 2, (depth + 1) * ROW_PX)

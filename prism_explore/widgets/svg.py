@@ -1,23 +1,17 @@
-"""A scene as a standalone SVG, and the rules of drawing as data for the browser.
+"""A scene as a standalone SVG.
 
 The file needs nothing: its style sheet holds light and dark, its patterns have ids of their own so
 that several pictures can stand in one page, and every text of a user is escaped. The browser half
-draws the same items by the same rules; `scene_ts` prints their types, the style sheet and the
-patterns as `widgets/src/scene.ts`. Refresh that with
-
-    python -m prism_explore.widgets.svg > widgets/src/scene.ts
+draws the same items by the same rules; see `typescript.py`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-import sys
 from collections.abc import Iterable
 
-from prism_explore.events.typescript import interface, union
-from prism_explore.widgets.colors import PATTERNS, STATUS, STYLES, css
+from prism_explore.widgets.colors import PATTERNS, STYLES, css, ink_of
 from prism_explore.widgets.scene import Edge, Point, Scene, Shape, Text
 
 HEAD_PX = 8.0
@@ -65,11 +59,9 @@ def _is_xml(code: int) -> bool:
 
 def _pattern(prefix: str, name: str) -> str:
     side, path = PATTERNS[name]
-    kinds = [s for s in STYLES.values() if s.pattern == name]
-    ink = "ink-status" if any(s.fill in STATUS for s in kinds) else "ink-hatch"
     return (
         f'<pattern id="{prefix}-{name}" width="{side}" height="{side}" patternUnits="userSpaceOnUse">'
-        f'<path class="{ink}" d="{path}"/></pattern>'
+        f'<path class="{ink_of(name)}" d="{path}"/></pattern>'
     )
 
 
@@ -163,49 +155,3 @@ def _texts(texts: Iterable[Text]) -> str:
 
 def _n(value: float) -> str:
     return f"{round(value, 2):g}" if abs(value) < 1e5 else f"{value:.1f}"
-
-
-def scene_ts() -> str:
-    """The whole of scene.ts: types of the wire, style sheet, patterns, outlines."""
-    patterned = {s.kind: s.pattern for s in STYLES.values() if s.pattern}
-    parts = [
-        "// Pictures as they come over the wire: items in drawing order, and how a kind of item looks.\n"
-        "// Printed by prism_explore/widgets/svg.py; edit scene.py, colors.py or svg.py and print again.\n"
-        "// An absent field is: empty, false, 1, curve line, outline rect, anchor middle, kind label.",
-        interface(Text, sparse=True),
-        interface(Shape, first=('readonly type: "shape";',), sparse=True),
-        interface(Edge, first=('readonly type: "edge";',), sparse=True),
-        "/** What a scene is made of. */\n" + union("Item", ("Shape", "Edge")),
-        interface(Scene).replace("readonly (Shape | Edge)[]", "readonly Item[]"),
-        "/** The pattern laid over shapes of a kind, by `class=pattern` and a fill of its own. */\n"
-        + _record("PATTERN_OF", "string", patterned),
-        "/** Side of the square, path, class of its ink. */\n"
-        + _record(
-            "PATTERNS",
-            "readonly [number, string, string]",
-            {
-                name: [
-                    *PATTERNS[name],
-                    "ink-status"
-                    if any(s.fill in STATUS for s in STYLES.values() if s.pattern == name)
-                    else "ink-hatch",
-                ]
-                for name in PATTERNS
-            },
-        ),
-        "/** Outlines made of corners, in units of the shape's rectangle. */\n"
-        + _record("CORNERS", "readonly (readonly [number, number])[]", CORNERS),
-        "/** The style sheet, for everything inside an element of class prism-scene. */\n"
-        f"export const SCENE_CSS = `\n{css()}\n`;",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _record(name: str, value: str, rows: object) -> str:
-    body = json.dumps(rows)
-    assert "'" not in body and "\\" not in body, "the record is printed between single quotes"
-    return f"export const {name}: Readonly<Record<string, {value}>> = JSON.parse(\n  '{body}',\n);"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(scene_ts())

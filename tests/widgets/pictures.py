@@ -1,0 +1,55 @@
+"""What every scene must hold, whatever it shows."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from prism_explore.widgets.colors import STYLES, TEXTS
+from prism_explore.widgets.layout import Rect
+from prism_explore.widgets.scene import Scene, Shape
+from prism_explore.widgets.type_setting import width_px
+
+
+def rect(shape: Shape) -> Rect:
+    return Rect(shape.x, shape.y, shape.w, shape.h)
+
+
+def check(scene: Scene) -> None:
+    """Unique ids, known kinds, everything inside the picture and inside its parent."""
+    ids = [i.id for i in scene.items]
+    assert len(ids) == len(set(ids)), [i for i in ids if ids.count(i) > 1][:4]
+    assert {i.kind for i in scene.items} <= set(STYLES)
+    assert {t.kind for i in scene.items for t in i.texts} <= set(TEXTS)
+    whole = Rect(0, 0, scene.width, scene.height)
+    shapes = {s.id: s for s in scene.shapes}
+    for shape in scene.shapes:
+        assert whole.around(rect(shape), 1.0), shape
+        if shape.parent in shapes and shape.role != "block":
+            assert rect(shapes[shape.parent]).around(rect(shape), 0.5), (shape.id, shape.parent)
+    for edge in scene.edges:
+        assert len(edge.points) > 1
+        assert edge.curve == "line" or len(edge.points) % 3 == 1
+
+
+def check_nothing_overlaps(scene: Scene) -> None:
+    """Boxes and frames with the same parent keep apart, but for what stands on a frame's border."""
+    solid = [s for s in scene.shapes if s.role in ("box", "frame")]
+    for a, b in combinations(solid, 2):
+        if a.parent != b.parent or not rect(a).meets(rect(b), 0.5):
+            continue
+        frame, box = (a, b) if a.role == "frame" else (b, a)
+        middle = box.y + box.h / 2
+        on_border = frame.role == "frame" and box.kind == "accum" and abs(middle - frame.y - frame.h) < 0.5
+        assert on_border, (a.id, b.id)
+
+
+def check_texts_fit(scene: Scene) -> None:
+    """By the estimate of widths, no line of a box or chip sticks out."""
+    for shape in scene.shapes:
+        if shape.role not in ("box", "chip"):
+            continue
+        for text in shape.texts:
+            w = width_px(text.text, text.kind)
+            left = {"start": text.x, "middle": text.x - w / 2, "end": text.x - w}[text.anchor]
+            assert shape.x - 0.5 <= left, (shape.id, text)
+            assert left + w <= shape.x + shape.w + 0.5, (shape.id, text)
