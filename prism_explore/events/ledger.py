@@ -468,7 +468,8 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
 
 def _found(book: Ledger) -> str:
     within = _space(book.started)
-    proved = [f for f in book.families if f.status == "proved" and f.choice != "rejected"]
+    shown = [f for f in book.families if f.status == "proved"]
+    proved = [f for f in shown if f.choice != "rejected"]
     best = book.best
     if best is not None and best.time_s is not None:
         timed = sum(f.best_s is not None for f in proved)
@@ -478,6 +479,9 @@ def _found(book: Ledger) -> str:
         return f"Best of {which} proved {families}{some}, {within}: {best.candidate} at {seconds_text(best.time_s)}."
     if proved:
         return f"{_count(len(proved), 'family', 'families')} proved {within}; no kernel has been timed."
+    if shown:
+        which = "The only family" if len(shown) == 1 else f"All {len(shown)} families"
+        return f"{which} proved {within} {'was' if len(shown) == 1 else 'were'} rejected by you."
     if book.families:
         return f"{_count(len(book.families), 'family', 'families')} found {within}; none has been proved."
     return f"No family found {within}."
@@ -504,10 +508,10 @@ def _excluded(book: Ledger) -> str:
             if n := counts[soundness, what]:
                 except_for.append(f"{_count(n, one, many)} {word}")
     sound = counts["sound", "region"] + counts["sound", "maps"]
-    cuts = _count(sound, "cut", "cuts")
-    if not except_for:
-        return f"Nothing was excluded but by sound rules ({cuts})." if sound else "Nothing was excluded."
-    return f"Nothing was excluded but by sound rules ({cuts}), except {_list(except_for)}."
+    says = (
+        f"Nothing was excluded but by sound rules ({_count(sound, 'cut', 'cuts')})" if sound else "Nothing was excluded"
+    )
+    return f"{says}, except {_list(except_for)}." if except_for else f"{says}."
 
 
 def _undecided(book: Ledger) -> str:

@@ -27,9 +27,9 @@ def by_id(scene: Scene, ident: str) -> Shape:
 def trees(draw: st.DrawFn) -> list[Event]:
     events: list[Event] = [NodeExpanded("n0", "", "", "kernel")]
     regions = 0
-    for i in range(1, draw(st.integers(1, 40))):
+    for i in range(1, draw(st.integers(1, 25))):
         events.append(NodeExpanded(f"n{i}", f"n{draw(st.integers(0, i - 1))}", f"exp(%{i})", "block"))
-        for _ in range(draw(st.sampled_from((0, 0, 1, 5, 200)))):
+        for _ in range(draw(st.sampled_from((0, 0, 1, 5, 70)))):
             reason = draw(st.sampled_from(REASONS))
             events.append(RegionPruned(f"p{regions}", f"n{draw(st.integers(0, i))}", "mul(%0, %1)", "block", reason))
             regions += 1
@@ -40,7 +40,7 @@ def trees(draw: st.DrawFn) -> list[Event]:
 
 
 @given(events=trees(), width=st.sampled_from((300.0, 960.0)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_tree_is_drawn_without_overlap_and_below_its_parent(events: list[Event], width: float) -> None:
     scene = search_scene(events, width=width)
     check(scene)
@@ -61,7 +61,7 @@ def test_any_tree_is_drawn_without_overlap_and_below_its_parent(events: list[Eve
 
 
 @given(events=trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_every_end_is_drawn_or_counted(events: list[Event]) -> None:
     scene = search_scene(events, width=500.0)
     tree = SearchTree(events)

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from prism_explore.errors import JournalVersionError
+from prism_explore.events.journal import Entry, Journal, from_plain, read_manifest, to_plain
+from prism_explore.events.kinds import NodeExpanded
+from tests.widgets.recordings import saturation, story
+
+STORY = (*story(), *saturation(2))
+
+
+def written() -> Journal:
+    ticks = iter(range(10_000))
+    journal = Journal(lambda: float(next(ticks)))
+    for event in STORY:
+        journal.note(event)
+    return journal
+
+
+def test_facts_are_numbered_and_timed_by_the_given_clock() -> None:
+    journal = written()
+
+    assert list(range(len(STORY))) == [e.seq for e in journal]
+    assert [float(i + 1) for i in range(len(STORY))] == [e.at_s for e in journal]
+    assert STORY == journal.events
+    assert journal.entries[7:] == journal.since(7)
+
+
+def test_a_saved_search_comes_back_as_it_was(tmp_path: Path) -> None:
+    path = written().save(tmp_path / "run.prism", {"program": "rmsnorm"})
+    loaded = Journal.load(path)
+
+    assert written().entries == loaded.entries
+    assert "rmsnorm" == read_manifest(path)["program"]
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_loaded_search_can_go_on_and_its_time_goes_forward(tmp_path: Path) -> None:
+    loaded = Journal.load(written().save(tmp_path / "run.prism"))
+    last = loaded.entries[-1]
+    entry = loaded.note(NodeExpanded("n9", "n1", "exp(%0)", "block"))
+
+    assert last.seq + 1 == entry.seq
+    assert last.at_s <= entry.at_s
+
+
+@pytest.mark.parametrize("event", STORY, ids=lambda e: type(e).__name__)
+def test_every_fact_survives_json(event: object) -> None:
+    entry = Entry(3, 0.25, event)  # type: ignore[arg-type]
+
+    assert entry == from_plain(json.loads(json.dumps(to_plain(entry))))
+
+
+def test_missing_fields_take_their_defaults_so_old_recordings_load() -> None:
+    data = to_plain(Entry(0, 0.0, NodeExpanded("n1", "n0", "exp(%0)", "block", "e")))
+    del data["expression"]
+
+    assert NodeExpanded("n1", "n0", "exp(%0)", "block", "") == from_plain(data).event
+
+
+@pytest.mark.parametrize(
+    ("word", "change"),
+    [
+        ("unknown kind of event 'Pwned'", {"kind": "Pwned"}),
+        ("no field evil", {"evil": 1}),
+        ("found 7", {"node": 7}),
+        ("found 'galaxy'", {"level": "galaxy"}),
+        ("seq and at_s must be numbers", {"seq": "0"}),
+    ],
+)
+def test_what_is_not_a_fact_is_refused(word: str, change: dict[str, object]) -> None:
+    data = {**to_plain(Entry(0, 0.0, NodeExpanded("n1", "n0", "exp(%0)", "block"))), **change}
+
+    with pytest.raises(ValueError, match=word):
+        from_plain(data)
+
+
+@pytest.mark.parametrize(
+    ("word", "files"),
+    [
+        ("names another format", {"manifest.json": '{"format": "zip"}', "events.jsonl": ""}),
+        ("has version 99", {"manifest.json": '{"format": "prism-journal", "version": 99}', "events.jsonl": ""}),
+        ("expected a .prism file", {"manifest.json": '{"format": "prism-journal", "version": 1}'}),
+        ("line 1 of events", {"manifest.json": '{"format": "prism-journal", "version": 1}', "events.jsonl": "{}"}),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_saved_search_says_what_it_is_instead(
+    tmp_path: Path, word: str, files: dict[str, str]
+) -> None:
+    path = tmp_path / "run.prism"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+
+    with pytest.raises(JournalVersionError, match=word):
+        Journal.load(path)
+
+
+def test_a_text_file_is_no_saved_search(tmp_path: Path) -> None:
+    path = tmp_path / "run.prism"
+    path.write_text("hello")
+
+    with pytest.raises(JournalVersionError, match="no saved search"):
+        Journal.load(path)
+
+
+def test_listeners_hear_every_fact_on_the_thread_that_noted_it() -> None:
+    journal = Journal()
+    heard: list[tuple[int, str]] = []
+    journal.listeners.append(lambda e: heard.append((e.seq, threading.current_thread().name)))
+    thread = threading.Thread(target=lambda: [journal.note(e) for e in STORY[:5]], name="engine")
+    thread.start()
+    thread.join()
+
+    assert [(i, "engine") for i in range(5)] == heard
+
+
+def test_threads_do_not_lose_or_double_numbers() -> None:
+    journal = Journal()
+    threads = [threading.Thread(target=lambda: [journal.note(STORY[1]) for _ in range(500)]) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+    assert list(range(2000)) == [e.seq for e in journal]
