@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.dims import Dim
 from prism_explore.ir.ops import Custom, Input, Load, MatMul, Node, Store
 from prism_explore.ir.sgraph import SGraph, block_types
 from prism_explore.ir.tensors import TensorType
@@ -46,6 +47,17 @@ def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:
     )
 
 
+def cuts(load: Load, rank: int) -> list[tuple[int | None, bool]]:
+    """Per dim of what is loaded: the grid dim that cuts it, and whether the loop does."""
+    imap = load.imap or ()
+    return [(imap.index(d) if d in imap else None, load.fmap == d) for d in range(rank)]
+
+
+def _lone(size: Dim) -> str | None:
+    """The symbol, where a size is nothing else."""
+    return size.symbols[0] if len(size.symbols) == 1 and str(size) == size.symbols[0] else None
+
+
 def _unused(wanted: str, taken: Iterable[str]) -> str:
     held = set(taken)
     return next(n for n in (wanted, *(f"{wanted}{i}" for i in range(2, len(held) + 3))) if n not in held)
@@ -61,7 +73,11 @@ def _block(graph: SGraph, position: int) -> tuple[tuple[Node, ...], tuple[Tensor
 
 
 def _global_names(graph: SGraph) -> dict[Slot, str]:
-    """Kernel-level dims give the names: a lone symbol lends its own, the others are d, n, k, m, ..."""
+    """Kernel-level dims give the names: a lone symbol lends its own, the others are d, n, k, m, ...
+
+    Dims that are the same lone symbol are one axis here, and so are dims of which a block sees one
+    index only, the same for all of them.
+    """
     types = graph.types()
     sizes = {(t, -1, d): size for t, ty in enumerate(types) for d, size in enumerate(ty.dims)}
     pairs = list(_joins(graph.nodes, types, None))
@@ -70,21 +86,26 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
         sizes |= {(position, j, d): s for j, ty in enumerate(inner_types) for d, s in enumerate(ty.dims)}
         pairs += _joins(inner, inner_types, position)
         args = graph.nodes[position].args
+        single: dict[tuple[int | None, bool], Slot] = {}
         for j, node in enumerate(inner):
             if isinstance(node.op, Load):
                 outside = args[node.op.operand]
                 pairs += [((position, j, d), (outside, -1, d)) for d in range(types[outside].rank)]
+                for d, cut in enumerate(cuts(node.op, types[outside].rank)):
+                    if inner_types[j].dims[d].is_one and not types[outside].dims[d].is_one:
+                        pairs.append(((outside, -1, d), single.setdefault(cut, (outside, -1, d))))
         stored = block.nodes[-1].args[0]
         pairs += [((position, stored, d), (position, -1, d)) for d in range(types[position].rank)]
     slots = sorted(slot for slot, size in sizes.items() if not size.is_one)
+    first: dict[str, Slot] = {}
+    pairs += [(slot, first.setdefault(lone, slot)) for slot in slots if slot[1] < 0 and (lone := _lone(sizes[slot]))]
     root = _classes(slots, pairs)
     symbols = {s for size in sizes.values() for s in size.symbols}
     spare = (c for c in (*"dnkmhevpqrstu", *(f"a{i}" for i in range(len(slots)))) if c not in symbols)
     names: dict[Slot, str] = {}
     for slot in sorted(slots, key=lambda s: (s[1] >= 0, s)):
         if root[slot] not in names:
-            size = sizes[slot]
-            lone = str(size) if len(size.symbols) == 1 and str(size) == size.symbols[0] else None
+            lone = _lone(sizes[slot])
             names[root[slot]] = lone if lone and lone not in names.values() else next(spare)
     return {slot: names[root[slot]] for slot in slots}
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, assert_never
 
+from prism_explore.codegen.triton_axes import cuts
 from prism_explore.codegen.triton_plan import BlockPlan, Section
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import (
@@ -212,11 +213,11 @@ class _Writer:
             self.lines["before"].append(f"{self.masks[axis]} = tl.arange(0, {self.padded(axis)}) < {self.extent(axis)}")
         return self.masks[axis]
 
-    def pointer(self, which: int, shape: AxisNames, cuts: list[tuple[int | None, bool]]) -> str:
+    def pointer(self, which: int, shape: AxisNames, places: list[tuple[int | None, bool]]) -> str:
         """Addresses of a tile: one term per dim of the tensor; leading dims may be dropped from the tile."""
         terms = [self.pointers[which]]
-        dropped = len(cuts) - len(shape)
-        for d, (grid, looped) in enumerate(cuts):
+        dropped = len(places) - len(shape)
+        for d, (grid, looped) in enumerate(places):
             if d < dropped:
                 start = self.start(grid, looped)
                 if start:
@@ -300,9 +301,7 @@ class _Writer:
     def load(self, j: int, load: Load, section: Section) -> _Value:
         plan = self.plan
         shape = plan.shapes[j]
-        rank = len(plan.dims[j])
-        cuts = [(_index(load.imap or (), d), load.fmap == d) for d in range(rank)]
-        pointer = self.pointer(load.operand, shape, cuts)
+        pointer = self.pointer(load.operand, shape, cuts(load, len(plan.dims[j])))
         inside = self.inside(shape)
         text = f"tl.load({pointer}, mask={inside}, other=0.0)" if inside else f"tl.load({pointer})"
         if len(text) > 88:
@@ -417,8 +416,8 @@ class _Writer:
 
     def store(self, value: _Value, omap: tuple[int | None, ...], section: Section) -> None:
         which = len(self.pointers) - 1
-        rank = len(self.plan.dims[-1])
-        pointer = self.pointer(which, value.shape, [(_index(omap, d), False) for d in range(rank)])
+        places = cuts(Load(0, omap), len(self.plan.dims[-1]))
+        pointer = self.pointer(which, value.shape, places)
         inside = self.inside(value.shape)
         dtype = self.plan.types[-1].dtype
         text = value.narrow or (f"{value.name}.to({TRITON_DTYPE[dtype]})" if dtype[-2:] == "16" else value.name)
@@ -501,10 +500,6 @@ def _indented(lines: list[str]) -> list[str]:
 def _along(d: int, rank: int) -> str:
     """The index that spreads a vector along dim `d` of a tile."""
     return "" if rank == 1 else f"[{', '.join(':' if e == d else 'None' for e in range(rank))}]"
-
-
-def _index(cut: tuple[int | None, ...], d: int) -> int | None:
-    return cut.index(d) if d in cut else None
 
 
 def _at(value: _Value, d: int, rank: int) -> tuple[str | None, bool]:

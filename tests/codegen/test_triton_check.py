@@ -37,11 +37,12 @@ from prism_explore.ir.ops import (
     Unary,
 )
 from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph, block_types, phases
-from prism_explore.ir.stages import Candidate, Family, Kernel, Parameters, Proof, Verified
+from prism_explore.ir.stages import Kernel, Parameters
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse, show
 from tests import strategies
 from tests.codegen import triton_graphs as graphs
+from tests.codegen.triton_graphs import verified
 
 pytest.importorskip("triton")
 
@@ -65,7 +66,7 @@ def agrees(graph, numbers, interpreter, seed=0):
 @pytest.mark.parametrize("weight", [True, False])
 @pytest.mark.parametrize("eps", [True, False])
 @pytest.mark.parametrize("transposed", [True, False])
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (5, 3, 4), (8, 2, 1), (6, 36, 24)])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (5, 3, 4), (8, 2, 1), (6, 12, 8)])
 def test_the_fused_rmsnorm_is_right(interpreter, weight, eps, transposed, sizes):
     b, gx, f = sizes
     graph = graphs.rmsnorm_linear(weight=weight, eps=eps, transposed=transposed)
@@ -196,6 +197,10 @@ KINDS = ("unary", "scalar", "reduce", "accumulate", "accum", *("binary", "matmul
 SHAPES = {"x": ("b", 12), "w": (12, 10), "g": (12,), "v": ("b", 12), "t": (2, 12, 10)}
 
 
+def multiply(a, b):
+    return len(a) >= 2 and len(b) >= 2 and a[-1] == b[-2]
+
+
 @st.composite
 def arbitrary_kernels(draw):
     """Well-typed sGraphs of one custom kernel with numbers; most compute nothing sensible."""
@@ -230,6 +235,8 @@ def arbitrary_kernels(draw):
         add(Load(k, tuple(some(rank) for _ in grid), some(rank)))
     for _ in range(draw(st.integers(2, 8))):
         a, c = (draw(st.integers(0, len(nodes) - 1)) for _ in range(2))
+        held = [t.dims for t in typed(Node(Store(uncut), (0,)))[1][:-1]]
+        products = [(x, y) for x, p in enumerate(held) for y, q in enumerate(held) if multiply(p, q)]
         fn, along = draw(st.sampled_from(("sum", "mean", "rms"))), draw(st.integers(0, 2))
         kind = draw(st.sampled_from(KINDS))
         match kind:
@@ -238,7 +245,7 @@ def arbitrary_kernels(draw):
             case "binary":
                 add(Binary(draw(st.sampled_from(("add", "sub", "mul", "div")))), a, c)
             case "matmul":
-                add(MatMul(), a, c)
+                add(MatMul(), *(draw(st.sampled_from(products)) if products else (a, c)))
             case "reduce":
                 add(Reduce(fn, along), a)
             case "accumulate":
@@ -268,16 +275,10 @@ def test_any_kernel_equals_the_block_interpreter(interpreter, made, seed):
         assert "not finite" in found.reason
         assume(False)
 
-    assert found.error < (1e-3 if found.dtype == "float32" else 1e-9), (show(graph), numbers, found)
+    assert found.agrees, (show(graph), numbers, found)
 
 
 # ---------------------------------------------------------------- twins
-def verified(graph):
-    family = Family("f1", strategies.rmsnorm_linear(), graph)
-    candidate = Candidate("f1.c1", family, graph, (), graph.conditions())
-    return Verified(candidate, Proof("normal form", "made by hand for a test", ()), ())
-
-
 @pytest.mark.parametrize("sizes", [{"gx": 64, "f": 32}, {"gx": 128, "f": 1}])
 def test_a_kernel_for_large_shapes_is_checked_through_a_small_twin(interpreter, sizes):
     graph = graphs.rmsnorm_linear(d=4096, n=4096)
@@ -288,7 +289,8 @@ def test_a_kernel_for_large_shapes_is_checked_through_a_small_twin(interpreter, 
 
     assert isinstance(found, Checked)
     assert found.agrees
-    assert {"x": (5, 24), "g": (24,), "w": (24, 32)} == dict(found.shapes) or sizes["f"] == 1
+    small = 24 if sizes["f"] > 1 else 12
+    assert {"x": (5, small), "g": (small,), "w": (small, 32)} == dict(found.shapes)
 
 
 @pytest.mark.parametrize("text", [graphs.GATED_MLP, graphs.LORA, graphs.ATTENTION, graphs.SEVERAL_HEADS, graphs.SPLIT])
@@ -306,7 +308,7 @@ def test_a_wrong_kernel_is_found(interpreter):
     graph = graphs.rmsnorm_linear()
     numbers = {"b": 5, "gx": 3, "f": 4}
     module = write_triton(graph, numbers, NO_SCHEDULE)
-    wrong = replace(module, source=module.source.replace("mask_d", "mask_b").replace("acc_7 / 24", "acc_7 / 25"))
+    wrong = replace(module, source=module.source.replace("acc_7 / 24", "acc_7 / 25"))
     inputs = strategies.random_inputs(graph, numbers)
     inputs = {name: array.astype("float32") for name, array in inputs.items()}
     types = {i.name: i.type for i in graph.inputs}
