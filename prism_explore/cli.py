@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from prism_explore.session import Session
 
 
+PIPED_COLUMNS = 120
+"""Width of the story where no terminal says how wide it is."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status is 2 where the caller asked for something impossible."""
     args = _parser().parse_args(argv)
@@ -119,6 +123,8 @@ def _search(session: Session, *, quiet: bool) -> None:
 
 def _tell(session: Session, best: Best | None) -> None:
     out = Console(highlight=False)
+    if not out.is_terminal:
+        out.width = PIPED_COLUMNS
     book = ledger(session.journal.events)
     at = ", ".join(f"{k}={v}" for k, v in session.task.shapes.items())
     out.print(f"[bold]{session.program.name}[/bold] on {session.task.target.name}" + (f" at {at}" if at else ""))
@@ -150,7 +156,8 @@ def _tell(session: Session, best: Best | None) -> None:
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
+        words = number == 0 or column in ("rule", "note", "numbers", "soundness", "status")
+        table.add_column(column, justify="left" if words else "right", overflow="fold")
     return table
 
 

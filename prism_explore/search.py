@@ -41,6 +41,8 @@ class Task:
     budget: Budget
     reference: Traced | None = None
     """The torch code that the result is raced against; None where the program was written by hand."""
+    rivals: tuple[str, ...] = ()
+    """How torch runs it in that race, by names of `tune.baselines.MODES`."""
     versions: tuple[tuple[str, str], ...] = ()
 
 
@@ -93,7 +95,12 @@ def _settle(
 
 
 def _tune(task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress) -> Iterator[None]:
-    """Choose numbers for what is proved and allowed; what was accepted comes first, and steering starts it anew."""
+    """Choose numbers for what is proved and allowed; what was accepted comes first, and steering starts it anew.
+
+    Kernels for a GPU are written, not timed: there the search ends with its proofs.
+    """
+    if task.target.kind != "cpu":
+        return
     while True:
         now = steering()
         allowed = [v for v in progress.proved if allows(now, v.candidate.family)]
@@ -127,7 +134,7 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress) -> Ite
         yield
     if task.reference is not None and best not in progress.compared:
         progress.compared.append(best)
-        compare(task.reference, best.kernel, task.target, journal, seed=task.seed)
+        compare(task.reference, best.kernel, task.target, journal, modes=task.rivals, seed=task.seed)
         yield
 
 

@@ -7,7 +7,7 @@ engine's own thread; methods that wait can be interrupted and lose nothing.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
@@ -34,6 +34,7 @@ from prism_explore.result import Best
 from prism_explore.search import Progress, Task, explore, incumbent
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget
+from prism_explore.tune.baselines import USUAL
 from prism_explore.views import Families, Pruned, Record
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
@@ -55,6 +56,7 @@ class Session:
         budget: how far tuning goes.
         space: what is searched; `default_space` otherwise.
         name: what to call the program.
+        rivals: what the result is raced against, names out of `tune.baselines.MODES`.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 
@@ -74,6 +76,7 @@ class Session:
         budget: Budget | None = None,
         space: Space | None = None,
         name: str | None = None,
+        rivals: Sequence[str] = USUAL,
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
@@ -93,6 +96,7 @@ class Session:
             seed=seed,
             budget=budget or Budget(),
             reference=self.traced,
+            rivals=tuple(rivals),
             versions=_versions(),
         )
         self.journal = Journal()
