@@ -178,8 +178,8 @@ def _with_dims(graph: SGraph, dims: Mapping[str, tuple[Dim, ...]]) -> SGraph:
 
 def _sizes(pair: _Pair, n: int) -> dict[str, int] | None:
     """The n-th choice of numbers: small, at least 2, pairwise different, every tile whole."""
-    count_p = len(pair.parameters)
-    numbers = {s: 2 + (k + n) % max(count_p, 1) for k, s in enumerate(pair.parameters)}
+    many = max(len(pair.parameters), 2)
+    numbers = {s: 2 + (k + n) % many for k, s in enumerate(pair.parameters)}
     conditions = pair.candidate.conditions()
     used = set(numbers.values())
     for axis in pair.axes:

@@ -115,7 +115,9 @@ def insert(nodes: Nodes, r: random.Random) -> None:
     if not last.args or isinstance(last.op, Custom):
         return
     k = r.randrange(len(last.args))
-    extra = Node(r.choice((Unary(r.choice(UNARY)), Scalar("mul", Fraction(1, 2)), Scalar("mul", Fraction(1)))), (last.args[k],))
+    extra = Node(
+        r.choice((Unary(r.choice(UNARY)), Scalar("mul", Fraction(1, 2)), Scalar("mul", Fraction(1)))), (last.args[k],)
+    )
     nodes[-1] = replace(last, args=(*last.args[:k], len(nodes) - 1, *last.args[k + 1 :]))
     nodes.insert(len(nodes) - 1, extra)
 
@@ -241,9 +243,7 @@ def compare_numerically(program: TensorProgram, graph: SGraph, r: random.Random)
     worst, ran = 0.0, 0
     for n, sizes in enumerate(numbers_for(graph, r)):
         rng = np.random.default_rng(n)
-        inputs = {
-            i.name: rng.uniform(-1.0, 1.0, [d.value(sizes) for d in i.type.dims]) for i in program.graph.inputs
-        }
+        inputs = {i.name: rng.uniform(-1.0, 1.0, [d.value(sizes) for d in i.type.dims]) for i in program.graph.inputs}
         with np.errstate(all="ignore"):
             expected = evaluate(program, inputs)
             found = evaluate(graph, inputs, sizes)

@@ -1,0 +1,322 @@
+"""Right candidates are proved, wrong ones refuted with numbers, and doubt is never called a proof."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import SaturationStepped, VerdictReached
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Refuted, Unknown, Verdict, Verified
+from prism_explore.ir.text import parse, parse_program, show
+from prism_explore.verify import decide
+from prism_explore.verify.algebra import Budget
+from prism_explore.verify.decide import DISAGREE, Prover, verify
+from prism_explore.verify.normal_form import NormalForm
+from prism_explore.verify.refute import replay
+from prism_explore.verify.saturate import Limits
+from tests.verify.corpus import CASES, MATMUL, PROGRAMS, R1_BARE, R1_FULL, candidate, numbered
+
+RIGHT = [c for c in CASES if c.right]
+WRONG = [c for c in CASES if not c.right]
+
+
+def graph_of(program: str, text: str) -> SGraph:
+    inputs = "\n".join(f"  {i.name} = input {i.type}" for i in PROGRAMS[program].inputs)
+    return parse(f"sgraph\n{inputs}\n{numbered(text)}")
+
+
+def verdict_on(program: TensorProgram, sgraph: SGraph, **given: object) -> Verdict:
+    return Prover(program, **given).verify(candidate(program, sgraph), Journal())  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- the corpus
+@pytest.mark.parametrize("case", RIGHT, ids=lambda c: c.name)
+def test_a_right_candidate_is_proved_for_all_sizes(case):
+    verdict = verdict_on(PROGRAMS[case.program], case.sgraph)
+
+    assert isinstance(verdict, Verified), verdict
+    assert all(trial.relative_error < 1e-12 for trial in verdict.trials)
+
+
+@pytest.mark.parametrize("case", WRONG, ids=lambda c: c.name)
+def test_a_wrong_candidate_is_refuted_by_numbers_that_anyone_can_run(case):
+    program = PROGRAMS[case.program]
+    verdict = verdict_on(program, case.sgraph)
+
+    assert isinstance(verdict, Refuted), verdict
+    assert verdict.witness.relative_error > 1e-7
+    assert str(verdict.witness) == str(replay(verdict.witness, program, case.sgraph))
+
+
+@pytest.mark.parametrize("name", ["operand_swap_U1", "division_moved_through_a_matmul_U2", "rms_lost_one_over_n_U3"])
+def test_what_published_rules_accept_is_refuted_here(name):
+    case = next(c for c in CASES if c.name == name)
+
+    assert isinstance(verdict_on(PROGRAMS[case.program], case.sgraph), Refuted)
+
+
+def test_the_program_equals_itself():
+    for program in PROGRAMS.values():
+        assert isinstance(verdict_on(program, program.graph), Verified)
+
+
+# ---------------------------------------------------------------- what a proof says
+def test_a_claim_states_its_quantifiers_conditions_and_convention():
+    verdict = verdict_on(PROGRAMS["rms_full"], graph_of("rms_full", R1_FULL))
+
+    assert isinstance(verdict, Verified)
+    assert (
+        "for all positive integers b, f, gx that make 4096/f and 4096/gx whole, and for all real inputs, "
+        "its result equals that of rms_full, in real arithmetic with x/0 = 0"
+    ) == verdict.proof.claim
+    assert ("4096/f", "4096/gx") == verdict.proof.conditions
+    assert "normal form" == verdict.proof.method
+
+
+def test_the_classes_of_the_fused_rmsnorm(golden):
+    verdict = verdict_on(PROGRAMS["rms_full"], graph_of("rms_full", R1_FULL))
+
+    assert isinstance(verdict, Verified)
+    golden("verify_classes", "\n".join(f"{c.id}: {c.term}\n    {', '.join(c.members)}" for c in verdict.proof.classes))
+
+
+def test_the_results_share_a_class_and_every_tensor_is_in_one():
+    program, sgraph = PROGRAMS["rms_full"], graph_of("rms_full", R1_FULL)
+    verdict = verdict_on(program, sgraph)
+
+    assert isinstance(verdict, Verified)
+    members = [m for c in verdict.proof.classes for m in c.members]
+    inside = sum(len(block.nodes) for _, block in sgraph.customs)
+    assert len(program.graph.nodes) + len(sgraph.nodes) + inside == len(set(members)) == len(members)
+    together = next(c.members for c in verdict.proof.classes if f"program.%{program.graph.output}" in c.members)
+    assert {"k3", "k3.b11"} <= set(together)
+
+
+def test_class_ids_stay_the_same_over_a_search():
+    program = PROGRAMS["rms_bare"]
+    prover, journal = Prover(program), Journal()
+    first = prover.verify(candidate(program, graph_of("rms_bare", R1_BARE)), journal)
+    others = [c for c in RIGHT if c.program == "rms_bare"]
+    seen: dict[str, str] = {}
+    for verdict in [first, *(prover.verify(candidate(program, c.sgraph), journal) for c in others), first]:
+        assert isinstance(verdict, Verified)
+        for c in verdict.proof.classes:
+            assert c.term == seen.setdefault(c.id, c.term)
+    assert [f"c{n}" for n in range(1, len(first.proof.classes) + 1)] == [c.id for c in first.proof.classes]
+
+
+# ---------------------------------------------------------------- the journal
+def test_a_verdict_is_noted_and_survives_saving(tmp_path):
+    journal = Journal()
+    for case in CASES[:14]:
+        verify(PROGRAMS[case.program], candidate(PROGRAMS[case.program], case.sgraph), journal)
+
+    assert journal.events == Journal.load(journal.save(tmp_path / "verdicts.prism")).events
+    words = [e.verdict for e in journal.events if isinstance(e, VerdictReached)]
+    assert ["proved" if c.right else "refuted" for c in CASES[:14]] == words
+
+
+def test_the_same_seed_gives_the_same_facts_and_another_seed_other_trials():
+    def facts(seed: int) -> tuple[object, ...]:
+        journal = Journal()
+        prover = Prover(PROGRAMS["rms_bare"])
+        for case in CASES:
+            if case.program == "rms_bare":
+                prover.verify(candidate(PROGRAMS["rms_bare"], case.sgraph), journal, seed)
+        return journal.events
+
+    assert facts(3) == facts(3)
+    assert facts(3) != facts(4)
+
+
+def test_a_refutation_says_where_and_by_how_much():
+    journal = Journal()
+    case = next(c for c in CASES if c.name == "rms_swapped_division")
+    verify(PROGRAMS["rms_bare"], candidate(PROGRAMS["rms_bare"], case.sgraph), journal)
+
+    (event,) = journal.events
+    assert isinstance(event, VerdictReached)
+    assert "counterexample" == event.method
+    assert event.detail.startswith("at b=4, d=6, n=8, gx=2, f=3, seed 0, element [")
+
+
+# ---------------------------------------------------------------- dearer proofs
+def fractions() -> TensorProgram:
+    b = ProgramBuilder("fractions")
+    x, y = b.input("x", "b", 8), b.input("y", "b", 8)
+    parts = [b.binary("div", t, b.scalar("add", b.unary("exp", t), 1)) for t in (x, y)]
+    return b.build(b.binary("add", *parts))
+
+
+FRACTIONS_JOINED = """sgraph
+  x = input f32[b, 8]
+  y = input f32[b, 8]
+  %2 = exp(x)
+  %3 = exp(y)
+  %4 = add_scalar(%2, 1)
+  %5 = add_scalar(%3, 1)
+  %6 = mul(x, %5)
+  %7 = mul(y, %4)
+  %8 = add(%6, %7)
+  %9 = mul(%4, %5)
+  %10 = div(%8, %9)
+  return %10"""
+
+
+def test_fractions_over_a_common_denominator_are_proved_by_clearing_it():
+    verdict = verdict_on(fractions(), parse(FRACTIONS_JOINED))
+
+    assert isinstance(verdict, Verified)
+    assert "cleared denominators" == verdict.proof.method
+    assert any({"program.%8", "k10"} <= set(c.members) for c in verdict.proof.classes)
+
+
+def root_program() -> TensorProgram:
+    b = ProgramBuilder("root_of_a_square")
+    return b.build(b.unary("sqrt", b.unary("square", b.input("x", "b", 8))))
+
+
+ROOT_AS_QUOTIENT = """sgraph
+  x = input f32[b, 8]
+  %1 = square(x)
+  %2 = sqrt(%1)
+  %3 = div(%1, %2)
+  return %3"""
+"""Equal for every real number with 0/0 = 0; the normal form does not join x² with a power of x²."""
+
+
+def test_what_the_normal_form_cannot_tell_goes_to_the_e_graph_within_its_limits():
+    journal = Journal()
+    program = root_program()
+    prover = Prover(program, saturation=Limits(iterations=4, nodes=2000, seconds=20.0))
+    verdict = prover.verify(candidate(program, parse(ROOT_AS_QUOTIENT)), journal)
+
+    assert any(isinstance(e, SaturationStepped) and e.subject == "f1.c1" for e in journal.events)
+    if isinstance(verdict, Verified):
+        assert "e-graph" == verdict.proof.method
+    else:
+        assert isinstance(verdict, Unknown)
+        assert "the e-graph" in verdict.limit
+
+
+def test_without_an_e_graph_the_same_candidate_is_unknown_with_both_forms():
+    verdict = verdict_on(root_program(), parse(ROOT_AS_QUOTIENT), saturation=None)
+
+    assert isinstance(verdict, Unknown)
+    assert "the normal forms differ" == verdict.limit
+    assert ("(x[p0,p1]^2)^1/2", "x[p0,p1]^2 (x[p0,p1]^2)^-1/2") == verdict.nearest
+
+
+def test_a_spent_budget_is_unknown_and_named():
+    verdict = verdict_on(
+        PROGRAMS["attention"], next(c.sgraph for c in RIGHT if c.program == "attention"), budget=Budget(10)
+    )
+
+    assert isinstance(verdict, Unknown)
+    assert "more than 10 steps" in verdict.limit
+
+
+# ---------------------------------------------------------------- doubt
+def test_a_disagreement_is_unknown_never_offered_and_can_be_replayed(monkeypatch):
+    """With a prover broken on purpose, the refuter still stands."""
+    program = PROGRAMS["rms_bare"]
+    bad = next(c for c in CASES if c.name == "rms_of_a_tile")
+    monkeypatch.setattr(NormalForm, "__eq__", lambda self, other: True)
+    monkeypatch.setattr(decide.Refuter, "attempt_as_given", decide.Refuter.attempt)
+    journal = Journal()
+    verdict = verify(program, candidate(program, bad.sgraph), journal)
+
+    assert isinstance(verdict, Unknown)
+    assert DISAGREE == verdict.limit
+    (event,) = journal.events
+    assert isinstance(event, VerdictReached)
+    assert "unknown" == event.verdict
+    head, said_program, said_candidate = (
+        event.detail.replace("\nsgraph", "\n\nsgraph").replace("\nprogram", "\n\nprogram").split("\n\n")
+    )
+    assert DISAGREE == head
+    assert program.graph == parse_program(said_program).graph
+    said_graph, said_at = said_candidate.rsplit("\n", 1)
+    assert bad.sgraph == parse(said_graph)
+    assert "at b=4, d=6, n=8, gx=2, f=3 with seed 0" == said_at
+
+
+EQUAL_EXTENTS_ONLY = """
+  %2 = custom(x, w) grid[x=gx]
+    $x = load(0, imap=[-])
+    $w = load(1, imap=[1])
+    $xw = matmul($x, $w)
+    $out = store($xw, omap=[1])
+  %3 = custom(%2, w) grid[x=gx]
+    $x = load(0, imap=[-])
+    $w = load(1, imap=[-])
+    $xw = matmul($x, $w)
+    $out = store($xw, omap=[-])
+  return %2
+"""
+
+
+def test_a_candidate_that_needs_two_axes_to_be_equally_long_is_not_proved_for_the_family():
+    """Its last kernel multiplies by w a second time, which only a square w allows; nobody reads that."""
+    verdict = verdict_on(PROGRAMS["matmul"], graph_of("matmul", EQUAL_EXTENTS_ONLY))
+
+    assert isinstance(verdict, Unknown)
+    assert "it type-checks only because axes d and n are equally long" == verdict.limit
+
+
+def test_a_wrong_axis_of_equal_extent_is_refuted():
+    program = PROGRAMS["matmul"]
+    twice = graph_of("matmul", EQUAL_EXTENTS_ONLY.replace("return %2", "return %3"))
+
+    assert isinstance(verdict_on(program, twice), Refuted)
+
+
+def test_a_constant_that_is_tied_to_the_extents_is_tried_at_those_extents():
+    case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
+    verdict = verdict_on(PROGRAMS["rms_full"], case.sgraph)
+
+    assert isinstance(verdict, Verified)
+    assert ["b", "gx", "f"] == [s for s, _ in verdict.trials[0].sizes]
+
+
+def test_a_program_without_a_finite_value_is_not_proved():
+    b = ProgramBuilder("always_dividing_by_zero")
+    x = b.input("x", "b", 8)
+    program = b.build(b.binary("div", x, b.binary("sub", x, x)))
+    verdict = verdict_on(program, program.graph)
+
+    assert isinstance(verdict, Unknown)
+
+
+def test_another_result_shape_is_unknown_and_said():
+    sgraph = graph_of("rms_bare", "  %2 = matmul(x, w)\n  %3 = sum(%2, dim=1)\n  return %3")
+    verdict = verdict_on(PROGRAMS["rms_bare"], sgraph)
+
+    assert isinstance(verdict, Unknown)
+    assert "the result has dims (b, 1), the program's has (b, 4096)" == verdict.limit
+
+
+# ---------------------------------------------------------------- callers' mistakes
+def test_open_maps_are_a_callers_mistake():
+    open_graph = graph_of("matmul", MATMUL.replace("omap=[1]", "omap=?"))
+
+    with pytest.raises(ShapeError, match=r"f1\.c1: maps are still open"):
+        verdict_on(PROGRAMS["matmul"], open_graph)
+
+
+def test_other_inputs_are_a_callers_mistake():
+    with pytest.raises(ShapeError, match="has inputs x f32"):
+        verdict_on(PROGRAMS["rms_full"], graph_of("rms_bare", R1_BARE))
+
+
+def test_a_candidate_keeps_its_identity_through_the_verdict():
+    program = PROGRAMS["matmul"]
+    c = replace(candidate(program, graph_of("matmul", MATMUL)), id="f7.c2")
+
+    assert c == verify(program, c, Journal()).candidate
+    assert show(c.sgraph) == show(graph_of("matmul", MATMUL))
