@@ -22,6 +22,10 @@ from prism_explore.verify.axioms import AXIOMS, CONDITIONS, CONSTRUCTORS, SIGNAT
 Plain: TypeAlias = dict[str, Any]
 """What JSON calls an object."""
 
+ENOUGH = 1_000_000
+"""How many e-nodes may be built to find out which axioms can be left out."""
+
+_MARK = '(relation side (String Expr)) (side "left" $left) (side "right" $right)'
 _STEP = "(run-schedule (saturate (run conditions)) (run axioms))"
 
 
@@ -214,9 +218,15 @@ def _minimise(goal: Goal, library: Library, axioms: tuple[str, ...]) -> Plain:
     fired = {name for step in steps for name in step["matches"]}
     # The same derivation fits into what the first run took; a detour may take a little more.
     within = replace(goal, iterations=len(steps), nodes=min(2 * steps[-1]["nodes"], goal.nodes))
+    effort = 0
 
     def suffices(names: list[str]) -> bool:
-        return _last(_climb(_graph(within, library, names), within, library))[0] == "proved"
+        nonlocal effort
+        if effort > ENOUGH or time.monotonic() > goal.deadline:
+            return False
+        stop, steps = _last(_climb(_graph(within, library, names), within, library))
+        effort += steps[-1]["nodes"]
+        return stop == "proved"
 
     kept = [name for name in axioms if name in fired]
     chunk = max(len(kept) // 2, 1)
@@ -224,7 +234,7 @@ def _minimise(goal: Goal, library: Library, axioms: tuple[str, ...]) -> Plain:
         at = 0
         while at < len(kept):
             fewer = kept[:at] + kept[at + chunk :]
-            if time.monotonic() < goal.deadline and suffices(fewer):
+            if suffices(fewer):
                 kept = fewer
             else:
                 at += chunk
@@ -235,6 +245,7 @@ def _minimise(goal: Goal, library: Library, axioms: tuple[str, ...]) -> Plain:
 
 def _snapshot(graph: bindings.EGraph, shown: int) -> Plain:
     """The classes nearest to both sides, whole, up to `shown` nodes; and how many there are in all."""
+    graph.run_program(*graph.parse_program(_MARK))
     rows = json.loads(graph.serialize([]).to_json())["nodes"]
     classes: dict[str, list[tuple[str, list[str]]]] = {}
     for row in rows.values():
@@ -244,7 +255,8 @@ def _snapshot(graph: bindings.EGraph, shown: int) -> Plain:
         label = " ".join([row["op"], *(_literal(b["op"]) for b in below if b["op"] not in CONSTRUCTORS)])
         to = [b["eclass"] for b in below if b["op"] in CONSTRUCTORS]
         classes.setdefault(row["eclass"], []).append((label, to))
-    roots = [row["eclass"] for side in ("$left", "$right") for row in rows.values() if row["op"] == side]
+    marks = [[rows[child] for child in row["children"]] for row in rows.values() if row["op"] == "side"]
+    roots = [whole["eclass"] for _, whole in sorted(marks, key=lambda pair: pair[0]["op"])]
     queue, seen, out, drawn = list(dict.fromkeys(roots)), set(roots), list[Plain](), 0
     for name in queue:
         nodes = sorted(classes.get(name, []))

@@ -1,7 +1,8 @@
 """Hints: expressions that a derivation will want to have at hand.
 
 Axioms only rewrite what is there. That 5120 is 1024 * 5, that 1/64 is the root of 1/4096, or that
-1/5120 x + eps is a multiple of the sum that the other side has under its root, no axiom would come up with.
+1/5120 x + eps is a multiple of the sum that the other side has under its root, or that exp(x) divides by
+exp(-x), no axiom would come up with.
 Hints put such expressions into the e-graph. They claim nothing: an expression is no equation, and every
 equation about it has to be derived like any other.
 """
@@ -12,14 +13,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import prod
 
-from prism_explore.verify.terms import Add, Expr, Inv, Mul, Num, Sqrt, product, walk
+from prism_explore.verify.terms import Add, Exp, Expr, Inv, Mul, Num, Sqrt, product, walk
 
 SMALL = 10**9
 """Numbers up to here are taken apart into primes; larger ones are left whole."""
 
 
 def hints(left: Expr, right: Expr) -> Iterator[Expr]:
-    """What helps to prove `left = right`; nothing where there is no root to be taken apart."""
+    """What helps to prove `left = right`; nothing where there is no root and no exponential."""
+    for e in dict.fromkeys(e for side in (left, right) for e in walk(side) if isinstance(e, Exp)):
+        yield Inv(Inv(e))
     if not any(isinstance(e, Sqrt) for side in (left, right) for e in walk(side)):
         return
     numbers = [e.value for side in (left, right) for e in walk(side) if isinstance(e, Num)]

@@ -1,0 +1,378 @@
+"""Every axiom proves what it should, nothing proves what is false, and both sides are equal numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prism_explore.ir.dims import dim
+from prism_explore.verify.axioms import AXIOMS, CONDITIONS, Axiom, Condition, number
+from prism_explore.verify.index import Radix, Var
+from prism_explore.verify.reading import Tree, inverse, parse
+from prism_explore.verify.saturate import Limits, Proved, Rewriter, Saturation, problem
+from prism_explore.verify.statement import Axis, Statement
+from prism_explore.verify.terms import Add, At, Call, Exp, Expr, Inv, Mul, Num, Size, Sqrt, Sum
+
+J, K, OUTER, INNER = Var("j", dim("n")), Var("k", dim("n")), Var("o", dim("f")), Var("i", dim("n/f"))
+WHOLE = Var("w", dim("n"))
+AXES = (
+    Axis("j", dim("n")),
+    Axis("k", dim("n")),
+    Axis("o", dim("f")),
+    Axis("i", dim("n/f")),
+    Axis("w", dim("n"), ("o", "i")),
+)
+A, B, C = At("a", ()), At("b", ()), At("c", ())
+AK, BK, BJ = At("a", (K,)), At("b", (K,)), At("b", (J,))
+E, F = Exp(A), Exp(B)
+TWO, THREE = Num(Fraction(2)), Num(Fraction(3))
+NONE, ONE, MINUS = Num(Fraction(0)), Num(Fraction(1)), Num(Fraction(-1))
+
+
+@pytest.fixture(scope="module")
+def rewriter() -> Iterator[Rewriter]:
+    with Rewriter() as r:
+        yield r
+
+
+def attempt(
+    r: Rewriter, left: Expr, right: Expr, axioms: tuple[str, ...] = (), renamed: tuple[tuple[Expr, Expr], ...] = ()
+) -> Saturation:
+    limits = Limits(iterations=6, nodes=3000, seconds=20.0)
+    return r.prove(problem(Statement(AXES, left, right, renamed)), limits, axioms)
+
+
+# ---------------------------------------------------------------- one goal and one false twin per axiom
+@dataclass(frozen=True)
+class Pair:
+    """What the axiom alone proves, and what no axiom may prove."""
+
+    left: Expr
+    right: Expr
+    twin: tuple[Expr, Expr]
+    renamed: tuple[tuple[Expr, Expr], ...] = ()
+
+
+PAIRS: dict[str, Pair] = {
+    "number sum": Pair(Add(TWO, THREE), Num(Fraction(5)), (Add(TWO, THREE), Num(Fraction(6)))),
+    "number product": Pair(Mul(TWO, THREE), Num(Fraction(6)), (Mul(TWO, THREE), Num(Fraction(5)))),
+    "number inverse": Pair(Inv(TWO), Num(Fraction(1, 2)), (Inv(NONE), ONE)),
+    "number root": Pair(Sqrt(Num(Fraction(4, 9))), Num(Fraction(2, 3)), (Sqrt(Num(Fraction(4))), Num(Fraction(-2)))),
+    "add commutes": Pair(Add(A, B), Add(B, A), (Add(A, B), Add(A, C))),
+    "add associates": Pair(Add(A, Add(B, C)), Add(Add(A, B), C), (Add(A, Add(B, C)), Add(A, Mul(B, C)))),
+    "mul commutes": Pair(Mul(A, B), Mul(B, A), (Mul(A, Inv(B)), Mul(B, Inv(A)))),
+    "mul associates": Pair(Mul(A, Mul(B, C)), Mul(Mul(A, B), C), (Mul(A, Inv(Mul(B, C))), Mul(Mul(A, Inv(B)), C))),
+    "distribute": Pair(Mul(A, Add(B, C)), Add(Mul(A, B), Mul(A, C)), (Add(A, Mul(B, C)), Mul(Add(A, B), Add(A, C)))),
+    "one": Pair(Mul(ONE, A), A, (Mul(TWO, A), A)),
+    "zero": Pair(Mul(NONE, A), NONE, (Mul(NONE, A), A)),
+    "add zero": Pair(Add(NONE, A), A, (Add(ONE, A), A)),
+    "double": Pair(Add(A, A), Mul(TWO, A), (Add(A, A), Mul(A, A))),
+    "collect": Pair(Add(A, Mul(MINUS, A)), Mul(NONE, A), (Add(A, Mul(MINUS, A)), A)),
+    "sum of a sum": Pair(
+        Sum(K, Add(AK, BK)), Add(Sum(K, AK), Sum(K, BK)), (Sum(K, Mul(AK, BK)), Mul(Sum(K, AK), Sum(K, BK)))
+    ),
+    "sum of a multiple": Pair(Sum(K, Mul(A, BK)), Mul(A, Sum(K, BK)), (Sum(K, Mul(AK, BK)), Mul(AK, Sum(K, BK)))),
+    "sum of a constant": Pair(Sum(K, A), Mul(Size("n"), A), (Sum(K, A), A)),
+    "sums swap": Pair(
+        Sum(J, Sum(K, Mul(AK, BJ))), Sum(K, Sum(J, Mul(AK, BJ))), (Sum(J, Sum(K, Mul(AK, BJ))), Sum(K, Mul(AK, BK)))
+    ),
+    "sum by digits": Pair(
+        Sum(OUTER, Sum(INNER, At("a", (WHOLE,)))),
+        Sum(WHOLE, At("a", (WHOLE,))),
+        (Sum(OUTER, At("a", (WHOLE,))), Sum(WHOLE, At("a", (WHOLE,)))),
+    ),
+    "rename": Pair(
+        Sum(K, BK),
+        Sum(J, BJ),
+        (Sum(K, Mul(BK, At("a", (J,)))), Sum(J, Mul(BJ, At("a", (J,))))),
+        ((Sum(K, BK), Sum(J, BJ)),),
+    ),
+    "inverse of a product": Pair(Inv(Mul(A, B)), Mul(Inv(A), Inv(B)), (Inv(Add(A, B)), Add(Inv(A), Inv(B)))),
+    "inverse twice": Pair(Inv(Inv(A)), A, (Inv(A), A)),
+    "cancel": Pair(Mul(E, Inv(E)), ONE, (Mul(A, Inv(A)), ONE)),
+    "absorb": Pair(Mul(A, Mul(A, Inv(A))), A, (Mul(A, Mul(A, Inv(B))), A)),
+    "root of a product": Pair(Sqrt(Mul(E, F)), Mul(Sqrt(E), Sqrt(F)), (Sqrt(Mul(A, B)), Mul(Sqrt(A), Sqrt(B)))),
+    "root of an inverse": Pair(Sqrt(Inv(E)), Inv(Sqrt(E)), (Sqrt(Inv(A)), Inv(Sqrt(A)))),
+    "square of a root": Pair(Mul(Sqrt(E), Sqrt(E)), E, (Mul(Sqrt(A), Sqrt(A)), A)),
+    "root of a square": Pair(Sqrt(Mul(E, E)), E, (Sqrt(Mul(A, A)), A)),
+    "exp of a sum": Pair(Exp(Add(A, B)), Mul(E, F), (Exp(Mul(A, B)), Mul(E, F))),
+    "exp of zero": Pair(Exp(NONE), ONE, (Exp(NONE), NONE)),
+    "exp of a negative": Pair(Exp(Mul(MINUS, A)), Inv(E), (Exp(Mul(MINUS, A)), Mul(MINUS, E))),
+    "sigmoid": Pair(Call("sigmoid", A), Inv(Add(ONE, Exp(Mul(MINUS, A)))), (Call("sigmoid", A), Inv(Add(ONE, E)))),
+    "silu": Pair(Call("silu", A), Mul(A, Call("sigmoid", A)), (Call("silu", A), Mul(B, Call("sigmoid", A)))),
+    "relu of a nonnegative": Pair(Call("relu", E), E, (Call("relu", A), A)),
+    "relu of a multiple": Pair(
+        Call("relu", Mul(E, A)), Mul(E, Call("relu", A)), (Call("relu", Mul(B, A)), Mul(B, Call("relu", A)))
+    ),
+}
+
+
+def test_every_axiom_has_its_goals() -> None:
+    assert [a.name for a in AXIOMS] == list(PAIRS)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_an_axiom_alone_proves_its_goal(name: str, rewriter: Rewriter) -> None:
+    pair = PAIRS[name]
+
+    assert attempt(rewriter, pair.left, pair.right, (name,), pair.renamed).stop == Proved()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_its_goal_is_not_there_for_the_asking(name: str, rewriter: Rewriter) -> None:
+    pair = PAIRS[name]
+    other = "exp of zero" if name != "exp of zero" else "one"
+
+    assert not attempt(rewriter, pair.left, pair.right, (other,), pair.renamed).equal
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_all_axioms_together_cannot_prove_its_twin(name: str, rewriter: Rewriter) -> None:
+    left, right = PAIRS[name].twin
+
+    run = attempt(rewriter, left, right)
+
+    assert not run.equal
+    assert len(run.steps) > 1, "something was tried"
+
+
+# ---------------------------------------------------------------- equalities that others have proved, wrongly
+P0, P1 = Var("p0", dim("m")), Var("p1", dim("n"))
+X_K, W_KN = At("x", (P0, K)), At("w", (K, P1))
+SQUARES = Sum(K, Mul(X_K, X_K))
+UNSOUND: dict[str, tuple[Expr, Expr]] = {
+    "U1, operands of a division swapped": (Mul(A, Inv(B)), Mul(B, Inv(A))),
+    "U2, a division taken out of a matmul": (
+        Sum(K, Mul(Mul(X_K, Inv(At("y", (P0, K)))), W_KN)),
+        Mul(Sum(K, Mul(X_K, W_KN)), Inv(At("y", (P0, P1)))),
+    ),
+    "U3, rms without its mean": (
+        Mul(Sum(K, Mul(X_K, W_KN)), Inv(Sqrt(SQUARES))),
+        Mul(Sum(K, Mul(X_K, W_KN)), Inv(Sqrt(Mul(Inv(Size("n")), SQUARES)))),
+    ),
+    "U4, summing copies": (Sum(OUTER, At("x", (P0,))), At("x", (P0,))),
+}
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_unsound_equalities_cannot_be_proved(name: str, rewriter: Rewriter) -> None:
+    left, right = UNSOUND[name]
+    axes = (*AXES, Axis("p0", dim("m")), Axis("p1", dim("n")))
+
+    run = rewriter.prove(problem(Statement(axes, left, right)), Limits(iterations=7, nodes=6000, seconds=20.0))
+
+    assert not run.equal
+
+
+def test_a_division_that_does_not_depend_on_the_contraction_may_leave_it(rewriter: Rewriter) -> None:
+    by = At("y", (P0,))
+    axes = (*AXES, Axis("p0", dim("m")), Axis("p1", dim("n")))
+    inside = Sum(K, Mul(Mul(X_K, Inv(by)), W_KN))
+    outside = Mul(Sum(K, Mul(X_K, W_KN)), Inv(by))
+
+    run = rewriter.prove(problem(Statement(axes, inside, outside)), Limits(iterations=7, seconds=20.0))
+
+    assert run.stop == Proved()
+
+
+def test_a_digit_is_not_taken_for_another(rewriter: Rewriter) -> None:
+    """An element that runs over one digit of an axis depends on the axis, so it may not leave its sum."""
+    by_digit = At("a", (OUTER,))
+    whole = At("b", (WHOLE,))
+
+    run = attempt(rewriter, Sum(WHOLE, Mul(by_digit, whole)), Mul(by_digit, Sum(WHOLE, whole)))
+
+    assert not run.equal
+
+
+def test_an_element_in_mixed_radix_depends_on_every_part(rewriter: Rewriter) -> None:
+    both = At("a", (Radix((OUTER, K)),))
+
+    assert not attempt(rewriter, Sum(K, Mul(both, BK)), Mul(both, Sum(K, BK))).equal
+    assert not attempt(rewriter, Sum(OUTER, Mul(both, BK)), Mul(both, Sum(OUTER, BK))).equal
+    assert attempt(rewriter, Sum(OUTER, Mul(both, BK)), Mul(BK, Sum(OUTER, both))).equal
+
+
+# ---------------------------------------------------------------- both sides are equal numbers
+SHAPE = {"j": 2, "outer": 2, "inner": 3}
+"""Functions of three coordinates, as arrays; k is the pair of the last two."""
+WHERE = {"j": (0,), "outer": (1,), "inner": (2,), "k": (1, 2)}
+
+
+class World:
+    """Random functions for the variables of a row, bent until its conditions hold."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.values: dict[str, np.ndarray] = {}
+        self.numbers: dict[str, Fraction] = {}
+
+    def value(self, name: str) -> np.ndarray:
+        if name not in self.values:
+            made = self.random.uniform(-2, 2, tuple(SHAPE.values()))
+            made[self.random.random(made.shape) < 0.2] = 0.0
+            self.values[name] = made
+        return self.values[name]
+
+    def number(self, name: str) -> Fraction:
+        return self.numbers.setdefault(
+            name, Fraction(int(self.random.integers(-6, 7)), int(self.random.integers(1, 5)))
+        )
+
+    def bend(self, fact: str) -> None:
+        match parse(fact):
+            case ("independent", str(a), str(k)):
+                self.values[a] = np.broadcast_to(self.value(a).mean(axis=WHERE[k], keepdims=True), self.value(a).shape)
+            case ("nonnegative", str(a)):
+                self.values[a] = np.abs(self.value(a))
+            case ("positive", str(a)):
+                self.values[a] = np.abs(self.value(a)) + 0.1
+            case ("nonzero", str(a)):
+                self.values[a] = np.where(self.value(a) == 0, 0.7, self.value(a))
+            case ("extent", str(k), str(n)):
+                self.values[n] = np.full(
+                    tuple(SHAPE.values()), float(np.prod([self.value("j").shape[d] for d in WHERE[k]]))
+                )
+            case ("=", str(r), ("sqrt", str(p))):
+                self.numbers[r] = abs(self.number(r))
+                self.numbers[p] = self.numbers[r] ** 2
+            case ("!=", str(p), _):
+                self.numbers[p] = self.number(p) or Fraction(1)
+            case (">" | ">=", str(p), _):
+                self.numbers[p] = abs(self.number(p)) + 1
+            case ("digits", *_) | ("axis", _):
+                pass
+            case other:
+                raise AssertionError(f"no random instance for {other}")
+
+    def rational(self, e: Tree) -> Fraction:
+        match e:
+            case str():
+                return self.number(e)
+            case ("bigrat", ("from-string", str(a)), ("from-string", str(b))):
+                return Fraction(int(a.strip('"')), int(b.strip('"')))
+            case ("+", a, b):
+                return self.rational(a) + self.rational(b)
+            case ("*", a, b):
+                return self.rational(a) * self.rational(b)
+            case ("/", a, b):
+                return self.rational(a) / self.rational(b)
+            case other:
+                raise AssertionError(other)
+
+    def of(self, e: Tree) -> np.ndarray:
+        match e:
+            case str():
+                return self.value(e)
+            case ("Num", p):
+                return np.full(tuple(SHAPE.values()), float(self.rational(p)))
+            case ("Size", _):
+                return np.full(tuple(SHAPE.values()), 3.0)
+            case ("Add", a, b):
+                return self.of(a) + self.of(b)
+            case ("Mul", a, b):
+                return self.of(a) * self.of(b)
+            case ("Inv", a):
+                return inverse(self.of(a))
+            case ("Sqrt", a):
+                with np.errstate(invalid="ignore"):
+                    return np.sqrt(self.of(a))
+            case ("Exp", a):
+                return np.exp(self.of(a))
+            case ("Call", '"sigmoid"', a):
+                return 1 / (1 + np.exp(-self.of(a)))
+            case ("Call", '"silu"', a):
+                return self.of(a) / (1 + np.exp(-self.of(a)))
+            case ("Call", _, a):
+                return np.maximum(self.of(a), 0)
+            case ("Sum", str(k), a):
+                value = self.of(a)
+                return np.broadcast_to(value.sum(axis=WHERE[k], keepdims=True), value.shape)
+            case other:
+                raise AssertionError(other)
+
+
+def holds(row: Axiom, seed: int) -> bool:
+    world = World(seed)
+    for fact in row.when:
+        world.bend(fact)
+    return np.allclose(world.of(parse(row.left)), world.of(parse(row.right)), rtol=1e-9, atol=1e-12)
+
+
+EQUATIONS = [a for a in AXIOMS if a.name != "rename"]  # its two sides are given by a fact; see test_checker
+
+
+@pytest.mark.parametrize("row", EQUATIONS, ids=lambda row: row.name)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_both_sides_of_an_axiom_are_equal_numbers(row: Axiom, seed: int) -> None:
+    assert holds(row, seed)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Axiom("unconditional cancel", "(Mul a (Inv a))", f"(Num {number(1)})", ""),
+        Axiom("pulling out what depends", "(Sum k (Mul a b))", "(Mul a (Sum k b))", ""),
+        Axiom("a root that forgets the sign", "(Sqrt (Mul a a))", "a", ""),
+        Axiom("U4", "(Sum k a)", "a", "", ("(independent a k)",)),
+    ],
+    ids=lambda row: row.name,
+)
+def test_a_wrong_axiom_would_be_noticed(wrong: Axiom) -> None:
+    assert not all(holds(wrong, seed) for seed in range(25))
+
+
+# ---------------------------------------------------------------- conditions
+FACTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "positive": lambda x: x > 0,
+    "nonnegative": lambda x: x >= 0,
+    "nonzero": lambda x: x != 0,
+}
+
+
+def follows(row: Condition, seed: int) -> bool:
+    world = World(seed)
+    definition = next((g for g in row.given if g.startswith("(= e ")), None)
+    for fact in row.given:
+        if fact != definition:
+            world.bend(fact)
+    if definition is not None:
+        match parse(definition):
+            case ("=", "e", made):
+                world.values["e"] = world.of(made)
+            case other:
+                raise AssertionError(other)
+    match parse(row.follows):
+        case ("independent", str(e), str(k)):
+            value = world.value(e)
+            return np.allclose(value, value.mean(axis=WHERE[k], keepdims=True), rtol=1e-9, atol=1e-12, equal_nan=True)
+        case (str(fact), str(e)):
+            return bool(np.all(FACTS[fact](world.value(e))))
+        case other:
+            raise AssertionError(other)
+
+
+@pytest.mark.parametrize("row", CONDITIONS, ids=lambda row: row.name)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_what_a_condition_says_follows(row: Condition, seed: int) -> None:
+    assert follows(row, seed)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Condition("any product is positive", ("(= e (Mul a b))", "(positive a)"), "(positive e)", ""),
+        Condition("any sum forgets", ("(= e (Sum j a))",), "(independent e k)", ""),
+    ],
+    ids=lambda row: row.name,
+)
+def test_a_wrong_condition_would_be_noticed(wrong: Condition) -> None:
+    assert not all(follows(wrong, seed) for seed in range(25))

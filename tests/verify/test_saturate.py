@@ -1,0 +1,273 @@
+"""egglog in a process of its own: it says why it stopped, and nothing it does can hurt the caller."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import SaturationStepped
+from prism_explore.ir.dims import dim
+from prism_explore.verify.algebra import Algebra
+from prism_explore.verify.saturate import (
+    Crashed,
+    IterationLimit,
+    Limits,
+    MemoryLimit,
+    NodeLimit,
+    Problem,
+    Proved,
+    Rewriter,
+    Saturated,
+    TimeLimit,
+    explain,
+    problem,
+    prove_equal,
+)
+from prism_explore.verify.statement import Statement, state
+from prism_explore.verify.terms import Add, At, Exp, Expr, Inv, Mul, Num, Sqrt
+
+LETTERS = tuple(At(c, ()) for c in "abcdefghijkl")
+A, B, C = LETTERS[:3]
+PLENTY = Limits(seconds=30.0)
+
+
+@pytest.fixture(scope="module")
+def rewriter() -> Iterator[Rewriter]:
+    with Rewriter() as r:
+        yield r
+
+
+def goal(left: Expr, right: Expr) -> Problem:
+    return problem(Statement((), left, right))
+
+
+def explosive() -> Problem:
+    """A sum of twelve terms, squared, against something it is not equal to."""
+    total = LETTERS[0]
+    for letter in LETTERS[1:]:
+        total = Add(total, letter)
+    return goal(Mul(Mul(total, total), Mul(total, total)), LETTERS[0])
+
+
+def test_two_sides_that_meet_are_proved(rewriter: Rewriter) -> None:
+    run = rewriter.prove(goal(Mul(A, Add(B, C)), Add(Mul(C, A), Mul(B, A))), PLENTY)
+
+    assert run.stop == Proved()
+    assert run.equal
+
+
+def test_iteration_0_is_what_was_put_in(rewriter: Rewriter) -> None:
+    first = rewriter.prove(goal(Mul(A, B), C), PLENTY).steps[0]
+
+    assert (0, 4, 4, ()) == (first.iteration, first.nodes, first.classes, first.matches)
+
+
+def test_equal_texts_need_no_iteration(rewriter: Rewriter) -> None:
+    assert len(rewriter.prove(goal(A, A), PLENTY).steps) == 1
+
+
+def test_saturation_is_told_from_a_limit(rewriter: Rewriter) -> None:
+    assert rewriter.prove(goal(Mul(A, B), C), PLENTY).stop == Saturated()
+
+
+def test_the_iteration_limit_holds(rewriter: Rewriter) -> None:
+    run = rewriter.prove(explosive(), Limits(iterations=2, seconds=30.0))
+
+    assert run.stop == IterationLimit(2)
+    assert [0, 1, 2] == [s.iteration for s in run.steps]
+
+
+def test_the_node_limit_holds(rewriter: Rewriter) -> None:
+    run = rewriter.prove(explosive(), Limits(iterations=50, nodes=500, seconds=30.0))
+
+    assert run.stop == NodeLimit(500)
+    assert run.steps[-1].nodes > 500 >= run.steps[-2].nodes
+
+
+def test_the_time_limit_holds_even_inside_an_iteration() -> None:
+    with Rewriter() as r:
+        r.prove(goal(A, A), PLENTY)
+        began = time.monotonic()
+        run = r.prove(explosive(), Limits(iterations=10**6, nodes=10**9, seconds=0.3))
+        took = time.monotonic() - began
+
+    assert run.stop == TimeLimit(0.3)
+    assert took < 0.3 + 1.0 + 1.0
+
+
+def test_the_memory_limit_holds() -> None:
+    limits = Limits(iterations=10**6, nodes=10**9, seconds=60.0, memory_bytes=450 << 20)
+    with Rewriter(limits.memory_bytes) as r:
+        run = r.prove(explosive(), limits)
+
+    assert run.stop == MemoryLimit(450 << 20)
+
+
+def test_a_text_that_egglog_refuses_ends_the_run_and_not_the_process(rewriter: Rewriter) -> None:
+    run = rewriter.prove(Problem("(nonsense", "(At 1)", ""), PLENTY)
+
+    assert isinstance(run.stop, Crashed)
+    assert rewriter.prove(goal(A, A), PLENTY).equal
+
+
+def test_a_panic_ends_the_run_and_not_the_process(rewriter: Rewriter) -> None:
+    run = rewriter.prove(Problem("(prove (= 1 1))", '(At "a")', '(At "a")'), PLENTY)
+
+    assert isinstance(run.stop, Crashed)
+    assert rewriter.prove(goal(A, A), PLENTY).equal
+
+
+def test_a_process_that_was_killed_is_started_anew() -> None:
+    with Rewriter() as r:
+        assert r.prove(explosive(), Limits(iterations=10**6, nodes=10**9, seconds=0.2)).stop == TimeLimit(0.2)
+        assert r.prove(goal(A, A), PLENTY).equal
+
+
+def test_each_reason_to_stop_is_a_sentence() -> None:
+    assert "limit of 12 iterations" == explain(IterationLimit(12))
+    assert "limit of 20000 e-nodes" == explain(NodeLimit(20000))
+    assert "limit of 0.5 s" == explain(TimeLimit(0.5))
+    assert "limit of 3072 MiB of memory" == explain(MemoryLimit(3 << 30))
+
+
+def test_axioms_that_are_not_needed_are_left_out(rewriter: Rewriter) -> None:
+    run = rewriter.minimise(goal(Mul(A, Add(B, C)), Add(Mul(A, C), Mul(A, B))), PLENTY)
+
+    assert ("add commutes", "distribute") == run.axioms
+
+
+def test_what_is_left_suffices_and_nothing_of_it_can_go(rewriter: Rewriter) -> None:
+    this = goal(Mul(Sqrt(Exp(A)), Sqrt(Exp(A))), Mul(Num(Fraction(1)), Inv(Inv(Exp(A)))))
+    kept = rewriter.minimise(this, PLENTY).axioms
+
+    assert rewriter.prove(this, PLENTY, kept).equal
+    assert not any(rewriter.prove(this, PLENTY, tuple(k for k in kept if k != name)).equal for name in kept[1:])
+
+
+def test_two_runs_take_the_same_steps(rewriter: Rewriter) -> None:
+    def steps() -> object:
+        return rewriter.prove(explosive(), Limits(iterations=3, seconds=30.0)).steps
+
+    assert steps() == steps()
+
+
+# ---------------------------------------------------------------- pictures
+def test_a_small_graph_is_shown_whole(rewriter: Rewriter) -> None:
+    shown = rewriter.prove(goal(Mul(A, B), Mul(B, A)), PLENTY, snapshot=100).snapshot
+
+    assert shown is not None
+    assert "" == shown.left_out
+    assert shown.roots[0] == shown.roots[1]
+    (root,) = [c for c in shown.classes if c.id == shown.roots[0]]
+    leaf = {label: c.id for c in shown.classes for label, _ in c.nodes if label.startswith("At")}
+    assert {("Mul", (leaf["At a"], leaf["At b"])), ("Mul", (leaf["At b"], leaf["At a"]))} == set(root.nodes)
+
+
+def test_labels_spell_numbers_and_names(rewriter: Rewriter) -> None:
+    shown = rewriter.prove(goal(Num(Fraction(-3, 7)), Exp(A)), PLENTY, snapshot=100).snapshot
+
+    assert shown is not None
+    assert {"Num -3/7", "Exp", "At a"} == {label for c in shown.classes for label, _ in c.nodes}
+
+
+def test_what_is_not_shown_is_counted(rewriter: Rewriter) -> None:
+    run = rewriter.prove(explosive(), Limits(iterations=2, seconds=30.0), snapshot=20)
+    shown = run.snapshot
+
+    assert shown is not None
+    assert shown.shown_nodes <= 20
+    assert (run.steps[-1].nodes, run.steps[-1].classes) == (shown.all_nodes, shown.all_classes)
+    assert shown.left_out.startswith(f"{shown.all_nodes - shown.shown_nodes} of {shown.all_nodes} e-nodes")
+
+
+def test_classes_keep_their_names_from_one_iteration_to_the_next(rewriter: Rewriter) -> None:
+    def names(iterations: int) -> dict[str, str]:
+        limits = Limits(iterations=iterations, seconds=30.0)
+        shown = rewriter.prove(explosive(), limits, snapshot=10**6).snapshot
+        assert shown is not None
+        return {label: c.id for c in shown.classes for label, _ in c.nodes if label.startswith("At")}
+
+    assert names(1) == names(2)
+
+
+# ---------------------------------------------------------------- normal forms
+
+
+def test_forms_that_spell_silu_differently_are_proved_equal_and_noted() -> None:
+    algebra = Algebra()
+    x = algebra.read("x", (dim("n"),))
+    named = algebra.apply("silu", x)
+    spelled = algebra.mul(x, algebra.power(algebra.add(algebra.constant(1), algebra.exp(algebra.scale(x, -1))), -1))
+    journal = Journal()
+
+    run = prove_equal(named, spelled, PLENTY, journal, "f1.c1")
+
+    assert named != spelled
+    assert run.stop == Proved()
+    noted = [e for e in journal.events if isinstance(e, SaturationStepped)]
+    assert [s.iteration for s in run.steps if s.iteration] == [e.iteration for e in noted]
+    assert {"f1.c1"} == {e.subject for e in noted}
+    assert noted[0].matches
+
+
+def test_forms_that_differ_are_not_proved_equal() -> None:
+    algebra = Algebra()
+    x = algebra.read("x", (dim("n"),))
+
+    run = prove_equal(algebra.apply("silu", x), algebra.apply("relu", x), PLENTY)
+
+    assert run.stop == Saturated()
+
+
+def test_what_cannot_be_stated_is_not_tried() -> None:
+    algebra = Algebra()
+    cube_root = algebra.power(algebra.exp(algebra.read("x", (dim("n"),))), Fraction(1, 3))
+    third = algebra.power(algebra.size(dim("n")), Fraction(1, 3))
+
+    run = prove_equal(third, cube_root, PLENTY)
+
+    assert "exponent 1/3 is not made of square roots" == explain(run.stop)
+    assert () == run.steps
+
+
+# ---------------------------------------------------------------- the caller's process
+def test_the_callers_process_never_loads_egglog() -> None:
+    script = (
+        "import os, sys; before = dict(os.environ)\n"
+        "from prism_explore.verify.saturate import Rewriter, Limits, Problem\n"
+        "with Rewriter() as r: print(r.prove(Problem('', '(At \"a\")', '(At \"a\")'), Limits(seconds=30.0)).equal)\n"
+        "print('egglog' in sys.modules, dict(os.environ) == before)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert ["True", "False True"] == ran.stdout.splitlines()
+
+
+def test_closing_ends_the_process() -> None:
+    r = Rewriter()
+    r.prove(goal(A, A), PLENTY)
+    process = r._process
+    assert process is not None
+
+    r.close()
+
+    assert process.poll() is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)
+
+
+def test_an_equation_under_a_root_gets_its_hints(rewriter: Rewriter) -> None:
+    """√(x²/5120) = √5/160 √(x²) needs 5120 = 1024 * 5, which no axiom comes up with."""
+    square = Mul(A, A)
+    left = Sqrt(Mul(Num(Fraction(1, 5120)), square))
+    right = Mul(Mul(Num(Fraction(1, 160)), Sqrt(Num(Fraction(5)))), Sqrt(square))
+
+    assert rewriter.prove(problem(state(left, right)), PLENTY).equal
+    assert not rewriter.prove(goal(left, right), PLENTY).equal
