@@ -28,6 +28,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, cast
 
 from prism_explore.ir.program import TensorProgram
@@ -206,7 +207,7 @@ class Worker:
         environment = {
             **os.environ,
             **REUSING_MALLOC,
-            "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+            "PYTHONPATH": os.pathsep.join(p or str(Path.cwd()) for p in sys.path),
             "PYTHONUNBUFFERED": "1",
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
         }
@@ -265,7 +266,8 @@ def _listen(process: subprocess.Popen[bytes], answers: queue.Queue[dict[str, Any
     assert process.stdout is not None, "opened as a pipe"
     with contextlib.suppress(OSError, ValueError):  # closed while reading: the worker was ended
         for line in process.stdout:
-            answers.put(cast("dict[str, Any]", json.loads(line)))
+            with contextlib.suppress(ValueError):  # something else was printed before main took over
+                answers.put(cast("dict[str, Any]", json.loads(line)))
     answers.put(None)
 
 
