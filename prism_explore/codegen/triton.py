@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prism_explore.codegen.triton_body import KernelText, Names, strides_of, write_kernel
+from prism_explore.codegen.triton_axes import cuts
+from prism_explore.codegen.triton_body import KernelText, Names, strides_of, wrapped, write_kernel
 from prism_explore.codegen.triton_plan import BlockPlan, Obstacle, plan_kernels, schedule_of
 from prism_explore.ir.ops import (
     Accumulate,
@@ -127,7 +128,7 @@ def write_triton(
     numbers: Mapping[str, int],
     parameters: Parameters,
     target: Target | None = None,
-    title: str = "sGraph",
+    title: str = "sgraph",
 ) -> TritonModule | Obstacle:
     """The source of an sGraph at `numbers`; see `emit_triton`.
 
@@ -161,7 +162,7 @@ def write_triton(
                     names.fresh(f"{stem}_kernel{suffix}"),
                     tuple(called[a] for a in node.args),
                     tuple((types[t].dtype, strides_of(types[t], shapes[t])) for t in (*node.args, position)),
-                    _kernel_comment(plan, numbers),
+                    _kernel_comment(plan),
                 )
                 kernels[position] = kernel
                 called.append(names.fresh("out" if position == graph.output else f"t{position}"))
@@ -207,14 +208,27 @@ def _header(graph: SGraph, numbers: Mapping[str, int], parameters: Parameters, t
     return [_comment(line) for line in lines]
 
 
-def _kernel_comment(plan: BlockPlan, numbers: Mapping[str, int]) -> tuple[str, ...]:
+def _kernel_comment(plan: BlockPlan) -> tuple[str, ...]:
+    """How each tile axis is cut: `n 64 of 4096, by grid x`."""
     header = show_block(plan.block).splitlines()[0].removeprefix("block ")
-    lines = [f"{header}: {' x '.join(map(str, plan.grid)) or '1'} blocks, {plan.iterations} iterations."]
-    tiles: list[str] = []
+    blocks = " x ".join(map(str, plan.grid)) or "1"
+    lines = [f"{header}: {blocks} blocks, iterations: {plan.iterations}"]
+    by: dict[str, tuple[int, list[str]]] = {}
+    for j, node in enumerate(plan.block.nodes):
+        if not isinstance(node.op, Load):
+            continue
+        for axis, (grid, looped) in zip(plan.of[j], cuts(node.op, len(plan.of[j])), strict=True):
+            if axis is None or axis in by:
+                continue
+            words = [f"grid {plan.block.grid[grid].name}"] if grid is not None else []
+            words += [f"loop {plan.block.loop.name}"] if plan.block.loop and looped else []
+            pieces = (plan.grid[grid] if grid is not None else 1) * (plan.iterations if looped else 1)
+            by[axis] = (pieces, words)
     for axis in plan.axes.values():
-        tiles.append(f"{axis.name} {axis.extent}" + (f" padded to {axis.padded}" if axis.is_padded else ""))
-    if tiles:
-        lines.append(f"Tile extents: {', '.join(tiles)}.")
+        pieces, words = by.get(axis.name, (1, []))
+        padded = f", padded to {axis.padded}" if axis.is_padded else ""
+        cut = f" of {axis.extent * pieces} cut by {' and '.join(words)}" if words else " whole"
+        lines.append(f"  {axis.name}: {axis.extent}{cut}{padded}")
     return tuple(_comment(line)[2:] for line in lines)
 
 
@@ -230,13 +244,11 @@ def _check(name: str, shape: tuple[int, ...], dtype: DType) -> str:
 
 
 def _launch_lines(kernel: KernelText, tensors: list[str], schedule: Mapping[str, int]) -> list[str]:
-    grid = ", ".join(map(str, kernel.grid or (1,)))
-    lines = [f"{kernel.name}[({grid},)](", f"    {', '.join(tensors)},"]
     strides = [f"{tensors[a.operand]}.stride({a.dim})" for a in kernel.arguments if a.kind == "stride"]
-    lines += [f"    {', '.join(strides)},"] if strides else []
     constants = [f"{a.name}={a.value}" for a in kernel.arguments if a.kind == "constant"]
     constants += [f"{name}={value}" for name, value in schedule.items()]
-    return [*lines, f"    {', '.join(constants)},", ")"]
+    words = (line for part in (tensors, strides, constants) for line in wrapped(part))
+    return [f"{kernel.name}[{kernel.grid or (1,)}](", *words, ")"]
 
 
 def _torch_text(op: ComputeOp, args: list[str]) -> str:

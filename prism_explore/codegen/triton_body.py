@@ -148,6 +148,7 @@ class _Writer:
         default_factory=dict[tuple[str | None, int | None, bool], str]
     )
     masks: dict[str, str] = field(default_factory=dict[str, str])
+    masked: dict[tuple[str, int, Section], str] = field(default_factory=dict[tuple[str, int, Section], str])
     pids: dict[int, str] = field(default_factory=dict[int, str])
     counter: str = ""
 
@@ -254,8 +255,11 @@ class _Writer:
         axis = value.shape[d]
         if value.zero[d] or axis is None:
             return value
-        text = f"tl.where({self.mask(axis)}{_along(d, len(value.shape))}, {value.name}, 0.0)"
-        name = self.put(section, f"{value.name}_masked", text)
+        key = (value.name, d, section)
+        if key not in self.masked:
+            text = f"tl.where({self.mask(axis)}{_along(d, len(value.shape))}, {value.name}, 0.0)"
+            self.masked[key] = self.put(section, f"{value.name}_masked", text)
+        name = self.masked[key]
         return _Value(name, value.shape, (*value.zero[:d], True, *value.zero[d + 1 :]))
 
     def write(self) -> None:
@@ -477,13 +481,14 @@ def strides_of(type_: TensorType, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _signature(name: str, arguments: list[Argument]) -> list[str]:
     lines = [f"def {name}("]
-    lines += _wrapped([a.name for a in arguments if a.kind == "pointer"])
-    lines += _wrapped([a.name for a in arguments if a.kind == "stride"])
+    lines += wrapped([a.name for a in arguments if a.kind == "pointer"])
+    lines += wrapped([a.name for a in arguments if a.kind == "stride"])
     lines += [f"    {a.name}: tl.constexpr," for a in arguments if a.kind == "constant"]
     return [*lines, "):"]
 
 
-def _wrapped(words: list[str], indent: str = "    ", width: int = 92) -> list[str]:
+def wrapped(words: list[str], indent: str = "    ", width: int = 96) -> list[str]:
+    """Words with commas, in lines of at most `width`."""
     lines: list[str] = []
     for word in words:
         if lines and len(lines[-1]) + len(word) + 2 <= width:

@@ -83,6 +83,8 @@ class BlockPlan:
     dims: tuple[tuple[int, ...], ...]
     """The same in numbers."""
     axes: Mapping[str, TileAxis]
+    of: tuple[AxisNames, ...]
+    """The tile axis of each dim of each block tensor but the store's."""
     shapes: tuple[AxisNames, ...]
     """Of each block tensor as the kernel holds it: leading dims of extent 1 are dropped down to rank 2."""
     sections: tuple[Section, ...]
@@ -165,6 +167,7 @@ def _plan(graph: SGraph, position: int, numbers: Mapping[str, int]) -> BlockPlan
         types,
         dims,
         axes,
+        of,
         shapes,
         _sections(block, iterations),
         dots,
