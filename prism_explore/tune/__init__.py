@@ -23,7 +23,7 @@ from prism_explore.events.kinds import (
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.targets import Target
 from prism_explore.tune.backend import Backend, backend_of
-from prism_explore.tune.measure import Bench, Failure, middle, quantile, ratios
+from prism_explore.tune.measure import Bench, Failure, calm, middle, quantile, ratios
 from prism_explore.tune.roofline import Floor, Model, Modelled, floor_of, model_of
 from prism_explore.tune.space import legal_sizes, parameters
 from prism_explore.tune.strategy import RUNGS, Key, Point, Pool, Strategy, usual
@@ -67,7 +67,7 @@ class _Incumbent:
 
 @dataclass(frozen=True, slots=True)
 class _Race:
-    """What a trial's rounds against the incumbent gave."""
+    """What a trial's rounds against the incumbent gave; only the rounds that count are samples."""
 
     time_s: float
     p20_s: float
@@ -237,25 +237,20 @@ class _Tuning:
             if isinstance(found, Failure):
                 return found
             times = found.times_s[trial]
-            return _Race(middle(times), quantile(times, 0.2), quantile(times, 0.8), len(times), found.waited)
+            return _decided([times[i] for i in calm(found.waits)], 1.0, found.waited)
         seen: list[float] = []
-        waited = 0.0
+        waits: list[float] = []
+        counted: list[float] = []
         for rung in RUNGS:
             found = self._bench.time([best.trial, trial], rung.rounds)
             if isinstance(found, Failure):
                 return found
             seen += ratios(found.times_s[trial], found.times_s[best.trial])
-            waited = max(waited, found.waited)
-            if middle(seen) > rung.behind:
+            waits += found.waits
+            counted = [seen[i] for i in calm(waits)]
+            if middle(counted) > rung.behind:
                 break
-        yardstick = best.timed.time_s
-        return _Race(
-            middle(seen) * yardstick,
-            quantile(seen, 0.2) * yardstick,
-            quantile(seen, 0.8) * yardstick,
-            len(seen),
-            waited,
-        )
+        return _decided(counted, best.timed.time_s, sum(waits) / len(waits))
 
     def _settle(self, trial: _Incumbent) -> None:
         best = self._best
@@ -316,6 +311,12 @@ _REOPENS = {
     "tune.hang": "the time limit of a trial were longer",
     "tune.memory": "the machine had more memory",
 }
+
+
+def _decided(values: Sequence[float], unit_s: float, waited: float) -> _Race:
+    """What the rounds that count say, in seconds."""
+    spread = (quantile(values, 0.2) * unit_s, quantile(values, 0.8) * unit_s)
+    return _Race(middle(values) * unit_s, *spread, len(values), waited)
 
 
 def _numbers(chosen: Parameters) -> tuple[tuple[str, int], ...]:

@@ -35,6 +35,7 @@ from prism_explore.tune.measure import (
     Failure,
     LocalBench,
     Samples,
+    calm,
     middle,
     quantile,
     ratios,
@@ -164,18 +165,20 @@ def _rows(
 ) -> tuple[BaselineMeasured, ...]:
     if isinstance(samples, Failure):
         return tuple(BaselineMeasured(n, 0.0, 0.0, 0.0, 0, absent.get(n, samples.reason)) for n in names)
-    ours = samples.times_s[OURS]
+    counted = calm(samples.waits)
+    times = {n: [t[i] for i in counted] for n, t in samples.times_s.items()}
+    ours = times[OURS]
     rows = [
-        _row(n, samples.times_s[n], ours, "")
-        if n in samples.times_s
+        _row(n, times[n], ours, "")
+        if n in times
         else BaselineMeasured(n, 0.0, 0.0, 0.0, 0, absent.get(n, "not measured"))
         for n in names
     ]
     if readers:
-        reads = {n: [t * scale for t in samples.times_s[n]] for n in readers}
+        reads = {n: [t * scale for t in times[n]] for n in readers}
         best = min(readers, key=lambda n: middle(reads[n]))
-        limit = [max(*pair) for pair in zip(reads[best], samples.times_s[_FMA], strict=True)]
-        bound = "memory" if middle(reads[best]) >= middle(samples.times_s[_FMA]) else "compute"
+        limit = [max(*pair) for pair in zip(reads[best], times[_FMA], strict=True)]
+        bound = "memory" if middle(reads[best]) >= middle(times[_FMA]) else "compute"
         note = (
             f"measured: {floor.bytes / 1e6:.1f} MB by {best.removeprefix('canary: ')}, {floor.flops / 1e6:.0f} Mflop; "
             f"bound by {bound}"

@@ -8,6 +8,8 @@ What fools a stop-watch on a shared machine, and the guard against each:
 * A kernel reads what the one before it left in the cache. So inputs lie in a ring of copies, together
   at least four times the last cache, and *one* counter moves all kernels along it.
 * A thread that slept wakes late. So an untimed call comes before every timed one.
+* Other work takes the cores away. The scheduler says how long our threads waited, so the rounds that were
+  disturbed least are the ones that count, for everybody in them.
 * Averages follow the worst neighbour, minima favour the noisy. So it is medians, for everybody.
 
 A kernel is timed only when its result agreed with the program's float64 meaning, on random inputs and
@@ -52,6 +54,9 @@ PLAIN_FACTOR = 8.0
 COLD_FACTOR = 4
 """The ring of input copies is this many times the last cache."""
 
+DISTURBED = 0.02
+"""A round in which our threads waited longer than this share for a core was disturbed by other work."""
+
 RING_BYTES = 2 << 30
 """The ring never takes more memory than this; where that is too little for a cold cache, it says so."""
 
@@ -79,8 +84,13 @@ class Samples:
     """Times of several kernels from the same rounds, round by round."""
 
     times_s: Mapping[str, tuple[float, ...]]
-    waited: float = 0.0
-    """Share of the timed span for which our threads waited for a core: other work was running."""
+    waits: tuple[float, ...]
+    """Per round, the share of its timed span for which our threads waited for a core: other work was running."""
+
+    @property
+    def waited(self) -> float:
+        """The mean of `waits`."""
+        return sum(self.waits) / len(self.waits) if self.waits else 0.0
 
 
 class Bench(Protocol):
@@ -290,8 +300,9 @@ class Stopwatch:
         order = list(runs)
         rng = random.Random(self.seed)
         times: dict[str, list[float]] = {key: [] for key in runs}
-        waited_s = spent_s = 0.0
+        waits: list[float] = []
         for _ in range(rounds):
+            waited_s = spent_s = 0.0
             rng.shuffle(order)
             for key in order:
                 run = runs[key]
@@ -305,8 +316,8 @@ class Stopwatch:
                 waited_s += waiting_s() - queued
                 spent_s += spent
                 times[key].append(spent)
-        share = waited_s / spent_s / canary.cores() if spent_s else 0.0
-        return Samples({key: tuple(t) for key, t in times.items()}, share)
+            waits.append(waited_s / spent_s / canary.cores() if spent_s else 0.0)
+        return Samples({key: tuple(t) for key, t in times.items()}, tuple(waits))
 
 
 def waiting_s() -> float:
@@ -321,6 +332,18 @@ def waiting_s() -> float:
     except OSError:
         return 0.0
     return total / 1e9
+
+
+def calm(waits: Sequence[float]) -> list[int]:
+    """The rounds that count: the undisturbed ones, where a third are, else the least disturbed third.
+
+    A round counts or does not for everybody in it, so nobody is favoured. On a quiet machine all count.
+    """
+    wanted = min(len(waits), max(3, ceil(len(waits) / 3)))
+    quiet = [i for i, w in enumerate(waits) if w <= DISTURBED]
+    if len(quiet) >= wanted:
+        return quiet
+    return sorted(sorted(range(len(waits)), key=lambda i: waits[i])[:wanted])
 
 
 def quantile(values: Sequence[float], q: float) -> float:

@@ -141,7 +141,7 @@ class Worker:
         if isinstance(found, Failure):
             return found
         times = {str(k): tuple(float(t) for t in v) for k, v in found["times_s"].items()}
-        return Samples(times, float(found["waited"]))
+        return Samples(times, tuple(float(w) for w in found["waits"]))
 
     def drop(self, key: str) -> None:
         """Forget a kernel."""
@@ -342,8 +342,8 @@ def _done(bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str, Any]:
     match found:
         case Checked(error):
             return {"error": error}
-        case Samples(times_s, waited):
-            return {"times_s": {k: list(t) for k, t in times_s.items()}, "waited": waited}
+        case Samples(times_s, waits):
+            return {"times_s": {k: list(t) for k, t in times_s.items()}, "waits": list(waits)}
         case Failure(code, reason):
             return {"failure": [code, reason]}
 

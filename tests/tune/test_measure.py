@@ -18,6 +18,7 @@ from prism_explore.tune.measure import (
     Ring,
     Samples,
     Stopwatch,
+    calm,
     cases_of,
     compare,
     middle,
@@ -210,6 +211,31 @@ def test_a_drifting_machine_does_not_decide_a_race() -> None:
     assert found.times_s["b"][-1] > found.times_s["a"][0] * 0.93
 
 
+def test_on_a_quiet_machine_every_round_counts() -> None:
+    assert [0, 1, 2, 3] == calm([0.0, 0.01, 0.0, 0.02])
+
+
+def test_disturbed_rounds_do_not_count_where_enough_others_were_quiet() -> None:
+    assert [0, 2, 4] == calm([0.0, 0.5, 0.0, 0.3, 0.01, 0.9])
+
+
+def test_where_all_are_disturbed_the_least_disturbed_third_counts() -> None:
+    waits = [0.9, 0.3, 0.8, 0.2, 0.7, 0.1, 0.6, 0.5, 0.4, 0.9, 0.9, 0.9]
+
+    assert [1, 3, 5, 8] == calm(waits)
+    assert [0] == calm([0.9])
+
+
+def test_a_neighbour_that_takes_the_cores_now_and_then_does_not_decide_a_race() -> None:
+    """Twelve rounds of twenty were disturbed, always while b ran; the others know that b is faster."""
+    a = [1.0] * 20
+    b = [0.9] * 8 + [3.0] * 12
+    counted = calm([0.0] * 8 + [0.6] * 12)
+
+    assert 0.9 == middle([ratios(b, a)[i] for i in counted])
+    assert 3.0 == middle(ratios(b, a))
+
+
 def test_quantiles_and_ratios() -> None:
     assert 3.0 == middle([5.0, 1.0, 3.0])
     assert (1.0, 3.0) == (quantile([1.0, 2.0, 3.0], 0.0), quantile([1.0, 2.0, 3.0], 1.0))
@@ -221,7 +247,7 @@ def test_a_bench_times_what_it_checked() -> None:
     there = bench(Clock())
 
     assert isinstance(there.check("u1", kernel(fused(), SIZES)), Checked)
-    assert Samples({"u1": (0.0,) * 3}) == there.time(["u1"], 3)
+    assert Samples({"u1": (0.0,) * 3}, (0.0,) * 3) == there.time(["u1"], 3)
 
 
 @pytest.mark.parametrize("behave", [WRONG, NAN, NO_COMPILE, RAISES])

@@ -37,6 +37,7 @@ class ToyBench:
         self.failing = dict(failing or {})
         self.base_s = base_s
         self.minute = 1 / 1.5
+        self.wait = 0.0
         self.raced: list[tuple[tuple[str, ...], int]] = []
 
     def seconds(self, kernel: Kernel) -> float:
@@ -54,7 +55,7 @@ class ToyBench:
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         self.raced.append((tuple(keys), rounds))
         self.minute *= 1.5
-        return Samples({key: (self.seconds(self.kernels[key]),) * rounds for key in keys}, 0.25)
+        return Samples({key: (self.seconds(self.kernels[key]),) * rounds for key in keys}, (self.wait,) * rounds)
 
     def drop(self, key: str) -> None:
         self.kernels.pop(key, None)
@@ -146,7 +147,7 @@ def test_every_trial_tells_its_story_in_order() -> None:
     assert "u1" == proposed.trial == measured.trial
     assert (("gx", 1), ("f", 1), ("behave", 0), ("unroll", 1)) == proposed.parameters == measured.parameters
     assert 20 == measured.samples
-    assert (1e-7, 0.25) == (measured.error, measured.waited)
+    assert (1e-7, 0.0) == (measured.error, measured.waited)
 
 
 def test_a_trial_far_behind_leaves_the_race_early_and_a_winner_runs_it_all() -> None:
@@ -166,6 +167,15 @@ def test_only_the_incumbent_is_kept_on_the_bench() -> None:
     last = [e.trial for e in events if isinstance(e, IncumbentImproved)][-1]
 
     assert [last] == list(bench.kernels)
+
+
+def test_a_disturbed_race_says_so_and_counts_the_least_disturbed_rounds_only() -> None:
+    bench = ToyBench()
+    bench.wait = 0.25
+    _, events = run(bench=bench, budget=replace(LONG, trials=1))
+    measured = next(e for e in events if isinstance(e, TrialMeasured))
+
+    assert (7, 0.25) == (measured.samples, measured.waited)
 
 
 @pytest.mark.parametrize("code", ["tune.crash", "tune.hang", "tune.wrong", "tune.compile", "tune.memory"])
