@@ -35,8 +35,8 @@ MESSAGE_BYTES = 256 * 1024
 """Most bytes of one message."""
 SHARE = 0.2
 """Most of the time that publishing may take from the engine, which shares the interpreter with it."""
-SNAPSHOT_BYTES = 160 * 1024
-"""Most bytes of the picture that is kept in the notebook; larger sections are left out of it first."""
+SNAPSHOT_BYTES = 140 * 1024
+"""Most bytes of the picture that is kept in the notebook; what does not fit in the order of sections is left out."""
 SETTLED_S = 1.0
 """How long nothing must change before the picture is kept in the notebook."""
 
@@ -139,16 +139,18 @@ class Outbox:
         return out
 
     def snapshot(self, limit: int = SNAPSHOT_BYTES) -> dict[str, Any]:
-        """The picture as it is, small sections first, and the names of those that had no room."""
+        """The picture as it is, sections in their order, and the names of those that had no room."""
         texts: dict[str, str] = {}
         left_out: list[str] = []
         size = 0
-        for name, text in sorted(self._texts.items(), key=lambda item: (len(item[1]), item[0])):
-            if (size := size + _wire_bytes(text)) <= limit:
+        for name, text in self._texts.items():
+            more = _wire_bytes(text)
+            if size + more <= limit:
                 texts[name] = text
+                size += more
             else:
                 left_out.append(name)
-        return {"seq": self.seq, "texts": texts, "left_out": sorted(left_out)}
+        return {"seq": self.seq, "texts": texts, "left_out": left_out}
 
 
 class Publisher:

@@ -185,12 +185,12 @@ def _incumbent(ledger: Ledger) -> Incumbent | None:
     if best is None or best.time_s is None:
         return None
     facts = ["measured"]
-    if best.modelled_s:
-        facts.append(f"{best.modelled_s / best.time_s:.0%} of the modelled roofline")
-    ours = next((b.time_s for b in ledger.baselines if b.name == "ours"), best.time_s)
-    for rival in ledger.baselines:
-        if rival.name.startswith("torch"):
-            facts.append(f"{rival.time_s / ours:.2f}× as fast as {rival.name}")
+    rivals = {b.name: b for b in ledger.baselines if b.samples}
+    if "roofline" in rivals:
+        facts.append(f"{rivals['roofline'].ratio:.0%} of roofline (measured)")
+    elif best.modelled_s:
+        facts.append(f"{best.modelled_s / best.time_s:.0%} of roofline (modelled)")
+    facts += [f"{rival.ratio:.2g}× {name}" for name, rival in rivals.items() if name.startswith("torch")]
     return Incumbent(best.trial, seconds_text(best.time_s), tuple(facts[:4]))
 
 
@@ -249,8 +249,7 @@ _FAMILY_COLUMNS = (
     Column("family", "family"),
     Column("status", "status"),
     Column("choice", "you"),
-    Column("candidates", "candidates", "right", tip="choices of maps that the constraints admit"),
-    Column("verdicts", "verdicts", "right", tip="how many candidates are proved / unknown / refuted"),
+    Column("candidates", "candidates", "right", tip="how many are proved / unknown / refuted, and how many there are"),
     Column("floor", "roofline (modelled)", "right", tip="the least time that the machine allows, by a model"),
     Column("time", "best time (measured)", "right"),
     Column(
@@ -271,8 +270,7 @@ def _families(ledger: Ledger, facts: Facts) -> Table:
             Cell(f.family, float(f.family[1:]), "badge-best" if f.is_best else ""),
             Cell(f.status, kind=STATUS_KIND[f.status]),
             Cell(f.choice or "–", kind="pruned-user" if f.choice == "rejected" else ""),
-            Cell(f"{f.candidates:,}", f.candidates),
-            Cell(f"{f.proved} / {f.unknown} / {f.refuted}", f.proved),
+            Cell(f"{f.proved} / {f.unknown} / {f.refuted} of {f.candidates}", f.proved),
             _seconds(f.floor_s),
             _seconds(f.best_s),
             Cell("–") if best is None or best.error is None else Cell(f"{best.error:.1e}", best.error),

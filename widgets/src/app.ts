@@ -83,8 +83,7 @@ export class App implements Host {
   private toSay = "";
 
   constructor(model: Model) {
-    const tools = [this.found, this.search, this.helpButton()];
-    this.bar = new TransportBar(this, tools);
+    this.bar = new TransportBar(this);
     this.map = new MapPanel(this);
     this.graph = new GraphPanel(this);
     this.inspector = new InspectorPanel(this);
@@ -108,7 +107,15 @@ export class App implements Host {
     this.help = this.helpDialog();
     this.layOut();
     this.dock.prepend(this.tabList());
-    const foot = h("footer", { class: "pe-foot" }, this.status, this.said);
+    const foot = h(
+      "footer",
+      { class: "pe-foot" },
+      this.status,
+      this.said,
+      this.found,
+      this.search,
+      this.helpButton(),
+    );
     this.element = h(
       "div",
       {

@@ -136,7 +136,8 @@ export class TableView {
         .filter(Boolean)
         .join(" ");
       const mark_ = given.kind ? glyph(given.kind) : null;
-      return h("td", { class: classes || null, title: given.tip ?? null }, mark_, given.text);
+      const text = column?.wide && given.tip ? h("span", { class: "pe-clamp" }, given.text) : given.text;
+      return h("td", { class: classes || null, title: given.tip ?? null }, mark_, text);
     });
     const tools = this.events.tools ? h("td", { class: "pe-tools" }, ...this.events.tools(row)) : null;
     const attributes = row.ref ? { "data-ref": row.ref, tabindex: -1, "aria-selected": "false" } : {};

@@ -75,6 +75,7 @@ class SplitPanel {
       hover: (ref: string | null) => host.hover(ref),
     };
     this.stage = new Stage(name, "listbox", events);
+    this.stage.scroll = true;
     this.table = new TableView(label, events);
     this.frame = new Frame(name, title, host, [
       tool("minus", "smaller (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),

@@ -17,7 +17,7 @@ export class TransportBar {
   private readonly title = h("div", { class: "pe-title" });
   private readonly best = h("button", { type: "button", class: "pe-best" });
   private readonly phases = h("ol", { class: "pe-phases", "aria-label": "phases" });
-  private readonly counters = h("dl", { class: "pe-counters" });
+  private readonly counters = h("ul", { class: "pe-counters", "aria-label": "counts" });
   private readonly grain = h("select", {
     class: "pe-select",
     "aria-label": "how far one step goes",
@@ -26,11 +26,10 @@ export class TransportBar {
   private readonly state = h("span", { class: "pe-state" });
   private readonly buttons: readonly Button[];
   private data: Transport | null = null;
+  /** Whether a pause was asked for; the step in hand ends first, and may take seconds. */
+  private pausing = false;
 
-  constructor(
-    private readonly host: Host,
-    extras: readonly Node[],
-  ) {
+  constructor(private readonly host: Host) {
     for (const grain of GRAINS) this.grain.append(h("option", { value: grain }, grain));
     const button = (name: string, label: string, which: Icon, act: () => void, how = ""): Button => {
       const element = h(
@@ -64,7 +63,6 @@ export class TransportBar {
         h("span", { class: "pe-group" }, undo.element, redo.element),
         this.phases,
         this.counters,
-        h("span", { class: "pe-extras" }, ...extras),
       ),
     );
   }
@@ -76,7 +74,10 @@ export class TransportBar {
   /** Run, resume or pause, whichever it is time for. */
   toggleRun(): void {
     const command = this.runCommand();
-    if (this.can(command)) this.host.command(command);
+    if (!this.can(command) || this.pausing) return;
+    this.pausing = command === "pause";
+    this.host.command(command);
+    if (this.pausing && this.data) this.update(this.data);
   }
 
   can(command: string): boolean {
@@ -95,6 +96,7 @@ export class TransportBar {
 
   update(data: Transport): void {
     this.data = data;
+    this.pausing &&= data.state === "running";
     refill(
       this.title,
       h("span", { class: "pe-brand" }, "Prism"),
@@ -121,10 +123,11 @@ export class TransportBar {
     );
     this.counters.replaceChildren();
     for (const { kind, word, value, says } of data.counters) {
-      add(this.counters, h("div", { title: says }, glyph(kind), h("dd", {}, value), h("dt", {}, word)));
+      add(this.counters, h("li", { title: says }, glyph(kind), h("strong", {}, value), h("span", {}, word)));
     }
     for (const { name, element } of this.buttons) {
-      element.disabled = !this.can(name === "start" ? this.runCommand() : name);
+      element.disabled =
+        !this.can(name === "start" ? this.runCommand() : name) || (name === "start" && this.pausing);
       if (name === "start") this.labelRun(element);
     }
   }
@@ -136,7 +139,7 @@ export class TransportBar {
 
   private labelRun(button: HTMLButtonElement): void {
     const command = this.runCommand();
-    const label = { pause: "Pause", resume: "Resume", start: "Run" }[command] ?? "Run";
+    const label = this.pausing ? "Pausing" : ({ pause: "Pause", resume: "Resume" }[command] ?? "Run");
     refill(button, icon(command === "pause" ? "pause" : "run"), h("span", {}, label));
     mark(button, "data-command", command);
     mark(button, "aria-label", label);

@@ -1,0 +1,308 @@
+"""The explorer: what Python sends is what a journal adds up to, and the browser's tests draw the same."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prism_explore.events.kinds import Event
+from prism_explore.events.ledger import ledger
+from prism_explore.widgets.explorer import WIDGET_MIME, Explorer
+from prism_explore.widgets.inspector import substituted
+from prism_explore.widgets.panels import Look
+from prism_explore.widgets.sections import Sections, plain, sections_ts
+from tests.widgets.fakes import FakeSession, picture, recorded
+from tests.widgets.recordings import large, story
+from tests.widgets.test_base import Browser, until
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Shown(Explorer):
+    """An explorer whose browser is a list."""
+
+    def __init__(self, session: FakeSession) -> None:
+        self.sent: list[dict[str, Any]] = []
+        super().__init__(session)
+
+    def send(self, content: dict[str, Any], buffers: object = None) -> None:
+        self.sent.append(content)
+
+    def browser(self) -> Browser:
+        browser = Browser()
+        for message in self.sent:
+            browser.hear(message)
+        return browser
+
+    def hear(self, **content: Any) -> None:
+        self._handle_custom_msg(content, [])
+
+
+@pytest.fixture
+def shown() -> Iterator[Shown]:
+    widget = Shown(FakeSession(story(), "finished"))
+    yield widget
+    widget.close()
+
+
+def command(name: str, number: int = 1, **args: Any) -> dict[str, Any]:
+    return {"kind": "command", "event_id": f"e{number}", "name": name, "args": args}
+
+
+# ---------------------------------------------------------------- the widget
+def test_a_browser_that_says_hello_gets_every_section(shown: Shown) -> None:
+    shown.hear(kind="hello", have=0)
+    until(lambda: len(shown.sent) > 0)
+
+    assert set(Sections.__dataclass_fields__) == set(shown.browser().sections)
+
+
+def test_a_click_reaches_the_session_and_is_answered_with_its_python(shown: Shown) -> None:
+    shown.hear(kind="hello", have=0)
+    shown.hear(**command("reject", id="f2"))
+    until(lambda: any(m["replies"] for m in shown.sent))
+
+    assert [("reject", {"id": "f2", "note": ""})] == shown._session.submitted  # type: ignore[attr-defined]
+    assert [{"event_id": "e1", "ok": True, "python": "sess.reject('f2')"}] == [
+        r for m in shown.sent for r in m["replies"]
+    ]
+
+
+def test_what_was_clicked_can_be_copied_as_python(shown: Shown) -> None:
+    for n, (name, args) in enumerate(
+        [("step", {}), ("select", {"id": "p3"}), ("select", {"id": "f1"}), ("accept", {"id": "f1"})]
+    ):
+        shown.hear(**command(name, n, **args))
+
+    assert ("sess.step()", "sess.select('f1')", "sess.accept('f1')") == shown.picture().script.lines
+
+
+def test_a_selection_in_python_moves_every_panel(shown: Shown) -> None:
+    shown._session.selection = "f2"  # type: ignore[misc]
+    seen = shown.picture()
+
+    assert seen.view.selection == "f2"
+    assert seen.inspector is not None and seen.inspector.title == "f2: a family"
+    assert seen.graph.subject == "f2"
+    assert seen.eclasses.subject == "f2.c1"
+
+
+def test_a_selection_that_lies_in_no_graph_keeps_the_graph(shown: Shown) -> None:
+    for ref in ("f2", "p3", "n1", "c3"):
+        shown._session.selection = ref  # type: ignore[misc]
+        assert shown.picture().graph.subject == "f2"
+
+
+def test_kernels_close_and_open_and_the_map_zooms(shown: Shown) -> None:
+    assert shown.picture().graph.expanded
+    shown.hear(kind="look", collapsed=True)
+    shown.hear(kind="look", root="n3")
+    shown.hear(kind="look", map_px=500, dock_px=100_000, dock_high_px=10)
+    seen = shown.picture()
+
+    assert seen.graph.expanded is False
+    assert "zoomed into n3" in seen.map.summary
+    assert seen.map.scene.width == 500
+    assert shown._look == Look("", "", True, "n3", 500, 2400, 160)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, 3, "x", [], {}, {"kind": "look"}, {"kind": "look", "collapsed": "yes"}, {"kind": "hello", "have": "x"}],
+)
+def test_nonsense_from_the_browser_changes_nothing(shown: Shown, content: object) -> None:
+    before = shown._look
+    shown._heard(shown, content)
+
+    assert before == shown._look
+    assert shown._session.submitted == []  # type: ignore[attr-defined]
+
+
+def test_facts_that_come_later_are_drawn_without_reading_the_old_ones_again() -> None:
+    events = story()
+    session = FakeSession(events[:20])
+    widget = Shown(session)
+    widget.hear(kind="hello", have=0)
+    until(lambda: len(widget.sent) > 0)
+    for event in events[20:]:
+        session.journal.note(event)
+    until(lambda: widget.browser().sections["transport"]["events"] == len(events))
+    widget.close()
+
+    assert widget._book.facts.count == len(events)
+    assert all(len(json.dumps(m)) < 256 * 1024 for m in widget.sent)
+
+
+def test_a_closed_widget_follows_no_more(shown: Shown) -> None:
+    shown.hear(kind="hello", have=0)
+    until(lambda: len(shown.sent) > 0)
+    shown.close()
+
+    assert shown._session.journal.listeners == []
+
+
+# ---------------------------------------------------------------- where no widget can be shown
+def test_it_shows_as_widget_svg_and_text(shown: Shown) -> None:
+    data, _ = shown._repr_mimebundle_()
+
+    assert {"text/plain", "image/svg+xml", WIDGET_MIME} <= set(data)
+    assert data["text/plain"] == "<search of rmsnorm_linear: finished>"
+    root = ET.fromstring(data["image/svg+xml"])
+    assert len(root.findall("{http://www.w3.org/2000/svg}svg")) == 2
+
+
+def test_the_first_picture_is_kept_with_the_notebook_before_the_browser_asks(shown: Shown) -> None:
+    shown._repr_mimebundle_()
+
+    assert shown.snapshot["seq"] == 1
+    assert json.loads(shown.snapshot["texts"]["transport"])["state"] == "finished"
+    assert shown.snapshot["left_out"] == []
+
+
+def test_a_notebook_grows_by_little() -> None:
+    widget = Shown(FakeSession(large(1000), "finished"))
+    data, _ = widget._repr_mimebundle_()
+    kept = sum(len(json.dumps(t)) for t in widget.snapshot["texts"].values())
+    widget.close()
+
+    assert kept < 150 * 1024
+    assert len(data["image/svg+xml"]) < 300 * 1024
+
+
+# ---------------------------------------------------------------- what is said
+def test_counts_are_those_of_the_ledger() -> None:
+    seen, book = picture(), ledger(story())
+    counts = {c.word: c.value for c in seen.transport.counters}
+
+    assert {"proved": "2", "unknown": "1", "refuted": "1", "pruned": str(book.funnel.pruned + 1)} == counts
+    assert len(seen.families.rows) == len(book.families)
+
+
+def test_a_modelled_number_is_called_modelled_and_a_measured_one_measured() -> None:
+    seen = picture()
+    heads = {c.key: c.label for c in (*seen.families.columns, *seen.tuning.trials.columns)}
+
+    assert "modelled" in heads["floor"] and "modelled" in heads["bound"]
+    assert "measured" in heads["time"]
+    assert seen.transport.best is not None and "measured" in seen.transport.best.facts
+
+
+def test_unknown_is_never_shown_as_no() -> None:
+    seen = picture("f2.c1")
+
+    assert seen.inspector is not None
+    assert seen.inspector.kind == "unknown"
+    assert "That is not a no." in seen.inspector.why[0].soundness_says
+
+
+def test_a_reason_says_everything_that_a_doubter_asks() -> None:
+    inspector = picture("p15").inspector
+    assert inspector is not None
+    card = inspector.why[0]
+
+    assert card.formula == "4*(bm*bk + bk*bn) <= limit"
+    assert card.substituted == "4*(128*256 + 256*128) <= 232448"
+    assert card.soundness == "sound" and card.soundness_says.startswith("A sound rule")
+    assert card.would_reopen_if == "the target had at least 262144 bytes of shared memory"
+    assert ("rule", "shared memory, of generate") in card.facts
+
+
+def test_symbols_are_replaced_all_at_once() -> None:
+    assert substituted("a*b > ab", {"a": "b", "b": "a"}) == "b*a > ab"
+    assert substituted("a > b", {}) == ""
+
+
+@pytest.mark.parametrize(
+    ("ref", "title"),
+    [
+        ("n2", "n2: a partial sGraph"),
+        ("p3", "p3: a region that was cut"),
+        ("f1", "f1: a family"),
+        ("f1.c1", "f1.c1: a candidate"),
+        ("f1.c1/k2.b3", "%3 = accum(%2)"),
+        ("f1.c1/k2", "%2 = custom(%0, %1) grid[x=gx] loop[i=f]"),
+        ("f1/k0", "%0 = input f32[b, 4096]"),
+        ("program.%4", "%4 = matmul(%3, %1)"),
+        ("u3", "u3: a trial"),
+        ("u5", "u5: a trial"),
+        ("c3", "c3: an e-class"),
+        ("mem.smem", "mem.smem"),
+    ],
+)
+def test_the_inspector_knows_every_kind_of_id(ref: str, title: str) -> None:
+    inspector = picture(ref).inspector
+
+    assert inspector is not None and inspector.title == title
+
+
+@pytest.mark.parametrize("ref", ["", "f99", "p99", "k3", "f1.c1/k9", "f1.c1/k2.b99", "f1.c1/k0.b1", "program.%x", "☃"])
+def test_the_inspector_is_silent_about_what_is_not_there(ref: str) -> None:
+    assert picture(ref).inspector is None
+
+
+def test_everything_that_can_be_selected_in_a_picture_can_be_inspected() -> None:
+    seen = picture()
+    scenes = [seen.map.scene, seen.map.reasons, seen.graph.scene, seen.eclasses.scene, seen.tuning.scene]
+    for ref in {r for s in scenes if s is not None for r in s.refs}:
+        assert picture(ref).inspector is not None, ref
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 30, len(story())])
+def test_every_moment_of_a_search_can_be_drawn(count: int) -> None:
+    events: tuple[Event, ...] = story()[:count]
+    widget = Shown(FakeSession(events))
+    text = json.dumps(plain(widget.picture()), allow_nan=False)
+    widget.close()
+
+    assert "rmsnorm_linear" in text
+
+
+def test_what_can_be_done_follows_from_the_state() -> None:
+    assert picture(state="ready").transport.can == ("step", "start", "cancel", "undo")
+    assert picture(state="running").transport.can == ("pause", "cancel", "undo")
+    assert picture(state="paused").transport.can == ("step", "resume", "cancel", "undo")
+    assert picture(state="finished").transport.can == ("undo",)
+
+
+# ---------------------------------------------------------------- both halves
+def test_the_browsers_types_are_those_of_python() -> None:
+    says = "python -m prism_explore.widgets.sections > widgets/src/sections.ts"
+
+    assert (ROOT / "widgets/src/sections.ts").read_text(encoding="utf-8") == sections_ts(), says
+
+
+def skeleton(value: Any) -> Any:
+    """Names and types; of a list, what its members have in common and where they differ."""
+    if isinstance(value, dict):
+        return {k: skeleton(v) for k, v in sorted(value.items())}
+    if isinstance(value, list):
+        return sorted({json.dumps(skeleton(v), sort_keys=True) for v in value})
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+
+
+def test_the_browsers_tests_draw_what_python_sends() -> None:
+    says = "python -m tests.widgets.fakes > widgets/test/recorded.json"
+    kept = json.loads((ROOT / "widgets/test/recorded.json").read_text(encoding="utf-8"))
+    now = json.loads(recorded())
+    for section in (kept, now):  # where boxes stand may differ between layout engines
+        for scene in (section["map"]["scene"], section["map"]["reasons"], section["graph"]["scene"]):
+            scene["items"] = []
+
+    assert skeleton(now) == skeleton(kept), says
+
+
+def test_the_bundle_asks_for_nothing_and_evaluates_nothing() -> None:
+    bundle = (ROOT / "prism_explore/widgets/static/explorer.js").read_text(encoding="utf-8")
+    addresses = set(re.findall(r"https?://[\w./-]+", bundle))
+
+    assert addresses == {"http://www.w3.org/2000/svg"}, (
+        "a namespace is a name, not an address; nothing else may stand here"
+    )
+    for word in ("eval(", "new Function", "innerHTML", "outerHTML", "insertAdjacentHTML", "XMLHttpRequest", "fetch("):
+        assert word not in bundle
