@@ -105,6 +105,8 @@ class Trial:
     samples: int = 0
     error: float | None = None
     failure: Reason | None = None
+    waited: float = 0.0
+    """Share of the timed span for which it waited for a core: other work was running."""
 
     @property
     def family(self) -> str:
@@ -299,6 +301,7 @@ class Fold:
                     p80_s=event.p80_s,
                     samples=event.samples,
                     error=event.error,
+                    waited=event.waited,
                 )
                 self._ended.append(event.trial)
             case TrialFailed():
@@ -491,7 +494,9 @@ def _space(started: ExplorationStarted | None) -> str:
     limits = ", ".join(f"{k} {v}" for k, v in started.space.items()) if started else ""
     if not limits:
         return "within the stated space"
-    return f"within the stated space ({limits if len(limits) <= 120 else limits[:117].rstrip(', ') + '…'})"
+    if started and len(limits) > 120:
+        return f"within the stated space ({len(started.space)} limits)"
+    return f"within the stated space ({limits})"
 
 
 def _excluded(book: Ledger) -> str:

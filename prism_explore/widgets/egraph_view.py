@@ -8,7 +8,6 @@ in common, drawn with a heavier outline; the last of them holds both results whe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import groupby
 
 from prism_explore.events.kinds import Event, SaturationStepped, VerdictReached
 from prism_explore.widgets.charts import Chart, Series, empty
@@ -21,6 +20,7 @@ LINE_PX = 17.0
 BOX_PX = 24.0
 GAP_PX = 10.0
 TERM_LINES = 4
+MOST_RUNS = 60
 
 
 def egraph_scene(
@@ -62,9 +62,9 @@ def egraph_scene(
     middle = width - 2 * side - 2 * 48
     items: list[Item] = [
         Shape("head", "text", "plain", 0, 0, width, 24, "none", (
-            Text(side / 2, 16, "program", "heading"),
+            Text(0, 16, "program", "heading", "start"),
             Text(width / 2, 16, "equal terms", "heading"),
-            Text(width - side / 2, 16, f"candidate {candidate}", "heading"),
+            Text(width, 16, f"candidate {candidate}", "heading", "end"),
         ))
     ]  # fmt: skip
     y = 30.0
@@ -158,36 +158,95 @@ def _wrapped(text: str, letters: int) -> list[str]:
     return lines
 
 
-def saturation_scene(events: Iterable[Event], width: float = 480.0, height: float = 240.0) -> Scene:
-    """How an e-graph grew: nodes, classes and matches per iteration.
+def saturation_scene(events: Iterable[Event], width: float = 640.0, subject: str = "") -> Scene:
+    """How e-graphs grew: a row per run, or a chart of one run.
 
     Args:
-        events: facts with saturation steps; of several runs the last is drawn, and the others are counted.
+        events: facts with saturation steps.
         width: of the picture. Units: px.
-        height: likewise.
+        subject: the run to draw as a chart; without it every run is a row, and a lone run a chart.
     """
-    steps = [e for e in events if isinstance(e, SaturationStepped)]
-    runs = [list(g) for _, g in groupby(steps, key=lambda s: s.subject)]
-    if not runs:
+    runs: dict[str, list[SaturationStepped]] = {}
+    for event in events:
+        if isinstance(event, SaturationStepped):
+            if event.iteration <= 1:
+                runs[event.subject] = []
+            runs.setdefault(event.subject, []).append(event)
+    if not runs or (subject and subject not in runs):
         return empty("saturation", "no e-graph has been run yet", width)
-    last = runs[-1]
-    chart = Chart(width, height, "iteration", "count")
-    chart.x_range(last[0].iteration, last[-1].iteration)
+    if subject or len(runs) == 1:
+        return _growth(runs[subject] if subject else next(iter(runs.values())), width)
+    return _growths(list(runs.values()), width)
+
+
+def _growth(run: list[SaturationStepped], width: float) -> Scene:
+    """Nodes, classes and matches per iteration of one run."""
+    chart = Chart(width, 240.0, "iteration", "count")
+    chart.x_range(run[0].iteration, run[-1].iteration)
     series = (
-        Series("e-nodes", "curve", tuple((s.iteration, s.nodes) for s in last)),
-        Series("e-classes", "curve-2", tuple((s.iteration, s.classes) for s in last)),
-        Series("matches", "curve-3", tuple((s.iteration, sum(s.matches.values())) for s in last)),
+        Series("e-nodes", "curve", tuple((s.iteration, s.nodes) for s in run)),
+        Series("e-classes", "curve-2", tuple((s.iteration, s.classes) for s in run)),
+        Series("matches", "curve-3", tuple((s.iteration, _matches(s)) for s in run)),
     )
     chart.y_range(0, max(y for s in series for _, y in s.points))
     chart.axes()
     for one in series:
         chart.line(one)
-    for step in last:
-        busiest = sorted(step.matches.items(), key=lambda m: (-m[1], m[0]))[:6]
-        says = "\n".join(f"{n:,} × {rule}" for rule, n in busiest)
-        tip = f"iteration {step.iteration}: {step.nodes:,} nodes in {step.classes:,} classes\n{says}"
-        chart.mark(f"step{step.iteration}", "trial", "circle", step.iteration, step.nodes, tip=tip, size=7)
-    omitted = f"{len(runs) - 1:,} earlier runs are not drawn." if len(runs) > 1 else ""
-    end = f"{last[-1].nodes:,} nodes in {last[-1].classes:,} classes at the end."
-    desc = f"{len(last)} iterations, {end} {omitted}".strip()
-    return chart.scene("saturation", f"saturation of {last[0].subject}", desc, omitted)
+    for step in run:
+        chart.mark(f"step{step.iteration}", "trial", "circle", step.iteration, step.nodes, tip=_step_text(step), size=7)
+    subject = run[0].subject
+    return chart.scene("saturation", f"saturation of {subject}", f"{subject}: {_run_text(run)}.")
+
+
+def _growths(runs: list[list[SaturationStepped]], width: float) -> Scene:
+    """A row per run: a bar as long as its e-graph was large at the end, a dot per iteration."""
+    shown = runs[:MOST_RUNS]
+    omitted = f"{len(shown)} of {len(runs):,} runs are drawn." if len(shown) < len(runs) else ""
+    left = max(width_px(shorten(r[0].subject, 28), "mono") for r in shown) + 12
+    right = max(width_px(_run_text(r), "small") for r in shown) + 16
+    most = max(s.nodes for r in shown for s in r) or 1
+    room = max(width - left - right, 60.0)
+    items: list[Item] = []
+    for number, run in enumerate(shown):
+        y = number * BOX_PX
+        subject = run[0].subject
+        w = room * run[-1].nodes / most
+        says = (
+            Text(0, y + 16, shorten(subject, 28), "mono", "start"),
+            Text(left + w + 10, y + 16, _run_text(run), "small", "start"),
+        )
+        tip = "\n".join(_step_text(s) for s in run)
+        items.append(Shape(f"{subject}#says", "text", "plain", 0, y, width, BOX_PX, "none", says, subject, tip))
+        items.append(Shape(subject, "block", "bar", left, y + 5, w, BOX_PX - 10, ref=subject, tip=tip))
+        for step in run:
+            x = left + room * step.nodes / most
+            dot = f"{subject}#{step.iteration}"
+            tip = _step_text(step)
+            items.append(Shape(dot, "mark", "trial", x - 3.5, y + 8.5, 7, 7, "circle", ref=subject, tip=tip))
+    height = len(shown) * BOX_PX
+    if omitted:
+        words = (Text(0, height + 14, omitted, "muted", "start"),)
+        items.append(Shape("omitted", "text", "plain", 0, height, width, 20, "none", words))
+        height += 20
+    desc = "; ".join(f"{r[0].subject}: {_run_text(r)}" for r in shown)
+    whole = left + room + right
+    title = "saturation, run by run"
+    return Scene("saturation", title, f"{desc}. {omitted}".strip(), whole, height, tuple(items), omitted)
+
+
+def _matches(step: SaturationStepped) -> int:
+    return sum(step.matches.values())
+
+
+def _step_text(step: SaturationStepped) -> str:
+    busiest = sorted(step.matches.items(), key=lambda m: (-m[1], m[0]))[:6]
+    says = "".join(f"\n  {n:,} × {rule}" for rule, n in busiest)
+    return f"iteration {step.iteration}: {step.nodes:,} nodes in {step.classes:,} classes{says}"
+
+
+def _run_text(run: list[SaturationStepped]) -> str:
+    n, last = len(run), run[-1]
+    return (
+        f"{n} {'iteration' if n == 1 else 'iterations'}, {last.nodes:,} nodes, {last.classes:,} classes, "
+        f"{sum(_matches(s) for s in run):,} matches"
+    )

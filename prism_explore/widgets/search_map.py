@@ -471,7 +471,7 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
     book = events if isinstance(events, Ledger) else ledger(events)
     total = sum(c.count for c in book.cuts)
     items: list[Item] = []
-    texts = [(_reason_label(c), f"{c.count:,} · {100 * c.count / total:.0f}% · {c.soundness}") for c in book.cuts]
+    texts = [(_reason_label(c), f"{c.count:,} · {_percent(c.count / total)} · {c.soundness}") for c in book.cuts]
     left = max((width_px(a, "mono") for a, _ in texts), default=0.0) + 34
     right = max((width_px(b, "small") for _, b in texts), default=0.0) + 10
     most = max((c.count for c in book.cuts), default=1)
@@ -511,4 +511,9 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
 
 
 def _reason_label(cut: Cut) -> str:
-    return shorten(cut.code, 24) + ("" if cut.what == "region" else " (maps)")
+    rule = "" if cut.rule == cut.code else f" · {shorten(cut.rule, 20)}"
+    return f"{shorten(cut.code, 24)}{rule}{'' if cut.what == 'region' else ' (maps)'}"
+
+
+def _percent(share: float) -> str:
+    return "<1%" if share < 0.005 else f"{share:.0%}"

@@ -235,9 +235,7 @@ class _Drawing:
         self.parents[frame] = parent
         self.tips[frame] = f"custom kernel %{i}\nevery block of the grid runs this\n{grid}\n{loop or 'no loop'}"
         inside = loop_region(block)
-        on_border = tuple(
-            f"{here}.b{j}" for j, n in enumerate(block.nodes) if block.loop and isinstance(n.op, Accumulate)
-        )
+        on_border = tuple(f"{here}.b{j}" for j, n in enumerate(block.nodes) if loop and isinstance(n.op, Accumulate))
         types = block_types(block, tuple(self.types[a] for a in node.args))
         outer: list[layout.Box | layout.Frame] = []
         looped: list[layout.Box | layout.Frame] = []
@@ -251,7 +249,7 @@ class _Drawing:
             for a in inner.args:
                 self.edges.append((f"{here}.b{a}", ref, "edge-loop" if a in inside else "edge"))
         self.edges.append((f"{here}.b{len(block.nodes) - 1}", here, "edge"))
-        if looped and block.loop:
+        if looped and loop:
             self.titles[loop_frame] = ("frame-loop", "LOOP", shorten(loop, 48))
             self.parents[loop_frame] = frame
             self.tips[loop_frame] = f"runs in every iteration\n{loop}\nits lower border holds what survives it"
@@ -272,7 +270,7 @@ class _Drawing:
             case Load(operand, imap, fmap):
                 kind = "load"
                 word = f"load {shorten(self.called(node.args[operand]), LONGEST_NAME)}"
-                chips = _chips(block, imap, fmap, with_loop=block.loop is not None)
+                chips = _chips(block, imap, fmap, with_loop=True)
             case Store(omap):
                 kind, t = "store", types[inner.args[0]]
                 chips = _chips(block, omap, None, with_loop=False)
@@ -372,7 +370,7 @@ def _chip_w(text: str) -> float:
 
 def _chip_tip(name: str, text: str) -> str:
     if text.endswith("?"):
-        return f"{name}: this map is still open"
+        return f"{name}: still open; a candidate chooses"
     if text.endswith("–"):
         return f"{name} cuts nothing: everyone along it has all of this"
     return f"{name} cuts dim {text.split('↔')[1]}"
@@ -389,15 +387,26 @@ def _chips(
             return name, f"{shown} –", "chip-whole"
         return name, f"{shown}↔{along}", "chip-cut"
 
+    if cut is None and not block.grid:
+        return (("maps", "maps ?", "chip-open"),)
     chips = [chip(p.name, cut[n] if cut is not None else None) for n, p in enumerate(block.grid)]
     if with_loop and block.loop:
         chips.append(chip(block.loop.name, fmap))
     return tuple(chips)
 
 
+def _loops(block: BlockGraph) -> bool:
+    """Whether there is a for-loop, or may be one: open maps leave room for it where something accumulates."""
+    return block.loop is not None or (block.is_open and any(isinstance(n.op, Accumulate) for n in block.nodes))
+
+
 def _ranges(block: BlockGraph) -> tuple[str, str]:
-    grid = "grid " + (", ".join(f"{p.name} = {dim_text(p.size)}" for p in block.grid) or "1")
-    return grid, f"for {block.loop.name} in {dim_text(block.loop.size)}" if block.loop else ""
+    """Grid and loop for people; the loop's is empty where there is none."""
+    sizes = ", ".join(f"{p.name} = {dim_text(p.size)}" for p in block.grid)
+    grid = f"grid {sizes or ('?' if block.is_open else '1')}"
+    if block.loop:
+        return grid, f"for {block.loop.name} in {dim_text(block.loop.size)}"
+    return grid, "for-loop ?" if _loops(block) else ""
 
 
 def loop_region(block: BlockGraph) -> frozenset[int]:
@@ -406,7 +415,7 @@ def loop_region(block: BlockGraph) -> frozenset[int]:
     While maps are open, all that an accumulator needs: which of it is the same in every iteration is not
     decided yet.
     """
-    if block.loop is None:
+    if not _loops(block):
         return frozenset()
     if not block.is_open:
         return frozenset(j for j, p in enumerate(phases(block)) if p == "loop")

@@ -157,8 +157,10 @@ def ledger_text(entries: Iterable[Entry]) -> str:
     spent = seconds_per_stage(entries)
     steps = tuple((s.action, s.subject, s.python, s.note) for s in book.steering.standing)
     steering = TextTable(("by you", "subject", "python", "note"), steps, "nothing was decided by hand")
+    space = tuple(book.started.space.items()) if book.started else ()
     return "\n\n".join((
         claim(book),
+        str(TextTable(("the stated space", "limit"), space, "no search has begun")),
         str(funnel_table(book)),
         f"Cuts: {classes}.",
         str(pruned_table(book)),

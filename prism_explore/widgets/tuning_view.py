@@ -100,9 +100,10 @@ def _point(chart: Chart, number: int, trial: Trial, is_best: bool) -> None:
     if p80 > p20 > 0:
         chart.whisker(f"{trial.trial}#spread", number, p20, p80)
     error = f", relative error {trial.error:.1e}" if trial.error is not None else ""
+    waited = f"\nwaited for a core for {trial.waited:.0%} of the time" if trial.waited >= 0.05 else ""
     tip = (
         f"{head}\nmeasured {seconds_text(trial.time_s)} ({seconds_text(p20)} to {seconds_text(p80)}, "
-        f"{trial.samples} samples){error}"
+        f"{trial.samples} samples){error}{waited}"
     )
     if is_best:
         chart.mark(trial.trial, "trial-best", "star", number, trial.time_s, trial.trial, f"{tip}\nthe best so far", 18)

@@ -206,6 +206,27 @@ def test_while_maps_are_open_the_loop_is_what_accumulators_need() -> None:
     assert frozenset() == loop_region(TWO.customs[0][1])
 
 
+UNDECIDED = parse("""sgraph
+  x = input f32[b, 24]
+  %1 = custom(x) grid[]
+    %0 = load(0, imap=?)
+    %1 = square(%0)
+    %2 = accum_mean(%1, dim=1)
+    %3 = sqrt(%2)
+    %4 = store(%3, omap=?)
+  return %1
+""")
+
+
+def test_a_family_without_grid_says_that_grid_loop_and_maps_are_open() -> None:
+    scene = sgraph_scene(UNDECIDED, "f1")
+    titles = [" ".join(words(s)) for s in scene.shapes if s.kind.startswith("plate")]
+
+    assert ["KERNEL f1", "BLOCK %1 grid ? · for-loop ?", "LOOP for-loop ?"] == titles
+    assert {"maps ?"} == {words(s)[0] for s in scene.shapes if s.role == "chip"}
+    assert frozenset({0, 1}) == loop_region(UNDECIDED.customs[0][1])
+
+
 def test_shapes_are_symbolic() -> None:
     scene = sgraph_scene(parse(R1.replace("24", "4096").replace("36", "4096")))
 
