@@ -153,9 +153,17 @@ def edited(text: str, **lines: str) -> str:
     return text
 
 
+def graph_of(program: str, text: str) -> SGraph:
+    """The sGraph with that program's inputs and these further lines."""
+    inputs = "
+".join(f"  {i.name} = input {i.type}" for i in PROGRAMS[program].inputs)
+    return parse(f"sgraph
+{inputs}
+{numbered(text)}")
+
+
 def case(name: str, program: str, text: str, right: bool = True) -> None:
-    inputs = "\n".join(f"  {i.name} = input {i.type}" for i in PROGRAMS[program].inputs)
-    CASES.append(Case(name, program, parse(f"sgraph\n{inputs}\n{numbered(text)}"), right))
+    CASES.append(Case(name, program, graph_of(program, text), right))
 
 
 def wrong(name: str, program: str, text: str) -> None:

@@ -19,15 +19,10 @@ from prism_explore.verify.decide import DISAGREE, Prover, verify
 from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.refute import replay
 from prism_explore.verify.saturate import Limits
-from tests.verify.corpus import CASES, MATMUL, PROGRAMS, R1_BARE, R1_FULL, candidate, numbered
+from tests.verify.corpus import CASES, MATMUL, PROGRAMS, R1_BARE, R1_FULL, candidate, graph_of
 
 RIGHT = [c for c in CASES if c.right]
 WRONG = [c for c in CASES if not c.right]
-
-
-def graph_of(program: str, text: str) -> SGraph:
-    inputs = "\n".join(f"  {i.name} = input {i.type}" for i in PROGRAMS[program].inputs)
-    return parse(f"sgraph\n{inputs}\n{numbered(text)}")
 
 
 def verdict_on(program: TensorProgram, sgraph: SGraph, **given: object) -> Verdict:

@@ -33,7 +33,7 @@ class Words:
     def __init__(self, *, spell_out: bool = False) -> None:
         self.algebra = a = Algebra(spell_out=spell_out)
         self.x, self.y, self.z = (a.read(t, (N, M)) for t in "xyz")
-        self.w = a.read("w", (M,))
+        self.w, self.v = a.read("w", (dim(2),)), a.read("v", (dim(3),))
         self.add, self.sub, self.mul, self.exp = a.add, a.sub, a.mul, a.exp
         self.power, self.substitute = a.power, a.substitute
 
@@ -73,6 +73,8 @@ class Words:
         return self.add(self.power(self.x, 2), self.c(1))
 
 
+LEADING_TWO: dict[str, Index] = {"p0": digit(Var("k", dim(6)), ONE, dim(2), dim(3))}
+LEADING_THREE: dict[str, Index] = {"p0": digit(Var("k", dim(6)), ONE, dim(3), dim(2))}
 SHUFFLED = {"p1": radix([digit(Var("p1", M), F, M / F, ONE), digit(Var("p1", M), ONE, F, M / F)])}
 Side = Callable[[Words], NormalForm]
 GOALS: list[tuple[str, Side, Side]] = [
@@ -84,7 +86,7 @@ GOALS: list[tuple[str, Side, Side]] = [
         lambda t: t.over(t.over(t.x, "p0", N), "p1", M),
     ),
     ("S2", lambda t: t.power(t.row(t.x), 2), lambda t: t.mul(t.row(t.x), t.row(t.x))),
-    ("S3", lambda t: t.tiled(t.mul(t.x, t.w)), lambda t: t.row(t.mul(t.x, t.w))),
+    ("S3", lambda t: t.tiled(t.mul(t.x, t.y)), lambda t: t.row(t.mul(t.x, t.y))),
     (
         "S4",
         lambda t: t.over(t.first_digit(t.x), "q", B * M),
@@ -94,8 +96,8 @@ GOALS: list[tuple[str, Side, Side]] = [
     ("S7", lambda t: t.div(t.row(t.exp(t.x)), t.row(t.exp(t.x))), lambda t: t.c(1)),
     (
         "S7",
-        lambda t: t.mul(t.row(t.mul(t.x, t.w)), t.power(t.row(t.mul(t.x, t.w)), -2)),
-        lambda t: t.power(t.row(t.mul(t.x, t.w)), -1),
+        lambda t: t.mul(t.row(t.mul(t.x, t.y)), t.power(t.row(t.mul(t.x, t.y)), -2)),
+        lambda t: t.power(t.row(t.mul(t.x, t.y)), -1),
     ),
     ("R1", lambda t: t.mul(t.x, t.add(t.y, t.z)), lambda t: t.add(t.mul(t.z, t.x), t.mul(t.y, t.x))),
     ("R1", lambda t: t.sub(t.add(t.x, t.y), t.x), lambda t: t.y),
@@ -138,6 +140,12 @@ TWINS: list[tuple[str, Side, Side, str]] = [
         "tiles and places in tiles are exchanged in y",
     ),
     ("S4", lambda t: t.over(t.first_digit(t.x), "q", B * M), lambda t: t.row(t.x), "the other digit counts"),
+    (
+        "S4",
+        lambda t: t.over(t.mul(t.substitute(t.w, LEADING_TWO), t.substitute(t.v, LEADING_THREE)), "k", dim(6)),
+        lambda t: t.mul(t.over(t.w, "p0", dim(2)), t.over(t.v, "p0", dim(3))),
+        "borders at 2 and at 3 have no digits in common",
+    ),
     ("S5", lambda t: t.over(t.x, "p1", M), lambda t: t.mul(t.size(M), t.x), "x depends on the index"),
     ("S7", lambda t: t.div(t.row(t.x), t.row(t.x)), lambda t: t.c(1), "the sum may be 0"),
     ("R1", lambda t: t.div(t.x, t.y), lambda t: t.div(t.y, t.x), "U1: a quotient does not commute"),
@@ -208,8 +216,8 @@ def test_every_rule_has_a_goal_and_a_twin():
 def test_denominators_are_cleared_only_where_they_are_positive():
     t = Words()
     p, q = t.add(t.exp(t.x), t.c(1)), t.add(t.exp(t.y), t.c(1))
-    apart = t.add(t.div(t.z, p), t.div(t.w, q))
-    joined = t.mul(t.add(t.mul(t.z, q), t.mul(t.w, p)), t.power(t.mul(p, q), -1))
+    apart = t.add(t.div(t.z, p), t.div(t.y, q))
+    joined = t.mul(t.add(t.mul(t.z, q), t.mul(t.y, p)), t.power(t.mul(p, q), -1))
     unsure = t.div(t.mul(t.z, t.add(t.x, t.y)), t.add(t.x, t.y))
 
     assert apart != joined
@@ -269,6 +277,23 @@ def test_what_one_candidate_left_behind_says_nothing_about_a_symbol():
         return t.over(t.substitute(t.x, {"p1": radix([var("l", M / F), var("p1", F)])}), "l", M / F)
 
     assert show(cut(cold)) == show(cut(warm))
+
+
+def test_a_root_keeps_its_sign_condition_through_a_substitution():
+    """√x squared is x only where x is not negative, also behind a change of indices."""
+    t = Words()
+    squared = t.power(t.power(t.x, HALF), 2)
+
+    assert "sqrt(x[p0,p3])^2" == show(t.substitute(squared, {"p1": var("p3", M)}))
+
+
+def test_digits_with_borders_that_do_not_divide_stay_digits():
+    t = Words()
+    total = t.over(t.mul(t.substitute(t.w, LEADING_TWO), t.substitute(t.v, LEADING_THREE)), "k", dim(6))
+    inputs = {"w": np.array([2.0, 3.0]), "v": np.array([5.0, 7.0, 11.0])}
+
+    assert "Σ_{k1:6} v[k1<1|3|2>] w[k1<1|2|3>]" == show(total)
+    assert sum(inputs["w"][k // 3] * inputs["v"][k // 2] for k in range(6)) == Meaning({}, inputs).form(total, {})
 
 
 def test_bound_indices_that_look_alike_get_one_form():
