@@ -155,11 +155,8 @@ def edited(text: str, **lines: str) -> str:
 
 def graph_of(program: str, text: str) -> SGraph:
     """The sGraph with that program's inputs and these further lines."""
-    inputs = "
-".join(f"  {i.name} = input {i.type}" for i in PROGRAMS[program].inputs)
-    return parse(f"sgraph
-{inputs}
-{numbered(text)}")
+    inputs = "\n".join(f"  {i.name} = input {i.type}" for i in PROGRAMS[program].inputs)
+    return parse(f"sgraph\n{inputs}\n{numbered(text)}")
 
 
 def case(name: str, program: str, text: str, right: bool = True) -> None:

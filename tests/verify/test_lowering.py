@@ -39,13 +39,7 @@ def test_the_grid_cuts_before_the_loop():
 
 
 def test_a_tile_is_read_at_block_iteration_and_position():
-    sgraph = parse(
-        "sgraph\n"
-        + "\n".join(f"  {i.name} = input {i.type}" for i in PROGRAMS["rms_full"].inputs)
-        + "\n"
-        + numbered(R1_FULL)
-    )
-    blocks = lower(sgraph, Algebra()).blocks[3]
+    blocks = lower(graph_of("rms_full", R1_FULL), Algebra()).blocks[3]
 
     assert ["x[p0,(i,p1)]", "g[(i,p0)]", "w[(i,p0),(x,p1)]"] == [show(n) for n in blocks[:3]]
     assert "Σ_{k1:4096/f} g[(i,k1)] w[(i,k1),(x,p1)] x[p0,(i,k1)]" == show(blocks[4])
