@@ -10,7 +10,7 @@ from prism_explore.ir.text import parse
 from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.lowering import lower
 from prism_explore.verify.normal_form import show
-from tests.verify.corpus import R1_FULL, numbered
+from tests.verify.corpus import R1_FULL, graph_of, numbered
 from tests.verify.test_meaning import disagreement
 
 
