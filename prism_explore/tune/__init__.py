@@ -23,10 +23,10 @@ from prism_explore.events.kinds import (
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.targets import Target
 from prism_explore.tune.backend import Backend, backend_of
-from prism_explore.tune.measure import Bench, Failure, calm, middle, quantile, ratios
+from prism_explore.tune.measure import Bench, Failure, calm, middle, quantile, ratios, was_disturbed
 from prism_explore.tune.roofline import Floor, Model, Modelled, floor_of, model_of
 from prism_explore.tune.space import legal_sizes, parameters
-from prism_explore.tune.strategy import RUNGS, Key, Point, Pool, Strategy, usual
+from prism_explore.tune.strategy import DOUBT, RUNGS, Key, Point, Pool, Strategy, usual
 from prism_explore.tune.worker import Worker
 
 __all__ = [
@@ -248,7 +248,7 @@ class _Tuning:
             seen += ratios(found.times_s[trial], found.times_s[best.trial])
             waits += found.waits
             counted = [seen[i] for i in calm(waits)]
-            if middle(counted) > rung.behind:
+            if middle(counted) > rung.behind * (DOUBT if was_disturbed(waits) else 1.0):
                 break
         return _decided(counted, best.timed.time_s, sum(waits) / len(waits))
 

@@ -57,6 +57,9 @@ COLD_FACTOR = 4
 DISTURBED = 0.02
 """A round in which our threads waited longer than this share for a core was disturbed by other work."""
 
+ENOUGH = 10
+"""So many undisturbed rounds are enough, however many disturbed ones there were."""
+
 RING_BYTES = 2 << 30
 """The ring never takes more memory than this; where that is too little for a cold cache, it says so."""
 
@@ -335,15 +338,20 @@ def waiting_s() -> float:
 
 
 def calm(waits: Sequence[float]) -> list[int]:
-    """The rounds that count: the undisturbed ones, where a third are, else the least disturbed third.
+    """The rounds that count: the undisturbed ones, where enough are, else the least disturbed.
 
-    A round counts or does not for everybody in it, so nobody is favoured. On a quiet machine all count.
+    Enough is a third, at least 3, and never more than `ENOUGH`. A round counts or does not for everybody in it, so nobody is favoured. On a quiet machine all count.
     """
-    wanted = min(len(waits), max(3, ceil(len(waits) / 3)))
+    wanted = min(len(waits), max(3, min(ENOUGH, ceil(len(waits) / 3))))
     quiet = [i for i, w in enumerate(waits) if w <= DISTURBED]
     if len(quiet) >= wanted:
         return quiet
     return sorted(sorted(range(len(waits)), key=lambda i: waits[i])[:wanted])
+
+
+def was_disturbed(waits: Sequence[float]) -> bool:
+    """Whether too few rounds were quiet, so that disturbed ones count too."""
+    return any(waits[i] > DISTURBED for i in calm(waits))
 
 
 def quantile(values: Sequence[float], q: float) -> float:

@@ -43,6 +43,9 @@ those that differ by 15 %; a winner has run all 20."""
 Key: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
 """A candidate's id and all numbers: what the journal holds of a proposal."""
 
+DOUBT = 2.0
+"""On a disturbed machine a trial must be so many times further behind to be given up early."""
+
 
 @dataclass(frozen=True, slots=True)
 class Point:

@@ -226,6 +226,10 @@ def test_where_all_are_disturbed_the_least_disturbed_third_counts() -> None:
     assert [0] == calm([0.9])
 
 
+def test_of_very_many_rounds_ten_quiet_ones_are_enough() -> None:
+    assert list(range(0, 200, 20)) == calm([0.0 if i % 20 == 0 else 0.8 for i in range(200)])
+
+
 def test_a_neighbour_that_takes_the_cores_now_and_then_does_not_decide_a_race() -> None:
     """Twelve rounds of twenty were disturbed, always while b ran; the others know that b is faster."""
     a = [1.0] * 20

@@ -178,6 +178,15 @@ def test_a_disturbed_race_says_so_and_counts_the_least_disturbed_rounds_only() -
     assert (7, 0.25) == (measured.samples, measured.waited)
 
 
+def test_on_a_disturbed_machine_nobody_is_given_up_for_a_small_gap() -> None:
+    bench = ToyBench()
+    bench.wait = 0.25
+    _, events = run(bench=bench)
+    samples = {e.samples for e in events if isinstance(e, TrialMeasured)}
+
+    assert {7} == samples
+
+
 @pytest.mark.parametrize("code", ["tune.crash", "tune.hang", "tune.wrong", "tune.compile", "tune.memory"])
 def test_a_failure_is_an_outcome_with_a_reason_and_the_search_goes_on(code: str) -> None:
     outcomes, events = run(bench=ToyBench({"4": code}))
