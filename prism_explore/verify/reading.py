@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,6 +27,7 @@ POINTS = 3
 """At how many random places a lemma is evaluated."""
 LARGEST = 20_000_000
 """How many numbers one evaluation may hold."""
+TOO_LARGE = "too many numbers to evaluate it"
 
 
 class Complaint(Exception):
@@ -97,6 +99,8 @@ class Reading:
                     self.right = e
                 case _:
                     raise Complaint(f"cannot read {show(item)}")
+        if not self.left or not self.right:
+            raise Complaint("a lemma has a left and a right side")
         for name, (outer, inner) in self.digits.items():
             if outer not in self.extents or inner not in self.extents or outer == inner:
                 raise Complaint(f"axis {name} has digits that are no axes")
@@ -235,6 +239,7 @@ class Evaluation:
         """A pseudo-random element of an input: a hash of where it is."""
         if len(index) != given.type.rank:
             raise Complaint(f"{given.name} is read with {len(index)} indices")
+        _check_room(*index)
         state = np.full(1, self.seed * 7919 + sum(map(ord, given.name)) * 104729 + 1, dtype=np.uint64)
         for place, size in zip(index, given.type.dims, strict=True):
             if place.min() < 0 or place.max() >= self.extent(size):
@@ -259,10 +264,10 @@ class Evaluation:
                 if symbol not in self.sizes:
                     raise Complaint(f"there is no size {symbol}")
                 return np.full(1, float(self.sizes[symbol]))
-            case ("add", a, b):
-                return self.side(a, of, at, deep) + self.side(b, of, at, deep)
-            case ("mul", a, b):
-                return self.side(a, of, at, deep) * self.side(b, of, at, deep)
+            case ("add" | "mul" as op, a, b):
+                first, second = self.side(a, of, at, deep), self.side(b, of, at, deep)
+                _check_room(first, second)
+                return first + second if op == "add" else first * second
             case ("inv", a):
                 return inverse(self.side(a, of, at, deep))
             case ("sqrt", a):
@@ -285,10 +290,10 @@ class Evaluation:
 
     def total(self, lengths: list[int], deep: int, body: Callable[[list[Numbers]], Numbers]) -> Numbers:
         """The sum of `body` over all values of new coordinates."""
+        if prod(lengths) > LARGEST:
+            raise Complaint(TOO_LARGE)
         new = [np.arange(n).reshape(n, *([1] * (deep + k))) for k, n in enumerate(lengths)]
         value = body(new)
-        if value.size > LARGEST:
-            raise Complaint("too many numbers to evaluate it")
         for k, n in reversed(list(enumerate(lengths))):
             there = value.ndim == deep + k + 1
             value = value.sum(axis=0) * (n if value.shape[0] == 1 else 1) if there else value * n
@@ -326,11 +331,17 @@ class Evaluation:
             case str(name):
                 return self.extent(of.extents[name])
             case ("radix", *parts):
-                return int(np.prod([self.length(p, of) for p in parts]))
+                return prod(self.length(p, of) for p in parts)
             case ("digit", _, str(), str(size), str()):
                 return self.extent(dim(size.strip('"')))
             case _:
                 raise Complaint(f"cannot read the index {show(i)}")
+
+
+def _check_room(*parts: Numbers) -> None:
+    """Refuse before, not after, memory is asked for."""
+    if prod(np.broadcast_shapes(*(p.shape for p in parts))) > LARGEST:
+        raise Complaint(TOO_LARGE)
 
 
 def inverse(a: Numbers) -> Numbers:

@@ -103,11 +103,11 @@ def test_the_time_limit_holds_even_inside_an_iteration() -> None:
 
 
 def test_the_memory_limit_holds() -> None:
-    limits = Limits(iterations=10**6, nodes=10**9, seconds=60.0, memory_bytes=450 << 20)
+    limits = Limits(iterations=10**6, nodes=10**9, seconds=60.0, memory_bytes=300 << 20)
     with Rewriter(limits.memory_bytes) as r:
         run = r.prove(explosive(), limits)
 
-    assert run.stop == MemoryLimit(450 << 20)
+    assert run.stop == MemoryLimit(300 << 20)
 
 
 def test_a_text_that_egglog_refuses_ends_the_run_and_not_the_process(rewriter: Rewriter) -> None:
