@@ -130,6 +130,38 @@ def test_every_function_is_right(interpreter, fn, op):
     agrees(parse(text), {"b": 6, "gx": 2, "f": 2}, interpreter)
 
 
+def test_infinities_in_the_padding_never_reach_a_sum(interpreter):
+    text = """sgraph
+      x = input f32[b, 6]
+      %1 = custom(x) grid[x=gx]
+        %0 = load(0, imap=[0])
+        %1 = recip(%0)
+        %2 = mul(%0, %1)
+        %3 = sum(%2, dim=1)
+        %4 = store(%3, omap=[0])
+      return %1"""
+
+    agrees(parse(text), {"b": 4, "gx": 2}, interpreter)
+
+
+@pytest.mark.parametrize("along", [0, 1])
+def test_a_product_of_tiles_whose_padding_is_not_zero_has_none_that_is(interpreter, along):
+    text = f"""sgraph
+      x = input f32[b, 12]
+      w = input f32[12, 10]
+      %2 = custom(x, w) grid[]
+        %0 = load(0, imap=[])
+        %1 = load(1, imap=[])
+        %2 = exp(%0)
+        %3 = exp(%1)
+        %4 = matmul(%2, %3)
+        %5 = sum(%4, dim={along})
+        %6 = store(%5, omap=[])
+      return %2"""
+
+    agrees(parse(text), {"b": 5}, interpreter)
+
+
 @pytest.mark.parametrize("sizes", [(6, 3, 2), (4, 1, 1)])
 def test_operators_between_kernels_are_right(interpreter, sizes):
     b, gx, gy = sizes
