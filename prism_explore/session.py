@@ -116,6 +116,12 @@ class Session:
         """ready, running, paused, finished, cancelled or failed."""
         return self._engine.state
 
+    @property
+    def failure(self) -> str:
+        """What the engine raised, where it failed; empty otherwise."""
+        error = self._engine.failure
+        return "" if error is None else f"{type(error).__name__}: {error}"
+
     def step(self, n: int = 1, grain: Grain = "event") -> list[Event]:
         """Let the search do a little and wait for it; what happened.
 

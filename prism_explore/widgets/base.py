@@ -243,7 +243,7 @@ class Publisher:
 
     def _sections(self) -> Sections:
         try:
-            return {**self._render(), "trouble": None}
+            return {"trouble": None, **self._render()}
         except Exception as error:
             log.exception("a section could not be computed")
             return {"trouble": f"The picture could not be brought up to date: {type(error).__name__}: {error}"}

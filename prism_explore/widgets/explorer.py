@@ -142,7 +142,7 @@ class Explorer(anywidget.AnyWidget):
 def _search(session: SessionLike) -> Search:
     at = ", ".join(f"{k}={v}" for k, v in session.task.shapes.items())
     where = f"on {session.task.target.name}" + (f" at {at}" if at else "")
-    return Search(session.program, where, session.state)
+    return Search(session.program, where, session.state, session.failure)
 
 
 def _rows(picture: Sections) -> list[tuple[str, object]]:

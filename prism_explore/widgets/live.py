@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
-from prism_explore.errors import PrismError
+from prism_explore.errors import PrismError, ShapeError
 from prism_explore.events.journal import Entry, Journal
+from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import parse_program
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
 State: TypeAlias = Literal["ready", "running", "paused", "finished", "cancelled", "failed"]
@@ -70,6 +72,11 @@ class SessionLike(Protocol):
     @property
     def state(self) -> State:
         """What the search is doing."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """What the engine raised, where it failed; empty otherwise."""
         ...
 
     @property
@@ -133,6 +140,64 @@ COMMANDS: tuple[Command, ...] = (
     Command("redo", "sess.redo", "Repeat the steering step that was taken back."),
     Command("select", "sess.select", "Look at this in every panel.", (Parameter("id", "text"),)),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTarget:
+    """A machine of which only the name is known."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTask:
+    """What a saved search was for."""
+
+    target: NamedTarget
+    shapes: Mapping[str, int]
+
+
+class Recorded:
+    """A saved search as the explorer wants it: to be looked at, not continued.
+
+    Raises:
+        ShapeError: the journal does not say what was searched.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        first = journal.entries[0].event if len(journal) else None
+        if not isinstance(first, ExplorationStarted):
+            raise ShapeError("a search's journal begins with ExplorationStarted; this one does not")
+        last = journal.entries[-1].event
+        stopped = isinstance(last, ExplorationFinished) and last.stop != "cancelled"
+        self.journal = journal
+        self.program = parse_program(first.program)
+        self.task = RecordedTask(NamedTarget(first.target), dict(first.shapes))
+        self.state: State = "finished" if stopped else "cancelled"
+        self.failure = ""
+        self.selection: str | None = None
+        self._told: list[Callable[[Any], None]] = []
+
+    def submit(self, command: str, **args: Any) -> None:
+        """Select; nothing else can be done.
+
+        Raises:
+            ShapeError: the command would continue or steer the search.
+        """
+        if command != "select":
+            raise ShapeError(f"a saved search cannot {command}: start a session over the same program")
+        self.selection = args["id"]
+        for fn in self._told:
+            fn(self.selection)
+
+    def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
+        """Call `fn` when the selection changes; the state never does."""
+        if what == "select":
+            self._told.append(fn)
+
+    def __repr__(self) -> str:
+        return f"<saved search of {self.program.name}: {len(self.journal):,} facts>"
+
 
 _BY_NAME: Mapping[str, Command] = {c.name: c for c in COMMANDS}
 

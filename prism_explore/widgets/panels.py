@@ -117,6 +117,8 @@ class Search:
     where: str
     """The machine and the sizes."""
     state: State
+    failure: str = ""
+    """What the engine raised."""
 
 
 def sections(search: Search, book: Book, look: Look, lines: tuple[str, ...] = ()) -> Sections:
@@ -144,6 +146,7 @@ def sections(search: Search, book: Book, look: Look, lines: tuple[str, ...] = ()
         ledger=_ledger(ledger, facts),
         code=_code(look.selection, candidate, ledger, facts),
         script=Script(lines),
+        trouble=f"The search failed: {search.failure}" if search.failure else None,
     )
 
 
@@ -332,7 +335,7 @@ def _eclasses(candidate: str, program: TensorProgram, facts: Facts, look: Look) 
 # ---------------------------------------------------------------- tuning and code
 _TRIAL_COLUMNS = (
     Column("trial", "trial"),
-    Column("numbers", "numbers", mono=True),
+    Column("numbers", "numbers", mono=True, wide=True),
     Column("time", "time (measured)", "right"),
     Column("bound", "bound (modelled)", "right"),
     Column("spread", "p20 to p80", "right"),

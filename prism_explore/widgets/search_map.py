@@ -34,6 +34,8 @@ LETTER_PX = 13.0
 """Regions at least this wide are drawn one by one; narrower ones share a block per reason."""
 MARK_PX = 15.0
 MOST_MARK_ROWS = 4
+NARROW_PX = 560.0
+"""In narrower pictures a bar leaves its rule and soundness to its tip; the pattern says the latter too."""
 
 LETTERS: dict[str, str] = {
     "expr.unreachable": "E",
@@ -471,7 +473,8 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
     book = events if isinstance(events, Ledger) else ledger(events)
     total = sum(c.count for c in book.cuts)
     items: list[Item] = []
-    texts = [(_reason_label(c), f"{c.count:,} · {_percent(c.count / total)} · {c.soundness}") for c in book.cuts]
+    narrow = width < NARROW_PX
+    texts = [(_reason_label(c, narrow), _reason_value(c, total, narrow)) for c in book.cuts]
     left = max((width_px(a, "mono") for a, _ in texts), default=0.0) + 34
     right = max((width_px(b, "small") for _, b in texts), default=0.0) + 10
     most = max((c.count for c in book.cuts), default=1)
@@ -485,7 +488,7 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
             Text(left + w + 8, y + 17, value, "small", "start"),
         )
         tip = (
-            f"{cut.rule}: {cut.sentence}\n{cut.count:,} {cut.what if cut.what == 'maps' else 'regions'}, for example "
+            f"{cut.rule} [{cut.soundness}]: {cut.sentence}\n{cut.count:,} {cut.what if cut.what == 'maps' else 'regions'}, for example "
             f"{cut.example}; stood for {cut.stood_for:,.0f} programs"
         )
         items.append(Shape(f"{ident}#says", "text", "plain", 0, y, width, ROW_PX, "none", line, cut.example, tip))
@@ -510,8 +513,12 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
     return Scene("reasons", "cuts by reason", desc, width, max(1, len(book.cuts)) * ROW_PX, tuple(items))
 
 
-def _reason_label(cut: Cut) -> str:
-    rule = "" if cut.rule == cut.code else f" · {shorten(cut.rule, 20)}"
+def _reason_value(cut: Cut, total: int, narrow: bool) -> str:
+    return f"{cut.count:,} · {_percent(cut.count / total)}{'' if narrow else f' · {cut.soundness}'}"
+
+
+def _reason_label(cut: Cut, narrow: bool) -> str:
+    rule = "" if narrow or cut.rule == cut.code else f" · {shorten(cut.rule, 20)}"
     return f"{shorten(cut.code, 24)}{rule}{'' if cut.what == 'region' else ' (maps)'}"
 
 

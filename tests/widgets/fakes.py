@@ -48,6 +48,7 @@ class FakeSession:
         self.task = FakeTask()
         self.journal = Journal(clock=lambda: 0.0)
         self.state: State = state
+        self.failure = ""
         self.selection: str | None = None
         self.submitted: list[tuple[str, dict[str, Any]]] = []
         self.told: dict[str, list[Callable[[Any], None]]] = {}

@@ -270,6 +270,13 @@ def test_what_can_be_done_follows_from_the_state() -> None:
     assert picture(state="finished").transport.can == ("undo",)
 
 
+def test_a_search_that_failed_says_why(shown: Shown) -> None:
+    assert shown.picture().trouble is None
+    shown._session.failure = "ValueError: no"  # type: ignore[misc]
+
+    assert shown.picture().trouble == "The search failed: ValueError: no"
+
+
 # ---------------------------------------------------------------- both halves
 def test_the_browsers_types_are_those_of_python() -> None:
     says = "python -m prism_explore.widgets.sections > widgets/src/sections.ts"
@@ -291,7 +298,8 @@ def test_the_browsers_tests_draw_what_python_sends() -> None:
     kept = json.loads((ROOT / "widgets/test/recorded.json").read_text(encoding="utf-8"))
     now = json.loads(recorded())
     for section in (kept, now):  # where boxes stand may differ between layout engines
-        for scene in (section["map"]["scene"], section["map"]["reasons"], section["graph"]["scene"]):
+        scenes = [section["map"]["scene"], section["map"]["reasons"]]
+        for scene in (*scenes, *(section[name]["scene"] for name in ("graph", "eclasses", "tuning"))):
             scene["items"] = []
 
     assert skeleton(now) == skeleton(kept), says

@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism_explore.events.kinds import NodeExpanded
-from prism_explore.widgets.live import COMMANDS, LONGEST, Bridge, Seen, read_click
-from tests.widgets.fakes import FakeSession
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import ExplorationStarted, NodeExpanded
+from prism_explore.ir.text import show
+from prism_explore.widgets.live import COMMANDS, LONGEST, Bridge, Recorded, Seen, read_click
+from tests.widgets.fakes import FakeSession, program
+from tests.widgets.recordings import story
 
 
 def click(name: str, **args: Any) -> dict[str, Any]:
@@ -123,6 +127,26 @@ def test_facts_and_changes_of_state_and_selection_are_marked() -> None:
     bridge.close()
     session.journal.note(NodeExpanded("n2", "n1", "", "kernel"))
     assert len(marks) == 3
+
+
+def test_a_saved_search_can_be_looked_at_but_not_continued() -> None:
+    journal = Journal(clock=lambda: 0.0)
+    started = ExplorationStarted(show(program()), "cpu", 0, {}, (), (("b", 8),))
+    for event in (started, *story()[1:]):
+        journal.note(event)
+    saved, marks = Recorded(journal), []
+    bridge = Bridge(saved, lambda: marks.append(1))
+    stepped, selected = bridge.handle(click("step")), bridge.handle({**click("select", id="f1"), "event_id": "v-2"})
+
+    assert stepped is not None and "a saved search cannot step" in stepped["says"]
+    assert selected is not None and selected["ok"]
+    assert (saved.selection, saved.state, saved.program) == ("f1", "finished", program())
+    assert repr(saved) == f"<saved search of rmsnorm_linear: {len(story())} facts>"
+
+
+def test_a_journal_of_something_else_is_no_saved_search() -> None:
+    with pytest.raises(ShapeError, match="begins with ExplorationStarted"):
+        Recorded(Journal())
 
 
 def test_only_the_last_clicks_are_remembered() -> None:
