@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, permutations, product
+from itertools import permutations, product
 from math import factorial, floor, gcd, lcm, prod
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.verify import index
-from prism_explore.verify.index import Digit, Index, Radix, Var, Zero, digit, divides, radix
+from prism_explore.verify.index import Index, Var
 from prism_explore.verify.normal_form import (
     NF_ONE,
     NF_ZERO,
@@ -38,6 +38,7 @@ from prism_explore.verify.normal_form import (
     Term,
     number,
 )
+from prism_explore.verify.sums import components, fuse, split
 
 _HALF = Fraction(1, 2)
 _LARGEST_TRIAL_DIVISOR = 10_000
@@ -212,7 +213,7 @@ class Algebra:
 
     def _power_of_product(self, t: Term, c: Number, q: Number) -> NormalForm:
         result = self._number_power(c, q)
-        for bound, factors in _components(*self._open(t)):
+        for bound, factors in components(*self._open(t)):
             if bound:
                 inner = NormalForm(((self._close(bound, factors), 1),))
                 result = self.mul(result, self._term((), ((Group(inner), q),), 1))
@@ -443,7 +444,7 @@ class Algebra:
         if vain:
             rest = self._term([v for v in bound if v.name in free], factors, coefficient)
             return self.mul(rest, self.size(prod(vain, start=ONE)))
-        step = _fuse(bound, factors) or _split(bound, factors)
+        step = fuse(bound, factors) or split(bound, factors)
         if step is not None:
             by, sizes = step
             self._fresh += 1
@@ -466,7 +467,7 @@ class Algebra:
         groups = {a.inner.key: (a, e) for a, e in factors if isinstance(a, Group) and e < 0}
         if not groups:
             return None
-        for over, inside in _components(bound, factors):
+        for over, inside in components(bound, factors):
             if not over:
                 continue
             found = groups.get(NormalForm(((self._close(over, inside), 1),)).key)
@@ -579,139 +580,3 @@ def _factorise(value: int) -> Iterator[tuple[int, int]]:
         p += 1
     if value > 1:
         yield value, 1
-
-
-def _components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tuple[Var, ...], tuple[Factor, ...]]]:
-    """Factors in groups that share bound indices; those without any are one group, with none bound."""
-    owner = {v.name: n for n, v in enumerate(bound)}
-
-    def find(n: int) -> int:
-        while parent[n] != n:
-            n = parent[n]
-        return n
-
-    parent = list(range(len(bound)))
-    uses = [sorted(owner[v] for v in a.free if v in owner) for a, _ in factors]
-    for used in uses:
-        for n in used[1:]:
-            parent[find(n)] = find(used[0])
-    groups: dict[int, list[Factor]] = {}
-    for f, used in zip(factors, uses, strict=True):
-        groups.setdefault(find(used[0]) if used else -1, []).append(f)
-    return [
-        (tuple(v for n, v in enumerate(bound) if root >= 0 and find(n) == root), tuple(inside))
-        for root, inside in groups.items()
-    ]
-
-
-def _indices(a: Atom) -> Iterator[Index]:
-    """Every index in an atom, nested ones too."""
-    match a:
-        case Read(_, indices):
-            yield from indices
-        case Exp(term):
-            yield from _indices_of_term(term)
-        case Group(inner):
-            for t, _ in inner.terms:
-                yield from _indices_of_term(t)
-        case Opaque(_, args):
-            for n in args:
-                for t, _ in n.terms:
-                    yield from _indices_of_term(t)
-        case Size() | Prime():
-            pass
-        case _:
-            assert_never(a)
-
-
-def _indices_of_term(t: Term) -> Iterator[Index]:
-    for a, _ in t.factors:
-        yield from _indices(a)
-
-
-Step: TypeAlias = tuple[dict[str, Index], dict[str, Dim]]
-"""Bound indices to replace, by what, and the new indices' extents."""
-
-
-def _fuse(bound: Sequence[Var], factors: Sequence[Factor]) -> Step | None:
-    """Rule S3 for the first two indices a, b that occur only as neighbours in a number."""
-    extents = {v.name: v.extent for v in bound}
-    after: dict[str, set[str | None]] = {}
-    before: dict[str, set[str | None]] = {}
-
-    def meet(i: Index) -> None:
-        match i:
-            case Var(name, _):
-                if name in extents:
-                    after.setdefault(name, set()).add(None)
-                    before.setdefault(name, set()).add(None)
-            case Radix(parts):
-                names = [p.name if isinstance(p, Var) and p.name in extents else None for p in parts]
-                for n, p in enumerate(parts):
-                    if isinstance(p, Digit):
-                        meet(p)
-                    elif (name := names[n]) is not None:
-                        after.setdefault(name, set()).add(names[n + 1] if n + 1 < len(names) else None)
-                        before.setdefault(name, set()).add(names[n - 1] if n else None)
-            case Digit(base, _, _, _):
-                meet(base)
-            case Zero():
-                pass
-            case _:
-                assert_never(i)
-
-    for a, _ in factors:
-        for i in _indices(a):
-            if not i.free.isdisjoint(extents):
-                meet(i)
-    for a, followers in after.items():
-        if len(followers) != 1:
-            continue
-        (b,) = followers
-        if b is None or b == a or before[b] != {a}:
-            continue
-        whole = extents[a] * extents[b]
-        k = Var("k", whole)
-        return {a: digit(k, ONE, extents[a], extents[b]), b: digit(k, extents[a], extents[b], ONE)}, {"k": whole}
-    return None
-
-
-def _split(bound: Sequence[Var], factors: Sequence[Factor]) -> Step | None:
-    """Rule S4 for the first index that occurs only as digits whose borders form a chain."""
-    extents = {v.name: v.extent for v in bound}
-    digits: dict[str, dict[str, Digit]] = {}
-    whole: set[str] = set()
-
-    def meet(i: Index) -> None:
-        match i:
-            case Var(name, _):
-                whole.add(name)
-            case Radix(parts):
-                for p in parts:
-                    meet(p)
-            case Digit(Var(name, _), _, _, _):
-                digits.setdefault(name, {})[i.key] = i
-            case Digit(base, _, _, _):
-                meet(base)
-            case Zero():
-                pass
-            case _:
-                assert_never(i)
-
-    for a, _ in factors:
-        for i in _indices(a):
-            if not i.free.isdisjoint(extents):
-                meet(i)
-    for name, found in digits.items():
-        if name in whole or name not in extents:
-            continue
-        borders = {str(d): d for cut in found.values() for d in (cut.before, cut.before * cut.size)}
-        inner = [d for d in borders.values() if d not in (ONE, extents[name])]
-        inner.sort(key=lambda d: (-sum(divides(d, other) for other in inner), str(d)))
-        chain = (ONE, *inner, extents[name])
-        # The last part is the weight of an existing digit, so it is an integer wherever that digit is.
-        if not all(divides(x, y) for x, y in pairwise(chain[:-1])):
-            continue
-        sizes = {f"k{n}": y / x for n, (x, y) in enumerate(pairwise(chain))}
-        return {name: radix([index.var(k, size) for k, size in sizes.items()])}, sizes
-    return None
