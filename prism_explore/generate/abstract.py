@@ -25,28 +25,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from typing import TypeAlias
 
 from prism_explore.generate.polynomials import (
     ONE,
+    UNTOLD,
     Binding,
+    Call,
     Leaf,
     Mono,
     Poly,
+    Sum,
     add,
     bind,
+    bind_monomial,
     call,
     constant,
     div,
     exp,
     free_axes,
     mul,
+    negative,
     nested,
     quotient,
-    scaled,
     sqrt,
     summed,
     times,
+    total,
+    untold,
+    varying,
 )
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import Accumulate, Binary, ComputeOp, MatMul, Reduce, Scalar, Unary
@@ -78,15 +86,14 @@ class Theory:
                     case "add":
                         return add(a, b)
                     case "sub":
-                        return add(a, scaled(b, "−"))
+                        return add(a, negative(b))
                     case "mul":
                         return mul(a, b)
                     case "div":
                         return div(a, b)
             case MatMul():
                 axis = axes[0][-1]
-                a, b = (self._bound(p, axis) for p in args)
-                return self._reduced("sum", mul(a, b), axis)
+                return self._reduced("sum", mul(args[0], args[1]), axis)
             case Reduce(fn, along):
                 return self._reduced(fn, args[0], axes[0][along])
             case Accumulate(fn, along):
@@ -105,7 +112,7 @@ class Theory:
             case "rsqrt":
                 return div(ONE, sqrt(x))
             case "neg":
-                return scaled(x, "−")
+                return negative(x)
             case "silu" if self.silu_is_product:
                 return mul(x, call("sigmoid", x))
             case _:
@@ -116,16 +123,13 @@ class Theory:
             return sqrt(self._reduced("mean", mul(x, x), axis))
         if axis is None:
             return x
-        total = self._bound(x, axis)
+        tracked = axis in self.marked
         if fn == "sum":
-            return scaled(total, f"Σ{axis}")
+            return total(x, "Σ", axis, tracked)
         for name, value in self.reciprocals:
             if name == axis:
-                return mul(scaled(total, f"Σ{axis}"), constant(value))
-        return scaled(total, f"μ{axis}")
-
-    def _bound(self, x: Poly, axis: str | None) -> Poly:
-        return x if axis is None or axis not in self.marked else bind(x, axis)
+                return mul(total(x, "Σ", axis, tracked), constant(value))
+        return total(x, "μ", axis, tracked)
 
 
 # ---------------------------------------------------------------- parts of the result
@@ -139,25 +143,40 @@ Levels: TypeAlias = tuple[frozenset[str], ...]
 
 
 @lru_cache(65536)
-def _bindings(p: Poly, levels: Levels) -> tuple[tuple[frozenset[Binding], Poly], ...]:
-    """p as it stands below sums, over some of its axes, at some of the levels."""
-    out: list[tuple[frozenset[Binding], Poly]] = [(frozenset(), p)]
+def _bindings(p: Poly, levels: Levels) -> tuple[frozenset[Binding], ...]:
+    """Every way to put p below sums: over some of its axes, each at one of the levels."""
+    out: list[frozenset[Binding]] = [frozenset()]
     for axis in sorted(free_axes(p)):
-        for level, available in enumerate(levels):
-            if axis in available:
-                out += [
-                    (done | {(axis, level)}, bind(q, axis, level)) for done, q in out if all(a != axis for a, _ in done)
-                ]
+        ways = [(axis, level) for level, available in enumerate(levels) if axis in available]
+        out += [done | {way} for way in ways for done in out]
     return tuple(out)
 
 
+def _bound(m: Mono, below: frozenset[Binding]) -> Mono:
+    for axis, level in sorted(below):
+        m = bind_monomial(m, axis, level)
+    return m
+
+
+def _bound_all(p: Poly, below: frozenset[Binding]) -> Poly:
+    for axis, level in sorted(below):
+        p = bind(p, axis, level)
+    return p
+
+
 def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels) -> Iterator[dict[Mono, int]]:
-    """Each u * e inside t, where the sums over `below` and over what u binds are u's own or outer ones."""
+    """Each u * e inside t, e standing below some sums, which are u's own or outer ones.
+
+    A sum of u that binds e also binds the same factors of u in every monomial of e; so it is taken off u
+    and put back with what it bound in each.
+    """
     have = dict(t)
-    lead = e[0][0]
+    here = sorted(axis for axis, level in below if level == 0)
+    parts = [(_bound(m, below), [varying(m, a) for a in here], n) for m, n in e]
+    lead, lead_varying, _ = parts[0]
     for m in have:
         u = quotient(m, lead)
-        if u is None:
+        if u is None or not all(map(_is_term, (u.power, u.root, u.den))):
             continue
         needed = set(below)
         for atom, _ in u.atoms:
@@ -166,9 +185,44 @@ def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels) -> Itera
         levels = (summed(u), *outer)
         if any(axis not in levels[level] for axis, level in needed):
             continue
-        image = {times(u, k): n for k, n in e}
-        if all(have.get(k, 0) >= n for k, n in image.items()):
-            yield image
+        binders = [
+            [s for s, _ in u.sums if s.axis == a and _covers(s, bound)]
+            for a, bound in zip(here, lead_varying, strict=True)
+        ]
+        for chosen in product(*binders):
+            rest = quotient(u, Mono(sums=tuple((s, 1) for s in sorted(chosen))))
+            assert rest is not None, "the chosen sums are u's"
+            image: dict[Mono, int] = {}
+            for k, k_varying, n in parts:
+                sums = [_exchanged(s, old, new) for s, old, new in zip(chosen, lead_varying, k_varying, strict=True)]
+                made = times(times(rest, k), Mono(sums=tuple((s, 1) for s in sorted(sums))))
+                image[made] = image.get(made, 0) + n
+            if all(have.get(k, 0) >= n for k, n in image.items()):
+                yield image
+
+
+@lru_cache(65536)
+def _is_term(p: Poly) -> bool:
+    """Whether operators can make p: a sum is a sum of something, and not of constants alone."""
+    if not p:
+        return True
+    made = all(m.atoms or m.power or m.root or m.den for m, _ in p)
+    return made and any(m.power or m.root or m.den or any(a.kind != 2 for a, _ in m.atoms) for m, _ in p)
+
+
+def _covers(s: Sum, bound: tuple[tuple[str, int], ...]) -> bool:
+    return s.over == UNTOLD or all(dict(s.over).get(name, 0) >= n for name, n in bound)
+
+
+def _exchanged(s: Sum, old: tuple[tuple[str, int], ...], new: tuple[tuple[str, int], ...]) -> Sum:
+    if s.over == UNTOLD or old == new:
+        return s
+    over = dict(s.over)
+    for name, n in old:
+        over[name] -= n
+    for name, n in new:
+        over[name] = over.get(name, 0) + n
+    return Sum(s.label, tuple(sorted((name, n) for name, n in over.items() if n)))
 
 
 class Goal:
@@ -176,6 +230,7 @@ class Goal:
 
     def __init__(self, result: Poly) -> None:
         self.result = result
+        self._plain = untold(result)
         self._reaches: dict[tuple[Poly, Poly, Levels], bool] = {}
         self._together: dict[tuple[Poly, Poly, Poly, Levels], bool] = {}
 
@@ -186,12 +241,12 @@ class Goal:
     def joins(self, a: Poly, b: Poly) -> bool:
         """Whether the result can be C[a, b]: both used, each at least once.
 
-        A necessary condition, looked for at the lowest operator that has both below it: a product
-        (u*a*b is a part), a sum (u*a + v*b is), a quotient or an exponent on one side, or two different
-        arguments.
+        A necessary condition, on expressions whose sums forget what they bound. It looks at the lowest
+        operator that has both below it: a product (u*a*b is a part), a sum (u*a + v*b is), a quotient or
+        an exponent on one side, or two different arguments.
         """
-        first, second = sorted((a, b))
-        return self._pair(first, second, self.result, ())
+        first, second = sorted((untold(a), untold(b)))
+        return self._pair(first, second, self._plain, ())
 
     def _part(self, e: Poly, t: Poly, outer: Levels) -> bool:
         key = (e, t, outer)
@@ -202,7 +257,7 @@ class Goal:
 
     def _top(self, e: Poly, t: Poly, outer: Levels) -> bool:
         levels = (_sums(t), *outer)
-        return any(True for below, q in _bindings(e, levels) for _ in _images(q, below, t, outer))
+        return any(True for below in _bindings(e, levels) for _ in _images(e, below, t, outer))
 
     def _inside(self, e: Poly, t: Poly, outer: Levels) -> bool:
         return any(self._part(e, p, (summed(m), *outer)) for m, _ in t for p in nested(m))
@@ -222,19 +277,24 @@ class Goal:
             return True
         levels = (_sums(t), *outer)
         if top_a and top_b:
-            for below_a, p in _bindings(a, levels):
-                for below_b, q in _bindings(b, levels):
-                    if any(True for _ in _images(mul(p, q), below_a | below_b, t, outer)):
+            for below_a in _bindings(a, levels):
+                for below_b in _bindings(b, levels):
+                    both = mul(_bound_all(a, below_a), _bound_all(b, below_b))
+                    if any(True for _ in _images(both, below_a | below_b, t, outer)):
                         return True
             have = dict(t)
             if sum(have.values()) > 1:
-                ones = [i for w, p in _bindings(a, levels) for i in _images(p, w, t, outer)]
-                others = [i for w, q in _bindings(b, levels) for i in _images(q, w, t, outer)]
+                ones = [i for below in _bindings(a, levels) for i in _images(a, below, t, outer)]
+                others = [i for below in _bindings(b, levels) for i in _images(b, below, t, outer)]
                 for one in ones:
                     for other in others:
                         if all(have[m] >= one.get(m, 0) + other.get(m, 0) for m in {*one, *other}):
                             return True
-        slots = [(p, (summed(m), *outer)) for m, _ in t for p in nested(m)]
+        slots: list[tuple[Poly, Levels]] = []
+        for m, n in t:
+            twice = {a.argument: k for a, k in m.atoms if isinstance(a, Call)}
+            for p in nested(m):
+                slots += [(p, (summed(m), *outer))] * min(n * twice.get(p, 1), 2)
         for i, (p, seen) in enumerate(slots):
             if self._pair(a, b, p, seen):
                 return True

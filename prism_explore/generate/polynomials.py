@@ -3,13 +3,17 @@
 The normal form of abstract expressions (see `abstract`): two expressions are equal by A_eq exactly when
 their polynomials are equal as data. A monomial is a product of
 
-    sums      Σd, μd: formal scalars, one per reduced axis, for a sum and for a mean over it
+    sums      Σd, μd: formal scalars for a sum and for a mean over an axis, each with what it sums over
     atoms     inputs, constants, opaque functions of polynomials such as silu(p)
     exp(p)    at most one, since exp(p)*exp(q) = exp(p + q)
     √p        at most one, since √p*√q = √(p*q)
     1/p       at most one denominator, since (x/p)/q = x/(p*q)
 
 Coefficients are natural and nothing cancels, so quotients are unique and exact.
+
+A sum remembers the inputs that it bound in its monomial: Σd⟨x w⟩ Σd⟨x v⟩ is a product of two contractions,
+and no other way of pairing x, x, w and v is taken for it. What stands below a root, an exponent or the
+like is not counted there.
 """
 
 from __future__ import annotations
@@ -23,6 +27,23 @@ _T = TypeVar("_T")
 
 Binding: TypeAlias = tuple[str, int]
 """A bound axis, and how many function boundaries lie between the input and the sum."""
+
+
+class Sum(NamedTuple):
+    """A formal scalar: a sum, a mean, or the sign of a negative."""
+
+    label: str
+    """Σd, μd or −."""
+    over: tuple[tuple[str, int], ...] = ()
+    """The inputs that it bound, with their powers; `UNTOLD` where that is not tracked."""
+
+    @property
+    def axis(self) -> str:
+        """The axis that it runs over."""
+        return self.label[1:]
+
+
+UNTOLD: tuple[tuple[str, int], ...] = (("?", 1),)
 
 
 class Leaf(NamedTuple):
@@ -49,7 +70,7 @@ Atom: TypeAlias = "Leaf | Call"
 class Mono(NamedTuple):
     """A monomial. Named tuples, not dataclasses: they are hashed and sorted all day."""
 
-    sums: tuple[tuple[str, int], ...] = ()
+    sums: tuple[tuple[Sum, int], ...] = ()
     atoms: tuple[tuple[Atom, int], ...] = ()
     power: Poly = ()
     """The exponent of e; empty for none."""
@@ -108,18 +129,54 @@ def call(fn: str, p: Poly) -> Poly:
     return ((Mono(atoms=((Call(1, fn, p), 1),)), 1),)
 
 
-def scaled(p: Poly, scalar: str) -> Poly:
-    """p times a formal scalar."""
-    return mul(p, ((Mono(sums=((scalar, 1),)), 1),))
+def negative(p: Poly) -> Poly:
+    """p with its sign turned; two turns do not cancel."""
+    return mul(p, ((Mono(sums=((Sum("−"), 1),)), 1),))
+
+
+@lru_cache(65536)
+def total(p: Poly, kind: str, axis: str, tracked: bool = True) -> Poly:
+    """p summed (Σ) or averaged (μ) over an axis; untracked where binding the axis would be ambiguous."""
+    if not tracked:
+        return mul(p, ((Mono(sums=((Sum(kind + axis, UNTOLD), 1),)), 1),))
+    return _collect(
+        (times(bind_monomial(m, axis), Mono(sums=((Sum(kind + axis, varying(m, axis)), 1),))), n) for m, n in p
+    )
+
+
+def varying(m: Mono, axis: str) -> tuple[tuple[str, int], ...]:
+    """The inputs in a monomial that vary along an axis, with their powers."""
+    found: dict[str, int] = {}
+    for atom, n in m.atoms:
+        if isinstance(atom, Leaf) and axis in atom.free:
+            found[atom.name] = found.get(atom.name, 0) + n
+    return tuple(sorted(found.items()))
+
+
+@lru_cache(65536)
+def untold(p: Poly) -> Poly:
+    """p with every sum's memory of what it bound taken away."""
+    return _collect((_untold(m), n) for m, n in p)
+
+
+def _untold(m: Mono) -> Mono:
+    sums: dict[Sum, int] = {}
+    for s, n in m.sums:
+        plain = s if s.label == "−" else Sum(s.label, UNTOLD)
+        sums[plain] = sums.get(plain, 0) + n
+    atoms = tuple((Call(1, a.fn, untold(a.argument)) if isinstance(a, Call) else a, n) for a, n in m.atoms)
+    power, root, den = (untold(p) for p in (m.power, m.root, m.den))
+    return Mono(tuple(sorted(sums.items())), _merge((), atoms), power, root, den)
 
 
 @lru_cache(65536)
 def bind(p: Poly, axis: str, level: int = 0) -> Poly:
     """p below a sum over `axis`, `level` boundaries away: no input in it varies along that axis any more."""
-    return _collect((_bind(m, axis, level), n) for m, n in p)
+    return _collect((bind_monomial(m, axis, level), n) for m, n in p)
 
 
-def _bind(m: Mono, axis: str, level: int) -> Mono:
+def bind_monomial(m: Mono, axis: str, level: int = 0) -> Mono:
+    """A monomial below a sum over `axis`, without the sum."""
     atoms: list[tuple[Atom, int]] = []
     for atom, n in m.atoms:
         if isinstance(atom, Call):
@@ -261,7 +318,7 @@ def nested(m: Mono) -> Iterator[Poly]:
 
 def summed(m: Mono) -> frozenset[str]:
     """Axes that the monomial's own sums and means run over."""
-    return frozenset(s[1:] for s, _ in m.sums)
+    return frozenset(s.axis for s, _ in m.sums)
 
 
 @lru_cache(65536)
@@ -269,7 +326,7 @@ def features(p: Poly) -> frozenset[str]:
     """What in p only an operator with one operand can have made: roots, exps, calls, constants, means."""
     found: set[str] = set()
     for m, _ in p:
-        found.update(s for s, _ in m.sums if s.startswith("μ"))
+        found.update(s.label for s, _ in m.sums if s.label.startswith("μ"))
         if m.power:
             found.add("exp")
         if m.root:
@@ -301,7 +358,10 @@ def _show(m: Mono) -> str:
     if m.root:
         parts.append((f"√({show(m.root)})", 1))
     above = "·".join(_raise(text, n) for text, n in parts) or "1"
-    sums = "".join(_raise(s, n) + " " for s, n in m.sums)
+    labels: dict[str, int] = {}
+    for s, n in m.sums:
+        labels[s.label] = labels.get(s.label, 0) + n
+    sums = "".join(_raise(label, n) + " " for label, n in labels.items())
     if not m.den:
         return f"{sums}{above}"
     below = show(m.den)
