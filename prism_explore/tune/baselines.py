@@ -70,6 +70,9 @@ USUAL = (EAGER, "torch.compile")
 MOST_FROZEN = 6
 """Freezing compiles once per copy in the ring; with more copies than this it is not tried."""
 
+STRETCH = 8
+"""Rounds that are asked of the worker at a time."""
+
 BEATEN = 0.95
 """A kernel that takes less than this share of the limit shows that the limit was none."""
 
@@ -121,7 +124,7 @@ def compare(
         limits = worker.ask({"do": "canaries", "bytes": floor.bytes, "flops": floor.flops}, 60.0)
         readers, scale = ([], 1.0) if isinstance(limits, Failure) else (limits["readers"], limits["scale"])
         keys = [*ready, *readers, *([_FMA] if readers else [])]
-        samples = worker.time(keys, rounds) if OURS in ready else Failure("tune.wrong", absent[OURS])
+        samples = _timed(worker, keys, rounds) if OURS in ready else Failure("tune.wrong", absent[OURS])
     rows = _rows(samples, [OURS, *(m.name for m in wanted)], absent, readers, scale, floor)
     for row in rows:
         journal.note(row)
@@ -153,6 +156,19 @@ def _prepare(worker: Worker, kernel: Kernel, modes: Sequence[Mode], path: Path, 
                 return [OURS, *ready]
             absent[OURS] = checked.reason
             return ready
+
+
+def _timed(worker: Worker, keys: Sequence[str], rounds: int) -> Samples | Failure:
+    """Time in short stretches, so that the worker's time limit is one for a hanging kernel, not for many rounds."""
+    times: dict[str, tuple[float, ...]] = dict.fromkeys(keys, ())
+    waits: tuple[float, ...] = ()
+    while len(waits) < rounds:
+        found = worker.time(keys, min(STRETCH, rounds - len(waits)))
+        if isinstance(found, Failure):
+            return found
+        times = {key: (*times[key], *found.times_s[key]) for key in keys}
+        waits = (*waits, *found.waits)
+    return Samples(times, waits)
 
 
 def _rows(

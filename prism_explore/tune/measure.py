@@ -290,18 +290,16 @@ def compare(run: Run, cases: Sequence[Case]) -> Checked | Failure:
 # ---------------------------------------------------------------- timing
 @dataclass(frozen=True, slots=True)
 class Stopwatch:
-    """How time is taken: the clock, the pause before each turn, the seed of the order."""
+    """How time is taken: the clock, and the pause before each turn."""
 
     clock: Callable[[], float] = time.perf_counter
     sleep: Callable[[float], None] = time.sleep
     gap_s: float = 0.004
     """A short sleep earns the scheduler's favour, so that the burst behind it runs undisturbed."""
-    seed: int = 0
 
-    def interleave(self, runs: Mapping[str, Run], ring: Ring, rounds: int) -> Samples:
-        """Time every run once a round, in an order that is shuffled each round, on cold inputs."""
+    def interleave(self, runs: Mapping[str, Run], ring: Ring, rounds: int, rng: random.Random) -> Samples:
+        """Time every run once a round, in an order that `rng` shuffles each round, on cold inputs."""
         order = list(runs)
-        rng = random.Random(self.seed)
         times: dict[str, list[float]] = {key: [] for key in runs}
         waits: list[float] = []
         for _ in range(rounds):
@@ -340,7 +338,8 @@ def waiting_s() -> float:
 def calm(waits: Sequence[float]) -> list[int]:
     """The rounds that count: the undisturbed ones, where enough are, else the least disturbed.
 
-    Enough is a third, at least 3, and never more than `ENOUGH`. A round counts or does not for everybody in it, so nobody is favoured. On a quiet machine all count.
+    Enough is a third, at least 3, and never more than `ENOUGH`. A round counts or does not for everybody
+    in it, so nobody is favoured. On a quiet machine all count.
     """
     wanted = min(len(waits), max(3, min(ENOUGH, ceil(len(waits) / 3))))
     quiet = [i for i, w in enumerate(waits) if w <= DISTURBED]
@@ -386,7 +385,8 @@ class LocalBench:
     ) -> None:
         """Prepare inputs and references; see `cases_of` and `Ring` for what they raise."""
         self._load = load
-        self._watch = watch or Stopwatch(seed=seed)
+        self._watch = watch or Stopwatch()
+        self._rng = random.Random(seed)
         self.cases = cases_of(program, shapes, seed)
         self.ring = Ring(program, shapes, seed, COLD_FACTOR * target.last_cache_bytes, most_bytes)
         self.last_cache_bytes = target.last_cache_bytes
@@ -425,7 +425,7 @@ class LocalBench:
         missing = [key for key in keys if key not in self._runs]
         assert not missing, f"never checked: {', '.join(missing)}; a kernel is compared before it is timed"
         try:
-            return self._watch.interleave({key: self._runs[key] for key in keys}, self.ring, rounds)
+            return self._watch.interleave({key: self._runs[key] for key in keys}, self.ring, rounds, self._rng)
         except MemoryError:
             return Failure("tune.memory", "out of memory while timing")
         except Exception as failure:

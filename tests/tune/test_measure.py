@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -169,7 +170,7 @@ def test_every_round_times_everybody_once_after_an_untimed_call() -> None:
     clock = Clock()
     ring = Ring(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
     found = Stopwatch(clock, clock.sleep, gap_s=0.004).interleave(
-        {"slow": clock.work(3.0), "fast": clock.work(2.0)}, ring, rounds=5
+        {"slow": clock.work(3.0), "fast": clock.work(2.0)}, ring, 5, random.Random(0)
     )
 
     assert {"slow": (3.0,) * 5, "fast": (2.0,) * 5} == found.times_s
@@ -183,7 +184,7 @@ def test_the_order_is_shuffled_but_the_same_for_the_same_seed() -> None:
         seen: list[str] = []
         clock = Clock()
         runs = {key: (lambda *_, key=key: seen.append(key)) for key in "abc"}
-        Stopwatch(clock, clock.sleep, seed=seed).interleave(runs, Ring(PROGRAM, {"b": 1}, 0, 1), rounds=8)
+        Stopwatch(clock, clock.sleep).interleave(runs, Ring(PROGRAM, {"b": 1}, 0, 1), 8, random.Random(seed))
         return seen[::2]
 
     assert order(1) == order(1)
@@ -204,7 +205,7 @@ def test_a_drifting_machine_does_not_decide_a_race() -> None:
         return run
 
     found = Stopwatch(clock, clock.sleep).interleave(
-        {"a": work(1.0), "b": work(0.9)}, Ring(PROGRAM, {"b": 1}, 0, 1), rounds=20
+        {"a": work(1.0), "b": work(0.9)}, Ring(PROGRAM, {"b": 1}, 0, 1), 20, random.Random(0)
     )
 
     assert 0.9 == pytest.approx(middle(ratios(found.times_s["b"], found.times_s["a"])), rel=0.01)
