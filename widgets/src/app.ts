@@ -407,9 +407,9 @@ export class App implements Host {
 
   private keyTable(): readonly Key[] {
     const steer = (command: "accept" | "reject") => () => {
-      const id = /^(f\d+|p\d+|n\d+)/.exec(this.selection)?.[0];
+      const id = /^f\d+/.exec(this.selection)?.[0];
       if (id) this.command(command, { id });
-      else this.say(`select a family or a part of the map to ${command} it`);
+      else this.say(`select a family to ${command} it`);
     };
     const walk = (way: Direction) => () => {
       const stage = this.current() === "graph" ? this.graph.picture.stage : this.map.picture.stage;
@@ -441,7 +441,7 @@ export class App implements Host {
       },
       { keys: ["w"], shown: "w", says: "why: read the inspector", act: () => this.why() },
       { keys: ["a"], shown: "a", says: "accept the selected family", act: steer("accept") },
-      { keys: ["x"], shown: "x", says: "reject the selection; can be undone", act: steer("reject") },
+      { keys: ["x"], shown: "x", says: "reject the selected family; can be undone", act: steer("reject") },
       {
         keys: ["u", "Ctrl+z"],
         shown: "u, Ctrl+Z",

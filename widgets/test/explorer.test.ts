@@ -156,6 +156,17 @@ describe("buttons", () => {
     expect(python.commands).toEqual([["step", { n: 1, grain: "family" }]]);
   });
 
+  it("say that a pause waits for the step in hand", () => {
+    const { python, root } = shown(running());
+    const run = () => root.querySelector<HTMLButtonElement>("[data-command=pause]");
+    click(run());
+    expect(run()?.textContent).toBe("Pausing");
+    expect(run()?.disabled).toBe(true);
+
+    python.tell({ transport: paused().transport });
+    expect(root.querySelector("[data-command=resume]")?.textContent).toBe("Resume");
+  });
+
   it("offer what can be done now, and nothing else", () => {
     const { root } = shown(running());
     const enabled = [...root.querySelectorAll<HTMLButtonElement>(".pe-transport [data-command]")]
@@ -221,6 +232,15 @@ describe("the keyboard", () => {
     ]);
   });
 
+  it("says that only families can be steered", () => {
+    const { python, root } = shown({ ...recorded(), view: { selection: "p3" } });
+    vi.advanceTimersByTime(2000);
+    press(root, "x");
+
+    expect(python.commands).toEqual([]);
+    expect(root.querySelector(".pe-status")?.textContent).toBe("select a family to reject it");
+  });
+
   it("walks the map", () => {
     const { python, root } = shown({ ...recorded(), view: { selection: "n0" } });
     press(root, "ArrowDown");
@@ -278,6 +298,7 @@ describe("the keyboard", () => {
 
     expect(rows).toContain("p15");
     expect(new Set(rows).size).toBe(rows.length);
+    expect(panel(root, "map")?.querySelector("tr[data-ref=f1] td")?.textContent).toContain("proved");
   });
 });
 

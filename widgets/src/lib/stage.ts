@@ -173,8 +173,10 @@ export class Stage {
     const body = h("tbody");
     const rows = new Map<string, string>();
     for (const item of this.scene?.items ?? []) {
-      if (!item.ref || rows.has(item.ref)) continue;
-      rows.set(item.ref, item.tip || (item.texts ?? []).map((t) => t.text).join(" "));
+      if (!item.ref) continue;
+      // Of several marks of one thing, the one that says most is its own.
+      const says = item.tip || (item.texts ?? []).map((t) => t.text).join(" ");
+      if (says.length >= (rows.get(item.ref) ?? "").length) rows.set(item.ref, says);
     }
     for (const [ref, says] of rows) {
       const choose = h("button", { class: "pe-link", type: "button" }, ref);
@@ -184,7 +186,11 @@ export class Stage {
     const head = h(
       "thead",
       {},
-      h("tr", {}, h("th", { scope: "col" }, "id"), h("th", { scope: "col" }, "what")),
+      h(
+        "tr",
+        {},
+        ...["id", "what"].map((head) => h("th", { scope: "col" }, h("span", { class: "pe-sort" }, head))),
+      ),
     );
     return h("table", { class: "pe-table" }, h("caption", {}, this.scene?.desc ?? ""), head, body);
   }
