@@ -488,7 +488,8 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
             Text(left + w + 8, y + 17, value, "small", "start"),
         )
         tip = (
-            f"{cut.rule} [{cut.soundness}]: {cut.sentence}\n{cut.count:,} {cut.what if cut.what == 'maps' else 'regions'}, for example "
+            f"{cut.rule} [{cut.soundness}]: {cut.sentence}\n"
+            f"{cut.count:,} {cut.what if cut.what == 'maps' else 'regions'}, for example "
             f"{cut.example}; stood for {cut.stood_for:,.0f} programs"
         )
         items.append(Shape(f"{ident}#says", "text", "plain", 0, y, width, ROW_PX, "none", line, cut.example, tip))
