@@ -8,8 +8,6 @@ Nothing here is compiled or run; `load_triton` does that on a machine with a GPU
 Triton's interpreter, `triton_aot` ahead of time for a machine that is not there.
 """
 
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 import hashlib

@@ -97,6 +97,19 @@ class BlockPlan:
         """Extents in registers."""
         return tuple(self.axes[a].padded if a else 1 for a in shape)
 
+    def work(self, j: int) -> tuple[int, ...]:
+        """Extents of the largest tile that computing %j needs; a product written out has one dim more."""
+        if not isinstance(self.block.nodes[j].op, MatMul) or j in self.dots:
+            return self.padded(self.shapes[j])
+        a, b = (self.padded(self.shapes[x]) for x in self.block.nodes[j].args)
+        batch = [max(p, q) for p, q in zip(_left(a, len(b))[:-2], _left(b, len(a))[:-2], strict=True)]
+        return (*batch, a[-2], a[-1], b[-1])
+
+    def is_staged(self, j: int) -> bool:
+        """Whether %j is a tile that only `tl.dot` reads: it goes through shared memory, not registers."""
+        readers = consumers(self.block.nodes)[j]
+        return isinstance(self.block.nodes[j].op, Load) and bool(readers) and set(readers) <= self.dots
+
 
 def plan_kernels(
     graph: SGraph, numbers: Mapping[str, int], parameters: Parameters, target: Target | None = None
@@ -276,21 +289,15 @@ def _grid_reason(plan: BlockPlan, target: Target | None) -> str | None:
 
 def _tile_reason(plan: BlockPlan, warps: int, target: Target | None) -> str | None:
     """What no compiler can mend: tiles beyond Triton, the threads or the shared memory."""
-    readers = consumers(plan.block.nodes)
     for j, node in enumerate(plan.block.nodes):
-        shape = plan.padded(plan.shapes[j])
         if isinstance(node.op, Accumulate | Store) and not plan.shapes[j]:
             return f"%{j} is a tensor without dims; give it a dim of size 1"
-        if isinstance(node.op, MatMul) and j not in plan.dots:
-            a, b = (plan.padded(plan.shapes[x]) for x in node.args)
-            batch = [max(p, q) for p, q in zip(_left(a, len(b))[:-2], _left(b, len(a))[:-2], strict=True)]
-            shape = (*batch, a[-2], a[-1], b[-1])
+        shape = plan.work(j)
         elements = prod(shape)
-        only_dots = bool(readers[j]) and all(c in plan.dots for c in readers[j])
         stored = elements * BYTES[plan.types[j].dtype]
         if elements > MAX_TILE:
             return f"tile %{j} of {_shape(shape)} has {elements} elements, Triton takes {MAX_TILE}"
-        if isinstance(node.op, Load) and only_dots:
+        if plan.is_staged(j):
             if target and stored > target.shared_memory_bytes:
                 return (
                     f"tile %{j} of {_shape(shape)} takes {stored} bytes of shared memory, "

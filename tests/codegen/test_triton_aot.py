@@ -6,6 +6,7 @@ import pytest
 
 from prism_explore.codegen.triton import emit_triton, write_triton
 from prism_explore.codegen.triton_aot import AotCompiler, AotReport, architecture_of, compile_ahead
+from prism_explore.codegen.triton_fit import fit_triton
 from prism_explore.codegen.triton_plan import Obstacle
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters
@@ -133,6 +134,29 @@ def test_what_the_compiler_refuses_is_infeasible_and_the_next_compiles(compiler)
     assert "tune.compile" == found.code
     assert "square_root" in found.reason
     assert isinstance(fine, tuple) and isinstance(fine[0], AotReport)
+
+
+@pytest.mark.parametrize(("b", "dtype"), [(1, "f16"), (8, "f16"), (8, "f32")])
+def test_fitted_numbers_fill_a_gpu_with_kernels_that_hardly_spill(compiler, b, dtype):
+    graph = parse(show(graphs.rmsnorm_linear(d=4096, n=4096)).replace("f32", dtype))
+    fitted = fit_triton(graph, {"b": b}, GPUS["h100"])
+    assert isinstance(fitted, Parameters)
+
+    module = write_triton(graph, {"b": b, **fitted.numbers}, fitted, GPUS["h100"])
+    (report,) = compiler.compile(module, "sm_90")
+
+    assert 32 <= fitted.numbers["gx"] <= 512
+    assert fitted.numbers["f"] >= 4
+    assert report.spill_bytes <= 64
+
+
+def test_where_no_numbers_fit_the_first_reason_is_given():
+    text = graphs.EVERY_FUNCTION.replace("FN", "neg").replace("OP", "add").replace("gx", "1").replace("=f", "=1")
+
+    found = fit_triton(parse(text), {"b": 1 << 20}, GPUS["h100"])
+
+    assert isinstance(found, Obstacle)
+    assert "tile %0 of 1048576 x 8 has 8388608 elements" in found.reason
 
 
 def test_the_machines_of_the_table_have_an_architecture():
