@@ -239,7 +239,7 @@ class _Namer:
             while top in self.parents:
                 top = self.parents[top]
             others = self._free(e.a) - self._sources(top)
-            taken = {c for n in others if n in self.names for c in self._coordinates(self.names[n])}
+            taken = [self.names[n] for n in others if n in self.names]
             family = classes.get(top, "k0")
             for variant in range(VARIANTS):
                 base = family if not variant else f"{family}~{variant}"
@@ -253,7 +253,7 @@ class _Namer:
         for child in children(e):
             self._name_sums(child, classes)
 
-    def _try(self, top: str, base: str, taken: set[str]) -> bool:
+    def _try(self, top: str, base: str, taken: Sequence[str]) -> bool:
         names, digits = dict(self.names), dict(self.digits)
         extents = dict(self.extents)
 
@@ -269,7 +269,9 @@ class _Namer:
             cut = (names[outer], names[inner])
             return digits.setdefault(name, cut) == cut
 
-        if not give(top, base) or _coordinates(names[top], digits) & taken:
+        if not give(top, base):
+            return False
+        if any(_coordinates(names[top], digits) & _coordinates(other, digits) for other in taken):
             return False
         self.names, self.digits, self.extents = names, digits, extents
         return True

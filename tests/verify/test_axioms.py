@@ -8,14 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.ir.dims import dim
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, Axiom, Condition, number
 from prism_explore.verify.index import Radix, Var
 from prism_explore.verify.reading import Tree, inverse, parse
-from prism_explore.verify.saturate import Limits, Proved, Rewriter, Saturation, problem
+from prism_explore.verify.saturate import Limits, Proved, Rewriter, Saturation, Snapshot, SnapshotClass, problem
 from prism_explore.verify.statement import Axis, Statement
 from prism_explore.verify.terms import Add, At, Call, Exp, Expr, Inv, Mul, Num, Size, Sqrt, Sum
 
@@ -376,3 +376,109 @@ def test_what_a_condition_says_follows(row: Condition, seed: int) -> None:
 )
 def test_a_wrong_condition_would_be_noticed(wrong: Condition) -> None:
     assert not all(follows(wrong, seed) for seed in range(25))
+
+
+# ---------------------------------------------------------------- all together: an e-class is one function
+GRID = (6, 6, 2, 3)
+"""Coordinates j, k, o, i; w is the pair of the last two."""
+ALONG = {"j": (0,), "k": (1,), "o": (2,), "i": (3,), "w": (2, 3)}
+LEAVES = (A, AK, BJ, At("c", (OUTER,)), At("c", (INNER,)), At("d", (WHOLE,)), TWO, MINUS, NONE, Size("n"))
+
+
+def expressions() -> st.SearchStrategy[Expr]:
+    def grow(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+        return st.one_of(
+            st.builds(Add, inner, inner),
+            st.builds(Mul, inner, inner),
+            st.builds(Inv, inner),
+            st.builds(Sqrt, inner),
+            st.builds(Exp, inner),
+            st.builds(Call, st.sampled_from(["relu", "sigmoid", "silu"]), inner),
+            st.builds(Sum, st.sampled_from([J, K, OUTER, INNER, WHOLE]), inner),
+            st.builds(lambda a: Mul(a, a), inner),
+        )
+
+    return st.recursive(st.sampled_from(LEAVES), grow, max_leaves=6)
+
+
+def leaf(label: str, random: np.random.Generator) -> np.ndarray:
+    """An input's element, over the coordinates that its indices have."""
+    _, _, *index = label.split()
+    on = {d for name in index for d in ALONG[name]}
+    made = random.uniform(-1, 1, [n if d in on else 1 for d, n in enumerate(GRID)])
+    made[random.random(made.shape) < 0.25] = 0.0
+    return np.broadcast_to(made, GRID)
+
+
+def node_value(label: str, below: list[np.ndarray]) -> np.ndarray:
+    match label.split(), below:
+        case ["Num", text], []:
+            return np.full(GRID, float(Fraction(text)))
+        case ["Size", "n"], []:
+            return np.full(GRID, 6.0)
+        case ["Size", "f"], []:
+            return np.full(GRID, 2.0)
+        case ["Add"], [a, b]:
+            return a + b
+        case ["Mul"], [a, b]:
+            return a * b
+        case ["Inv"], [a]:
+            return inverse(a)
+        case ["Sqrt"], [a]:  # some number or other where a is negative
+            return np.where(a >= 0, np.sqrt(np.abs(a)), 1.7 * np.cos(a))
+        case ["Exp"], [a]:
+            return np.exp(a)
+        case ["Call", "relu"], [a]:
+            return np.maximum(a, 0)
+        case ["Call", "sigmoid"], [a]:
+            return 1 / (1 + np.exp(-a))
+        case ["Call", "silu"], [a]:
+            return a / (1 + np.exp(-a))
+        case ["Sum", axis], [a]:
+            return np.broadcast_to(a.sum(axis=ALONG[axis], keepdims=True), GRID)
+        case other:
+            raise AssertionError(other)
+
+
+def disagreement(shown: Snapshot, seed: int) -> str:
+    """Two e-nodes of one class that are not the same function, if there are any."""
+    random = np.random.default_rng(seed)
+    leaves = sorted({label for c in shown.classes for label, _ in c.nodes if label.startswith("At")})
+    inputs = {label: leaf(label, random) for label in leaves}
+    values: dict[str, np.ndarray] = {}
+    pending = [(c.id, label, children) for c in shown.classes for label, children in c.nodes]
+    with np.errstate(all="ignore"):
+        while True:
+            waiting: list[tuple[str, str, tuple[str, ...]]] = []
+            for name, label, children in pending:
+                if any(c not in values for c in children):
+                    waiting.append((name, label, children))
+                    continue
+                found = inputs[label] if label in inputs else node_value(label, [values[c] for c in children])
+                known = values.setdefault(name, found)
+                sane = (np.abs(known) < 1e4) & (np.abs(found) < 1e4)
+                if not np.allclose(known[sane], found[sane], rtol=1e-6, atol=1e-6):
+                    return f"{label} of {name}"
+            if len(waiting) == len(pending):
+                return ""
+            pending = waiting
+
+
+def grown(r: Rewriter, left: Expr, right: Expr, axioms: tuple[str, ...] = ()) -> Snapshot:
+    run = r.prove(
+        problem(Statement(AXES, left, right)), Limits(iterations=4, nodes=1500, seconds=20.0), axioms, snapshot=10**6
+    )
+    assert run.snapshot is not None
+    return run.snapshot
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(left=expressions(), right=expressions(), seed=st.integers(0, 10**6))
+def test_whatever_meets_in_one_class_is_one_function(left: Expr, right: Expr, seed: int, rewriter: Rewriter) -> None:
+    assert "" == disagreement(grown(rewriter, left, right), seed)
+
+
+def test_classes_that_are_not_one_function_would_be_noticed() -> None:
+    wrong = Snapshot(("c1", "c1"), (SnapshotClass("c1", (("At a k", ()), ("At b j", ()))),), 2, 1)
+
+    assert "At b j of c1" == disagreement(wrong, 0)

@@ -264,6 +264,16 @@ def test_an_axis_cut_in_two_ways_is_two_axes() -> None:
     assert ["k1", "k1~1"] == names
 
 
+def test_an_axis_and_a_pair_at_work_in_one_place_are_two_axes() -> None:
+    whole, outer, inner = Var("s0", N), Var("s1", F), Var("s2", TILE)
+    pair = Sum(outer, Sum(inner, x(ROW, Radix((outer, inner)))))
+    left = Sum(whole, Sum(outer, Mul(x(ROW, whole), Sum(inner, x(ROW, Radix((outer, inner)))))))
+
+    stated = state(left, Mul(Sum(whole, x(ROW, whole)), pair))
+
+    assert "(sum k1 (sum k1~1.hi (mul (at x p0 k1) (sum k1~1.lo (at x p0 k1~1)))))" in stated.text
+
+
 def test_a_digit_shared_by_two_axes_is_one_coordinate() -> None:
     loop, i, j = Var("s0", F), Var("s1", TILE), Var("s2", TILE)
     body = Mul(x(ROW, Radix((loop, i))), At("y", (ROW, Radix((loop, j)))))

@@ -14,7 +14,8 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import SaturationStepped
 from prism_explore.ir.dims import dim
-from prism_explore.verify.algebra import Algebra
+from prism_explore.verify.algebra import Algebra, Stuck
+from prism_explore.verify.lowering import lower
 from prism_explore.verify.saturate import (
     Crashed,
     IterationLimit,
@@ -31,7 +32,8 @@ from prism_explore.verify.saturate import (
     prove_equal,
 )
 from prism_explore.verify.statement import Statement, state
-from prism_explore.verify.terms import Add, At, Exp, Expr, Inv, Mul, Num, Sqrt
+from prism_explore.verify.terms import Add, At, Exp, Expr, Fresh, Inv, Mul, Num, Sqrt, of_normal_form
+from tests.verify.corpus import CASES, PROGRAMS, Case
 
 LETTERS = tuple(At(c, ()) for c in "abcdefghijkl")
 A, B, C = LETTERS[:3]
@@ -235,6 +237,25 @@ def test_what_cannot_be_stated_is_not_tried() -> None:
 
     assert "exponent 1/3 is not made of square roots" == explain(run.stop)
     assert () == run.steps
+
+
+def stated_forms(case: Case) -> Problem | None:
+    """The two results' normal forms as a goal; None where there is a race and so no form."""
+    algebra, program = Algebra(), PROGRAMS[case.program].graph
+    try:
+        goal_form = lower(program, algebra).values[program.output]
+        found = lower(case.sgraph, algebra).values[case.sgraph.output]
+    except Stuck:
+        return None
+    fresh = Fresh()
+    return problem(state(of_normal_form(found, fresh), of_normal_form(goal_form, fresh)))
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not c.right], ids=lambda c: c.name)
+def test_a_wrong_candidate_is_not_proved(case: Case, rewriter: Rewriter) -> None:
+    this = stated_forms(case)
+
+    assert this is None or not rewriter.prove(this, Limits(iterations=8, nodes=4000, seconds=30.0)).equal
 
 
 # ---------------------------------------------------------------- the caller's process
