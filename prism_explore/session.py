@@ -133,10 +133,9 @@ class Session:
         self._await(self._engine.pull(self._after(n, grain)))
         return [e.event for e in self.journal.since(before)]
 
-    def run(self, until: Callable[[Session], bool] | None = None) -> Session:
+    def run(self, until: Callable[[Session], bool] | None = None) -> None:
         """Search to the end, or until a condition holds; an interrupt pauses, and `run()` goes on."""
         self._await(self._engine.pull((lambda: until(self)) if until else _never))
-        return self
 
     def start(self) -> Job:
         """Search behind the notebook; the job can be awaited, paused, resumed and cancelled."""

@@ -224,8 +224,11 @@ class Record:
 
         return picture_svg(self.journal.entries, picture)
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/plain": repr(self), "image/svg+xml": self.svg()}
+    def _repr_mimebundle_(self, **kwargs: object) -> object:
+        from prism_explore.widgets.explorer import Explorer
+        from prism_explore.widgets.live import Recorded
+
+        return Explorer(Recorded(self.journal))._repr_mimebundle_(**kwargs)
 
     def __repr__(self) -> str:
         return f"<recorded search: {len(self.journal)} facts>\n{self.claim}"

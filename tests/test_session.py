@@ -53,7 +53,8 @@ def machine():
 @pytest.fixture(scope="module")
 def finished():
     sess = session(rivals=("torch eager", "torch.compile"))
-    yield sess.run()
+    sess.run()
+    yield sess
     sess.close()
 
 
