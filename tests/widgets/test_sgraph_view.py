@@ -237,6 +237,13 @@ def test_shapes_are_symbolic() -> None:
     assert "scalar" == shape_text(tensor())
 
 
+def test_tensors_can_be_given_names_for_people() -> None:
+    scene = sgraph_scene(parse(R1), "f1.c1", names={"k3.b4": "x w", "k3": "out"})
+
+    assert "x w" == words(by_id(scene, "f1.c1/k3.b4"))[1]
+    assert "out" == words(by_id(scene, "f1.c1/k3"))[0]
+
+
 def test_the_result_says_so() -> None:
     scene = sgraph_scene(parse(R1))
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from prism_explore.events.kinds import BaselineMeasured, TrialMeasured
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.tuning_view import tuning_scene
 from tests.widgets.pictures import check
@@ -61,11 +62,21 @@ def test_what_is_modelled_is_dashed_and_says_so() -> None:
 
 
 def test_labels_on_the_right_keep_apart() -> None:
-    scene = tuning_scene(EVENTS)
+    close = [BaselineMeasured(f"rival {i}", (500 + i) * 1e-6, 1.0, 1.0, 5) for i in range(4)]
+    scene = tuning_scene([*EVENTS, *close])
     ys = sorted(s.texts[0].y for s in scene.shapes if s.id.endswith("#label"))
 
-    assert 3 == len(ys)
+    assert 7 == len(ys)
     assert all(b - a >= 15 for a, b in pairwise(ys))
+
+
+def test_a_rivals_ratio_and_a_trials_waiting_are_said() -> None:
+    rival = BaselineMeasured("torch", 5e-4, 5e-4, 5e-4, 5, ratio=1.57)
+    slow = TrialMeasured("u99", "f1.c1", (("gx", 1),), 9e-4, 9e-4, 9e-4, 5, 0.0, 0.31)
+    scene = tuning_scene([*EVENTS, rival, slow])
+
+    assert "torch 500 µs, 1.57 × the best" in [t.text for s in scene.shapes for t in s.texts]
+    assert "waited for a core for 31% of the time" in next(s.tip for s in scene.shapes if s.id == "u99")
 
 
 def test_one_familys_trials_can_be_drawn_alone() -> None:
