@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import permutations
 from math import prod
 from typing import TypeAlias
 
@@ -264,7 +265,7 @@ class _Emitter:
     def _map(self, s: Map) -> None:
         f = self.f
         target, pointer = s.target, self.pointers[s.target.buffer]
-        ranges = _merged(s.domain, places(s), ())
+        ranges = _merged(s.domain, places(s))
         along = _vector_variable(ranges, places(s), (), f.lanes)
         with ExitStack() as stack:
             for r in ranges:
@@ -293,7 +294,7 @@ class _Emitter:
     def _fold(self, s: Fold) -> None:
         f = self.f
         sides = places(s)
-        ranges = _merged(s.domain, sides, s.along)
+        ranges = _merged(s.domain, sides)
         along = _vector_variable(ranges, sides, s.along, f.lanes)
         assert along is not None, "a sum runs over something"
         kept = [r for r in ranges if r.name not in s.along and r != along]
@@ -383,24 +384,20 @@ class _Emitter:
             self.at.pop(name, None)
 
 
-def _merged(domain: tuple[Range, ...], sides: tuple[Place, ...], along: tuple[str, ...]) -> list[Range]:
-    """The domain with neighbours joined that run on in memory at every place, so that vectors are long."""
+def _merged(domain: tuple[Range, ...], sides: tuple[Place, ...]) -> list[Range]:
+    """The domain with neighbours joined that run on in memory at every place, so that vectors are long.
+
+    Never one that is summed with one that stays: the target tells them apart.
+    """
     ranges = list(domain)
-    merged = True
-    while merged:
-        merged = False
-        for outer in ranges:
-            for inner in ranges:
-                if outer == inner or (outer.name in along) != (inner.name in along):
-                    continue
-                if all(p.stride(outer.name) == p.stride(inner.name) * inner.extent for p in sides):
-                    joint = Range(inner.name, outer.extent * inner.extent)
-                    ranges = [joint if r == inner else r for r in ranges if r != outer]
-                    merged = True
-                    break
-            if merged:
-                break
-    return ranges
+    while True:
+        pairs = permutations(ranges, 2)
+        run_on = ((o, i) for o, i in pairs if all(p.stride(o.name) == p.stride(i.name) * i.extent for p in sides))
+        outer, inner = next(run_on, (None, None))
+        if outer is None or inner is None:
+            return ranges
+        ranges[ranges.index(inner)] = Range(inner.name, outer.extent * inner.extent)
+        ranges.remove(outer)
 
 
 def _vector_variable(ranges: list[Range], sides: tuple[Place, ...], along: tuple[str, ...], lanes: int) -> Range | None:

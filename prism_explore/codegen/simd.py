@@ -270,13 +270,14 @@ class Function:
         """The sums of up to `lanes` full vectors, as one vector of as many lanes.
 
         A transposing tree: each level adds halves of two vectors into one, so `lanes` sums cost
-        `lanes - 1` additions instead of `lanes * log2(lanes)`.
+        `lanes - 1` additions instead of `lanes * log2(lanes)`. Vector v meets v + half of the list,
+        which leaves the sums in order.
         """
         width = self.lanes
         level = [*vectors, *[self.number(0, width)] * (width - len(vectors))]
         size = width
         while size > 1:
-            # Every vector holds `width // size` partial groups of `size` lanes; pair them up.
+            # A vector of this level holds `width // size` groups, each the parts of one sum.
             half = size // 2
             low, high = [], []
             for group in range(width // size):
@@ -293,9 +294,7 @@ class Function:
                 for a, b in zip(level[: len(level) // 2], level[len(level) // 2 :], strict=True)
             ]
             size = half
-        lane_of = _lane_order(width)
-        wanted = ir.Constant(ir.VectorType(I32, len(vectors)), [lane_of[v] for v in range(len(vectors))])
-        return self.b.shuffle_vector(level[0], level[0], wanted)
+        return self.lanes_of(level[0], list(range(len(vectors))))
 
     def lanes_of(self, x, lanes: list[int]):
         """Some lanes of a vector, as a shorter one."""
@@ -325,24 +324,6 @@ def _suffix(kind) -> str:
 
 def _constant(kind, value, lanes: int):
     return ir.Constant(ir.VectorType(kind, lanes), [value] * lanes) if lanes else ir.Constant(kind, value)
-
-
-@lru_cache(8)
-def _lane_order(width: int) -> list[int]:
-    """In which lane `totals` leaves the sum of each vector, found by running its tree on labels."""
-    level = [[v] * width for v in range(width)]
-    size = width
-    while size > 1:
-        half = size // 2
-        paired = []
-        for a, b in zip(level[: len(level) // 2], level[len(level) // 2 :], strict=True):
-            lanes: list[int] = []
-            for group in range(width // size):
-                for source in (a, b):
-                    lanes += source[group * size : group * size + half]
-            paired.append(lanes)
-        level, size = paired, half
-    return [level[0].index(v) for v in range(width)]
 
 
 # ---------------------------------------------------------------- elementwise functions

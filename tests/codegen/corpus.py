@@ -169,6 +169,17 @@ COLUMN_MEANS = """sgraph
     %7 = store(%6, omap=[1])
   return %1
 """
+CUT_TWICE = """sgraph
+  x = input f32[b, n]
+  y = input f32[n]
+  %2 = custom(x, y) grid[x=gx] loop[i=f]
+    %0 = load(0, imap=[1], fmap=1)
+    %1 = load(1, imap=[0], fmap=0)
+    %2 = mul(%0, %1)
+    %3 = accum_sum(%2, dim=1)
+    %4 = store(%3, omap=[1])
+  return %2
+"""
 TWO_KERNELS = """sgraph
   q = input f32[b, d]
   k = input f32[n, d]
@@ -280,6 +291,7 @@ CASES = (
         "attention", ATTENTION, ("h", "gy", "tb", "d", "f", "ks", "ge", "te"),
         (("m", ("gy", "tb")), ("s", ("f", "ks")), ("e", ("ge", "te"))),
     ),
+    Case("cut_twice", CUT_TWICE, ("b", "gx", "f", "tn"), (("n", ("gx", "f", "tn")),)),
     Case("shared_batch", SHARED_BATCH, ("h", "b", "d", "gx", "tn"), (("n", ("gx", "tn")),)),
     Case("same_tile_twice", SAME_TILE_TWICE, ("gx", "f", "u", "gz"), (("d", ("gx", "f", "u")),)),
     Case("flat", FLAT, ("b", "d", "n"), ()),

@@ -135,6 +135,14 @@ def test_products_of_any_batch_and_memory_order(shapes, orders) -> None:
     assert error_of(b.build(b.matmul(*at)).graph, {}) < TOLERANCE
 
 
+def test_a_product_whose_operands_lie_along_the_batch() -> None:
+    b = ProgramBuilder("product")
+    left = b.input("left", 4, 5, 19, order=(1, 2, 0))
+    right = b.input("right", 4, 19, 33, order=(2, 1, 0))
+
+    assert error_of(b.build(b.matmul(left, right)).graph, {}) < TOLERANCE
+
+
 def test_scalars_are_exact_rationals() -> None:
     graph = one(lambda b, x: b.scalar("mul", b.scalar("add", x, "1/3"), -7), (4, 30))
 
