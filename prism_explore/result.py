@@ -16,8 +16,9 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.frontend import Traced, shape_at
 from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.stages import Kernel, Timed, Verified
+from prism_explore.ir.stages import Timed, Verified
 from prism_explore.targets import target
+from prism_explore.tune.gpu import GpuKernel, on_gpu
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Best:
     timed: Timed
     verified: Verified
     """With the certificate's lemmas."""
+    proved: tuple[Verified, ...]
+    """Every proved candidate that nobody rejected; a GPU may want another than this machine."""
     rivals: tuple[BaselineMeasured, ...]
     """Measured in one run with this kernel, which is the row named `ours`."""
     traced: Traced | None
@@ -45,17 +48,22 @@ class Best:
         """The kernel for people: its tiles and loops."""
         return self.timed.kernel.source
 
+    def on_gpu(self, name: str = "h100") -> GpuKernel | None:
+        """A Triton kernel of a proved family for a GPU, with numbers that the model chose; it is not timed.
+
+        It agreed with the reference in Triton's interpreter and was compiled ahead of time. None where no
+        choice of numbers came that far.
+
+        Raises:
+            TargetUnavailable: no such GPU.
+        """
+        return on_gpu(self.proved, dict(self.timed.kernel.shapes), target(name))
+
     @property
     def triton(self) -> str:
-        """The same candidate and numbers as Triton source, for reading and for a GPU; not timed here.
-
-        Where Triton cannot express it, the reason as a comment.
-        """
-        from prism_explore.codegen.triton import emit_triton
-
-        kernel = self.timed.kernel
-        made = emit_triton(self.verified, kernel.parameters, dict(kernel.shapes), target("h100"))
-        return made.source if isinstance(made, Kernel) else f"# no Triton source: {made.reason}"
+        """Triton source for an H100, see `on_gpu`; a comment with the reason where there is none."""
+        made = self.on_gpu()
+        return made.source if made is not None else "# no choice of numbers gives a kernel that compiles"
 
     @property
     def candidate(self) -> str:

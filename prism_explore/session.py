@@ -31,7 +31,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Space, default_space
 from prism_explore.ir.text import show
 from prism_explore.result import Best
-from prism_explore.search import Progress, Task, explore, incumbent
+from prism_explore.search import Progress, Task, allows, explore, incumbent
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.baselines import USUAL
@@ -264,7 +264,8 @@ class Session:
             return None
         verified = self._progress.certified.get(found.kernel.verified.candidate.id, found.kernel.verified)
         rivals = tuple({r.name: r for r in self.record.of(BaselineMeasured)}.values())
-        return Best(found, verified, rivals, self.traced, load(found.kernel))
+        proved = tuple(v for v in self._progress.proved if allows(self.steering, v.candidate.family))
+        return Best(found, verified, proved, rivals, self.traced, load(found.kernel))
 
     # ------------------------------------------------------------ looking, keeping
 
