@@ -26,9 +26,14 @@ from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.checker import check
 from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.normal_form import NormalForm, show
-from prism_explore.verify.saturate import Limits, Problem, Rewriter, Saturation, explain, noting, problem
+from prism_explore.verify.outcome import Limits, Saturation, explain
+from prism_explore.verify.rewriter import Problem, Rewriter
+from prism_explore.verify.saturate import noting, problem
 from prism_explore.verify.statement import CannotState, Statement, state
 from prism_explore.verify.terms import Expr, Fresh, of_accumulate, of_load, of_normal_form, of_operator, of_store
+
+LEMMA_LIMITS = Limits(iterations=10)
+"""The usual ones for a lemma; most take three iterations and a hundred e-nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +48,7 @@ class Obligation:
     """Why it could not be stated."""
 
 
-def certify(
-    verified: Verified,
-    journal: Journal,
-    limits: Limits = Limits(iterations=10, seconds=5.0),  # noqa: B008  frozen
-) -> Verified:
+def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS) -> Verified:
     """The same verdict with a lemma for every tensor of program and candidate.
 
     A lemma that could not be replayed, or to which the checker objects, says so; the verdict itself rests on

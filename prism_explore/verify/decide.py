@@ -22,8 +22,9 @@ from prism_explore.ir.text import show as show_graph
 from prism_explore.verify.algebra import Algebra, Budget, Stuck
 from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.normal_form import Exp, Group, NormalForm, Opaque, Term, show
+from prism_explore.verify.outcome import Limits, explain
 from prism_explore.verify.refute import Refuter, Survived, Untried
-from prism_explore.verify.saturate import Limits, explain, prove_equal
+from prism_explore.verify.saturate import prove_equal
 
 Method: TypeAlias = Literal["normal form", "cleared denominators", "e-graph"]
 

@@ -4,7 +4,7 @@
 
 One iteration of egglog cannot be interrupted and may ask for all memory there is, and where it panics it
 raises what `except Exception` does not catch. Here none of this can hurt anybody: the process has a memory
-limit, and whoever asked (`saturate.Rewriter`) may kill it. What is asked and answered: `egraph`.
+limit, and whoever asked (`rewriter.Rewriter`) may kill it. What is asked and answered: `egraph`.
 """
 
 from __future__ import annotations

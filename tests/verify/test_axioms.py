@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from prism_explore.ir.dims import dim
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, Axiom, Condition, number
 from prism_explore.verify.index import Radix, Var
+from prism_explore.verify.outcome import Limits, Proved, Saturation, Snapshot, SnapshotClass
 from prism_explore.verify.reading import Tree, inverse, parse
-from prism_explore.verify.saturate import Limits, Proved, Rewriter, Saturation, Snapshot, SnapshotClass, problem
+from prism_explore.verify.rewriter import Rewriter
+from prism_explore.verify.saturate import problem
 from prism_explore.verify.statement import Axis, Statement
 from prism_explore.verify.terms import Add, At, Call, Exp, Expr, Inv, Mul, Num, Size, Sqrt, Sum
 

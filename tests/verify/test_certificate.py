@@ -16,9 +16,9 @@ from prism_explore.ir.text import parse
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.certificate import certify, derivation, obligations
 from prism_explore.verify.index import Radix, Var
+from prism_explore.verify.outcome import Limits
 from prism_explore.verify.reading import Reading
 from prism_explore.verify.reading import parse as read
-from prism_explore.verify.saturate import Limits
 from prism_explore.verify.statement import CannotState, state
 from prism_explore.verify.terms import Add, At, Expr, Mul, Sum
 from tests.verify.corpus import CASES, PROGRAMS, candidate

@@ -18,8 +18,9 @@ from prism_explore.ir.stages import Lemma, Proof, Verified
 from prism_explore.ir.tensors import tensor
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.checker import Report, check
+from prism_explore.verify.outcome import Limits, explain
 from prism_explore.verify.reading import Complaint, Evaluation, Reading, parse
-from prism_explore.verify.saturate import Limits, Problem, Rewriter, explain
+from prism_explore.verify.rewriter import Problem, Rewriter
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 
 Lemmas = tuple[Lemma, ...]

@@ -17,8 +17,8 @@ from prism_explore.verify import decide
 from prism_explore.verify.algebra import Budget
 from prism_explore.verify.decide import DISAGREE, Prover, verify
 from prism_explore.verify.normal_form import NormalForm
+from prism_explore.verify.outcome import Limits
 from prism_explore.verify.refute import replay
-from prism_explore.verify.saturate import Limits
 from tests.verify.corpus import CASES, MATMUL, PROGRAMS, R1_BARE, R1_FULL, candidate, graph_of
 
 RIGHT = [c for c in CASES if c.right]

@@ -16,21 +16,19 @@ from prism_explore.events.kinds import SaturationStepped
 from prism_explore.ir.dims import dim
 from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.lowering import lower
-from prism_explore.verify.saturate import (
+from prism_explore.verify.outcome import (
     Crashed,
     IterationLimit,
     Limits,
     MemoryLimit,
     NodeLimit,
-    Problem,
     Proved,
-    Rewriter,
     Saturated,
     TimeLimit,
     explain,
-    problem,
-    prove_equal,
 )
+from prism_explore.verify.rewriter import Problem, Rewriter
+from prism_explore.verify.saturate import problem, prove_equal
 from prism_explore.verify.statement import Statement, state
 from prism_explore.verify.terms import Add, At, Exp, Expr, Fresh, Inv, Mul, Num, Sqrt, of_normal_form
 from tests.verify.corpus import CASES, PROGRAMS, Case

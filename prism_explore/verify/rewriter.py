@@ -1,0 +1,237 @@
+"""The open line to the process that runs egglog (`worker`).
+
+No limit depends on the process's good will: it is killed when its time is up, it dies when it asks for
+more memory than it may have, and either is an outcome like any other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from prism_explore.verify.outcome import (
+    MEMORY_BYTES,
+    Crashed,
+    IterationLimit,
+    Limits,
+    MemoryLimit,
+    NodeLimit,
+    Proved,
+    Saturated,
+    Saturation,
+    Snapshot,
+    SnapshotClass,
+    Step,
+    StopReason,
+    TimeLimit,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A statement in egglog's text."""
+
+    facts: str
+    left: str
+    right: str
+
+
+class Rewriter:
+    """An open line to a process that runs egglog; a context manager.
+
+    The process starts with the first request and starts anew after it had to be killed. Used by one
+    thread at a time.
+    """
+
+    def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
+        self.memory_bytes = memory_bytes
+        self._process: subprocess.Popen[bytes] | None = None
+        self._noise: IO[bytes] | None = None
+        self._unread = b""
+
+    def __enter__(self) -> Rewriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process, self._unread = self._process, None, b""
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+        if self._noise is not None:
+            self._noise.close()
+            self._noise = None
+
+    def start(self) -> None:
+        """Start the process without waiting for it; other work can go on meanwhile."""
+        if self._process is not None:
+            return
+        package = str(Path(__file__).resolve().parents[2])
+        inherited = os.environ.get("PYTHONPATH")
+        environment = {
+            **os.environ,
+            "RAYON_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join([package, inherited] if inherited else [package]),
+        }
+        self._noise = tempfile.TemporaryFile()  # noqa: SIM115  closed in `close`
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "prism_explore.verify.worker", str(self.memory_bytes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._noise,
+            env=environment,
+            start_new_session=True,  # an interrupt in a notebook is not meant for it
+        )
+
+    def prove(
+        self,
+        goal: Problem,
+        limits: Limits,
+        axioms: tuple[str, ...] = (),
+        snapshot: int = 0,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> Saturation:
+        """Apply axioms (all, or those named) until both sides meet or a limit is hit."""
+        steps: list[Step] = []
+
+        def seen(plain: dict[str, Any]) -> None:
+            steps.append(_step(plain))
+            if on_step is not None:
+                on_step(steps[-1])
+
+        done = self._ask("prove", goal, limits, axioms, snapshot, seen)
+        picture = done.get("snapshot")
+        return Saturation(_stop(done, limits), tuple(steps), _picture(picture) if picture else None)
+
+    def minimise(self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = ()) -> Saturation:
+        """Prove, then leave axioms out one after the other as long as the rest suffices."""
+        done = self._ask("minimise", goal, limits, axioms, 0, None)
+        steps = tuple(_step(s) for s in done.get("steps", ()))
+        return Saturation(_stop(done, limits), steps, None, tuple(done.get("axioms", ())))
+
+    def replay(self, goal: Problem, limits: Limits) -> Saturation:
+        """Run a goal whose facts are a whole program of egglog, rules included."""
+        return Saturation(_stop(self._ask("replay", goal, limits, (), 0, None), limits))
+
+    def _ask(
+        self,
+        what: str,
+        goal: Problem,
+        limits: Limits,
+        axioms: tuple[str, ...],
+        snapshot: int,
+        seen: Callable[[dict[str, Any]], None] | None,
+    ) -> dict[str, Any]:
+        fresh = self._process is None
+        self.start()
+        process = self._process
+        assert process is not None and process.stdin is not None, "start leaves a process with pipes"
+        request = {
+            "do": what,
+            "facts": goal.facts,
+            "left": goal.left,
+            "right": goal.right,
+            "axioms": axioms,
+            "iterations": limits.iterations,
+            "nodes": limits.nodes,
+            "seconds": limits.seconds,
+            "snapshot": snapshot,
+        }
+        # A process that ends by itself in time answers within its own limit; the rest is for starting.
+        deadline = time.monotonic() + limits.seconds + (STARTING_S if fresh else GRACE_S)
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+            for part in self._answers(process, deadline):
+                if "done" in part:
+                    return part["done"]
+                if seen is not None:
+                    seen(part["step"])
+        except BrokenPipeError:
+            pass
+        except BaseException:
+            self.close()
+            raise
+        overdue = process.poll() is None
+        detail = "" if overdue else self._last_words(process)
+        self.close()
+        if overdue:
+            return {"stop": "seconds"}
+        if "memory allocation" in detail or "MemoryError" in detail:
+            return {"stop": "memory"}
+        return {"stop": "crashed", "detail": detail}
+
+    def _answers(self, process: subprocess.Popen[bytes], deadline: float) -> Iterator[dict[str, Any]]:
+        """Answers until the process ends or the time is up."""
+        assert process.stdout is not None, "the process was started with a pipe"
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(process.stdout, selectors.EVENT_READ)
+            while (left := deadline - time.monotonic()) > 0:
+                while b"\n" in self._unread:
+                    line, self._unread = self._unread.split(b"\n", 1)
+                    yield json.loads(line)
+                if waiting.select(left):
+                    some = os.read(process.stdout.fileno(), 1 << 16)
+                    if not some:
+                        process.wait()
+                        return
+                    self._unread += some
+
+    def _last_words(self, process: subprocess.Popen[bytes]) -> str:
+        assert self._noise is not None, "the process was started with a place for its messages"
+        self._noise.seek(0)
+        words = self._noise.read().decode(errors="replace").strip()[-400:]
+        return f"the prover's process ended with code {process.returncode}: {words or 'no message'}"
+
+
+STARTING_S = 20.0
+"""How long a process may take to start on a busy machine before it counts as hanging, in seconds."""
+GRACE_S = 1.0
+"""How long an iteration may go on behind the time limit before the process is killed, in seconds."""
+
+
+def _stop(done: dict[str, Any], limits: Limits) -> StopReason:
+    match done["stop"]:
+        case "proved":
+            return Proved()
+        case "saturated":
+            return Saturated()
+        case "iterations":
+            return IterationLimit(limits.iterations)
+        case "nodes":
+            return NodeLimit(limits.nodes)
+        case "seconds":
+            return TimeLimit(limits.seconds)
+        case "memory":
+            return MemoryLimit(limits.memory_bytes)
+        case _:
+            return Crashed(str(done.get("detail", "no message")))
+
+
+def _step(plain: dict[str, Any]) -> Step:
+    return Step(plain["iteration"], plain["nodes"], plain["classes"], tuple(plain["matches"].items()))
+
+
+def _picture(plain: dict[str, Any]) -> Snapshot:
+    classes = tuple(
+        SnapshotClass(c["id"], tuple((n["op"], tuple(n["children"])) for n in c["nodes"])) for c in plain["classes"]
+    )
+    return Snapshot(tuple(plain["roots"]), classes, plain["all_nodes"], plain["all_classes"])
