@@ -191,7 +191,8 @@ def _rivals(best: Best) -> Table:
     table = _table("\nside by side, one run", "what", "median", "p20", "p80", "ours is faster by", "note")
     for r in best.rivals:
         ratio = f"{best.ratios[r.name]:.2f}x" if r.name in best.ratios else ""
-        table.add_row(r.name, seconds_text(r.time_s), seconds_text(r.p20_s), seconds_text(r.p80_s), ratio, r.note)
+        times = [seconds_text(s) if r.samples else "-" for s in (r.time_s, r.p20_s, r.p80_s)]
+        table.add_row(r.name, *times, ratio, r.note)
     return table
 
 

@@ -1,8 +1,9 @@
 """A kernel for a GPU that is not here: numbers by the model, source in Triton, checked and compiled ahead.
 
-Nothing is timed, and nothing here claims to be fast: sizes are taken in the order of the traffic model
-(modelled, see roofline.py); the first choice that Triton can express, that agrees with the reference in
-Triton's interpreter, and that compiles without spilling registers is taken.
+Nothing is timed, and nothing here claims to be fast. Each proved candidate gets the numbers that
+`codegen.triton_fit` finds sensible; candidates are taken in the order of the traffic model (modelled, see
+roofline.py). The first that agrees with the reference in Triton's interpreter and compiles without
+spilling registers is the answer.
 """
 
 from __future__ import annotations
@@ -13,15 +14,11 @@ from dataclasses import dataclass
 from prism_explore.codegen.triton import emit_triton
 from prism_explore.codegen.triton_aot import AotCompiler, AotReport, architecture_of, compile_ahead
 from prism_explore.codegen.triton_check import Checked, Interpreter, check_triton
+from prism_explore.codegen.triton_fit import fit_triton
 from prism_explore.errors import TargetUnavailable
-from prism_explore.ir.stages import Infeasible, Kernel, Verified
+from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
 from prism_explore.targets import Target
-from prism_explore.tune.space import Choices
-from prism_explore.tune.strategy import Pool
-
-WARPS_AND_STAGES: Choices = (("num_warps", (4, 8)), ("num_stages", (3, 2)))
-MOST_COMPILED = 12
-"""How many choices are compiled, at some tenths of a second each, in search of one that spills nothing."""
+from prism_explore.tune.roofline import model_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class GpuKernel:
     reports: tuple[AotReport, ...]
     """Registers, spills and shared memory per kernel, as compiled for the target's architecture."""
     passed_over: tuple[str, ...]
-    """Why choices that the model likes better were not taken, each reason once."""
+    """Why candidates that the model likes better were not taken."""
 
     @property
     def source(self) -> str:
@@ -76,35 +73,35 @@ def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Tar
     arch = architecture_of(target.name)
     if arch is None:
         raise TargetUnavailable(f"no Triton architecture is known for {target.name!r}; try a100, h100, h200 or b200")
-    pool = Pool(verifieds, shapes, target, _choices)
-    found: list[GpuKernel] = []
+    fitted: list[tuple[float, int, Verified, Parameters]] = []
     passed_over: dict[str, None] = {}
-    compiled: int = 0
+    for number, verified in enumerate(verifieds):
+        numbers = fit_triton(verified.candidate.sgraph, shapes, target)
+        if isinstance(numbers, Parameters):
+            modelled_s = model_of(verified.candidate, shapes, target).at(numbers.numbers).time_s
+            fitted.append((modelled_s, number, verified, numbers))
+        else:
+            passed_over.setdefault(f"{verified.candidate.id}: {numbers.reason}")
+    found: list[GpuKernel] = []
     with AotCompiler() as compiler, Interpreter() as interpreter:
-        for point in pool.by_model():
-            if compiled >= MOST_COMPILED:
-                break
-            made = emit_triton(point.verified, point.parameters, shapes, target)
-            if isinstance(made, Infeasible):
-                passed_over.setdefault(made.reason)
-                continue
-            compiled += 1
-            reports = compile_ahead(made, arch, compiler)
-            if isinstance(reports, Infeasible):
-                passed_over.setdefault(reports.reason)
+        for modelled_s, _, verified, numbers in sorted(fitted, key=lambda row: row[:2]):
+            made = emit_triton(verified, numbers, shapes, target)
+            reports = made if isinstance(made, Infeasible) else compile_ahead(made, arch, compiler)
+            if isinstance(made, Infeasible) or isinstance(reports, Infeasible):
+                passed_over.setdefault(f"{verified.candidate.id}: {_reason(made, reports)}")
                 continue
             checked = check_triton(made, interpreter)
             if not isinstance(checked, Checked) or not checked.agrees:
                 why = f"off by {checked.error:.0e}" if isinstance(checked, Checked) else checked.reason
-                passed_over.setdefault(f"not confirmed by the interpreter: {why}")
+                passed_over.setdefault(f"{verified.candidate.id}: not confirmed by the interpreter, {why}")
                 continue
-            kernel = GpuKernel(made, target.name, point.modelled_s, checked, reports, tuple(passed_over))
+            kernel = GpuKernel(made, target.name, modelled_s, checked, reports, tuple(passed_over))
             found.append(kernel)
             if not kernel.spill_bytes:
                 break
-            passed_over.setdefault(f"{made.parameters} spills {kernel.spill_bytes} bytes per thread")
+            passed_over.setdefault(f"{verified.candidate.id}: spills {kernel.spill_bytes} bytes per thread")
     return min(found, key=lambda k: (k.spill_bytes, k.modelled_s), default=None)
 
 
-def _choices(_: Verified, _sizes: Sizes, _shapes: Mapping[str, int], _target: Target) -> Choices:
-    return WARPS_AND_STAGES
+def _reason(*outcomes: object) -> str:
+    return next(o.reason for o in outcomes if isinstance(o, Infeasible))
