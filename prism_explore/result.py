@@ -14,6 +14,7 @@ import numpy as np
 from prism_explore.codegen.load import LoadedKernel
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.events.ledger import OURS
 from prism_explore.frontend import Traced, shape_at
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.stages import Timed, Verified
@@ -127,9 +128,6 @@ class Best:
             time = f"{r.time_s * us:>10,.0f} us" if r.samples else "  not timed"
             lines.append(f"  {r.name:<28} {time}{ratio}{note}")
         return "\n".join(lines)
-
-
-OURS = "ours"
 
 
 def _laid_out(array: Any, order: tuple[int, ...]) -> Any:

@@ -19,13 +19,12 @@ from prism_explore.engine import Engine, Enough, Job, State, wait
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
-    BaselineMeasured,
     Event,
     FamilyCompleted,
     Steered,
     VerdictReached,
 )
-from prism_explore.events.ledger import Steering, phase_of
+from prism_explore.events.ledger import Steering, ledger, phase_of
 from prism_explore.frontend import Traced, data_sizes, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Space, default_space
@@ -263,7 +262,7 @@ class Session:
         if found is None:
             return None
         verified = self._progress.certified.get(found.kernel.verified.candidate.id, found.kernel.verified)
-        rivals = tuple({r.name: r for r in self.record.of(BaselineMeasured)}.values())
+        rivals = ledger(self.journal.events).baselines
         proved = tuple(v for v in self._progress.proved if allows(self.steering, v.candidate.family))
         return Best(found, verified, proved, rivals, self.traced, load(found.kernel))
 

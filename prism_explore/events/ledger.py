@@ -46,6 +46,8 @@ Status: TypeAlias = Literal["open", "proved", "unknown", "refuted", "impossible"
 """Of a family: what its best candidate came to; impossible where the constraints admit no maps."""
 Choice: TypeAlias = Literal["", "accepted", "rejected"]
 Phase: TypeAlias = Literal["generate", "instantiate", "verify", "tune"]
+OURS = "ours"
+"""The incumbent's name among the rows of a side-by-side run."""
 PHASES: tuple[Phase, ...] = ("generate", "instantiate", "verify", "tune")
 Stop: TypeAlias = Literal["exhausted", "budget", "cancelled"]
 
@@ -194,6 +196,7 @@ class Ledger:
     trials: tuple[Trial, ...] = ()
     incumbents: tuple[Improvement, ...] = ()
     baselines: tuple[BaselineMeasured, ...] = ()
+    """Of the run in which the present best was raced."""
     verdicts: Mapping[str, VerdictReached] = field(default_factory=dict[str, VerdictReached])
     """Per candidate, the last one."""
     steering: Steering = Steering()
@@ -202,6 +205,14 @@ class Ledger:
     def best(self) -> Trial | None:
         """The fastest trial of a family that nobody rejected; the first of equals."""
         return fastest(self.trials, self.steering)
+
+    @property
+    def best_s(self) -> float | None:
+        """The incumbent's time: side by side with its rivals once that was done, else as tuning found it."""
+        if self.best is None:
+            return None
+        ours = next((b for b in self.baselines if b.name == OURS and b.samples), None)
+        return ours.time_s if ours is not None else self.best.time_s
 
     def by_soundness(self) -> Mapping[Soundness, int]:
         """How many regions and maps were cut, per soundness class."""
@@ -265,7 +276,8 @@ class Fold:
         self._ended: list[str] = []
         self._floors: dict[str, float] = {}
         self._incumbents: list[Improvement] = []
-        self._baselines: dict[str, BaselineMeasured] = {}
+        self._baselines: dict[str, dict[str, BaselineMeasured]] = {}
+        """Rows of side-by-side runs, per trial that was raced."""
         self._steering = Steering()
 
     def add(self, event: Event) -> None:
@@ -311,7 +323,8 @@ class Fold:
                 number = len(self._ended)
                 self._incumbents.append(Improvement(number, event.trial, event.candidate, event.time_s))
             case BaselineMeasured():
-                self._baselines[event.name] = event
+                raced = fastest(self._trials.values(), self._steering)
+                self._baselines.setdefault(raced.trial if raced else "", {})[event.name] = event
             case Steered():
                 self._steering = self._steering.after(event)
             case ExplorationFinished():
@@ -337,6 +350,7 @@ class Fold:
         """What the facts so far add up to."""
         words = Counter(v.verdict for v in self._verdicts.values())
         trials = tuple(self._trials.values())
+        best = fastest(trials, self._steering)
         funnel = Funnel(
             expanded=self._counts["expanded"],
             pruned=self._counts["pruned"],
@@ -361,7 +375,7 @@ class Fold:
             self._family_rows(trials),
             trials,
             tuple(self._incumbents),
-            tuple(self._baselines.values()),
+            tuple(self._baselines.get(best.trial if best else "", {}).values()),
             dict(self._verdicts),
             self._steering,
         )
@@ -479,7 +493,8 @@ def _found(book: Ledger) -> str:
         which = "the one" if len(proved) == 1 else f"the {len(proved)}"
         some = "" if timed == len(proved) else f", of which {timed} {'was' if timed == 1 else 'were'} timed"
         families = "family" if len(proved) == 1 else "families"
-        return f"Best of {which} proved {families}{some}, {within}: {best.candidate} at {seconds_text(best.time_s)}."
+        time = seconds_text(book.best_s or best.time_s)
+        return f"Best of {which} proved {families}{some}, {within}: {best.candidate} at {time}."
     if proved:
         return f"{_count(len(proved), 'family', 'families')} proved {within}; no kernel has been timed."
     if shown:

@@ -25,6 +25,7 @@ import numpy as np
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.events.ledger import OURS
 from prism_explore.frontend import Traced
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel
@@ -43,7 +44,6 @@ from prism_explore.tune.measure import (
 from prism_explore.tune.roofline import Floor, floor_of
 from prism_explore.tune.worker import Worker
 
-OURS = "ours"
 ROOFLINE = "roofline"
 EAGER = "torch eager"
 

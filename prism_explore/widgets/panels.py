@@ -194,7 +194,7 @@ def _incumbent(ledger: Ledger) -> Incumbent | None:
     elif best.modelled_s:
         facts.append(f"{best.modelled_s / best.time_s:.0%} of roofline (modelled)")
     facts += [f"{rival.ratio:.2g}× {name}" for name, rival in rivals.items() if name.startswith("torch")]
-    return Incumbent(best.trial, seconds_text(best.time_s), tuple(facts[:4]))
+    return Incumbent(best.trial, seconds_text(ledger.best_s or best.time_s), tuple(facts[:4]))
 
 
 def _can(state: State, ledger: Ledger) -> tuple[str, ...]:
