@@ -85,6 +85,8 @@ class Tensor:
     """See `canonical.Expressions`; in one block, equal numbers are equal values."""
     flows: tuple[Flow | FlowRule, ...] = ()
     """Inside a block: its state under each choice of looped axes."""
+    behind: bool = False
+    """Inside a block: whether it depends on an accumulator, so that no accumulator may take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ class Attempts:
                     values.append(self._theory.apply(op, args, tuple(named[a] for a in node.args)))
         self.inputs = tuple(inputs)
         self.goal = Goal(values[graph.output])
+        self._result = {"result": show(values[graph.output])}
         self.output_axes, self.output_dtype = named[graph.output], types[graph.output].dtype
         self._wanted = features(values[graph.output])
         largest_rank = max(t.rank for t in types)
@@ -288,6 +291,21 @@ class Attempts:
             if isinstance(f, Flow)
         )
 
+    def longwinded(self, state: BlockState) -> Cut | None:
+        """The cut of a whole block graph that a definition makes shorter: sum(accum(x)) is accum_sum(x).
+
+        Only a whole graph shows that nothing else uses the accumulator.
+        """
+        if not self.space.active("dup.canonical") or "sum" not in self.space.block.accumulators:
+            return None
+        used = [a for t in state.tensors for a in dict.fromkeys(t.node.args)]
+        for i, t in enumerate(state.tensors):
+            if isinstance(t.node.op, Reduce) and t.node.op.fn == "sum":
+                source = t.node.args[0]
+                if state.tensors[source].node.op == Accumulate("sum") and used.count(source) == 1:
+                    return Cut("dup.canonical", "no definition makes e shorter", f"%{i}")
+        return None
+
     # ------------------------------------------------------------ the tests
     def _applied(self, op: ComputeOp | Accumulate, step: Application, state: BlockState) -> Tensor | Cut | None:
         """The tensor that a block operator gives, by shapes alone; remembered per operands' values."""
@@ -311,6 +329,9 @@ class Attempts:
         along = op.dim if isinstance(op, Reduce | Accumulate) else None
         if along is not None and (along >= len(axes[0]) or axes[0][along] is None):
             return None
+        behind = any(t.behind for t in operands)
+        if isinstance(op, Accumulate) and behind and not self.space.active("map.constraint"):
+            return None
         result = compute_axes(op, axes)
         if result is None or len({t.dtype for t in operands}) > 1:
             return self._mismatch(operands)
@@ -332,7 +353,8 @@ class Attempts:
                 else:
                     broken = before
             flows.append(broken or flow(op, tuple(states), axes, result, looped))
-        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, tuple(flows))
+        behind = behind or isinstance(op, Accumulate)
+        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, tuple(flows), behind)
 
     def _mismatch(self, operands: tuple[Tensor, ...]) -> Cut:
         """The cut where operands do not fit; heuristic where their sizes would."""
@@ -381,15 +403,15 @@ class Attempts:
             if tensor.number not in self._reaches:
                 self._reaches[tensor.number] = self.goal.reaches(tensor.expression)
             if not self._reaches[tensor.number]:
-                return Cut("expr.unreachable", "e ≤ result", show(tensor.expression))
+                return Cut("expr.unreachable", "e ≤ result", show(tensor.expression), common=self._result)
         if self.space.active("expr.apart"):
             for other in others:
                 pair = (tensor.number, other.number)
                 if pair not in self._joins:
                     self._joins[pair] = self.goal.joins(tensor.expression, other.expression)
                 if not self._joins[pair]:
-                    shown = f"{show(tensor.expression)} and {show(other.expression)}"
-                    return Cut("expr.apart", "C[e] = result for some C with both e in it", shown)
+                    shown = f"e = {show(tensor.expression)}, e' = {show(other.expression)}"
+                    return Cut("expr.apart", "result = C[e, e'] for some C", shown, common=self._result)
         return None
 
     def _missing(self, tensors: tuple[Tensor, ...]) -> int:

@@ -89,10 +89,9 @@ class Diary:
         """Note that what is left at a node was not searched."""
         self.pruned(parent, "the rest", level, budget_reason(budget), weight)
 
-    def repeated(self, parent: str, family: str) -> None:
-        """Note that a whole graph equals an earlier family."""
-        cut = Cut("dup.canonical", "e is new", detail=f"This is family {family}.")
-        self.pruned(parent, "whole graph", "kernel", reason(cut, {"e": family}), 1.0, exact=True)
+    def whole(self, parent: str, level: Level, cut: Cut) -> None:
+        """Note the cut of a graph that is whole; what extends it is still searched."""
+        self.pruned(parent, f"whole {level} graph", level, reason(cut, {"e": cut.evidence}), 1.0, exact=True)
 
     def completed(self, node: str, sgraph: str) -> str:
         """Note a family; its id."""

@@ -117,7 +117,8 @@ class _Growth:
             graph = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
             number = self.attempts.expressions.of_graph(graph)
             if number in self.seen and self.space.active("dup.canonical"):
-                self.diary.repeated(state.id, self.seen[number])
+                detail = f"This is family {self.seen[number]}."
+                self.diary.whole(state.id, "kernel", Cut("dup.canonical", "e is new", self.seen[number], detail))
                 yield None
             else:
                 self.seen[number] = self.diary.completed(state.id, show_graph(graph))
@@ -152,7 +153,11 @@ class _Growth:
             yield None
             made = replace(made, id=node)
             if len(made.unused) == 1 and self.attempts.storable(made):
-                yield from self.kernel_grown(self.closed(kernel, made))
+                if cut := self.attempts.longwinded(made):
+                    self.diary.whole(made.id, "block", cut)
+                    yield None
+                else:
+                    yield from self.kernel_grown(self.closed(kernel, made))
             yield from self.block(kernel, made)
 
     def closed(self, kernel: KernelState, state: BlockState) -> KernelState:

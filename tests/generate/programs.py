@@ -47,7 +47,7 @@ def lora() -> TensorProgram:
 
 def chain() -> TensorProgram:
     b = ProgramBuilder("chain")
-    x, y, z = b.input("x", 4, 6), b.input("y", 6, 8), b.input("z", 8, 10)
+    x, y, z = b.input("x", 4, 8), b.input("y", 8, 12), b.input("z", 12, 16)
     return b.build(b.matmul(b.matmul(x, y), z))
 
 
@@ -66,7 +66,7 @@ def row_dot() -> TensorProgram:
 
 def scaled_linear() -> TensorProgram:
     b = ProgramBuilder("scaled_linear")
-    x, g, w = b.input("x", "b", 4), b.input("g", 4), b.input("w", 4, 6)
+    x, g, w = b.input("x", "b", 4), b.input("g", 4), b.input("w", 4, 8)
     return b.build(b.matmul(b.binary("mul", x, g), w))
 
 
@@ -91,11 +91,11 @@ def common_factor() -> TensorProgram:
 
 def gate() -> TensorProgram:
     b = ProgramBuilder("gate")
-    x, w = b.input("x", "b", 4), b.input("w", 4, 6)
+    x, w = b.input("x", "b", 4), b.input("w", 4, 8)
     return b.build(b.unary("silu", b.matmul(x, w)))
 
 
 def rms_linear_small() -> TensorProgram:
     b = ProgramBuilder("rms_linear_small")
-    x, w = b.input("x", "b", 4), b.input("w", 4, 6)
+    x, w = b.input("x", "b", 4), b.input("w", 4, 8)
     return b.build(b.matmul(b.binary("div", x, b.reduce("rms", x, 1)), w))

@@ -1,0 +1,120 @@
+"""The loop's transitions are sound and complete: what they allow is right, what they forbid is wrong.
+
+Random block graphs are run by the block interpreter at two loop ranges; a legal choice of looped axes
+gives the same as no cutting at all.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prism_explore.ir.axes import compute_axes
+from prism_explore.ir.dims import dim
+from prism_explore.ir.evaluate import run_block_graph
+from prism_explore.ir.flow import FLOW_RULES, Flow, flow
+from prism_explore.ir.ops import Accumulate, Binary, Load, MatMul, Node, Reduce, Scalar, Store, Unary
+from prism_explore.ir.sgraph import BlockGraph, ParallelDim
+from prism_explore.ir.tensors import tensor
+
+TENSORS = (("m", "k"), ("k", "n"), ("m", "k"), (None, "n"), ("m", None))
+EXTENT = {"m": 2, "k": 4, "n": 6, None: 1}
+
+
+@st.composite
+def blocks(draw):
+    """A well-shaped block graph over a few operands, and which axis is cut: nodes, axes, looped."""
+    chosen = draw(st.lists(st.integers(0, len(TENSORS) - 1), min_size=2, max_size=3, unique=True))
+    nodes = [Node(Load(i, (), None)) for i in range(len(chosen))]
+    axes = [TENSORS[i] for i in chosen]
+    behind = [False] * len(nodes)
+    for _ in range(draw(st.integers(2, 5))):
+        ops = [Unary("neg"), Unary("square"), Scalar("mul", 3), Scalar("add", 1), MatMul(), Accumulate("sum")]
+        ops += [Binary(fn) for fn in ("add", "sub", "mul", "div")]
+        ops += [kind(fn, d) for kind in (Reduce, Accumulate) for fn in ("sum", "mean", "rms") for d in (0, 1)]
+        op = draw(st.sampled_from(ops))
+        arity = 2 if isinstance(op, Binary | MatMul) else 1
+        args = tuple(draw(st.integers(0, len(nodes) - 1)) for _ in range(arity))
+        result = compute_axes(op, tuple(axes[a] for a in args))
+        reduces = getattr(op, "dim", None)
+        if result is None or (reduces is not None and axes[args[0]][reduces] is None):
+            continue
+        if isinstance(op, Accumulate) and behind[args[0]]:
+            continue
+        nodes.append(Node(op, args))
+        axes.append(result)
+        behind.append(isinstance(op, Accumulate) or any(behind[a] for a in args))
+    return chosen, nodes, axes, draw(st.sampled_from("mkn"))
+
+
+def states(nodes, axes, looped):
+    out = []
+    for position, node in enumerate(nodes):
+        args = tuple(out[a] for a in node.args)
+        made = flow(node.op, args, tuple(axes[a] for a in node.args), axes[position], looped)
+        if not isinstance(made, Flow):
+            return made
+        out.append(made)
+    return out
+
+
+def run(chosen, nodes, axes, looped, arrays):
+    """The last tensor, with the loads cut along `looped` by a loop of two iterations, or uncut by one."""
+    loop = ParallelDim("i", dim(2 if looped else 1))
+    loads = {
+        p: Node(Load(n.op.operand, (), axes[p].index(looped) if looped in axes[p] else None))
+        for p, n in enumerate(nodes)
+        if isinstance(n.op, Load)
+    }
+    body = tuple(loads.get(p, n) for p, n in enumerate(nodes))
+    types = tuple(tensor(*(EXTENT[a] for a in TENSORS[i]), dtype="f64") for i in chosen)
+    block = BlockGraph((), loop, (*body, Node(Store(()), (len(nodes) - 1,))))
+    with np.errstate(all="ignore"):
+        return run_block_graph(block, arrays, types, {})
+
+
+@settings(max_examples=400, deadline=None)
+@given(blocks(), st.integers(0, 99))
+def test_what_the_transitions_allow_is_right(made, seed):
+    chosen, nodes, axes, looped = made
+    known = states(nodes, axes, {looped})
+    if isinstance(known, str) or flow(Store(), (known[-1],), (axes[-1],), axes[-1], {looped}) == "store.whole":
+        return
+    rng = np.random.default_rng(seed)
+    arrays = [rng.standard_normal([EXTENT[a] for a in TENSORS[i]]) for i in chosen]
+
+    cut, whole = run(chosen, nodes, axes, looped, arrays), run(chosen, nodes, axes, "", arrays)
+    np.testing.assert_allclose(cut, whole, rtol=1e-6, atol=1e-9)
+
+
+X, W = (("m", "k"), ("k", "n"))
+LOADS = [Node(Load(0, (), None)), Node(Load(1, (), None))]
+
+
+@pytest.mark.parametrize(
+    ("rule", "op", "args"),
+    [
+        ("loop.partial", Unary("exp"), (2,)),
+        ("loop.partial", Binary("mul"), (2, 2)),
+        ("loop.partial", Scalar("add", 1), (2,)),
+        ("loop.count", Reduce("mean", 1), (0,)),
+        ("loop.count", Accumulate("mean", 1), (2,)),
+        ("loop.partial", Unary("square"), (3,)),
+        ("loop.behind", Binary("div"), (2, 4)),
+    ],
+)
+def test_what_the_transitions_forbid_is_named(rule, op, args):
+    nodes = [*LOADS, Node(MatMul(), (0, 1)), Node(Accumulate("sum"), (0,)), Node(Accumulate("sum"), (2,))]
+    axes = [X, W, ("m", "n"), X, ("m", "n")]
+    result = compute_axes(op, tuple(axes[a] for a in args))
+
+    assert rule == states([*nodes, Node(op, args)], [*axes, result], {"k"})
+    assert rule in FLOW_RULES
+
+
+def test_an_accumulator_must_vary_with_the_loop():
+    assert "accumulate.varies" == states([*LOADS, Node(Accumulate("sum"), (1,))], [X, W, W], {"m"})
+
+
+def test_two_looped_axes_never_meet_in_one_tensor():
+    assert "loop.diagonal" == states(LOADS[:1], [X], {"m", "k"})
