@@ -222,3 +222,25 @@ def test_submit_does_what_a_click_asks_without_waiting(sess):
 def test_a_session_prints_short_text(sess, finished):
     assert repr(sess).startswith("<search of rmsnorm_linear on cpu at b=5: ready>")
     assert "Best of the" in repr(finished)
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.RMSNorm(D, eps=1e-6)
+        self.proj = torch.nn.Linear(D, N, bias=False)
+
+    def forward(self, x):
+        return self.proj(self.norm(x))
+
+
+def test_a_module_is_searched_from_an_example_and_its_best_kernel_uses_its_parameters():
+    layer, x = Layer().eval(), torch.randn(B, D)
+    sess = px.Session(layer, x=x, target=machine(), budget=px.Budget(trials=2, seconds=20), rivals=())
+
+    best = sess.best()
+    sess.close()
+
+    np.testing.assert_allclose(layer(x).detach(), best(x), rtol=2e-4, atol=2e-5)
+    assert best.traced is not None
+    assert {"norm.weight", "proj.weight"} == set(best.traced.parameters)
