@@ -101,11 +101,16 @@ LOADS = [Node(Load(0, (), None)), Node(Load(1, (), None))]
         ("loop.count", Accumulate("mean", 1), (2,)),
         ("loop.partial", Unary("square"), (3,)),
         ("loop.behind", Binary("div"), (2, 4)),
+        ("loop.partial", Binary("add"), (2, 5)),
+        ("loop.partial", Binary("sub"), (5, 2)),
+        ("loop.partial", Binary("div"), (5, 2)),
+        ("loop.partial", Binary("add"), (3, 5)),
     ],
 )
 def test_what_the_transitions_forbid_is_named(rule, op, args):
     nodes = [*LOADS, Node(MatMul(), (0, 1)), Node(Accumulate("sum"), (0,)), Node(Accumulate("sum"), (2,))]
-    axes = [X, W, ("m", "n"), X, ("m", "n")]
+    nodes.append(Node(Load(2, (), None)))
+    axes = [X, W, ("m", "n"), X, ("m", "n"), ("m", None)]
     result = compute_axes(op, tuple(axes[a] for a in args))
 
     assert rule == states([*nodes, Node(op, args)], [*axes, result], {"k"})
