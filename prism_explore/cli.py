@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--trials", type=int, default=None, help="how many choices of numbers to try")
     run.add_argument("--seconds", type=float, default=None, help="how long to tune")
     run.add_argument("--save", metavar="FILE", help="write the journal to a .prism file")
+    run.add_argument("--triton", action="store_true", help="also write Triton for an A100 and an H100, compiled ahead")
     run.add_argument("--json", action="store_true", help="print one JSON object instead of a story")
     return parser
 
@@ -99,6 +100,8 @@ def _run(args: argparse.Namespace) -> None:
         print(json.dumps(_as_data(session, best), indent=1))
     else:
         _tell(session, best)
+    if args.triton and best is not None and not args.json:
+        _triton(best)
 
 
 def _search(session: Session, *, quiet: bool) -> None:
@@ -151,6 +154,16 @@ def _tell(session: Session, best: Best | None) -> None:
         )
         out.print(f"\n{best.source}", markup=False)
     out.print(f"\n{session.claim}", markup=False)
+
+
+def _triton(best: Best) -> None:
+    """What the same proved families become on GPUs that are not here; modelled and compiled, not timed."""
+    out = Console(highlight=False)
+    for name in ("a100", "h100"):
+        made = best.on_gpu(name)
+        out.print(f"\n{made!r}" if made is not None else f"\n{name}: no choice of numbers compiles", markup=False)
+    if made is not None:
+        out.print(f"\n{made.source}", markup=False)
 
 
 def _table(title: str, *columns: str) -> Table:

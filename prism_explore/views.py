@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
@@ -224,11 +224,16 @@ class Record:
 
         return picture_svg(self.journal.entries, picture)
 
-    def _repr_mimebundle_(self, **kwargs: object) -> object:
+    @property
+    def widget(self) -> Any:
+        """The explorer, showing this record; a recorded search cannot be steered."""
         from prism_explore.widgets.explorer import Explorer
         from prism_explore.widgets.live import Recorded
 
-        return Explorer(Recorded(self.journal))._repr_mimebundle_(**kwargs)
+        return Explorer(Recorded(self.journal))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return self.widget._repr_mimebundle_(**kwargs)
 
     def __repr__(self) -> str:
         return f"<recorded search: {len(self.journal)} facts>\n{self.claim}"

@@ -34,25 +34,17 @@ class Golden:
             return
         shown = path.relative_to(ROOT)
         if not path.exists():
-            pytest.fail(
-                f"{shown} does not exist; write it with --update-goldens, then read it", pytrace=False
-            )
+            pytest.fail(f"{shown} does not exist; write it with --update-goldens, then read it", pytrace=False)
         expected = path.read_text(encoding="utf-8")
         if expected == actual:
             return
-        diff = difflib.unified_diff(
-            expected.splitlines(), actual.splitlines(), str(shown), "this run", lineterm=""
-        )
+        diff = difflib.unified_diff(expected.splitlines(), actual.splitlines(), str(shown), "this run", lineterm="")
         moved = "\n".join(diff)
-        pytest.fail(
-            f"{moved}\n\nIf that is meant: pytest --update-goldens, and read the diff.", pytrace=False
-        )
+        pytest.fail(f"{moved}\n\nIf that is meant: pytest --update-goldens, and read the diff.", pytrace=False)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--update-goldens", action="store_true", help="rewrite tests/goldens/ with what this run says"
-    )
+    parser.addoption("--update-goldens", action="store_true", help="rewrite tests/goldens/ with what this run says")
 
 
 @pytest.fixture

@@ -17,9 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def run(command: list[str], cwd: Path = ROOT) -> None:
     """Fail with what the command printed, and with nothing else."""
     beside_python = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    ran = subprocess.run(
-        command, cwd=cwd, env={**os.environ, "PATH": beside_python}, capture_output=True, text=True
-    )
+    ran = subprocess.run(command, cwd=cwd, env={**os.environ, "PATH": beside_python}, capture_output=True, text=True)
     if ran.returncode != 0:
         pytest.fail(f"$ {' '.join(command)}\n{ran.stdout}{ran.stderr}", pytrace=False)
 

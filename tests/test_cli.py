@@ -54,3 +54,18 @@ def test_a_run_prints_its_findings_as_json_and_saves_its_journal(capsys, tiny, t
     assert found["claim"].startswith("Best of")
     assert {r["name"] for r in found["best"]["rivals"]} >= {"ours", "torch eager", "roofline"}
     assert file.exists()
+
+
+@pytest.mark.slow
+def test_a_run_tells_its_story_down_to_the_triton_source(capsys, tiny):
+    assert 0 == cli.main(["run", "rmsnorm_linear", "--trials", "2", "--triton"])
+
+    told = capsys.readouterr().out
+    for part in ("rmsnorm_linear on cpu at b=3", "pruned, by reason", "families", "fastest trials", "torch eager"):
+        assert part in told
+    assert "lemmas replayed in egglog" in told
+    assert "for all positive integers" in told
+    assert "on sm_80" in told
+    assert "on sm_90" in told
+    assert "@triton.jit" in told
+    assert "Best of the" in told

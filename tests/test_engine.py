@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -39,6 +40,12 @@ def engine_of():
     yield make
     for engine in made:
         engine.close()
+
+
+def run_cell(cell):
+    """Run a coroutine as a notebook does, on a loop of its own: another test may have left one running here."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(cell)).result()
 
 
 def until(condition, timeout_s=5.0):
@@ -152,7 +159,7 @@ def test_a_job_can_be_awaited_while_the_loop_lives(engine_of):
 
         await asyncio.gather(tick(), job)
 
-    asyncio.run(cell())
+    run_cell(cell())
 
     assert 20 == search.count
     assert ticks > 2
@@ -174,7 +181,7 @@ def test_a_cell_that_is_interrupted_while_awaiting_pauses_the_search(engine_of):
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    asyncio.run(cell())
+    run_cell(cell())
     until(lambda: engine.state == "paused")
 
 

@@ -57,7 +57,7 @@ class Block(nn.Module):
 def test_a_module_brings_its_parameters_and_transposed_weights_become_storage_orders():
     traced = trace(Block(), {"x": T("b", 16)})
 
-    assert [i.name for i in traced.program.inputs][0] == "x"
+    assert traced.program.inputs[0].name == "x"
     assert "up_weight = input f32[16, 32] order(1, 0)" in show(traced.program)
     check(traced, torch.randn(5, 16))
 

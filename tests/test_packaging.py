@@ -133,9 +133,7 @@ def test_the_lock_file_is_for_the_versions_of_package_json() -> None:
 
     assert package["devDependencies"] == lock["packages"][""]["devDependencies"]
     for name, version in package["devDependencies"].items():
-        assert re.fullmatch(r"\d+\.\d+\.\d+", version), (
-            f"{name} is not pinned: the bundles could not be rebuilt"
-        )
+        assert re.fullmatch(r"\d+\.\d+\.\d+", version), f"{name} is not pinned: the bundles could not be rebuilt"
 
 
 def test_no_file_names_a_home_folder() -> None:

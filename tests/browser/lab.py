@@ -117,9 +117,7 @@ def running_lab(scratch: Path, timeout_s: float = 120) -> Iterator[Lab]:
             server.wait()
 
 
-def wait_until_it_answers(
-    lab: Lab, server: subprocess.Popen[bytes], log_path: Path, timeout_s: float
-) -> None:
+def wait_until_it_answers(lab: Lab, server: subprocess.Popen[bytes], log_path: Path, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         if server.poll() is not None:
@@ -190,10 +188,7 @@ class LabPage:
 
     def _note(self, url: str) -> None:
         parts = urlsplit(url)
-        if (
-            parts.scheme in {"http", "https", "ws", "wss"}
-            and parts.netloc != urlsplit(self.lab.address).netloc
-        ):
+        if parts.scheme in {"http", "https", "ws", "wss"} and parts.netloc != urlsplit(self.lab.address).netloc:
             self.left_the_server.append(url)
 
     def open(self, path: str, timeout_s: float = 90) -> None:
