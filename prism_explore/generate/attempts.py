@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 
 from prism_explore.generate.abstract import Goal, Theory
 from prism_explore.generate.canonical import Alphabet, Application, Expressions, Rank
@@ -357,12 +357,12 @@ class Attempts:
         return Tensor(Node(op, args), result, operands[0].dtype, expression, number, tuple(flows), behind)
 
     def _mismatch(self, operands: tuple[Tensor, ...]) -> Cut:
-        """The cut where operands do not fit; heuristic where their sizes would."""
+        """The cut where operands do not fit; it says where their sizes would, because the space matches axes."""
         shown = " against ".join(f"{t.dtype}({', '.join(a or '1' for a in t.axes)})" for t in operands)
-        sizes = [{self._extents[a] for a in t.axes if a} for t in operands]
-        agree = self.space.active("shape.mismatch") and len(sizes) == 2 and bool(sizes[0] & sizes[1])
-        detail = "Some of their sizes happen to agree." if agree else ""
-        return Cut("shape.mismatch", "axes match", shown, detail, heuristic=agree)
+        names = [{a for a in t.axes if a} for t in operands]
+        agree = any(len(set(p)) > 1 and len({self._extents[a] for a in p}) == 1 for p in product(*names))
+        detail = "Some of their sizes happen to agree, but the stated space matches axes, not sizes." if agree else ""
+        return Cut("shape.mismatch", "axes match", shown, detail)
 
     def _known(
         self,

@@ -359,13 +359,13 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
     class Frozen(torch.nn.Module):
         def __init__(self, held: Mapping[int, Any]) -> None:
             super().__init__()
-            self.inner = module
             self.at = tuple(held)
             self.held = torch.nn.ParameterList(torch.nn.Parameter(t, requires_grad=False) for t in held.values())
 
         def forward(self, *given: Any) -> Any:
             rest, own = iter(given), dict(zip(self.at, self.held, strict=True))
-            return self.inner(*(own[i] if i in own else next(rest) for i in range(len(given) + len(own))))
+            # Not a child: an exported module refuses to be put into evaluation mode, which freezing wants.
+            return module(*(own[i] if i in own else next(rest) for i in range(len(given) + len(own))))
 
     config.freezing, config.max_autotune = True, True
     config.max_autotune_gemm_backends = "CPP,ATEN"

@@ -25,7 +25,6 @@ from tests.generate.programs import (
     lora,
     rms_linear_small,
     rmsnorm_linear,
-    scaled_linear,
 )
 
 
@@ -207,17 +206,14 @@ def test_every_cut_has_a_whole_reason_card():
     assert "Σd g·w·x/√(1/1000000 + μd x²)" == unreachable.reason.substitution["result"]
 
 
-def test_a_mismatch_of_axes_is_marked_down_where_sizes_agree():
-    _, square, _ = search(scaled_linear())
-    soundness = {
-        e.reason.soundness for e in square.events if isinstance(e, RegionPruned) and e.reason.rule == "shape.mismatch"
-    }
-    _, coincident, _ = search(rmsnorm_linear(True, False))
-    marked = [e for e in coincident.events if isinstance(e, RegionPruned) and e.reason.soundness == "heuristic"]
+def test_a_mismatch_of_axes_says_where_sizes_happen_to_agree():
+    def said(program):
+        _, journal, _ = search(program)
+        cards = [e.reason for e in journal.events if isinstance(e, RegionPruned) and e.reason.rule == "shape.mismatch"]
+        return {(c.soundness, "happen to agree" in c.sentence) for c in cards}
 
-    assert {"sound", "heuristic"} >= soundness
-    assert marked
-    assert {"shape.mismatch"} == {e.reason.code for e in marked}
+    assert ("sound", True) not in said(rms_linear_small())
+    assert {("sound", False), ("sound", True)} <= said(rmsnorm_linear(True, False))
 
 
 def test_a_spent_budget_is_told_as_such_and_not_as_no():
