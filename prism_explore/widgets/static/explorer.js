@@ -758,6 +758,8 @@ var J=`/* The widget's own look. Colours come from the notebook's theme where th
 }
 .prism-explore .pe-source code {
   flex: 1;
+  font: inherit;
+  line-height: inherit;
   background: none;
   color: inherit;
   padding: 0;
