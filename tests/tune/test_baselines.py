@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from prism_explore.frontend import trace
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.targets import Target
-from prism_explore.tune.baselines import EAGER, OURS, ROOFLINE, compare, unbound
+from prism_explore.tune.baselines import EAGER, MODES, OURS, ROOFLINE, compare, unbound
 from tests.tune.toys import TOY, WRONG, fused, kernel
 
 LOADER = "tests.tune.toys:load"
@@ -122,3 +123,14 @@ def test_a_traced_function_does_too() -> None:
     x, g, w = torch.randn(4, 16), torch.randn(16), torch.randn(16, 24)
 
     torch.testing.assert_close(reference(x, g, w), unbound(traced)(*traced.bind(x, g, w)))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+def test_frozen_weights_are_packed_outside_the_clock_and_give_the_same_result() -> None:
+    frozen, tiny = MODES[2].name, HERE.replace(caches_bytes=(1024,))  # few copies are cold already
+    rows = compare(reference, KERNEL, tiny, Journal(), modes=(frozen,), rounds=3, loader=LOADER, learn=lambda _: None)
+    found = {r.name: r for r in rows}
+
+    assert found[frozen].samples == 3, found[frozen].note
+    assert found[frozen].ratio > 0
