@@ -172,12 +172,15 @@ class KernelGenerated:
 
 @dataclass(frozen=True, slots=True)
 class ParametersProposed:
-    """Numbers that the tuner will try, with the modelled bound on their time."""
+    """Numbers that the tuner will try."""
 
     trial: str
     candidate: str
     parameters: tuple[tuple[str, int], ...]
     modelled_s: float
+    """The likely time, by a model; a kernel may well be faster."""
+    floor_s: float = 0.0
+    """The roofline bound of the candidate, whatever the numbers; 0 where it was not told."""
 
 
 @dataclass(frozen=True, slots=True)

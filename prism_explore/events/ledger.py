@@ -100,7 +100,7 @@ class Trial:
     candidate: str
     parameters: tuple[tuple[str, int], ...]
     modelled_s: float | None = None
-    """The roofline bound, modelled."""
+    """The likely time, by a model."""
     time_s: float | None = None
     p20_s: float | None = None
     p80_s: float | None = None
@@ -109,6 +109,8 @@ class Trial:
     failure: Reason | None = None
     waited: float = 0.0
     """Share of the timed span for which it waited for a core: other work was running."""
+    floor_s: float | None = None
+    """The roofline bound of its candidate, modelled."""
 
     @property
     def family(self) -> str:
@@ -303,8 +305,10 @@ class Fold:
             case VerdictReached():
                 self._verdicts[event.candidate] = event
             case ParametersProposed():
-                self._trials[event.trial] = Trial(event.trial, event.candidate, event.parameters, event.modelled_s)
-                self._floor(event.candidate, event.modelled_s)
+                trial = Trial(event.trial, event.candidate, event.parameters, event.modelled_s)
+                self._trials[event.trial] = replace(trial, floor_s=event.floor_s or None)
+                if event.floor_s:
+                    self._floor(event.candidate, event.floor_s)
             case TrialMeasured():
                 self._trials[event.trial] = replace(
                     self._trial(event),

@@ -185,7 +185,8 @@ class _Tuning:
         """Propose a point, compare and race its kernel; None where somebody stopped it."""
         self._trials += 1
         trial, candidate, numbers = f"u{self._trials}", point.verified.candidate, _numbers(point.parameters)
-        self._journal.note(ParametersProposed(trial, candidate.id, numbers, point.modelled_s))
+        floor = next(e.floor for e in self._pool.entrants if e.verified is point.verified)
+        self._journal.note(ParametersProposed(trial, candidate.id, numbers, point.modelled_s, floor.time_s))
         if isinstance(made, Infeasible):
             return self._failed(trial, point, Failure(made.code, made.reason))
         self._journal.note(KernelGenerated(trial, candidate.id, made.backend, made.source))
@@ -196,7 +197,6 @@ class _Tuning:
         if isinstance(race, Failure):
             self._bench.drop(trial)
             return self._failed(trial, point, race)
-        floor = next(e.floor for e in self._pool.entrants if e.verified is point.verified)
         timed = Timed(made, race.time_s, race.p20_s, race.p80_s, race.samples, checked.error, floor.time_s, race.waited)
         self._journal.note(
             TrialMeasured(
@@ -269,7 +269,8 @@ class _Tuning:
         if entrant is None or isinstance(self._bench.check("incumbent", kernel), Failure):
             return
         self._seen.add(kernel.source)
-        point = Point(entrant.verified, kernel.parameters, incumbent.time_s)
+        model = model_of(entrant.verified.candidate, self._shapes, self._target)
+        point = Point(entrant.verified, kernel.parameters, model.at(kernel.parameters.numbers).time_s)
         self._best = _Incumbent("incumbent", point, incumbent)
 
     # ------------------------------------------------------------ bounds

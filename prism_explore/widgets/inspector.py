@@ -328,7 +328,9 @@ def _eclass(ref: str, facts: Facts) -> Inspector | None:
 def _trial(trial: Trial, facts: Facts, book: Ledger) -> Inspector:
     told: list[Pair] = [("numbers", numbers_text(trial.parameters))]
     if trial.modelled_s is not None:
-        told.append(("bound", f"{seconds_text(trial.modelled_s)} modelled"))
+        told.append(("likely", f"{seconds_text(trial.modelled_s)} modelled"))
+    if trial.floor_s is not None:
+        told.append(("roofline", f"{seconds_text(trial.floor_s)} modelled"))
     if trial.time_s is not None and trial.p20_s is not None and trial.p80_s is not None:
         told.append(("time", f"{seconds_text(trial.time_s)} measured, median of {trial.samples}"))
         told.append(("spread", f"{seconds_text(trial.p20_s)} to {seconds_text(trial.p80_s)} (20th to 80th percentile)"))

@@ -191,9 +191,11 @@ def _incumbent(ledger: Ledger) -> Incumbent | None:
     rivals = {b.name: b for b in ledger.baselines if b.samples}
     if "roofline" in rivals:
         facts.append(f"{rivals['roofline'].ratio:.0%} of roofline (measured)")
-    elif best.modelled_s:
-        facts.append(f"{best.modelled_s / best.time_s:.0%} of roofline (modelled)")
-    facts += [f"{rival.ratio:.2g}× {name}" for name, rival in rivals.items() if name.startswith("torch")]
+    elif best.floor_s:
+        facts.append(f"{best.floor_s / best.time_s:.0%} of roofline (modelled)")
+    facts += [
+        f"{rival.ratio:.2g}× {name}" for name, rival in rivals.items() if rival.ratio and name.startswith("torch")
+    ]
     return Incumbent(best.trial, seconds_text(ledger.best_s or best.time_s), tuple(facts[:4]))
 
 
@@ -337,7 +339,7 @@ _TRIAL_COLUMNS = (
     Column("trial", "trial"),
     Column("numbers", "numbers", mono=True, wide=True),
     Column("time", "time (measured)", "right"),
-    Column("bound", "bound (modelled)", "right"),
+    Column("model", "likely (modelled)", "right"),
     Column("spread", "p20 to p80", "right"),
     Column("error", "error", "right"),
     Column("outcome", "outcome"),

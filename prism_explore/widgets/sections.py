@@ -219,7 +219,7 @@ class EClasses:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Measured times and modelled bounds."""
+    """Measured times, modelled times and modelled bounds."""
 
     says: str
     scene: Scene | None

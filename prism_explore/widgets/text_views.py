@@ -76,7 +76,7 @@ def pruned_table(book: Ledger) -> TextTable:
 
 def trials_table(book: Ledger) -> TextTable:
     """One row per trial."""
-    heads = ("trial", "candidate", "numbers", "modelled bound>", "measured>", "p20>", "p80>", "error>", "outcome")
+    heads = ("trial", "candidate", "numbers", "likely, modelled>", "measured>", "p20>", "p80>", "error>", "outcome")
     best = book.best
     rows = tuple(
         (

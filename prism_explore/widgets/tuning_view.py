@@ -33,8 +33,7 @@ def tuning_scene(
     if not ended:
         return empty("tuning", "no trial has ended yet", width)
     rivals = [(_rival(b), b.time_s) for b in book.baselines if b.time_s > 0]
-    bounds = [t.modelled_s for t in trials if t.modelled_s is not None and t.modelled_s > 0]
-    floor = min(bounds, default=None)
+    floor = min((t.floor_s for t in trials if t.floor_s), default=None)
     labels = [text for text, _ in rivals] + ([f"modelled floor {seconds_text(floor)}"] if floor else [])
     right = max((width_px(shorten(s, 48), "small") for s in labels), default=10.0) + 12
     chart = Chart(width, height, "trial", "time", right, log_y=True)
@@ -91,7 +90,7 @@ def _point(chart: Chart, number: int, trial: Trial, is_best: bool) -> None:
     numbers = ", ".join(f"{k}={v}" for k, v in trial.parameters)
     head = f"{trial.trial} of {trial.candidate}: {numbers}"
     if trial.modelled_s is not None:
-        head += f"\nmodelled bound {seconds_text(trial.modelled_s)}"
+        head += f"\nlikely {seconds_text(trial.modelled_s)}, modelled"
     if trial.time_s is None or trial.time_s <= 0:
         why = f"{trial.failure.code}: {trial.failure.sentence}" if trial.failure else "no time"
         chart.mark(trial.trial, "trial-failed", "cross", number, None, trial.trial, f"{head}\n{why}")

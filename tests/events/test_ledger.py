@@ -11,12 +11,14 @@ from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
     KINDS,
     BaselineMeasured,
+    CandidateBounded,
     CandidateInstantiated,
     CandidateRejected,
     Event,
     ExplorationFinished,
     FamilyCompleted,
     IncumbentImproved,
+    ParametersProposed,
     RegionPruned,
     Steered,
     TrialMeasured,
@@ -148,6 +150,15 @@ def test_a_family_knows_its_trials_its_best_time_and_its_modelled_floor() -> Non
 
     assert ("f1", 12, 2, min(times), 250e-6) == (row.family, row.trials, row.failed, row.best_s, row.floor_s)
     assert [True, False, False] == [f.is_best for f in family_rows(STORY)]
+
+
+def test_a_likely_time_is_no_floor() -> None:
+    untold = [replace(e, floor_s=0.0) if isinstance(e, ParametersProposed) else e for e in STORY]
+    untold = [e for e in untold if not isinstance(e, CandidateBounded)]
+
+    assert family_rows(untold)[0].floor_s is None
+    assert {(280e-6, None)} == {(t.modelled_s, t.floor_s) for t in ledger(untold).trials}
+    assert {(280e-6, 250e-6)} == {(t.modelled_s, t.floor_s) for t in ledger(STORY).trials}
 
 
 # ---------------------------------------------------------------- steering

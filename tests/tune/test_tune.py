@@ -20,7 +20,7 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Timed, Verified
 from prism_explore.targets import GPUS, Target
-from prism_explore.tune import Budget, tune
+from prism_explore.tune import Budget, floor_of, model_of, tune
 from prism_explore.tune.measure import Checked, Failure, Samples
 from prism_explore.tune.strategy import Exhaustive, Strategy
 from tests.tune.toys import BACKEND, REFUSED, TOY, fused, split
@@ -309,6 +309,18 @@ def test_a_second_call_continues_and_repeats_nothing() -> None:
     assert len(set(proposed)) == len(proposed) == len(first) + len(second)
     assert [f"u{i + 1}" for i in range(len(trials))] == trials
     assert best_of(run()[0]).kernel.parameters == best_of([*first, *second]).kernel.parameters
+
+
+def test_a_proposal_tells_the_models_time_and_the_floor_also_beside_an_earlier_incumbent() -> None:
+    candidate = fused().candidate
+    first, before = run(budget=replace(LONG, trials=10))
+    _, after = run(incumbent=best_of(first), seed=1)
+    proposed = [e for e in (*before, *after) if isinstance(e, ParametersProposed)]
+    model, floor = model_of(candidate, SHAPES, TOY), floor_of(candidate, SHAPES, TOY)
+    sizes = [{k: v for k, v in e.parameters if k in candidate.sgraph.parameters} for e in proposed]
+
+    assert {floor.time_s} == {e.floor_s for e in proposed}
+    assert [model.at(s).time_s for s in sizes] == [e.modelled_s for e in proposed]
 
 
 def test_an_incumbent_of_a_family_that_is_gone_is_not_raced() -> None:

@@ -93,7 +93,7 @@ def tuning(trials: int = 12, seed: int = 0) -> list[Event]:
     best = float("inf")
     for i in range(1, trials + 1):
         numbers = (("gx", 2**i), ("f", 8))
-        events.append(ParametersProposed(f"u{i}", "f1.c1", numbers, 250e-6))
+        events.append(ParametersProposed(f"u{i}", "f1.c1", numbers, 280e-6, 250e-6))
         if i % 5 == 0:
             events.append(TrialFailed(f"u{i}", "f1.c1", numbers, SLOW))
             continue

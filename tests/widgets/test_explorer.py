@@ -188,7 +188,7 @@ def test_a_modelled_number_is_called_modelled_and_a_measured_one_measured() -> N
     seen = picture()
     heads = {c.key: c.label for c in (*seen.families.columns, *seen.tuning.trials.columns)}
 
-    assert "modelled" in heads["floor"] and "modelled" in heads["bound"]
+    assert "modelled" in heads["floor"] and "modelled" in heads["model"]
     assert "measured" in heads["time"]
     assert seen.transport.best is not None and "measured" in seen.transport.best.facts
 

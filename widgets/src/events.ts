@@ -125,13 +125,14 @@ export interface KernelGenerated extends Envelope {
   readonly source: string;
 }
 
-/** Numbers that the tuner will try, with the modelled bound on their time. */
+/** Numbers that the tuner will try. */
 export interface ParametersProposed extends Envelope {
   readonly kind: "ParametersProposed";
   readonly trial: string;
   readonly candidate: string;
   readonly parameters: readonly (readonly [string, number])[];
   readonly modelled_s: number;
+  readonly floor_s: number;
 }
 
 /** A kernel whose result was compared with the reference first, then timed. */

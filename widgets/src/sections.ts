@@ -150,7 +150,7 @@ export interface EClasses {
   readonly lemmas: Table;
 }
 
-/** Measured times and modelled bounds. */
+/** Measured times, modelled times and modelled bounds. */
 export interface Tuning {
   readonly says: string;
   readonly scene: Scene | null;
