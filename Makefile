@@ -30,8 +30,8 @@ help: ## list these targets
 setup: $(VENV)/.test ## make .venv with everything needed to explore and to test
 
 explore: $(VENV)/.lab ## open the first notebook in JupyterLab (ARGS=--no-browser to only serve it)
-	@exec $(BIN)/python -m jupyter lab --ip=127.0.0.1 $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS) \
-		notebooks/00_ten_minutes.ipynb
+	@exec $(BIN)/python -m jupyter lab --ip=127.0.0.1 $(if $(filter 0,$(shell id -u)),--allow-root) \
+		--LabApp.default_url=/lab/tree/notebooks/00_ten_minutes.ipynb $(ARGS)
 
 test: $(VENV)/.test browser node ## run every test: Python, browser, TypeScript, lint, types, layers
 	@$(BIN)/python -m pytest $(ARGS)
