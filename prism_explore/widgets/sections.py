@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from prism_explore.events.typescript import interface, nested
 from prism_explore.widgets.live import State
+from prism_explore.widgets.printer import interface, nested
 from prism_explore.widgets.scene import Scene, to_plain
 
 Pair: TypeAlias = tuple[str, str]

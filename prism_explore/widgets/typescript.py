@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import sys
 
-from prism_explore.events.typescript import interface, union
 from prism_explore.widgets.colors import PATTERNS, STYLES, css, ink_of
+from prism_explore.widgets.printer import interface, union
 from prism_explore.widgets.scene import Edge, Scene, Shape, Text
 from prism_explore.widgets.svg import CORNERS
 

@@ -2,28 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from prism_explore.events.kinds import KINDS
-from prism_explore.events.typescript import events_ts, interface, spell, union
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_the_browsers_events_are_what_python_prints() -> None:
-    committed = (ROOT / "widgets" / "src" / "events.ts").read_text(encoding="utf-8")
-
-    assert events_ts() == committed, "python -m prism_explore.events.typescript > widgets/src/events.ts"
-
-
-def test_every_kind_is_printed_once() -> None:
-    text = events_ts()
-    for kind in KINDS:
-        assert 1 == text.count(f"export interface {kind.__name__} extends Envelope {{")
-        assert f'readonly kind: "{kind.__name__}";' in text
+from prism_explore.widgets.printer import interface, spell, union
 
 
 @pytest.mark.parametrize(

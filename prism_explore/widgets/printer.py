@@ -1,39 +1,15 @@
-"""The events spelled for the browser: `widgets/src/events.ts` is what `events_ts` prints.
-
-One definition, two languages: a test holds the committed file equal to the printer, so a new field
-reaches the type checker of both halves. Refresh it with
-
-    python -m prism_explore.events.typescript > widgets/src/events.ts
-"""
+"""Dataclasses spelled in TypeScript, as JSON carries them; `typescript.py` and `sections.py` print files with it."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from prism_explore.events.kinds import KINDS
-
 WIDTH = 110
 """The line width of widgets/biome.json; what is longer is broken as its formatter breaks it."""
-
-
-def events_ts() -> str:
-    """The whole of events.ts."""
-    names = [k.__name__ for k in KINDS]
-    parts = [
-        "// The facts of a search, as they come over the wire and stand in a saved file.\n"
-        "// Printed by prism_explore/events/typescript.py from events/kinds.py; edit that and print again.",
-        *(interface(k) for k in nested(KINDS)),
-        "/** When a fact was noted: its number, and seconds since the journal began. */\n"
-        "export interface Envelope {\n  readonly seq: number;\n  readonly at_s: number;\n}",
-        *(interface(k, extends="Envelope", first=(f"readonly kind: {json.dumps(k.__name__)};",)) for k in KINDS),
-        "/** A fact in its envelope. */\n" + union("Entry", names),
-    ]
-    return "\n\n".join(parts) + "\n"
 
 
 def nested(kinds: Iterable[type]) -> tuple[type, ...]:
@@ -55,18 +31,17 @@ def nested(kinds: Iterable[type]) -> tuple[type, ...]:
     return tuple(k for k in found if k not in kinds)
 
 
-def interface(kind: type, extends: str = "", first: Iterable[str] = (), sparse: bool = False) -> str:
+def interface(kind: type, first: Iterable[str] = (), sparse: bool = False) -> str:
     """One dataclass as an interface.
 
     Args:
         kind: the dataclass.
-        extends: an interface that it extends.
         first: members to put in front.
         sparse: whether fields with a default may be absent on the wire.
     """
     hints = get_type_hints(kind)
     says = (kind.__doc__ or "").strip().splitlines()[0]
-    head = f"export interface {kind.__name__}{f' extends {extends}' if extends else ''} {{"
+    head = f"export interface {kind.__name__} {{"
     lines = [f"/** {says} */", head, *(f"  {member}" for member in first)]
     for f in fields(kind):
         absent = sparse and not (f.default is MISSING and f.default_factory is MISSING)
@@ -122,8 +97,4 @@ def spell(hint: Any) -> str:
         return f"Readonly<Record<string, {spell(inner[1])}>>"
     if origin in (Union, UnionType):
         return " | ".join(spell(h) for h in inner)
-    raise TypeError(f"{hint} has no spelling in TypeScript; events and scenes are made of plain values")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(events_ts())
+    raise TypeError(f"{hint} has no spelling in TypeScript; what goes over the wire is made of plain values")
