@@ -175,7 +175,7 @@ def write_triton(
                 called.append(names.fresh(f"t{position}"))
                 body.append(f"{called[-1]} = {_torch_text(op, args)}")
     given = ", ".join(called[t] for t, n in enumerate(graph.nodes) if isinstance(n.op, Input))
-    lines = [*_header(graph, numbers, parameters, title), "", "import torch", "import triton"]
+    lines = [*_header(graph, numbers, title), "", "import torch", "import triton"]
     lines += ["import triton.language as tl"]
     for kernel in kernels.values():
         lines += ["", "", kernel.source]
@@ -198,7 +198,7 @@ def load_triton(source: str) -> Callable[..., Any]:
 
 
 # ---------------------------------------------------------------- comments
-def _header(graph: SGraph, numbers: Mapping[str, int], parameters: Parameters, title: str) -> list[str]:
+def _header(graph: SGraph, numbers: Mapping[str, int], title: str) -> list[str]:
     at = ", ".join(f"{s}={numbers[s]}" for s in (*graph.data_symbols, *graph.parameters))
     lines = [f"{title}{f', at {at}' if at else ''}.", "", *show(graph).splitlines()]
     whole = [f"{c} = {c.value(numbers)}" for c in graph.conditions() if str(c) not in numbers]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol
 
 from prism_explore.events.kinds import Reason
 from prism_explore.ir.axes import AxisNames
@@ -29,8 +29,6 @@ class Machine(Protocol):
         """Memory that one block can hold its tiles in."""
         ...
 
-
-GridRule: TypeAlias = Literal["grid.stored", "grid.reduced", "grid.once", "grid.some"]
 
 CONSTRAINTS: dict[str, str] = {
     **FLOW_RULES,

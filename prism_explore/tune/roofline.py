@@ -325,9 +325,6 @@ class Modelled:
 
     time_s: float
     dram_bytes: float
-    cache_bytes: float
-    flops: float
-    blocks: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +350,7 @@ class Model:
     def at(self, sizes: Mapping[str, int]) -> Modelled:
         """The model's figures for one choice of sizes."""
         target = self._target
-        time_s = dram = cache = flops = blocks_seen = 0.0
+        time_s = dram = 0.0
         for kernel in self._kernels:
             blocks = kernel.blocks(sizes)
             idle = ceil(blocks / target.cores) * target.cores / blocks
@@ -368,17 +365,13 @@ class Model:
             sums = kernel.accumulator_bytes(sizes)
             if sums > target.caches_bytes[0] / 2:
                 here_cache += 2 * sums * kernel.iterations(sizes) * blocks
-            arithmetic = kernel.flops(sizes)
-            compute_s = arithmetic / kernel.peak_flops_per_s
+            compute_s = kernel.flops(sizes) / kernel.peak_flops_per_s
             memory_s = (slowed + stored + here_cache / CACHE_OVER_DRAM) / target.dram_bytes_per_s
             step_s = kernel.steps(sizes) * STEP_S[target.kind] / target.cores
             # A root of squares: arithmetic and traffic overlap, but never quite.
             time_s += target.launch_s + idle * ((compute_s**2 + memory_s**2) ** 0.5 + step_s)
             dram += here_dram + stored
-            cache += here_cache
-            flops += arithmetic
-            blocks_seen += blocks
-        return Modelled(time_s, dram, cache, flops, blocks_seen)
+        return Modelled(time_s, dram)
 
 
 def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Model:

@@ -16,7 +16,6 @@ The text of a row is egglog's, so that it can be read beside egglog's manual and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 SIGNATURE = """
 (datatype Expr
@@ -443,9 +442,3 @@ CONDITIONS: tuple[Condition, ...] = (
     Condition("positive root", ("(= e (Sqrt a))", "(positive a)"), "(positive e)", "a > 0 gives √a > 0"),
     Condition("nonnegative root", ("(= e (Sqrt a))", "(nonnegative a)"), "(nonnegative e)", "a ≥ 0 gives √a ≥ 0"),
 )
-
-
-@cache
-def axiom(name: str) -> Axiom:
-    """The row of that name."""
-    return next(row for row in AXIOMS if row.name == name)

@@ -32,7 +32,7 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import Phase, family_of, phase_of, seconds_text
+from prism_explore.events.ledger import Phase, phase_of, seconds_text
 
 LOGGED = 200
 """Entries that the log shows; the journal has all."""
@@ -192,8 +192,3 @@ def numbers_text(parameters: tuple[tuple[str, int], ...]) -> str:
 def candidate_of(ref: str) -> str:
     """The candidate or family that an id names or lies in: f1.c2 of f1.c2/k3.b7."""
     return ref.split("/")[0]
-
-
-def owner_family(ref: str) -> str:
-    """The family that an id lies in: f1 of f1.c2/k3.b7."""
-    return family_of(candidate_of(ref))

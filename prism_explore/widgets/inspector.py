@@ -55,11 +55,11 @@ def inspect(ref: str, program: TensorProgram, facts: Facts, book: Ledger) -> Ins
     if ref in facts.regions:
         return _region(ref, facts)
     if ref in facts.families:
-        return _family(next(r for r in book.families if r.family == ref), facts, book)
+        return _family(next(r for r in book.families if r.family == ref), facts)
     if ref in facts.candidates:
         return _candidate(ref, facts, book)
     if trial := next((t for t in book.trials if t.trial == ref), None):
-        return _trial(trial, facts, book)
+        return _trial(trial, book)
     if ref.startswith("program.%"):
         return _tensor(ref, "", ref.removeprefix("program.%"), facts, program.graph)
     owner, _, tensor = ref.rpartition("/")
@@ -171,7 +171,7 @@ def _reason_code(ref: str, facts: Facts, book: Ledger) -> Inspector | None:
 
 
 # ---------------------------------------------------------------- families and candidates
-def _family(row: FamilyRow, facts: Facts, book: Ledger) -> Inspector:
+def _family(row: FamilyRow, facts: Facts) -> Inspector:
     ref = row.family
     told: list[Pair] = [
         ("candidates", f"{row.candidates}: {row.proved} proved, {row.unknown} unknown, {row.refuted} refuted"),
@@ -325,7 +325,7 @@ def _eclass(ref: str, facts: Facts) -> Inspector | None:
 
 
 # ---------------------------------------------------------------- trials
-def _trial(trial: Trial, facts: Facts, book: Ledger) -> Inspector:
+def _trial(trial: Trial, book: Ledger) -> Inspector:
     told: list[Pair] = [("numbers", numbers_text(trial.parameters))]
     if trial.modelled_s is not None:
         told.append(("likely", f"{seconds_text(trial.modelled_s)} modelled"))
