@@ -21,7 +21,7 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows
+from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows, verdict_text
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.text import parse
 
@@ -68,7 +68,7 @@ class FamilyHandle:
         lines: list[str] = []
         lemmas = {e.candidate: e.lemmas for e in self.record.of(CertificateReplayed)}
         for candidate, verdict in self.verdicts.items():
-            lines.append(f"{candidate}: {verdict.verdict} by {verdict.method}. {verdict.detail}")
+            lines.append(f"{candidate}: {verdict_text(verdict)}. {verdict.detail}")
             lines += [f"  needs {c} to be a positive integer" for c in verdict.conditions]
             for tensor, operation, value, axioms, replayed, note in lemmas.get(candidate, ()):
                 by = ", ".join(axioms) or "definition"

@@ -142,6 +142,7 @@ class VerdictReached:
     candidate: str
     verdict: VerdictWord
     method: str
+    """How it was decided; empty where it was not."""
     detail: str
     """The claim, the witness, or the limit that was hit, as a sentence."""
     conditions: tuple[str, ...] = ()

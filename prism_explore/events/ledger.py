@@ -584,6 +584,11 @@ def _list(words: Iterable[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def verdict_text(event: VerdictReached) -> str:
+    """The verdict and how it came about, such as `proved by normal form`."""
+    return f"{event.verdict} by {event.method}" if event.method else event.verdict
+
+
 def seconds_text(seconds: float) -> str:
     """A time with three digits and its unit.
 

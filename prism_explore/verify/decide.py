@@ -24,11 +24,10 @@ from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.normal_form import Exp, Group, NormalForm, Opaque, Term, show
 from prism_explore.verify.outcome import Limits, explain
 from prism_explore.verify.refute import Refuter, Survived, Untried
-from prism_explore.verify.saturate import prove_equal
+from prism_explore.verify.saturate import LIMITS, prove_equal
 
 Method: TypeAlias = Literal["normal form", "cleared denominators", "e-graph"]
 
-DEFAULT_LIMITS = Limits()
 DISAGREE = "prover and refuter disagree"
 _SPELLED = frozenset({"exp", "silu", "sigmoid"})
 
@@ -44,7 +43,7 @@ class Prover:
     """Decides candidates of one program; what it learns about forms is kept from one to the next."""
 
     def __init__(
-        self, program: TensorProgram, budget: Budget | None = None, saturation: Limits | None = DEFAULT_LIMITS
+        self, program: TensorProgram, budget: Budget | None = None, saturation: Limits | None = LIMITS
     ) -> None:
         """`saturation`: how far the e-graph may go where nothing else decides; None leaves it out."""
         self.program = program
@@ -244,7 +243,7 @@ def _event(verdict: Verdict, note: str) -> VerdictReached:
             return VerdictReached(candidate.id, "refuted", "counterexample", detail)
         case Unknown(candidate, limit, _):
             detail = "\n".join(part for part in (limit, note) if part)
-            return VerdictReached(candidate.id, "unknown", "none", detail)
+            return VerdictReached(candidate.id, "unknown", "", detail)
         case _:
             assert_never(verdict)
 

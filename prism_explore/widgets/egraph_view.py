@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from prism_explore.events.kinds import Event, SaturationStepped, VerdictReached
+from prism_explore.events.ledger import verdict_text
 from prism_explore.widgets.charts import Chart, Series, empty
 from prism_explore.widgets.scene import Edge, Item, Scene, Shape, Text
 from prism_explore.widgets.type_setting import columns, shorten, width_px
@@ -96,7 +97,7 @@ def egraph_scene(
         items.append(Shape("omitted", "text", "plain", 0, y, width, 20, "none", (says,)))
         y += 22
     desc = (
-        f"{candidate} is {verdict.verdict} ({verdict.method}). {len(verdict.classes)} classes of equal tensors, "
+        f"{candidate} is {verdict_text(verdict)}. {len(verdict.classes)} classes of equal tensors, "
         f"{len(joined)} of them with tensors of both program and candidate. {omitted}"
     ).strip()
     return Scene("egraph", f"e-classes of {candidate}", desc, width, y, tuple(items), omitted)

@@ -32,7 +32,7 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import Phase, phase_of, seconds_text
+from prism_explore.events.ledger import Phase, phase_of, seconds_text, verdict_text
 
 LOGGED = 200
 """Entries that the log shows; the journal has all."""
@@ -151,7 +151,7 @@ def sentence(event: Event) -> tuple[str, str, str]:
         case SaturationStepped():
             return "", f"e-graph of {event.subject}, step {event.iteration}: {event.nodes} nodes", event.subject
         case VerdictReached():
-            return event.verdict, f"{event.candidate} is {event.verdict}, by {event.method}", event.candidate
+            return event.verdict, f"{event.candidate} is {verdict_text(event)}", event.candidate
         case CertificateReplayed():
             done = sum(row[4] for row in event.lemmas)
             return "", f"{event.candidate}: egglog replayed {done} of {len(event.lemmas)} lemmas", event.candidate
@@ -187,8 +187,3 @@ def sentence(event: Event) -> tuple[str, str, str]:
 def numbers_text(parameters: tuple[tuple[str, int], ...]) -> str:
     """A choice of numbers, as it is written."""
     return ", ".join(f"{k}={v}" for k, v in parameters) or "no numbers"
-
-
-def candidate_of(ref: str) -> str:
-    """The candidate or family that an id names or lies in: f1.c2 of f1.c2/k3.b7."""
-    return ref.split("/")[0]

@@ -241,7 +241,7 @@ def _candidate(ref: str, facts: Facts, book: Ledger) -> Inspector:
 
 def verdict_card(verdict: VerdictReached) -> ReasonCard:
     """Why a candidate is proved, refuted or unknown."""
-    told: list[Pair] = [("method", verdict.method)]
+    told: list[Pair] = [("method", verdict.method)] if verdict.method else []
     told += [("needs", f"{c} a positive integer") for c in verdict.conditions]
     told += [(f"at {sizes}", f"relative error {error:.1e} (random test)") for sizes, error in verdict.trials]
     return ReasonCard(

@@ -19,6 +19,7 @@ from prism_explore.events.ledger import (
     claim,
     family_of,
     seconds_text,
+    verdict_text,
 )
 from prism_explore.ir.ops import Custom, Input, Node, op_name
 from prism_explore.ir.program import TensorProgram
@@ -327,7 +328,7 @@ def _eclasses(candidate: str, program: TensorProgram, facts: Facts, look: Look) 
     if verdict is None:
         return EClasses(candidate, "", None, lemmas)
     count = len(verdict.classes)
-    says = f"{candidate}: {count} {'class' if count == 1 else 'classes'}, {verdict.verdict} by {verdict.method}"
+    says = f"{candidate}: {count} {'class' if count == 1 else 'classes'}, {verdict_text(verdict)}"
     scene = (
         egraph_scene(verdict, float(look.dock_px), labels_of(program, graph_of(candidate, facts))) if count else None
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from prism_explore.events.journal import Entry
 from prism_explore.events.ledger import Ledger, claim, ledger, seconds_per_stage, seconds_text
+from prism_explore.widgets.facts import numbers_text
 from prism_explore.widgets.type_setting import columns, shorten
 
 LONGEST_CELL = 64
@@ -82,7 +83,7 @@ def trials_table(book: Ledger) -> TextTable:
         (
             t.trial,
             t.candidate,
-            ", ".join(f"{k}={v}" for k, v in t.parameters),
+            numbers_text(t.parameters),
             _time(t.modelled_s),
             _time(t.time_s),
             _time(t.p20_s),

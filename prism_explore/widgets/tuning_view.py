@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from prism_explore.events.kinds import BaselineMeasured, Event
 from prism_explore.events.ledger import Ledger, Trial, ledger, seconds_text
 from prism_explore.widgets.charts import Chart, Series, empty, log_steps
+from prism_explore.widgets.facts import numbers_text
 from prism_explore.widgets.scene import Point, Scene
 from prism_explore.widgets.type_setting import shorten, width_px
 
@@ -87,8 +88,7 @@ def _extend(line: list[Point], low: list[Point], high: list[Point], best: Trial,
 
 
 def _point(chart: Chart, number: int, trial: Trial, is_best: bool) -> None:
-    numbers = ", ".join(f"{k}={v}" for k, v in trial.parameters)
-    head = f"{trial.trial} of {trial.candidate}: {numbers}"
+    head = f"{trial.trial} of {trial.candidate}: {numbers_text(trial.parameters)}"
     if trial.modelled_s is not None:
         head += f"\nlikely {seconds_text(trial.modelled_s)}, modelled"
     if trial.time_s is None or trial.time_s <= 0:

@@ -35,6 +35,7 @@ from prism_explore.events.ledger import (
     phase_of,
     seconds_per_stage,
     seconds_text,
+    verdict_text,
     was_cut_by_budget,
 )
 from tests.conftest import Golden
@@ -150,6 +151,11 @@ def test_a_family_knows_its_trials_its_best_time_and_its_modelled_floor() -> Non
 
     assert ("f1", 12, 2, min(times), 250e-6) == (row.family, row.trials, row.failed, row.best_s, row.floor_s)
     assert [True, False, False] == [f.is_best for f in family_rows(STORY)]
+
+
+def test_what_was_not_decided_was_decided_by_nothing() -> None:
+    assert "proved by e-graph" == verdict_text(VerdictReached("f1.c1", "proved", "e-graph", ""))
+    assert "unknown" == verdict_text(VerdictReached("f1.c1", "unknown", "", "a limit"))
 
 
 def test_a_likely_time_is_no_floor() -> None:

@@ -54,6 +54,8 @@ STARTED = ExplorationStarted(
     "program rmsnorm_linear", "cpu", 0, {"kernels": "1", "block operators": "9"}, (("b", "b"), ("d", "4096"))
 )
 
+METHODS = {"proved": "normal form", "refuted": "counterexample", "unknown": ""}
+
 
 def story() -> tuple[Event, ...]:
     """A small search from start to end: three families, one proved and timed, one unknown, one refuted."""
@@ -70,7 +72,7 @@ def story() -> tuple[Event, ...]:
             ("c2", "sum(k: x[b,k]*w[k,n])", ("k2.b3",)),
             ("c3", "sum(k: x[b,k]*w[k,n]) / rms(k: x[b,k])", ("program.%4", "k2", "k2.b5")),
         )
-        events.append(VerdictReached(f"{f}.c1", word, "normal form", f"{word} by the normal form", (), classes))  # type: ignore[arg-type]
+        events.append(VerdictReached(f"{f}.c1", word, METHODS[word], f"{word}, as the story goes", (), classes))  # type: ignore[arg-type]
     events.append(CandidateInstantiated("f1.c2", "f1", R1, ("n<->whole",), ()))
     events.append(VerdictReached("f1.c2", "proved", "normal form", "equal for all sizes"))
     events += tuning()
@@ -135,5 +137,5 @@ def large(nodes: int, cuts_per_node: int = 4, families: int = 20, seed: int = 0)
         events.append(FamilyCompleted(f"f{f}", f"n{draw.randrange(nodes)}", R1))
         events.append(CandidateInstantiated(f"f{f}.c1", f"f{f}", R1, (), ()))
         word = draw.choice(("proved", "unknown", "refuted"))
-        events.append(VerdictReached(f"f{f}.c1", word, "normal form", ""))  # type: ignore[arg-type]
+        events.append(VerdictReached(f"f{f}.c1", word, METHODS[word], ""))  # type: ignore[arg-type]
     return events
