@@ -21,6 +21,9 @@ Enough: TypeAlias = Callable[[], bool]
 SLICE_S = 0.1
 """How often a waiting cell looks for an interrupt."""
 
+IDLE_S = 1.0
+"""How long the thread waits for a command before it ends; the next command starts another one."""
+
 
 @dataclass(slots=True)
 class _Pull:
@@ -54,18 +57,23 @@ class Engine:
             return command.done
         self._pause.clear()
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():
+            self._commands.put(command)
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._loop, name="prism-engine", daemon=True)
                 self._thread.start()
-        self._commands.put(command)
         return command.done
 
     def pause(self) -> None:
         """Stop pulling after the step in hand; nothing is lost."""
         self._pause.set()
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody cancelled; a search asks it while a step takes long."""
+        return self._cancel.is_set()
+
     def cancel(self) -> None:
-        """End the search after the step in hand; what it found stays."""
+        """End the search after the step in hand, or within it where the search asks; what it found stays."""
         self._cancel.set()
         self._pause.set()
         if self.state in ("ready", "paused"):
@@ -78,12 +86,28 @@ class Engine:
             self._move("paused")
 
     def close(self) -> None:
-        """End the thread."""
-        self._pause.set()
-        self._commands.put(None)
+        """Cancel, and end what the search holds, such as its processes; what it found stays."""
+        self.cancel()
+        with self._lock:
+            self._commands.put(None)
+            if self._thread is None:
+                self._end_search()
 
     def _loop(self) -> None:
-        while (command := self._commands.get()) is not None:
+        # An idle thread would keep the session alive that nobody holds any more, and a paused search its
+        # processes. Whether it may end is asked under the lock, so no command falls between two threads.
+        while True:
+            try:
+                command = self._commands.get(timeout=IDLE_S)
+            except queue.Empty:
+                with self._lock:
+                    if self._commands.empty():
+                        self._thread = None
+                        return
+                continue
+            if command is None:
+                self._end_search()
+                continue
             try:
                 self._serve(command)
             except BaseException as failure:
@@ -92,7 +116,12 @@ class Engine:
                 command.done.set_exception(failure)
             else:
                 command.done.set_result(None)
-        search = self._search
+            if self.state == "cancelled":
+                self._end_search()
+            del command
+
+    def _end_search(self) -> None:
+        search, self._search = self._search, None
         if isinstance(search, Generator):
             search.close()
 
@@ -102,11 +131,11 @@ class Engine:
         if self._search is None:
             self._search = self._open()
         self._move("running")
-        while not self._pause.is_set():
+        while not self._pause.is_set() and not self._cancel.is_set():
             try:
                 next(self._search)
             except StopIteration:
-                self._move("finished")
+                self._move("cancelled" if self._cancel.is_set() else "finished")
                 return
             if command.enough():
                 break

@@ -60,8 +60,17 @@ class Progress:
     compared: list[Timed] = field(default_factory=list[Timed])
 
 
-def explore(task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress) -> Iterator[None]:
-    """Search, yielding after every step; what is found collects in `progress` and in `journal`."""
+def explore(
+    task: Task,
+    journal: Journal,
+    steering: Callable[[], Steering],
+    progress: Progress,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
+    """Search, yielding after every step; what is found collects in `progress` and in `journal`.
+
+    `stop` is asked within steps that take long, which are those that time kernels; then the search ends.
+    """
     prover = Prover(task.program)
     if progress.growing is None:
         journal.note(_started(task))
@@ -73,12 +82,14 @@ def explore(task: Task, journal: Journal, steering: Callable[[], Steering], prog
         yield
     for family in progress.families:
         yield from _settle(family, task, journal, steering, progress, prover)
-    yield from _tune(task, journal, steering, progress)
+    yield from _tune(task, journal, steering, progress, stop)
     best = incumbent(progress, steering())
-    if best is not None:
-        yield from _offer(best, task, journal, progress)
-    stop = "budget" if was_cut_by_budget(journal.events) else "exhausted"
-    journal.note(ExplorationFinished(stop, claim(journal.events, stop)))
+    if best is not None and not stop():
+        yield from _offer(best, task, journal, progress, stop)
+    if stop():
+        return
+    ended = "budget" if was_cut_by_budget(journal.events) else "exhausted"
+    journal.note(ExplorationFinished(ended, claim(journal.events, ended)))
 
 
 def _settle(
@@ -94,14 +105,16 @@ def _settle(
         yield
 
 
-def _tune(task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress) -> Iterator[None]:
+def _tune(
+    task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress, stop: Callable[[], bool]
+) -> Iterator[None]:
     """Choose numbers for what is proved and allowed; what was accepted comes first, and steering starts it anew.
 
     Kernels for a GPU are written, not timed: there the search ends with its proofs.
     """
     if task.target.kind != "cpu":
         return
-    while True:
+    while not stop():
         now = steering()
         allowed = [v for v in progress.proved if allows(now, v.candidate.family)]
         wanted = [v for v in allowed if now.choices.get(v.candidate.family.id) == "accepted"]
@@ -116,7 +129,7 @@ def _tune(task: Task, journal: Journal, steering: Callable[[], Steering], progre
             budget=task.budget,
             seed=task.seed,
             incumbent=incumbent(progress, now),
-            stop=lambda now=now: steering() is not now,
+            stop=lambda now=now: stop() or steering() is not now,
         )
         for outcome in outcomes:
             if isinstance(outcome, Timed):
@@ -126,7 +139,7 @@ def _tune(task: Task, journal: Journal, steering: Callable[[], Steering], progre
             progress.tuned.update(v.candidate.id for v in fresh)
 
 
-def _offer(best: Timed, task: Task, journal: Journal, progress: Progress) -> Iterator[None]:
+def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: Callable[[], bool]) -> Iterator[None]:
     """Certify the incumbent's proof and race it against its rivals, once per incumbent."""
     verified = best.kernel.verified
     if verified.candidate.id not in progress.certified:
@@ -134,7 +147,7 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress) -> Ite
         yield
     if task.reference is not None and best not in progress.compared:
         progress.compared.append(best)
-        compare(task.reference, best.kernel, task.target, journal, modes=task.rivals, seed=task.seed)
+        compare(task.reference, best.kernel, task.target, journal, modes=task.rivals, seed=task.seed, stop=stop)
         yield
 
 

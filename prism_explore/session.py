@@ -153,11 +153,13 @@ class Session:
         self._engine.cancel()
 
     def close(self) -> None:
-        """End the engine's thread; the session can still be read."""
+        """Cancel what is still searched and end its processes; the session can still be read, and has its `best`."""
         self._engine.close()
 
     def _open(self) -> Iterator[None]:
-        return explore(self.task, self.journal, lambda: self.steering, self._progress)
+        return explore(
+            self.task, self.journal, lambda: self.steering, self._progress, lambda: self._engine.is_cancelled
+        )
 
     def _after(self, n: int, grain: Grain) -> Enough:
         if grain not in get_args(Grain):

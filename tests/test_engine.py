@@ -1,6 +1,7 @@
 """One thread pulls a search; stepping, pausing and cancelling lose nothing."""
 
 import asyncio
+import gc
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -193,3 +194,77 @@ def test_every_change_of_state_is_told(engine_of):
     wait(engine.pull(lambda: False))
 
     assert ["running", "finished"] == heard
+
+
+def test_a_cancel_is_not_undone_by_a_pull_that_comes_right_behind_it(engine_of):
+    search = Counter(pause_s=0.001)
+    engine = engine_of(search)
+    engine.pull(lambda: False)
+    until(lambda: search.count > 3)
+
+    engine.cancel()
+    wait(engine.pull(lambda: False), 5)
+
+    assert "cancelled" == engine.state
+
+
+def test_pulling_after_closing_returns_and_does_not_hang(engine_of):
+    search = Counter()
+    engine = engine_of(search)
+    wait(engine.pull(lambda: True))
+
+    engine.close()
+
+    assert wait(engine.pull(lambda: False), 5)
+    assert (1, "cancelled") == (search.count, engine.state)
+
+
+def test_closing_ends_a_paused_search(engine_of):
+    ended = threading.Event()
+
+    class Holding(Counter):
+        def open(self):
+            try:
+                yield from super().open()
+            finally:
+                ended.set()
+
+    engine = engine_of(Holding())
+    wait(engine.pull(lambda: True))
+    engine.close()
+
+    assert ended.wait(5)
+
+
+def test_an_idle_thread_ends_and_the_next_command_goes_on(engine_of, monkeypatch):
+    monkeypatch.setattr("prism_explore.engine.IDLE_S", 0.01)
+    search = Counter()
+    engine = engine_of(search)
+    wait(engine.pull(lambda: True))
+    until(lambda: not any(t.ident in search.threads for t in threading.enumerate()))
+
+    wait(engine.pull(lambda: True))
+
+    assert (2, 1) == (search.count, search.opened)
+
+
+def test_a_paused_search_that_nobody_holds_is_ended(monkeypatch):
+    monkeypatch.setattr("prism_explore.engine.IDLE_S", 0.01)
+    ended = threading.Event()
+
+    def search():
+        try:
+            while True:
+                yield
+        finally:
+            ended.set()
+
+    engine = Engine(search, lambda: None)
+    wait(engine.pull(lambda: True))
+    del engine
+
+    def is_ended():
+        gc.collect()
+        return ended.is_set()
+
+    until(is_ended)
