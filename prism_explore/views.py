@@ -80,7 +80,10 @@ class FamilyHandle:
         """Where this family stands and why, as sentences."""
         row = self.row
         said = [f"{self.id} is {row.status}."]
-        said += [f"{c}: {v.verdict}. {v.detail}" for c, v in self.verdicts.items()]
+        for candidate, verdict in self.verdicts.items():
+            said.append(f"{candidate}: {verdict.verdict}. {verdict.detail}")
+            sides = ("the program's form", "the candidate's form")
+            said += [f"  {side}: {form}" for side, form in zip(sides, verdict.nearest, strict=False)]
         return "\n".join(said)
 
     def __repr__(self) -> str:

@@ -150,6 +150,8 @@ class VerdictReached:
     """E-classes: id, term, members."""
     trials: tuple[tuple[str, float], ...] = ()
     """The refuter's evaluations: sizes as text, relative error."""
+    nearest: tuple[str, ...] = ()
+    """Where it was not decided: the program's and the candidate's forms that did not meet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,9 +241,9 @@ def _event(verdict: Verdict, note: str) -> VerdictReached:
             by = f"off by {w.relative_error:.2g} of the largest value" if isfinite(w.relative_error) else "a race"
             detail = f"{where}: the program gives {w.expected:.6g}, the candidate {w.found:.6g} ({by})"
             return VerdictReached(candidate.id, "refuted", "counterexample", detail)
-        case Unknown(candidate, limit, _):
+        case Unknown(candidate, limit, nearest):
             detail = "\n".join(part for part in (limit, note) if part)
-            return VerdictReached(candidate.id, "unknown", "", detail)
+            return VerdictReached(candidate.id, "unknown", "", detail, nearest=tuple(n for n in nearest if n))
         case _:
             assert_never(verdict)
 

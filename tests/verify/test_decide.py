@@ -229,6 +229,15 @@ def test_without_an_e_graph_the_same_candidate_is_unknown_with_both_forms():
     assert ("(x[p0,p1]^2)^1/2", "x[p0,p1]^2 (x[p0,p1]^2)^-1/2") == verdict.nearest
 
 
+def test_what_is_unknown_leaves_both_forms_in_the_journal():
+    journal, program = Journal(), root_program()
+    prover = Prover(program, saturation=None)
+    prover.verify(candidate(program, parse(ROOT_AS_QUOTIENT)), journal)
+
+    (fact,) = [e for e in journal.events if isinstance(e, VerdictReached)]
+    assert ("unknown", ("(x[p0,p1]^2)^1/2", "x[p0,p1]^2 (x[p0,p1]^2)^-1/2")) == (fact.verdict, fact.nearest)
+
+
 def test_a_spent_budget_is_unknown_and_named():
     verdict = verdict_on(
         PROGRAMS["attention"], next(c.sgraph for c in RIGHT if c.program == "attention"), budget=Budget(10)
