@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -44,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PrismError as error:
         print(f"prism-explore: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # Whoever read our output has enough; without this, Python's own flush at exit would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except KeyboardInterrupt:
         print("prism-explore: interrupted", file=sys.stderr)
         return 130
@@ -71,7 +76,7 @@ def _sizes(given: Sequence[str]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for text in given:
         symbol, _, number = text.partition("=")
-        if not symbol or not number.isdigit():
+        if not symbol or not number.isdecimal():
             raise PrismError(f"--at takes SYMBOL=N, as in --at b=8; found {text!r}")
         sizes[symbol] = int(number)
     return sizes

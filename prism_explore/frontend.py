@@ -9,6 +9,7 @@ torch is imported inside the functions that need it.
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,6 +55,8 @@ class Traced:
             ShapeError: an argument is missing or unknown.
         """
         given = dict(zip(self.arguments, args, strict=False))
+        if twice := [k for k in kwargs if k in given]:
+            raise ShapeError(f"{self.program.name} was given {', '.join(twice)} twice, by position and by name")
         given.update(kwargs)
         missing = [a for a in self.arguments if a not in given]
         extra = [k for k in given if k not in self.arguments]
@@ -64,7 +67,14 @@ class Traced:
                 + (f", and {len(args)} arguments were given" if len(args) > len(self.arguments) else "")
             )
         tensors = {**self.parameters, **given}
-        return tuple(tensors[b.source].permute(b.permute) if b.permute else tensors[b.source] for b in self.bindings)
+        return tuple(_permuted_tensor(tensors[b.source], b) if b.permute else tensors[b.source] for b in self.bindings)
+
+
+def _permuted_tensor(x: Any, binding: Binding) -> Any:
+    rank = len(getattr(x, "shape", ()))
+    if rank != len(binding.permute):
+        raise ShapeError(f"{binding.source!r} must have {len(binding.permute)} dims, found {rank}")
+    return x.permute(binding.permute) if hasattr(x, "permute") else x.transpose(binding.permute)
 
 
 def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Traced:
@@ -81,8 +91,12 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     """
     import torch
 
+    if not callable(code):
+        raise ShapeError(f"expected a torch function, a module or a TensorProgram, found {type(code).__name__}")
     called = re.sub(r"\W", "_", name or getattr(code, "__name__", type(code).__name__))
     arguments = _arguments(code, inputs)
+    if not arguments:
+        raise ShapeError(f"{called} takes no tensor that it could be searched with; pass px.T(...) for an argument")
     types = {a: _type_of(inputs[a], a) for a in arguments}
     symbols: dict[str, int] = {}
     for t in types.values():
@@ -169,6 +183,10 @@ def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[
     sizes = {s: torch.export.Dim(s, min=1) for s in symbols}
     dynamic = tuple({i: sizes[str(d)] for i, d in enumerate(t.dims) if d.symbols} for t in types)
     shapes = (dynamic,) if is_wrapped else dynamic
+    log = logging.getLogger("torch")
+    level = log.level
+    # What fails is raised with torch's own sentence; its log would say it again in a hundred lines.
+    log.setLevel(logging.CRITICAL)
     try:
         # Strict mode is the one that remembers the user's lines.
         return torch.export.export(module, examples, dynamic_shapes=shapes, strict=True)
@@ -176,11 +194,17 @@ def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[
         try:
             return torch.export.export(module, examples, dynamic_shapes=shapes, strict=False)
         except Exception as failure:
-            first = str(strict_failure).strip().splitlines()
             raise UnsupportedOperator(
                 f"torch.export could not trace {getattr(code, '__name__', type(code).__name__)}: "
-                f"{first[0] if first else strict_failure!r}"
+                f"{_sentence(strict_failure)}; traced without strictness: {_sentence(failure)}"
             ) from failure
+    finally:
+        log.setLevel(level)
+
+
+def _sentence(failure: Exception) -> str:
+    said = str(failure).strip().splitlines()
+    return f"{type(failure).__name__}: {said[0]}" if said else repr(failure)
 
 
 def _device(module: Any) -> Any:
@@ -538,6 +562,8 @@ def data_sizes(program: TensorProgram, given: Mapping[str, int]) -> dict[str, in
             f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}"
         )
     for s, n in given.items():
+        if not isinstance(n, int) or isinstance(n, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShapeError(f"symbol {s!r} was given {n!r}; sizes are whole numbers")
         if n < 1:
             raise ShapeError(f"symbol {s!r} was given {n}; sizes start at 1")
     return {s: given[s] for s in symbols}

@@ -37,12 +37,16 @@ class Best:
     kernel: LoadedKernel
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result on torch tensors or NumPy arrays.
+        """The result on torch tensors or NumPy arrays; it has no gradient, whatever the arguments require.
 
         Raises:
             ShapeError: an argument is missing, or a dim, dtype or stride is not what was tuned for.
         """
-        return self.kernel(*(self.traced.bind(*args, **kwargs) if self.traced else args))
+        if self.traced is not None:
+            return self.kernel(*self.traced.bind(*args, **kwargs))
+        if kwargs:
+            raise ShapeError(f"a program written by hand takes its inputs by position; found {', '.join(kwargs)}")
+        return self.kernel(*args)
 
     @property
     def source(self) -> str:

@@ -141,3 +141,36 @@ def test_every_symbol_needs_a_number_and_no_other_name_has_one():
         data_sizes(program, {"c": 4})
     with pytest.raises(ShapeError, match="sizes start at 1"):
         data_sizes(program, {"b": 0})
+
+
+def test_what_torch_cannot_trace_is_told_in_one_sentence_with_torchs_reason(caplog):
+    with pytest.raises(UnsupportedOperator, match=r"could not trace.*same reduction dim"):
+        trace(lambda x, w: x @ w, {"x": T("b", 4), "w": T(5, 4)})
+    assert [] == [r for r in caplog.records if r.levelname == "ERROR"]
+
+
+@pytest.mark.parametrize(("code", "says"), [(42, "found int"), (lambda: torch.ones(3), "takes no tensor")])
+def test_what_cannot_be_searched_is_said_before_torch_is_asked(code, says):
+    with pytest.raises(ShapeError, match=says):
+        trace(code, {})
+
+
+@pytest.mark.parametrize("size", ["8", 8.5, True])
+def test_a_size_that_is_no_whole_number_is_refused(size):
+    traced = trace(lambda x: x * 2, {"x": T("b", 4)})
+    with pytest.raises(ShapeError, match="whole numbers"):
+        data_sizes(traced.program, {"b": size})
+
+
+def test_an_argument_given_twice_is_refused():
+    traced = trace(lambda x: x * 2, {"x": T("b", 4)})
+    with pytest.raises(ShapeError, match="twice"):
+        traced.bind(torch.ones(2, 4), x=torch.ones(2, 4))
+
+
+def test_a_transposed_numpy_array_is_bound_like_a_tensor():
+    traced = trace(lambda x, w: nn.functional.linear(x, w), {"x": T("b", 4), "w": T(6, 4)})
+    x, w = np.ones((2, 4)), np.ones((6, 4))
+    assert (4, 6) == traced.bind(x, w)[1].shape
+    with pytest.raises(ShapeError, match="must have 2 dims, found 1"):
+        traced.bind(x, w[0])

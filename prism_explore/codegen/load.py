@@ -134,6 +134,8 @@ class _Expected:
         if isinstance(x, np.ndarray):
             given = cast("np.ndarray[Any, np.dtype[Any]]", x)
             shape, dtype = given.shape, str(given.dtype)
+            if any(n > 1 and s % given.itemsize for n, s in zip(shape, given.strides, strict=True)):
+                raise ShapeError(f"{b.name!r} is a view with gaps between its elements; pass a copy")
             strides = tuple(s // given.itemsize for s in given.strides)
             address, place = given.ctypes.data, "cpu"
         elif hasattr(x, "data_ptr"):

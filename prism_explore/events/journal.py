@@ -10,8 +10,11 @@ import json
 import threading
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from io import BytesIO
 from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -22,6 +25,9 @@ from prism_explore.events.kinds import KINDS, Event
 VERSION = 1
 LARGEST_BYTES = 1 << 30
 """A saved search that would unpack to more is refused: it is damaged or hostile."""
+
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError)
+"""What reading a zip of anybody's making can raise; the last two are other compressions, passwords, deep nesting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +100,27 @@ class Journal:
         """
         read_manifest(path)
         journal = cls()
-        with zipfile.ZipFile(path) as archive:
-            for number, line in enumerate(archive.read("events.jsonl").decode().splitlines(), 1):
-                try:
-                    journal._entries.append(from_plain(json.loads(line)))
-                except (ValueError, KeyError, TypeError) as error:
-                    raise JournalVersionError(f"{path}: line {number} of events.jsonl: {error}") from None
+        try:
+            with _opened(path) as file, zipfile.ZipFile(file) as archive:
+                lines = archive.read("events.jsonl").decode().split("\n")
+        except _DAMAGED as error:
+            raise JournalVersionError(f"{path} is damaged: {error}") from None
+        for number, line in enumerate(lines[: -1 if not lines[-1] else None], 1):
+            try:
+                entry = from_plain(json.loads(line))
+                if entry.seq != number - 1:
+                    raise ValueError(f"expected entry {number - 1}, found {entry.seq}")
+                journal._entries.append(entry)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise JournalVersionError(f"{path}: line {number} of events.jsonl: {error}") from None
         if journal._entries:
             journal._began = journal._clock() - journal._entries[-1].at_s
         return journal
+
+
+def _opened(path: str | Path) -> BytesIO:
+    # Read at once: a file that is missing stays an OSError, and none comes from places that a damaged zip names.
+    return BytesIO(Path(path).read_bytes())
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
@@ -112,12 +130,12 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         JournalVersionError: see `Journal.load`.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with _opened(path) as file, zipfile.ZipFile(file) as archive:
             if sum(i.file_size for i in archive.infolist()) > LARGEST_BYTES:
                 raise JournalVersionError(f"{path} would unpack to more than {LARGEST_BYTES} bytes; refused")
             head = json.loads(archive.read("manifest.json"))
             archive.getinfo("events.jsonl")
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+    except _DAMAGED as error:
         raise JournalVersionError(f"{path} is no saved search: {error}; expected a .prism file") from None
     found: dict[str, Any] = cast("dict[str, Any]", head if isinstance(head, dict) else {})
     if found.get("format") != "prism-journal":
@@ -182,5 +200,7 @@ def _value(hint: Any, value: Any) -> Any:
         of = get_args(hint)[1]
         return {str(k): _value(of, v) for k, v in cast("dict[Any, Any]", value).items()}
     elif origin in (Union, UnionType):
-        return value
+        for one in get_args(hint):
+            with suppress(ValueError, TypeError, AttributeError):
+                return _value(one, value)
     raise ValueError(f"expected {hint}, found {value!r}")

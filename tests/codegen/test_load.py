@@ -174,3 +174,11 @@ def test_calls_from_many_threads_do_not_disturb_one_another(pool) -> None:
 
     with ThreadPoolExecutor(4) as callers:
         assert max(callers.map(many, range(4))) < 1e-5
+
+
+def test_a_view_with_gaps_between_its_elements_is_refused(norm) -> None:
+    kernel, inputs = norm[:2]
+    packed = np.zeros(inputs["x"].size, dtype=np.dtype([("a", "f4"), ("b", "i1")]))
+    x = packed["a"].reshape(inputs["x"].shape)
+    with pytest.raises(ShapeError, match="gaps"):
+        kernel(x, *[v.astype(np.float32) for k, v in inputs.items() if k != "x"])

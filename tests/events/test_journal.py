@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import zipfile
@@ -130,3 +131,32 @@ def test_threads_do_not_lose_or_double_numbers() -> None:
         t.join()
 
     assert list(range(2000)) == [e.seq for e in journal]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"\xff\xfe\n",
+        b"[" * 100_000 + b"\n",
+        b"7\n",
+        json.dumps({**to_plain(written().entries[0]), "seq": 5}).encode(),
+    ],
+    ids=["no text", "nested deeply", "no object", "entries missing"],
+)
+def test_a_damaged_or_hostile_journal_is_refused_and_said_so(tmp_path: Path, lines: bytes) -> None:
+    path = tmp_path / "bad.prism"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.json", json.dumps({"format": "prism-journal", "version": 1}))
+        archive.writestr("events.jsonl", lines)
+
+    with pytest.raises(JournalVersionError, match=r"bad\.prism"):
+        Journal.load(path)
+
+
+def test_a_file_with_flipped_bytes_is_refused_or_read_but_raises_nothing_else(tmp_path: Path) -> None:
+    path = written().save(tmp_path / "good.prism")
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        with contextlib.suppress(JournalVersionError):
+            Journal.load(path)
