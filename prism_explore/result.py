@@ -20,6 +20,7 @@ from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.stages import Timed, Verified
 from prism_explore.targets import target
 from prism_explore.tune.gpu import GpuKernel, on_gpu
+from prism_explore.verify.certificate import derivation
 
 
 @dataclass(frozen=True)
@@ -82,16 +83,11 @@ class Best:
 
     @property
     def proof(self) -> str:
-        """The claim that was proved, its conditions, and the lemmas of the certificate."""
+        """The claim that was proved, how, every step with its axioms, and what the refuter tried in vain."""
         proof = self.verified.proof
-        lines = [f"proved by {proof.method}: {proof.claim}"]
-        lines += [f"  needs {c} to be a positive integer" for c in proof.conditions]
-        for lemma in proof.lemmas:
-            how = "replayed in egglog" if lemma.replayed else f"not replayed: {lemma.note}"
-            by = ", ".join(lemma.axioms) or "definition"
-            lines.append(f"  {lemma.tensor} = {lemma.operation}  =  {lemma.value}\n      by {by} ({how})")
+        lines = [f"proved by {proof.method}", derivation(self.verified), "", "The refuter, block by block in float64"]
         lines += [
-            f"  refuter: at {', '.join(f'{k}={v}' for k, v in t.sizes)} relative error {t.relative_error:.1e}"
+            f"  at {', '.join(f'{k}={v}' for k, v in t.sizes)}: relative error {t.relative_error:.1e}"
             for t in self.verified.trials
         ]
         return "\n".join(lines)

@@ -20,11 +20,12 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     Event,
+    ExplorationFinished,
     FamilyCompleted,
     Steered,
     VerdictReached,
 )
-from prism_explore.events.ledger import Steering, ledger, phase_of
+from prism_explore.events.ledger import Steering, claim, ledger, phase_of
 from prism_explore.frontend import Traced, data_sizes, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Space, default_space
@@ -304,7 +305,13 @@ class Session:
             fn(value)
 
     def _state_changed(self) -> None:
+        if self.state == "cancelled" and len(self.journal) and not isinstance(self._last, ExplorationFinished):
+            self.journal.note(ExplorationFinished("cancelled", claim(self.journal.events, "cancelled")))
         self._tell("state", self.state)
+
+    @property
+    def _last(self) -> Event:
+        return self.journal.events[-1]
 
     @property
     def widget(self) -> Any:

@@ -29,6 +29,8 @@ def test_a_cancel_reaches_a_trial_that_is_under_way():
     assert job.wait(5)
     assert time.monotonic() - began < 2
     assert "cancelled" == sess.state
+    assert "cancelled" == sess.journal.events[-1].stop
+    assert "The search was cancelled" in sess.claim
 
 
 def test_a_paused_session_that_nobody_holds_goes_away():
@@ -41,3 +43,13 @@ def test_a_paused_session_that_nobody_holds_goes_away():
         time.sleep(0.1)
         gc.collect()
     assert held() is None
+
+
+def test_a_dtype_that_no_kernel_is_written_for_is_the_reason_that_the_claim_gives():
+    sess = px.Session(double, x=px.T("b", 64, dtype="f16"), rivals=(), budget=px.Budget(trials=3, seconds=30.0))
+    sess.run()
+    sess.close()
+
+    assert sess.best() is None
+    assert "proved" in sess.claim
+    assert "f32" in sess.claim

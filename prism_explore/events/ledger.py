@@ -500,13 +500,23 @@ def _found(book: Ledger) -> str:
         time = seconds_text(book.best_s or best.time_s)
         return f"Best of {which} proved {families}{some}, {within}: {best.candidate} at {time}."
     if proved:
-        return f"{_count(len(proved), 'family', 'families')} proved {within}; no kernel has been timed."
+        return f"{_count(len(proved), 'family', 'families')} proved {within}; {_untimed(book)}."
     if shown:
         which = "The only family" if len(shown) == 1 else f"All {len(shown)} families"
         return f"{which} proved {within} {'was' if len(shown) == 1 else 'were'} rejected by you."
     if book.families:
         return f"{_count(len(book.families), 'family', 'families')} found {within}; none has been proved."
     return f"No family found {within}."
+
+
+def _untimed(book: Ledger) -> str:
+    """Why there is no time: nothing was tried, or what most trials failed of."""
+    failures = Counter(t.failure.sentence for t in book.trials if t.failure is not None)
+    if not failures:
+        return "no kernel has been timed"
+    (sentence, often), *_ = failures.most_common(1)
+    which = "the one trial" if len(book.trials) == 1 else f"{often} of {len(book.trials)} trials"
+    return f"no kernel has been timed, because {which} failed: {sentence.rstrip('.')}"
 
 
 def _space(started: ExplorationStarted | None) -> str:
