@@ -305,13 +305,10 @@ class Session:
             fn(value)
 
     def _state_changed(self) -> None:
-        if self.state == "cancelled" and len(self.journal) and not isinstance(self._last, ExplorationFinished):
-            self.journal.note(ExplorationFinished("cancelled", claim(self.journal.events, "cancelled")))
+        events = self.journal.events
+        if self.state == "cancelled" and events and not isinstance(events[-1], ExplorationFinished):
+            self.journal.note(ExplorationFinished("cancelled", claim(events, "cancelled")))
         self._tell("state", self.state)
-
-    @property
-    def _last(self) -> Event:
-        return self.journal.events[-1]
 
     @property
     def widget(self) -> Any:
