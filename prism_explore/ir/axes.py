@@ -13,7 +13,28 @@ from typing import TypeAlias
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.ops import Accumulate, Binary, ComputeOp, Custom, Input, Load, MatMul, Reduce, Store
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    ComputeOp,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Permute,
+    Reduce,
+    Reshape,
+    Result,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+)
 from prism_explore.ir.sgraph import SGraph
 
 AxisNames: TypeAlias = tuple[str | None, ...]
@@ -45,7 +66,7 @@ class AxisTable:
 
 
 def compute_axes(op: ComputeOp | Accumulate, operands: tuple[AxisNames, ...]) -> AxisNames | None:
-    """Axes of a result, or None where operands disagree about an axis."""
+    """Axes of a result, or None where operands disagree about an axis, or the result would have a new one."""
     match op:
         case Binary():
             return _align(operands[0], operands[1])
@@ -61,8 +82,12 @@ def compute_axes(op: ComputeOp | Accumulate, operands: tuple[AxisNames, ...]) ->
             if along is None:
                 return operands[0]
             return (*operands[0][:along], None, *operands[0][along + 1 :])
-        case _:
+        case Unary() | Scalar():
             return operands[0]
+        case Permute(order):
+            return tuple(operands[0][d] for d in order)
+        case Reshape() | Expand() | Slice() | Concat():
+            return None
 
 
 def _align(a: AxisNames, b: AxisNames) -> AxisNames | None:
@@ -99,9 +124,17 @@ def axes_of(graph: SGraph) -> AxisTable:
     for t, node in enumerate(graph.nodes):
         rank = types[t].rank
         match node.op:
-            case Input():
+            case Input() | Band() | Reshape():
                 pass
-            case Custom() | Load() | Store() | Accumulate():
+            case Permute(order):
+                for d, source in enumerate(order):
+                    join((t, d), (node.args[0], source))
+            case Expand(along) | Slice(along) | Concat(along):
+                for operand in node.args:
+                    for d in range(rank):
+                        if d != along:
+                            join((t, d), (operand, d))
+            case Custom() | Result() | Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise ShapeError("axes are named on a flat program; a custom kernel has its own")
             case MatMul():
                 a, b = node.args

@@ -9,7 +9,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -17,19 +17,30 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.ir.ops import (
     BINARY,
     UNARY,
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
     ComputeOp,
+    Concat,
     Custom,
+    Expand,
     Input,
     Load,
     MatMul,
+    Permute,
     Reduce,
     ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
     Scalar,
+    ScalarFn,
+    Slice,
     Store,
     Unary,
 )
@@ -63,19 +74,26 @@ def evaluate_all(
     flat = graph.graph if isinstance(graph, TensorProgram) else graph
     numbers = {**bind_sizes(flat, inputs), **(sizes or {})}
     types = flat.types()
+    dtype = np.result_type(*inputs.values())
     values: list[Array] = []
+    results: dict[int, tuple[Array, ...]] = {}
     for position, node in enumerate(flat.nodes):
         args = [values[a] for a in node.args]
         match node.op:
             case Input(name, _):
                 values.append(np.asarray(inputs[name]))
+            case Band() as band:
+                values.append(_band(band, numbers).astype(dtype))
             case Custom(block):
                 operand_types = tuple(types[a] for a in node.args)
-                values.append(run_block_graph(block, args, operand_types, numbers))
-            case Load() | Store() | Accumulate():
+                results[position] = run_block_graph(block, args, operand_types, numbers)
+                values.append(results[position][0])
+            case Result(index):
+                values.append(results[node.args[0]][index])
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
-                values.append(apply(op, args))
+                values.append(apply(op, args, numbers))
         wanted = tuple(d.value(numbers) for d in types[position].dims)
         if values[-1].shape != wanted:
             raise ShapeError(f"kernel node %{position} has shape {values[-1].shape}, its type says {wanted}")
@@ -107,20 +125,53 @@ def bind_sizes(graph: SGraph, inputs: Mapping[str, Array]) -> dict[str, int]:
     return sizes
 
 
-def apply(op: ComputeOp, args: list[Array]) -> Array:
-    """One compute operator on arrays."""
+def apply(op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
+    """One compute operator on arrays; `sizes` are for operators that name sizes themselves."""
     match op:
         case Unary(fn):
             return UNARY[fn].numpy(args[0])
         case Scalar(fn, value):
             constant = value if args[0].dtype == object else args[0].dtype.type(value)
-            return args[0] + constant if fn == "add" else args[0] * constant
+            return _SCALAR[fn](args[0], constant)
         case Binary(fn):
             return BINARY[fn].numpy(args[0], args[1])
         case MatMul():
             return np.matmul(args[0], args[1])
         case Reduce(fn, along):
             return _reduce(fn, args[0], along, args[0].shape[along])
+        case Permute(order):
+            return np.transpose(args[0], order)
+        case Reshape(dims):
+            return np.reshape(args[0], [d.value(sizes) for d in dims])
+        case Expand(along, size):
+            return np.repeat(args[0], size.value(sizes), axis=along)
+        case Slice(along, start, stop):
+            where = [slice(None)] * args[0].ndim
+            where[along] = slice(_position(start, sizes), _position(stop, sizes))
+            return args[0][tuple(where)]
+        case Concat(along):
+            return np.concatenate(args, axis=along)
+
+
+_SCALAR: Mapping[ScalarFn, Callable[[Array, Any], Array]] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "pow": np.power,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+def _position(d: Dim, sizes: Mapping[str, int]) -> int:
+    """A border of a slice, which may be 0."""
+    return d.value(sizes) if d != ZERO else 0
+
+
+def _band(band: Band, sizes: Mapping[str, int]) -> npt.NDArray[np.bool_]:
+    ahead = np.arange(band.columns.value(sizes)) - np.arange(band.rows.value(sizes))[:, None]
+    low = -np.inf if band.low is None else float(band.low.rational(sizes))
+    high = np.inf if band.high is None else float(band.high.rational(sizes))
+    return (low <= ahead) & (ahead <= high)
 
 
 def _reduce(fn: ReduceFn, x: Array, along: int, count: int) -> Array:
@@ -131,12 +182,14 @@ def _reduce(fn: ReduceFn, x: Array, along: int, count: int) -> Array:
             return np.sum(x, axis=along, keepdims=True) / count
         case "rms":
             return np.sqrt(np.sum(np.square(x), axis=along, keepdims=True) / count)
+        case "max":
+            return np.max(x, axis=along, keepdims=True)
 
 
 def run_block_graph(
     block: BlockGraph, operands: list[Array], types: tuple[TensorType, ...], sizes: Mapping[str, int]
-) -> Array:
-    """A custom kernel's result: every block of the grid in turn, every iteration of the loop in turn.
+) -> tuple[Array, ...]:
+    """A custom kernel's results: every block of the grid in turn, every iteration of the loop in turn.
 
     Raises:
         ShapeError: the maps are open, or a tile is not whole at these sizes.
@@ -148,18 +201,18 @@ def run_block_graph(
         for d in t.dims:
             d.value(sizes)
     grid = [p.size.value(sizes) for p in block.grid]
-    result = np.full([d.value(sizes) for d in tiles[-1].dims], np.nan, dtype=np.result_type(*operands))
-    written = np.zeros(result.shape, dtype=bool)
-    store = block.nodes[-1].op
-    assert isinstance(store, Store), "BlockGraph ends with its store"
+    dtype = np.result_type(*operands)
+    results = [np.full([d.value(sizes) for d in tiles[n].dims], np.nan, dtype=dtype) for n in block.stores]
+    written = [np.zeros(r.shape, dtype=bool) for r in results]
     for where in product(*map(range, grid)):
-        tile = _run_block(block, operands, sizes, where)
-        place = _slices(tile.shape, store.omap or (), where)
-        old = result[place]
-        clash = written[place] & ~_same(old, tile)
-        result[place] = np.where(clash, np.nan, tile) if clash.any() else tile
-        written[place] = True
-    return result
+        for n, tile in enumerate(_run_block(block, operands, sizes, where)):
+            store = block.nodes[block.stores[n]].op
+            assert isinstance(store, Store), "these are the stores"
+            place = _slices(tile.shape, store.omap or (), where)
+            clash = written[n][place] & ~_same(results[n][place], tile)
+            results[n][place] = np.where(clash, np.nan, tile) if clash.any() else tile
+            written[n][place] = True
+    return tuple(results)
 
 
 def _same(a: Array, b: Array) -> npt.NDArray[np.bool_]:
@@ -176,31 +229,56 @@ def _slices(tile: tuple[int, ...], cut: tuple[int | None, ...], where: tuple[int
     return tuple(slice(s, s + n) for s, n in zip(starts, tile, strict=True))
 
 
-def _run_block(block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], where: tuple[int, ...]) -> Array:
+def _run_block(
+    block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], where: tuple[int, ...]
+) -> list[Array]:
+    """What each store writes for one block."""
     when = phases(block)
     iterations = block.loop.size.value(sizes) if block.loop else 1
     values: dict[int, Array] = {}
-    sums: dict[int, Array] = {}
+    before: dict[int, Array] = {}
+    """Per accumulator and running maximum, what it held after the last iteration; per scale, its last value."""
     for i in range(iterations):
         for position, node in enumerate(block.nodes):
-            if isinstance(node.op, Accumulate):
-                part = _partial(node.op, values[node.args[0]])
-                sums[position] = sums[position] + part if position in sums else part
-            elif when[position] == "loop" or (when[position] == "invariant" and i == 0):
-                if isinstance(node.op, Load):
-                    values[position] = _tile(block, node.op, operands[node.op.operand], sizes, where, i)
-                else:
-                    assert not isinstance(node.op, Input | Custom | Store), "no kernel-level operator in a block"
-                    values[position] = apply(node.op, [values[a] for a in node.args])
+            args = [values[a] for a in node.args if a in values]
+            match node.op:
+                case Accumulate(fn, along):
+                    part = _partial(fn, along, args[0])
+                    join = np.maximum if fn == "max" else np.add
+                    before[position] = join(before[position], part) if i else part
+                case AccumulateRescaled(along):
+                    part = _partial("sum", along, args[0])
+                    if i:
+                        part = before[position] * np.exp(before[~position] - args[1]) + part
+                    before[position], before[~position] = part, args[1]
+                case RunningMax(along):
+                    part = _partial("max", along, args[0])
+                    values[position] = np.maximum(values[position], part) if i else part
+                case Load() as load:
+                    if when[position] == "loop" or not i:
+                        values[position] = _tile(block, load, operands[load.operand], sizes, where, i)
+                case Input() | Band() | Custom() | Result():
+                    raise AssertionError("no kernel-level operator in a block")
+                case Store():
+                    pass
+                case op:
+                    if when[position] == "loop" or (when[position] == "invariant" and not i):
+                        values[position] = apply(op, args, sizes)
+    out: list[Array] = []
     for position, node in enumerate(block.nodes):
-        if isinstance(node.op, Accumulate):
-            values[position] = _finish(node.op, sums[position], values[node.args[0]], iterations)
-        elif when[position] == "after":
-            if isinstance(node.op, Store):
-                return values[node.args[0]]
-            assert not isinstance(node.op, Input | Custom | Load), "loads are never behind the loop"
-            values[position] = apply(node.op, [values[a] for a in node.args])
-    raise AssertionError("BlockGraph ends with its store")
+        match node.op:
+            case Accumulate(fn, along):
+                values[position] = _finish(fn, along, before[position], values[node.args[0]], iterations)
+            case AccumulateRescaled():
+                values[position] = before[position]
+            case Store():
+                out.append(values[node.args[0]])
+            case Input() | Band() | Custom() | Result() | Load() | RunningMax():
+                pass
+            case op:
+                if when[position] == "after":
+                    values[position] = apply(op, [values[a] for a in node.args], sizes)
+    return out
 
 
 def _tile(
@@ -218,14 +296,17 @@ def _tile(
     return operand[tuple(slice(s, s + n) for s, n in window)]
 
 
-def _partial(op: Accumulate, tile: Array) -> Array:
-    if op.dim is None:
+def _partial(fn: ReduceFn, along: int | None, tile: Array) -> Array:
+    """An iteration's contribution."""
+    if along is None:
         return tile
-    return np.sum(np.square(tile) if op.fn == "rms" else tile, axis=op.dim, keepdims=True)
+    if fn == "max":
+        return np.max(tile, axis=along, keepdims=True)
+    return np.sum(np.square(tile) if fn == "rms" else tile, axis=along, keepdims=True)
 
 
-def _finish(op: Accumulate, total: Array, tile: Array, iterations: int) -> Array:
-    if op.fn == "sum" or op.dim is None:
+def _finish(fn: ReduceFn, along: int | None, total: Array, tile: Array, iterations: int) -> Array:
+    if fn in ("sum", "max") or along is None:
         return total
-    mean = total / (iterations * tile.shape[op.dim])
-    return np.sqrt(mean) if op.fn == "rms" else mean
+    mean = total / (iterations * tile.shape[along])
+    return np.sqrt(mean) if fn == "rms" else mean

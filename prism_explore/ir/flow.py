@@ -20,7 +20,24 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.axes import AxisNames
-from prism_explore.ir.ops import Accumulate, Binary, BlockOp, Load, MatMul, Reduce, Scalar, Store, Unary
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Binary,
+    BlockOp,
+    Concat,
+    Expand,
+    Load,
+    MatMul,
+    Permute,
+    Reduce,
+    Reshape,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+)
 from prism_explore.ir.sgraph import Phase
 
 FlowRule: TypeAlias = Literal[
@@ -31,6 +48,7 @@ FlowRule: TypeAlias = Literal[
     "loop.count",
     "accumulate.varies",
     "store.whole",
+    "loop.unmapped",
 ]
 
 FLOW_RULES: dict[FlowRule, str] = {
@@ -41,6 +59,7 @@ FLOW_RULES: dict[FlowRule, str] = {
     "loop.count": "A mean or root mean square would divide by the wrong number of elements.",
     "accumulate.varies": "An accumulator adds up a value that is the same in every iteration.",
     "store.whole": "The stored value is not whole behind the loop.",
+    "loop.unmapped": "What a loop makes of a view, a running maximum or a rescaled sum is left to the verifier.",
 }
 
 
@@ -100,6 +119,10 @@ def flow(
             return _binary(fn, args[0], args[1])
         case MatMul():
             return _matmul(args[0], args[1], axes[0][-1])
+        case Permute() | Reshape() | Expand() | Slice() | Concat():
+            return INVARIANT if all(a.phase == "invariant" for a in args) else "loop.unmapped"
+        case RunningMax() | AccumulateRescaled():
+            return "loop.unmapped"
 
 
 def _accumulate(op: Accumulate, x: Flow, axes: AxisNames) -> Flow | FlowRule:
@@ -108,6 +131,8 @@ def _accumulate(op: Accumulate, x: Flow, axes: AxisNames) -> Flow | FlowRule:
     if x.phase == "invariant" or x.axis is None:
         return "accumulate.varies"
     reduced = axes[op.dim] if op.dim is not None else None
+    if op.fn == "max":
+        return AFTER if x.exact else "loop.partial"
     if op.fn != "sum":
         return AFTER if reduced == x.axis and not x.partial else "loop.count"
     return AFTER if x.partial or reduced == x.axis else Flow("after", pending=(x.axis,))
@@ -122,7 +147,7 @@ def _reduce(op: Reduce, x: Flow, axes: AxisNames) -> Flow | FlowRule:
         if x.phase == "after":
             return Flow("after", pending=tuple(a for a in x.pending if a != reduced))
         return Flow("loop", x.axis, partial=True)
-    return x if op.fn != "rms" or x.exact else "loop.partial"
+    return x if op.fn not in ("rms", "max") or x.exact else "loop.partial"
 
 
 def _meet(a: Flow, b: Flow) -> Phase | FlowRule:

@@ -13,20 +13,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from math import erf, pi, prod, sqrt
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.tensors import TensorType, broadcast
+from prism_explore.ir.tensors import DType, TensorType, broadcast
 
 if TYPE_CHECKING:
     from prism_explore.ir.sgraph import BlockGraph
 
-UnaryFn: TypeAlias = Literal["exp", "square", "sqrt", "rsqrt", "recip", "neg", "silu", "sigmoid", "relu", "tanh"]
-BinaryFn: TypeAlias = Literal["add", "sub", "mul", "div"]
-ReduceFn: TypeAlias = Literal["sum", "mean", "rms"]
+UnaryFn: TypeAlias = Literal[
+    "exp",
+    "square",
+    "sqrt",
+    "rsqrt",
+    "recip",
+    "neg",
+    "abs",
+    "silu",
+    "sigmoid",
+    "relu",
+    "tanh",
+    "erf",
+    "gelu",
+    "gelu_tanh",
+]
+ScalarFn: TypeAlias = Literal["add", "mul", "pow", "max", "min"]
+BinaryFn: TypeAlias = Literal["add", "sub", "mul", "div", "max", "min", "mask"]
+ReduceFn: TypeAlias = Literal["sum", "mean", "rms", "max"]
+SCALAR_FNS: tuple[str, ...] = get_args(ScalarFn)
+REDUCE_FNS: tuple[str, ...] = get_args(ReduceFn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +78,30 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, 0.0)
 
 
+def _erf(x: Any) -> Any:
+    return np.asarray(np.vectorize(erf, otypes=[np.float64])(x)).astype(x.dtype)
+
+
+def _gelu(x: Any) -> Any:
+    return 0.5 * x * (1.0 + _erf(x * sqrt(0.5)))
+
+
+def _gelu_tanh(x: Any) -> Any:
+    return 0.5 * x * (1.0 + np.tanh(sqrt(2.0 / pi) * (x + 0.044715 * x * x * x)))
+
+
+def bottom(dtype: np.dtype[Any]) -> float:
+    """The most negative number that may still be doubled twice: what stands for minus infinity.
+
+    A finite one, so that a tile that is masked as a whole has a maximum to be rescaled from.
+    """
+    return float(np.finfo(dtype).min) / 4
+
+
+def _mask(x: Any, keep: Any) -> Any:
+    return np.where(keep != 0, x, np.asarray(bottom(x.dtype), x.dtype))
+
+
 UNARY: dict[str, Elementwise] = {
     row.name: row
     for row in (
@@ -72,6 +115,10 @@ UNARY: dict[str, Elementwise] = {
         Elementwise("sigmoid", _sigmoid, 3),
         Elementwise("relu", _relu, 1),
         Elementwise("tanh", np.tanh, 1),
+        Elementwise("abs", np.abs, 1),
+        Elementwise("erf", _erf, 1),
+        Elementwise("gelu", _gelu, 4),
+        Elementwise("gelu_tanh", _gelu_tanh, 8),
     )
 }
 
@@ -82,10 +129,14 @@ BINARY: dict[str, Elementwise] = {
         Elementwise("sub", np.subtract, 1),
         Elementwise("mul", np.multiply, 1),
         Elementwise("div", np.divide, 1),
+        Elementwise("max", np.maximum, 1),
+        Elementwise("min", np.minimum, 1),
+        Elementwise("mask", _mask, 1),
     )
 }
+"""`mask(x, keep)` is x where keep is not 0, else minus infinity (see `bottom`)."""
 
-COMMUTATIVE = frozenset({"add", "mul"})
+COMMUTATIVE = frozenset({"add", "mul", "max", "min"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +148,21 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
+class Band:
+    """A tensor known by formula, for causal and sliding-window masks: `-> rows columns`.
+
+    1 where `low <= column - row <= high`, else 0; None is no bound. It costs nothing to read where a
+    kernel computes it in place.
+    """
+
+    rows: Dim
+    columns: Dim
+    low: Dim | None
+    high: Dim | None
+    dtype: DType = "f32"
+
+
+@dataclass(frozen=True, slots=True)
 class Unary:
     """An elementwise function of one tensor: `* -> *`."""
 
@@ -105,9 +171,9 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """`x + value` or `x * value` with an exact rational constant: `* -> *`."""
+    """`x + c`, `x * c`, `x ^ c`, `max(x, c)` or `min(x, c)` with an exact rational constant: `* -> *`."""
 
-    fn: Literal["add", "mul"]
+    fn: ScalarFn
     value: Fraction
 
 
@@ -125,9 +191,47 @@ class MatMul:
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """Sum, mean or root mean square over one dim, which stays with size 1."""
+    """Sum, mean, root mean square or maximum over one dim, which stays with size 1."""
 
     fn: ReduceFn
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Permute:
+    """Dims in another order: dim d of the result is dim `order[d]` of the operand."""
+
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """The same elements, in row-major order, under other dims of the same product."""
+
+    dims: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """A dim of literal size 1 repeated: `* 1 * -> * size *`."""
+
+    dim: int
+    size: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Positions `start .. stop - 1` of one dim."""
+
+    dim: int
+    start: Dim
+    stop: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    """Two tensors one behind the other along one dim."""
+
     dim: int
 
 
@@ -154,6 +258,7 @@ class Accumulate:
     sum     sum
     mean    sum / (iterations * tile size of dim)
     rms     sqrt(sum of squares / (iterations * tile size of dim))
+    max     maximum
 
     `mean` and `rms` need a dim. Without a loop there is one iteration.
     """
@@ -162,8 +267,33 @@ class Accumulate:
     dim: int | None = None
 
     def __post_init__(self) -> None:
-        if self.dim is None and self.fn != "sum":
-            raise ShapeError(f"accumulate {self.fn} needs a dim; only sum goes without")
+        if self.dim is None and self.fn not in ("sum", "max"):
+            raise ShapeError(f"accumulate {self.fn} needs a dim; only sum and max go without")
+
+
+@dataclass(frozen=True, slots=True)
+class RunningMax:
+    """The maximum over all iterations so far, after reducing the tile's `dim` if one is given.
+
+    It lives in the loop: one value per iteration. Behind the loop, `Accumulate("max")` is its last one.
+    """
+
+    dim: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulateRescaled:
+    """A sum over iterations whose parts are relative to a scale that moves: `v, m -> *`.
+
+        total = total * exp(m before - m now) + v, after reducing v's `dim` if one is given
+
+    so that behind the loop it is exp(-m last) times the sum of v * exp(m). m is a value of the loop that
+    broadcasts to v; where `dim` is given, m has size 1 there. Without a loop the result is v.
+
+    Source: online softmax, arXiv 1805.02867.
+    """
+
+    dim: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +314,20 @@ class Custom:
     block: BlockGraph
 
 
-ComputeOp: TypeAlias = Unary | Scalar | Binary | MatMul | Reduce
-KernelOp: TypeAlias = Input | ComputeOp | Custom
-BlockOp: TypeAlias = Load | ComputeOp | Accumulate | Store
-Op: TypeAlias = Input | ComputeOp | Custom | Load | Accumulate | Store
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One of a custom kernel's further results: what its `index`th store writes. The kernel's own is the first."""
+
+    index: int
+
+
+ViewOp: TypeAlias = Permute | Reshape | Expand | Slice | Concat
+"""Operators that move elements and compute nothing."""
+ComputeOp: TypeAlias = Unary | Scalar | Binary | MatMul | Reduce | ViewOp
+AccumulateOp: TypeAlias = Accumulate | AccumulateRescaled
+KernelOp: TypeAlias = Input | Band | ComputeOp | Custom | Result
+BlockOp: TypeAlias = Load | ComputeOp | RunningMax | AccumulateOp | Store
+Op: TypeAlias = KernelOp | BlockOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +341,13 @@ class Node:
 def arity(op: Op) -> int | None:
     """How many operands; None where the operator itself does not say (a custom kernel)."""
     match op:
-        case Input() | Load():
+        case Input() | Band() | Load():
             return 0
-        case Unary() | Scalar() | Reduce() | Accumulate() | Store():
+        case Unary() | Scalar() | Reduce() | Permute() | Reshape() | Expand() | Slice():
             return 1
-        case Binary() | MatMul():
+        case Accumulate() | RunningMax() | Store() | Result():
+            return 1
+        case Binary() | MatMul() | Concat() | AccumulateRescaled():
             return 2
         case Custom():
             return None
@@ -218,20 +360,18 @@ def op_name(op: Op) -> str:
             return fn
         case Scalar(fn, _):
             return f"{fn}_scalar"
-        case MatMul():
-            return "matmul"
         case Reduce(fn, _):
             return fn
         case Accumulate(fn, along):
-            return "accum" if along is None else f"accum_{fn}"
-        case Input():
-            return "input"
-        case Load():
-            return "load"
-        case Store():
-            return "store"
-        case Custom():
-            return "custom"
+            return "accum" if along is None and fn == "sum" else f"accum_{fn}"
+        case AccumulateRescaled():
+            return "accum_rescaled"
+        case RunningMax():
+            return "running_max"
+        case MatMul() | Permute() | Reshape() | Expand() | Slice() | Concat():
+            return type(op).__name__.lower()
+        case Input() | Band() | Load() | Store() | Custom() | Result():
+            return type(op).__name__.lower()
 
 
 def compute_dims(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], where: str = "") -> tuple[Dim, ...]:
@@ -254,8 +394,59 @@ def compute_dims(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], where: st
                 shown = f"({', '.join(map(str, a))}) and ({', '.join(map(str, b))})"
                 raise ShapeError(f"{at}matmul: inner dims differ, {a[-1]} against {b[-2]} in {shown}")
             return (*broadcast(a[:-2], b[:-2], f"{at}matmul"), a[-2], b[-1])
-        case Reduce(fn, along):
-            dims = operands[0]
-            if not 0 <= along < len(dims):
-                raise ShapeError(f"{at}{fn} over dim {along} of a tensor with {len(dims)} dims")
-            return (*dims[:along], dim(1), *dims[along + 1 :])
+        case Reduce(_, along):
+            return without_dim(operands[0], along, f"{at}{op_name(op)}")
+        case Permute() | Reshape() | Expand() | Slice() | Concat():
+            return _view_dims(op, operands, f"{at}{op_name(op)}")
+
+
+def without_dim(dims: tuple[Dim, ...], along: int | None, where: str) -> tuple[Dim, ...]:
+    """Dims after one was reduced to size 1; all of them where `along` is None.
+
+    Raises:
+        ShapeError: there is no such dim.
+    """
+    if along is None:
+        return dims
+    _in_range(along, dims, where)
+    return (*dims[:along], dim(1), *dims[along + 1 :])
+
+
+def _in_range(along: int, dims: tuple[Dim, ...], where: str) -> None:
+    if not 0 <= along < len(dims):
+        raise ShapeError(f"{where} over dim {along} of a tensor with {len(dims)} dims")
+
+
+def _view_dims(op: ViewOp, operands: tuple[tuple[Dim, ...], ...], at: str) -> tuple[Dim, ...]:
+    dims = operands[0]
+    match op:
+        case Permute(order):
+            if sorted(order) != list(range(len(dims))):
+                raise ShapeError(f"{at}: ({', '.join(map(str, order))}) is no order of {len(dims)} dims")
+            return tuple(dims[d] for d in order)
+        case Reshape(wanted):
+            if prod(dims, start=dim(1)) != prod(wanted, start=dim(1)):
+                shown = f"({', '.join(map(str, dims))}) to ({', '.join(map(str, wanted))})"
+                raise ShapeError(f"{at}: {shown} changes the number of elements")
+            return wanted
+        case Expand(along, size):
+            _in_range(along, dims, at)
+            if not dims[along].is_one:
+                raise ShapeError(f"{at}: dim {along} has size {dims[along]}; only a literal 1 can be repeated")
+            return (*dims[:along], size, *dims[along + 1 :])
+        case Slice(along, start, stop):
+            _in_range(along, dims, at)
+            length, left = stop - start, dims[along] - stop
+            for what, size in (("start", start), ("length", length), ("rest", left)):
+                if size.constant is not None and size.constant < (what == "length"):
+                    raise ShapeError(f"{at}: {start} to {stop} of dim {along}, which has size {dims[along]}")
+            return (*dims[:along], length, *dims[along + 1 :])
+        case Concat(along):
+            other = operands[1]
+            _in_range(along, dims, at)
+            if len(other) != len(dims) or any(
+                a != b for d, (a, b) in enumerate(zip(dims, other, strict=True)) if d != along
+            ):
+                shown = f"({', '.join(map(str, dims))}) and ({', '.join(map(str, other))})"
+                raise ShapeError(f"{at}: {shown} differ in more than dim {along}")
+            return (*dims[:along], dims[along] + other[along], *dims[along + 1 :])

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import cast
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import DimLike
+from prism_explore.ir.dims import DimLike, dim
 from prism_explore.ir.ops import (
+    SCALAR_FNS,
+    Band,
     Binary,
     BinaryFn,
+    Concat,
     Custom,
+    Expand,
     Input,
     KernelOp,
     MatMul,
     Node,
+    Permute,
     Reduce,
     ReduceFn,
+    Reshape,
     Scalar,
+    ScalarFn,
+    Slice,
     Unary,
     UnaryFn,
 )
@@ -85,10 +94,10 @@ class ProgramBuilder:
         return self.add(Unary(fn), x, line=line)
 
     def scalar(self, fn: str, x: int, value: Fraction | int | str, line: str = "") -> int:
-        """`x + value` or `x * value`."""
-        if fn not in ("add", "mul"):
-            raise ShapeError(f"a scalar is added or multiplied, found {fn!r}")
-        return self.add(Scalar("add" if fn == "add" else "mul", Fraction(value)), x, line=line)
+        """`x + value`, `x * value` and so on, for each name in `ir.ops.SCALAR_FNS`."""
+        if fn not in SCALAR_FNS:
+            raise ShapeError(f"no operator {fn!r} with a constant; there are {', '.join(SCALAR_FNS)}")
+        return self.add(Scalar(cast(ScalarFn, fn), Fraction(value)), x, line=line)
 
     def binary(self, fn: BinaryFn, x: int, y: int, line: str = "") -> int:
         """An elementwise function of two tensors that broadcast: `*, * -> *`."""
@@ -102,6 +111,33 @@ class ProgramBuilder:
         """Over one dim, which stays with size 1."""
         rank = self._types[x].rank
         return self.add(Reduce(fn, along % rank if rank else along), x, line=line)
+
+    def permute(self, x: int, *order: int, line: str = "") -> int:
+        """Dims in another order: dim d of the result is dim `order[d]` of x."""
+        return self.add(Permute(order), x, line=line)
+
+    def reshape(self, x: int, *dims: DimLike, line: str = "") -> int:
+        """The same elements in row-major order under other dims."""
+        return self.add(Reshape(tuple(map(dim, dims))), x, line=line)
+
+    def expand(self, x: int, along: int, size: DimLike, line: str = "") -> int:
+        """A dim of size 1 repeated."""
+        return self.add(Expand(along, dim(size)), x, line=line)
+
+    def slice(self, x: int, along: int, start: DimLike, stop: DimLike, line: str = "") -> int:
+        """Positions `start .. stop - 1` of one dim."""
+        return self.add(Slice(along, dim(start), dim(stop)), x, line=line)
+
+    def concat(self, x: int, y: int, along: int, line: str = "") -> int:
+        """y behind x along one dim."""
+        return self.add(Concat(along), x, y, line=line)
+
+    def band(
+        self, rows: DimLike, columns: DimLike, low: DimLike | None, high: DimLike | None, dtype: DType = "f32"
+    ) -> int:
+        """1 where `low <= column - row <= high`, else 0."""
+        least, most = (None if d is None else dim(d) for d in (low, high))
+        return self.add(Band(dim(rows), dim(columns), least, most, dtype))
 
     @property
     def nodes(self) -> tuple[Node, ...]:

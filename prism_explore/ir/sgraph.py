@@ -16,17 +16,26 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import Dim, DimLike, dim
+from prism_explore.ir.dims import Dim, DimLike
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Custom,
+    Expand,
     Input,
     Load,
     Node,
+    Op,
+    Reshape,
+    Result,
+    RunningMax,
+    Slice,
     Store,
     arity,
     compute_dims,
     op_name,
+    without_dim,
 )
 from prism_explore.ir.tensors import TensorType
 
@@ -44,7 +53,7 @@ class ParallelDim:
 
 @dataclass(frozen=True, slots=True)
 class BlockGraph:
-    """What one custom kernel does in one block; the last node is its only `Store`."""
+    """What one custom kernel does in one block; its last nodes are its stores, one per result."""
 
     grid: tuple[ParallelDim, ...]
     loop: ParallelDim | None
@@ -56,13 +65,16 @@ class BlockGraph:
             raise ShapeError(f"parallel dims must have different names, found {', '.join(names)}")
         if not self.nodes or not isinstance(self.nodes[-1].op, Store):
             raise ShapeError("a block graph ends with its store")
+        first = self.stores[0]
         for position, node in enumerate(self.nodes):
             where = f"block node %{position}"
             match node.op:
-                case Input() | Custom():
+                case Input() | Band() | Custom() | Result():
                     raise ShapeError(f"{where}: {op_name(node.op)} belongs to a kernel graph")
-                case Store() if position != len(self.nodes) - 1:
-                    raise ShapeError(f"{where}: one store only, at the end")
+                case Store() if position < first:
+                    raise ShapeError(f"{where}: stores come last")
+                case RunningMax() if self.loop is None:
+                    raise ShapeError(f"{where}: a running maximum without a for-loop")
                 case Load(_, imap, fmap):
                     if imap is not None and len(imap) != len(self.grid):
                         raise ShapeError(f"{where}: imap names {len(imap)} grid dims, the grid has {len(self.grid)}")
@@ -74,6 +86,14 @@ class BlockGraph:
                 case _:
                     pass
             _check_args(node, position, where)
+
+    @property
+    def stores(self) -> tuple[int, ...]:
+        """Positions of the stores, one per result, in order."""
+        first = len(self.nodes)
+        while first and isinstance(self.nodes[first - 1].op, Store):
+            first -= 1
+        return tuple(range(first, len(self.nodes)))
 
     @property
     def parallel(self) -> tuple[ParallelDim, ...]:
@@ -101,10 +121,16 @@ class SGraph:
         for position, node in enumerate(self.nodes):
             where = f"kernel node %{position}"
             match node.op:
-                case Load() | Store() | Accumulate():
+                case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                     raise ShapeError(f"{where}: {op_name(node.op)} belongs inside a block graph")
                 case Input(name, _):
                     names.append(name)
+                case Result(index):
+                    source = self.nodes[node.args[0]].op if node.args[0] < position else None
+                    if not isinstance(source, Custom) or not 0 < index < len(source.block.stores):
+                        raise ShapeError(
+                            f"{where}: result {index} of %{node.args[0]}, which has no such further result"
+                        )
                 case Custom(block):
                     for inner in block.nodes:
                         if isinstance(inner.op, Load) and not 0 <= inner.op.operand < len(node.args):
@@ -136,9 +162,10 @@ class SGraph:
     def parameters(self) -> tuple[str, ...]:
         """Symbols of grid sizes and loop ranges, in order of appearance: what a tuner chooses."""
         seen: dict[str, None] = {}
-        for _, block in self.customs:
-            for p in block.parallel:
-                for symbol in p.size.symbols:
+        for _, node in walk(self):
+            sizes = [p.size for p in node.op.block.parallel] if isinstance(node.op, Custom) else op_sizes(node.op)
+            for size in sizes:
+                for symbol in size.symbols:
                     seen.setdefault(symbol)
         return tuple(s for s in seen if s not in self.data_symbols)
 
@@ -184,19 +211,52 @@ class SGraph:
         nodes: list[Node] = []
         for node in self.nodes:
             match node.op:
-                case Input(name, t):
-                    dims = tuple(d.substitute(sizes) for d in t.dims)
-                    nodes.append(Node(Input(name, replace(t, dims=dims)), node.args))
                 case Custom(block):
                     inside = BlockGraph(
                         tuple(put(p) for p in block.grid),
                         put(block.loop) if block.loop else None,
-                        block.nodes,
+                        tuple(Node(_substituted(inner.op, sizes), inner.args) for inner in block.nodes),
                     )
                     nodes.append(Node(Custom(inside), node.args))
-                case _:
-                    nodes.append(node)
+                case op:
+                    nodes.append(Node(_substituted(op, sizes), node.args))
         return SGraph(tuple(nodes), self.output)
+
+
+def op_sizes(op: Op) -> tuple[Dim, ...]:
+    """The sizes that an operator names itself; those of an input's type, none for what follows from operands."""
+    match op:
+        case Input(_, t):
+            return t.dims
+        case Band(rows, columns, low, high, _):
+            return (rows, columns, *(d for d in (low, high) if d is not None))
+        case Reshape(dims):
+            return dims
+        case Expand(_, size):
+            return (size,)
+        case Slice(_, start, stop):
+            return (start, stop)
+        case _:
+            return ()
+
+
+def _substituted(op: Op, sizes: Mapping[str, DimLike]) -> Op:
+    def put(d: Dim) -> Dim:
+        return d.substitute(sizes)
+
+    match op:
+        case Input(name, t):
+            return Input(name, replace(t, dims=tuple(map(put, t.dims))))
+        case Band(rows, columns, low, high, dtype):
+            return Band(put(rows), put(columns), low and put(low), high and put(high), dtype)
+        case Reshape(dims):
+            return Reshape(tuple(map(put, dims)))
+        case Expand(along, size):
+            return Expand(along, put(size))
+        case Slice(along, start, stop):
+            return Slice(along, put(start), put(stop))
+        case _:
+            return op
 
 
 def _check_args(node: Node, position: int, where: str) -> None:
@@ -237,7 +297,7 @@ def tile_dims(block: BlockGraph, load: Load, operand: TensorType) -> tuple[Dim, 
 
 @lru_cache(65536)
 def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
-    """The type of every block tensor; the store's is that of the kernel-level result.
+    """The type of every block tensor; a store's is that of the kernel-level result.
 
     Maps that are open count as cutting nothing, so an open graph is typed at full extents.
 
@@ -253,13 +313,16 @@ def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[Te
             case Load() as load:
                 source = operands[load.operand]
                 types.append(TensorType(tile_dims(block, load, source), source.dtype))
-            case Accumulate(_, along):
-                dims = args[0].dims
-                if along is not None:
-                    if not 0 <= along < len(dims):
-                        raise ShapeError(f"{where}: accumulate over dim {along} of {len(dims)}")
-                    dims = (*dims[:along], dim(1), *dims[along + 1 :])
+            case Accumulate(_, along) | RunningMax(along):
+                dims = without_dim(args[0].dims, along, f"{where}: {op_name(node.op)}")
                 types.append(TensorType(dims, args[0].dtype))
+            case AccumulateRescaled(along):
+                dims = without_dim(args[0].dims, along, f"{where}: accum_rescaled")
+                scale = args[1].dims
+                if len(scale) != len(dims) or any(s != d and not s.is_one for s, d in zip(scale, dims, strict=True)):
+                    shown = f"({', '.join(map(str, scale))}) and ({', '.join(map(str, dims))})"
+                    raise ShapeError(f"{where}: the scale's dims do not broadcast to the sum's, {shown}")
+                types.append(TensorType(dims, _dtype(args, where)))
             case Store(omap):
                 dims_out = list(args[0].dims)
                 for p, along in zip(block.grid, omap or (), strict=False):
@@ -269,7 +332,7 @@ def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[Te
                         raise ShapeError(f"{where}: omap {p.name} <-> dim {along} of {len(dims_out)}")
                     dims_out[along] = dims_out[along] * p.size
                 types.append(TensorType(tuple(dims_out), args[0].dtype))
-            case Input() | Custom():
+            case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case op:
                 types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(args, where)))
@@ -289,10 +352,14 @@ def phases(block: BlockGraph) -> tuple[Phase, ...]:
         match node.op:
             case Load(_, _, fmap):
                 out.append("invariant" if fmap is None else "loop")
-            case Accumulate():
+            case Accumulate() | AccumulateRescaled():
                 if "after" in met:
                     raise ShapeError(f"block node %{position}: an accumulator takes a value from inside the loop")
                 out.append("after")
+            case RunningMax():
+                if "after" in met:
+                    raise ShapeError(f"block node %{position}: a running maximum takes a value from inside the loop")
+                out.append("loop" if "loop" in met else "invariant")
             case Store():
                 if "loop" in met:
                     raise ShapeError("a per-iteration value is stored; an accumulator is missing")
@@ -320,13 +387,24 @@ def _types(graph: SGraph) -> tuple[TensorType, ...]:
         match node.op:
             case Input(_, t):
                 types.append(t)
+            case Band(rows, columns, _, _, dtype):
+                types.append(TensorType((rows, columns), dtype))
             case Custom(block):
-                types.append(block_types(block, args)[-1])
-            case Load() | Store() | Accumulate():
+                types.append(block_types(block, args)[block.stores[0]])
+            case Result(index):
+                block, operands = _custom(graph, node.args[0])
+                types.append(block_types(block, tuple(types[a] for a in operands))[block.stores[index]])
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(args, where)))
     return tuple(types)
+
+
+def _custom(graph: SGraph, position: int) -> tuple[BlockGraph, tuple[int, ...]]:
+    node = graph.nodes[position]
+    assert isinstance(node.op, Custom), "SGraph checks what a result belongs to"
+    return node.op.block, node.args
 
 
 def consumers(nodes: tuple[Node, ...]) -> tuple[tuple[int, ...], ...]:

@@ -25,7 +25,7 @@ from prism_explore.ir.program import TensorProgram
 
 Level: TypeAlias = Literal["kernel", "block"]
 
-Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms"]
+Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms", "max"]
 """`plain` adds up the iterations' tiles; the others reduce one dim of the tile as well."""
 
 RuleName: TypeAlias = Literal[

@@ -22,22 +22,34 @@ from fractions import Fraction
 from typing import cast
 
 from prism_explore.errors import ParseError
-from prism_explore.ir.dims import dim
+from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.ops import (
     BINARY,
+    REDUCE_FNS,
+    SCALAR_FNS,
     UNARY,
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
     BinaryFn,
+    Concat,
     Custom,
+    Expand,
     Input,
     Load,
     MatMul,
     Node,
     Op,
+    Permute,
     Reduce,
     ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
     Scalar,
+    ScalarFn,
+    Slice,
     Store,
     Unary,
     UnaryFn,
@@ -45,7 +57,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph
-from prism_explore.ir.tensors import DType, TensorType
+from prism_explore.ir.tensors import DTYPES, DType, TensorType
 
 
 def show(graph: SGraph | TensorProgram) -> str:
@@ -71,8 +83,23 @@ def show_node(node: Node, names: dict[int, str] | None = None) -> str:
             parts.append(str(value))
         case Reduce(_, along):
             parts.append(f"dim={along}")
-        case Accumulate(_, along):
+        case Accumulate(_, along) | AccumulateRescaled(along) | RunningMax(along):
             parts += [f"dim={along}"] if along is not None else []
+        case Band(rows, columns, low, high, dtype):
+            borders = [f"{k}={d}" for k, d in (("low", low), ("high", high)) if d is not None]
+            parts = [f"rows={rows}", f"columns={columns}", *borders, f"dtype={dtype}"]
+        case Permute(order):
+            parts.append(f"order=[{', '.join(map(str, order))}]")
+        case Reshape(dims):
+            parts.append(f"dims=[{', '.join(map(str, dims))}]")
+        case Expand(along, size):
+            parts += [f"dim={along}", f"size={size}"]
+        case Slice(along, start, stop):
+            parts += [f"dim={along}", f"start={start}", f"stop={stop}"]
+        case Concat(along):
+            parts.append(f"dim={along}")
+        case Result(index):
+            parts.append(f"index={index}")
         case Load(operand, imap, fmap):
             parts = [str(operand), f"imap={_map(imap)}", *([f"fmap={fmap}"] if fmap is not None else [])]
         case Store(omap):
@@ -111,7 +138,7 @@ def _body(graph: SGraph) -> list[str]:
 
 
 _ASSIGN = re.compile(r"(?P<name>%\d+|[A-Za-z_]\w*) = (?P<rest>.+)\Z")
-_CALL = re.compile(r"(?P<op>\w+)\((?P<args>[^()]*)\)(?P<tail>.*)\Z")
+_CALL = re.compile(r"(?P<op>\w+)\((?P<args>(?:[^()]|\([^()]*\))*)\)(?P<tail>.*)\Z")
 _INPUT = re.compile(r"input (?P<dtype>\w+)\[(?P<dims>[^\]]*)\](?: order\((?P<order>[^)]*)\))?\Z")
 _HEADER = re.compile(r"\s*grid\[(?P<grid>[^\]]*)\](?: loop\[(?P<loop>[^\]]*)\])?\Z")
 
@@ -211,11 +238,17 @@ def _operand(name: str, names: dict[str, int], limit: int, number: int) -> int:
 
 def _input_type(rest: str, number: int) -> TensorType:
     match = _INPUT.match(rest)
-    if match is None or match.group("dtype") not in ("f64", "f32", "bf16", "f16"):
+    if match is None or match.group("dtype") not in DTYPES:
         raise ParseError(f"line {number}: expected 'input f32[DIM, ...]', found {rest!r}")
     dims = tuple(dim(d.strip()) for d in match.group("dims").split(",") if d.strip())
     order = tuple(int(d) for d in (match.group("order") or "").split(",") if d.strip())
     return TensorType(dims, cast(DType, match.group("dtype")), order)
+
+
+def _dtype(text: str, number: int) -> DType:
+    if text not in DTYPES:
+        raise ParseError(f"line {number}: unknown dtype {text!r}; known are {', '.join(DTYPES)}")
+    return cast(DType, text)
 
 
 def _block(tail: str, nodes: tuple[Node, ...], number: int) -> BlockGraph:
@@ -237,10 +270,27 @@ def _node(op: str, args: list[str], tail: str, names: dict[str, int], limit: int
     keyed = dict(a.split("=", 1) for a in args if "=" in a)
     plain = [a for a in args if "=" not in a]
 
+    def natural(key: str) -> int:
+        if not keyed.get(key, "").isdigit():
+            raise ParseError(f"line {number}: {op} needs {key}=N")
+        return int(keyed[key])
+
     def along() -> int:
-        if not keyed.get("dim", "").isdigit():
-            raise ParseError(f"line {number}: {op} needs dim=N")
-        return int(keyed["dim"])
+        return natural("dim")
+
+    def maybe_along() -> int | None:
+        return along() if "dim" in keyed else None
+
+    def size(key: str) -> Dim:
+        if key not in keyed:
+            raise ParseError(f"line {number}: {op} needs {key}=SIZE")
+        return dim(keyed[key])
+
+    def listed(key: str) -> list[str]:
+        text = keyed.get(key, "")
+        if not (text.startswith("[") and text.endswith("]")):
+            raise ParseError(f"line {number}: {op} needs {key}=[..], found {text!r}")
+        return [part.strip() for part in text[1:-1].split(",") if part.strip()]
 
     def cut(key: str) -> tuple[int | None, ...] | None:
         text = keyed.get(key, "")
@@ -256,24 +306,45 @@ def _node(op: str, args: list[str], tail: str, names: dict[str, int], limit: int
             raise ParseError(f"line {number}: expected load(OPERAND, imap=[..], fmap=N)")
         return Node(Load(int(plain[0]), cut("imap"), int(fmap) if fmap is not None else None))
     made: Op
-    if op in ("add_scalar", "mul_scalar"):
+    if op.endswith("_scalar") and op.removesuffix("_scalar") in SCALAR_FNS:
         try:
             value = Fraction(plain.pop())
         except (ValueError, IndexError, ZeroDivisionError):
             raise ParseError(f"line {number}: {op} needs a rational constant last") from None
-        made = Scalar("add" if op == "add_scalar" else "mul", value)
+        made = Scalar(cast(ScalarFn, op.removesuffix("_scalar")), value)
     elif op in UNARY:
         made = Unary(cast(UnaryFn, op))
-    elif op in BINARY:
+    elif op in BINARY and "dim" not in keyed:
         made = Binary(cast(BinaryFn, op))
     elif op == "matmul":
         made = MatMul()
-    elif op in ("sum", "mean", "rms"):
-        made = Reduce(op, along())
+    elif op in REDUCE_FNS:
+        made = Reduce(cast(ReduceFn, op), along())
     elif op == "accum":
         made = Accumulate("sum")
-    elif op in ("accum_sum", "accum_mean", "accum_rms"):
-        made = Accumulate(cast(ReduceFn, op.removeprefix("accum_")), along())
+    elif op.removeprefix("accum_") in REDUCE_FNS and op.startswith("accum_"):
+        made = Accumulate(cast(ReduceFn, op.removeprefix("accum_")), maybe_along())
+    elif op == "accum_rescaled":
+        made = AccumulateRescaled(maybe_along())
+    elif op == "running_max":
+        made = RunningMax(maybe_along())
+    elif op == "band":
+        low, high = (size(key) if key in keyed else None for key in ("low", "high"))
+        made = Band(size("rows"), size("columns"), low, high, _dtype(keyed.get("dtype", ""), number))
+    elif op == "permute":
+        if not all(d.isdigit() for d in listed("order")):
+            raise ParseError(f"line {number}: permute needs order=[..] of dims")
+        made = Permute(tuple(map(int, listed("order"))))
+    elif op == "reshape":
+        made = Reshape(tuple(map(dim, listed("dims"))))
+    elif op == "expand":
+        made = Expand(along(), size("size"))
+    elif op == "slice":
+        made = Slice(along(), size("start"), size("stop"))
+    elif op == "concat":
+        made = Concat(along())
+    elif op == "result":
+        made = Result(natural("index"))
     elif op == "store":
         made = Store(cut("omap"))
     else:
