@@ -49,10 +49,20 @@ from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, phases
 from prism_explore.ir.tensors import TensorType
 
 Array: TypeAlias = npt.NDArray[Any]
+Rounding: TypeAlias = Callable[[Array], Array]
+"""What is done to the result of every operator, to play a narrower arithmetic than the arrays have."""
+
+
+def exact(value: Array) -> Array:
+    """No rounding but that of the arrays' own arithmetic."""
+    return value
 
 
 def evaluate(
-    graph: SGraph | TensorProgram, inputs: Mapping[str, Array], sizes: Mapping[str, int] | None = None
+    graph: SGraph | TensorProgram,
+    inputs: Mapping[str, Array],
+    sizes: Mapping[str, int] | None = None,
+    rounded: Rounding = exact,
 ) -> Array:
     """The result on given inputs, in the inputs' own arithmetic (float64 for a reference).
 
@@ -60,15 +70,20 @@ def evaluate(
         graph: a program, or an sGraph whose maps are closed.
         inputs: an array per input name.
         sizes: numbers for grid sizes and loop ranges; sizes of data symbols follow from the arrays.
+        rounded: applied to every operator's result; what is accumulated is rounded behind the loop.
 
     Raises:
         ShapeError: an input is missing or has another shape, a size has no number, a tile is not whole.
     """
-    return evaluate_all(graph, inputs, sizes)[graph.graph.output if isinstance(graph, TensorProgram) else graph.output]
+    output = graph.graph.output if isinstance(graph, TensorProgram) else graph.output
+    return evaluate_all(graph, inputs, sizes, rounded)[output]
 
 
 def evaluate_all(
-    graph: SGraph | TensorProgram, inputs: Mapping[str, Array], sizes: Mapping[str, int] | None = None
+    graph: SGraph | TensorProgram,
+    inputs: Mapping[str, Array],
+    sizes: Mapping[str, int] | None = None,
+    rounded: Rounding = exact,
 ) -> tuple[Array, ...]:
     """Like `evaluate`, but every kernel-level tensor in order."""
     flat = graph.graph if isinstance(graph, TensorProgram) else graph
@@ -86,14 +101,14 @@ def evaluate_all(
                 values.append(_band(band, numbers).astype(dtype))
             case Custom(block):
                 operand_types = tuple(types[a] for a in node.args)
-                results[position] = run_block_graph(block, args, operand_types, numbers)
+                results[position] = run_block_graph(block, args, operand_types, numbers, rounded)
                 values.append(results[position][0])
             case Result(index):
                 values.append(results[node.args[0]][index])
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
-                values.append(apply(op, args, numbers))
+                values.append(rounded(apply(op, args, numbers)))
         wanted = tuple(d.value(numbers) for d in types[position].dims)
         if values[-1].shape != wanted:
             raise ShapeError(f"kernel node %{position} has shape {values[-1].shape}, its type says {wanted}")
@@ -187,7 +202,11 @@ def _reduce(fn: ReduceFn, x: Array, along: int, count: int) -> Array:
 
 
 def run_block_graph(
-    block: BlockGraph, operands: list[Array], types: tuple[TensorType, ...], sizes: Mapping[str, int]
+    block: BlockGraph,
+    operands: list[Array],
+    types: tuple[TensorType, ...],
+    sizes: Mapping[str, int],
+    rounded: Rounding = exact,
 ) -> tuple[Array, ...]:
     """A custom kernel's results: every block of the grid in turn, every iteration of the loop in turn.
 
@@ -205,7 +224,7 @@ def run_block_graph(
     results = [np.full([d.value(sizes) for d in tiles[n].dims], np.nan, dtype=dtype) for n in block.stores]
     written = [np.zeros(r.shape, dtype=bool) for r in results]
     for where in product(*map(range, grid)):
-        for n, tile in enumerate(_run_block(block, operands, sizes, where)):
+        for n, tile in enumerate(_run_block(block, operands, sizes, where, rounded)):
             store = block.nodes[block.stores[n]].op
             assert isinstance(store, Store), "these are the stores"
             place = _slices(tile.shape, store.omap or (), where)
@@ -230,7 +249,7 @@ def _slices(tile: tuple[int, ...], cut: tuple[int | None, ...], where: tuple[int
 
 
 def _run_block(
-    block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], where: tuple[int, ...]
+    block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], where: tuple[int, ...], rounded: Rounding
 ) -> list[Array]:
     """What each store writes for one block."""
     when = phases(block)
@@ -263,21 +282,21 @@ def _run_block(
                     pass
                 case op:
                     if when[position] == "loop" or (when[position] == "invariant" and not i):
-                        values[position] = apply(op, args, sizes)
+                        values[position] = rounded(apply(op, args, sizes))
     out: list[Array] = []
     for position, node in enumerate(block.nodes):
         match node.op:
             case Accumulate(fn, along):
-                values[position] = _finish(fn, along, before[position], values[node.args[0]], iterations)
+                values[position] = rounded(_finish(fn, along, before[position], values[node.args[0]], iterations))
             case AccumulateRescaled():
-                values[position] = before[position]
+                values[position] = rounded(before[position])
             case Store():
                 out.append(values[node.args[0]])
             case Input() | Band() | Custom() | Result() | Load() | RunningMax():
                 pass
             case op:
                 if when[position] == "after":
-                    values[position] = apply(op, [values[a] for a in node.args], sizes)
+                    values[position] = rounded(apply(op, [values[a] for a in node.args], sizes))
     return out
 
 
