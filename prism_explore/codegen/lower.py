@@ -41,16 +41,25 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import dim
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
     ComputeOp,
+    Concat,
     Custom,
+    Expand,
     Input,
     Load,
     MatMul,
     Node,
+    Permute,
     Reduce,
     ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
     Scalar,
+    Slice,
     Store,
     Unary,
     op_name,
@@ -102,7 +111,13 @@ def lower(graph: SGraph, choices: Lowering = Lowering()) -> LoopProgram:
         name = _unused("out" if is_output else f"k{position}", taken)
         buffers[position] = _laid_out(name, shape, tuple(range(len(shape))), "output" if is_output else "temporary")
         operand_types = tuple(types[a] for a in node.args)
-        assert not isinstance(node.op, Load | Store | Accumulate), "SGraph refuses block-level operators"
+        match node.op:
+            case Band() | Result() | Permute() | Reshape() | Expand() | Slice() | Concat():
+                raise ShapeError(f"the CPU backend has no {op_name(node.op)} (%{position})")
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
+                raise AssertionError("SGraph refuses block-level operators")
+            case _:
+                pass
         block = node.op.block if isinstance(node.op, Custom) else as_block(node.op, operand_types)
         operands = tuple(buffers[a] for a in node.args)
         title = f"{name}: {op_name(node.op)}"
@@ -432,7 +447,9 @@ class _Writer:
                 self._define(position, _finished(fn, total, count))
             case Accumulate(fn, along):
                 self._accumulate(position, node, fn, along)
-            case Input() | Custom():
+            case Permute() | Reshape() | Expand() | Slice() | Concat() | RunningMax() | AccumulateRescaled():
+                raise ShapeError(f"the CPU backend has no {op_name(node.op)} (%{position} of a block)")
+            case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
 
     def _define(self, position: int, value: Expression) -> None:

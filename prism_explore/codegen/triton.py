@@ -19,18 +19,29 @@ from typing import Any
 from prism_explore.codegen.triton_axes import cuts
 from prism_explore.codegen.triton_body import KernelText, Names, strides_of, wrapped, write_kernel
 from prism_explore.codegen.triton_plan import BlockPlan, Obstacle, plan_kernels, schedule_of
+from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
     BinaryFn,
     ComputeOp,
+    Concat,
     Custom,
+    Expand,
     Input,
     Load,
     MatMul,
+    Permute,
     Reduce,
     ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
     Scalar,
+    ScalarFn,
+    Slice,
     Store,
     Unary,
     UnaryFn,
@@ -59,6 +70,10 @@ TORCH_UNARY: dict[UnaryFn, str] = {
     "sigmoid": "torch.sigmoid({0})",
     "relu": "torch.relu({0})",
     "tanh": "torch.tanh({0})",
+    "abs": "torch.abs({0})",
+    "erf": "torch.erf({0})",
+    "gelu": "torch.nn.functional.gelu({0})",
+    "gelu_tanh": 'torch.nn.functional.gelu({0}, approximate="tanh")',
 }
 
 TORCH_BINARY: dict[BinaryFn, str] = {
@@ -66,6 +81,17 @@ TORCH_BINARY: dict[BinaryFn, str] = {
     "sub": "torch.sub({0}, {1})",
     "mul": "torch.mul({0}, {1})",
     "div": "torch.div({0}, {1})",
+    "max": "torch.maximum({0}, {1})",
+    "min": "torch.minimum({0}, {1})",
+    "mask": "torch.where({1} != 0, {0}, torch.finfo({0}.dtype).min / 4)",
+}
+
+TORCH_SCALAR: dict[ScalarFn, str] = {
+    "add": "torch.add({0}, {1})",
+    "mul": "torch.mul({0}, {1})",
+    "pow": "torch.pow({0}, {1})",
+    "max": "torch.clamp({0}, min={1})",
+    "min": "torch.clamp({0}, max={1})",
 }
 
 
@@ -73,6 +99,7 @@ TORCH_REDUCE: dict[ReduceFn, str] = {
     "sum": "torch.sum({0}, {1})",
     "mean": "torch.mean({0}, {1})",
     "rms": "torch.sqrt(torch.mean(torch.square({0}), {1}))",
+    "max": "torch.amax({0}, {1})",
 }
 
 
@@ -145,12 +172,14 @@ def write_triton(
     types = graph.types()
     shapes = [tuple(d.value(numbers) for d in t.dims) for t in types]
     body: list[str] = []
+    given = ""
     for position, node in enumerate(graph.nodes):
         args = [called[a] for a in node.args]
         dtype = types[position].dtype
         match node.op:
             case Input(name, _):
                 called.append(names.fresh(name))
+                given = f"{given}, {called[-1]}" if given else called[-1]
                 body.append(_check(called[-1], shapes[position], dtype))
             case Custom():
                 plan = by_position[position]
@@ -169,12 +198,14 @@ def write_triton(
                     f"device={args[0]}.device)"
                 )
                 body += _launch_lines(kernel, [*args, called[-1]], schedule)
-            case Load() | Store() | Accumulate():
+            case Band() as band:
+                called.append(names.fresh(f"band{position}"))
+                body.append(f"{called[-1]} = {_band_text(band, numbers, dtype, given)}")
+            case Result() | Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 called.append(names.fresh(f"t{position}"))
-                body.append(f"{called[-1]} = {_torch_text(op, args)}")
-    given = ", ".join(called[t] for t, n in enumerate(graph.nodes) if isinstance(n.op, Input))
+                body.append(f"{called[-1]} = {_torch_text(op, args, shapes[position], numbers)}")
     lines = [*_header(graph, numbers, title), "", "import torch", "import triton"]
     lines += ["import triton.language as tl"]
     for kernel in kernels.values():
@@ -249,15 +280,41 @@ def _launch_lines(kernel: KernelText, tensors: list[str], schedule: Mapping[str,
     return [f"{kernel.name}[{kernel.grid or (1,)}](", *words, ")"]
 
 
-def _torch_text(op: ComputeOp, args: list[str]) -> str:
+def _band_text(band: Band, numbers: Mapping[str, int], dtype: DType, given: str) -> str:
+    """A band as a tensor, for torch's own operators."""
+    where = f"device={given.split(',')[0]}.device"
+    rows, columns = (f"torch.arange({d.value(numbers)}, {where})" for d in (band.rows, band.columns))
+    ahead = f"({columns} - {rows}[:, None])"
+    tests = [f"({low} <= {ahead})" for low in _bounds(band.low, numbers)]
+    tests += [f"({ahead} <= {high})" for high in _bounds(band.high, numbers)]
+    return f"({' & '.join(tests) or f'{ahead} == {ahead}'}).to({TORCH_DTYPE[dtype]})"
+
+
+def _bounds(d: Dim | None, numbers: Mapping[str, int]) -> tuple[float, ...]:
+    return () if d is None else (float(d.rational(numbers)),)
+
+
+def _torch_text(op: ComputeOp, args: list[str], shape: tuple[int, ...], numbers: Mapping[str, int]) -> str:
     match op:
         case Unary(fn):
             return TORCH_UNARY[fn].format(*args)
         case Binary(fn):
             return TORCH_BINARY[fn].format(*args)
         case Scalar(fn, value):
-            return f"torch.{fn}({args[0]}, {float(value)!r})"
+            return TORCH_SCALAR[fn].format(args[0], repr(float(value)))
         case MatMul():
             return f"torch.matmul({args[0]}, {args[1]})"
         case Reduce(fn, along):
             return TORCH_REDUCE[fn].format(args[0], f"dim={along}, keepdim=True")
+        case Permute(order):
+            return f"{args[0]}.permute({order})"
+        case Reshape(dims):
+            return f"{args[0]}.reshape({tuple(d.value(numbers) for d in dims)})"
+        case Expand(along, _):
+            shown = ", ".join("-1" if d != along else str(shape[d]) for d in range(len(shape)))
+            return f"{args[0]}.expand({shown})"
+        case Slice(along, start, _):
+            first = start.value(numbers) if start != ZERO else 0
+            return f"{args[0]}.narrow({along}, {first}, {shape[along]})"
+        case Concat(along):
+            return f"torch.cat(({', '.join(args)}), {along})"

@@ -23,15 +23,24 @@ from prism_explore.codegen.triton_plan import BlockPlan, Section
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
     BinaryFn,
+    Concat,
     Custom,
+    Expand,
     Input,
     Load,
     MatMul,
+    Permute,
     Reduce,
     ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
     Scalar,
+    Slice,
     Store,
     Unary,
     op_name,
@@ -293,8 +302,10 @@ class _Writer:
                     self.values[j] = self.accumulated(j, node.op)
                 case Store(omap):
                     self.store(args[0], omap or (), section)
-                case Input() | Custom():
+                case Input() | Band() | Custom() | Result():
                     raise AssertionError("BlockGraph refuses kernel-level operators")
+                case Permute() | Reshape() | Expand() | Slice() | Concat() | RunningMax() | AccumulateRescaled():
+                    raise AssertionError("plan_kernels refuses what cannot be written")
                 case _:
                     assert_never(node.op)
 
@@ -341,6 +352,10 @@ class _Writer:
                     out.append((left and (right or not axis_b)) or (right and not axis_a))
                 case "div":
                     out.append(left and not axis_b)
+                case "max" | "min":
+                    out.append(left and right)
+                case "mask":
+                    out.append(False)
         return tuple(out)
 
     def product(self, j: int, section: Section, total: str = "") -> tuple[str, tuple[bool, ...]]:
@@ -521,6 +536,8 @@ def _finished(fn: ReduceFn, total: str, count: int) -> str:
             return f"{total} / {count}"
         case "rms":
             return f"tl.sqrt({total} / {count})"
+        case "max":
+            return total
 
 
 def _needs_wide_index(plan: BlockPlan) -> bool:

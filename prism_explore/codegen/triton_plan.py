@@ -16,7 +16,24 @@ from typing import Literal, TypeAlias
 from prism_explore.codegen.triton_axes import tile_axes
 from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import AxisNames
-from prism_explore.ir.ops import Accumulate, Load, MatMul, Scalar, Store
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Binary,
+    Concat,
+    Expand,
+    Load,
+    MatMul,
+    Permute,
+    Reduce,
+    Reshape,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+    op_name,
+)
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, consumers, phases, walk
 from prism_explore.ir.stages import Parameters
 from prism_explore.ir.tensors import BYTES, TensorType
@@ -137,7 +154,7 @@ def plan_kernels(
         plans = tuple(_plan(graph, position, numbers) for position, _ in graph.customs)
     except ShapeError as failure:
         return Obstacle("tune.illegal", str(failure))
-    return _constant_obstacle(graph) or _first_obstacle(plans, parameters, target) or plans
+    return _unsupported(graph) or _constant_obstacle(graph) or _first_obstacle(plans, parameters, target) or plans
 
 
 def schedule_of(parameters: Parameters) -> dict[str, int]:
@@ -249,6 +266,27 @@ def _sections(block: BlockGraph, iterations: int) -> tuple[Section, ...]:
             case _:
                 sections[j] = "after"
     return tuple(sections[j] for j in range(len(block.nodes)))
+
+
+def _unsupported(graph: SGraph) -> Obstacle | None:
+    """The first operator inside a custom kernel that has no text here."""
+    for position, block in graph.customs:
+        for j, node in enumerate(block.nodes):
+            match node.op:
+                case Permute() | Reshape() | Expand() | Slice() | Concat() | RunningMax() | AccumulateRescaled():
+                    known = False
+                case Unary("abs" | "erf" | "gelu" | "gelu_tanh") | Scalar("pow" | "max" | "min"):
+                    known = False
+                case Binary("max" | "min" | "mask") | Reduce("max") | Accumulate("max"):
+                    known = False
+                case _:
+                    known = True
+            if not known:
+                reason = f"kernel %{position}: the Triton backend has no {op_name(node.op)} (%{j})"
+                return Obstacle("tune.unsupported", reason)
+        if len(block.stores) > 1:
+            return Obstacle("tune.unsupported", f"kernel %{position}: the Triton backend has one store per kernel")
+    return None
 
 
 def _constant_obstacle(graph: SGraph) -> Obstacle | None:

@@ -5,6 +5,8 @@ exactly when these forms are. A_eq is the published list: + and * associate and 
 distribute over +, x*(y/z) = (x*y)/z, (x/y)/z = x/(y*z), sums are linear and commute, exp(x)*exp(y) =
 exp(x + y), √x*√y = √(x*y); and here x*recip(y) = x/y, square(x) = x*x, x - y = x + (-1)*y, rms = √(μ x*x).
 There is no cancellation (x*y/y is not x) and √x*√x is not x: else everything would be part of everything.
+Whole powers are products. Maxima, masks and other functions are opaque; so are views, but for those that
+named axes make unnecessary: a permuted or a repeated tensor is the same expression.
 
 Axes have names, so one published law gets its side condition back: Σd(x*y) = (Σd x)*y needs a y that does
 not vary along d. An input remembers which of its axes a sum has *bound*, and how many roots, exponents,
@@ -45,6 +47,7 @@ from prism_explore.generate.polynomials import (
     div,
     exp,
     free_axes,
+    joined,
     mul,
     negative,
     nested,
@@ -57,7 +60,24 @@ from prism_explore.generate.polynomials import (
     varying,
 )
 from prism_explore.ir.axes import AxisNames
-from prism_explore.ir.ops import Accumulate, Binary, ComputeOp, MatMul, Reduce, Scalar, Unary
+from prism_explore.ir.ops import (
+    Accumulate,
+    Binary,
+    ComputeOp,
+    Concat,
+    Expand,
+    MatMul,
+    Permute,
+    Reduce,
+    Reshape,
+    Scalar,
+    ScalarFn,
+    Slice,
+    Unary,
+)
+
+LARGEST_POWER = 4
+"""Whole powers up to here are multiplied out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +96,8 @@ class Theory:
         match op:
             case Unary(fn):
                 return self._unary(fn, args[0])
-            case Scalar("add", value):
-                return add(args[0], constant(value))
-            case Scalar(_, value):
-                return mul(args[0], constant(value))
+            case Scalar(fn, value):
+                return self._scalar(fn, value, args[0])
             case Binary(fn):
                 a, b = args
                 match fn:
@@ -91,6 +109,8 @@ class Theory:
                         return mul(a, b)
                     case "div":
                         return div(a, b)
+                    case "max" | "min" | "mask":
+                        return joined(fn, a, b)
             case MatMul():
                 axis = axes[0][-1]
                 return self._reduced("sum", mul(args[0], args[1]), axis)
@@ -98,6 +118,34 @@ class Theory:
                 return self._reduced(fn, args[0], axes[0][along])
             case Accumulate(fn, along):
                 return args[0] if along is None else self._reduced(fn, args[0], axes[0][along])
+            case Permute() | Expand():
+                return args[0]
+            case Reshape(dims):
+                return call(f"reshape[{', '.join(map(str, dims))}]", args[0])
+            case Slice(along, start, stop):
+                return call(f"slice[{along}, {start}:{stop}]", args[0])
+            case Concat(along):
+                return joined(f"concat[{along}]", *args)
+
+    def _scalar(self, fn: ScalarFn, value: Fraction, x: Poly) -> Poly:
+        match fn:
+            case "add":
+                return add(x, constant(value))
+            case "mul":
+                return mul(x, constant(value))
+            case "pow":
+                return self._power(x, value)
+            case "max" | "min":
+                return joined(fn, x, constant(value))
+
+    def _power(self, x: Poly, value: Fraction) -> Poly:
+        if value < 0:
+            return div(ONE, self._power(x, -value))
+        if value == Fraction(1, 2):
+            return sqrt(x)
+        if value.denominator == 1 and 0 < value <= LARGEST_POWER:
+            return mul(x, self._power(x, value - 1)) if value > 1 else x
+        return call(f"pow[{value}]", x)
 
     def _unary(self, fn: str, x: Poly) -> Poly:
         match fn:
@@ -124,6 +172,9 @@ class Theory:
         if axis is None:
             return x
         tracked = axis in self.marked
+        if fn == "max":
+            # ∨d is a formal sum that binds what lies below it, as Σd does; the call keeps it from moving out.
+            return call("max", total(x, "∨", axis, tracked))
         if fn == "sum":
             return total(x, "Σ", axis, tracked)
         for name, value in self.reciprocals:

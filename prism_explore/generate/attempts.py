@@ -20,6 +20,8 @@ from prism_explore.ir.flow import Flow, FlowRule, flow
 from prism_explore.ir.ops import (
     COMMUTATIVE,
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
     ComputeOp,
     Custom,
@@ -28,6 +30,8 @@ from prism_explore.ir.ops import (
     MatMul,
     Node,
     Reduce,
+    Result,
+    RunningMax,
     Scalar,
     Store,
     Unary,
@@ -145,18 +149,25 @@ class Attempts:
         types = graph.types()
         values: list[Poly] = []
         inputs: list[Tensor] = []
+        bands: list[Tensor] = []
         for position, node in enumerate(graph.nodes):
             match node.op:
                 case Input(name, t):
                     values.append(leaf(name, (a for a in named[position] if a in self._theory.marked)))
                     number = self.expressions.number(node.op, ())
                     inputs.append(Tensor(node, named[position], t.dtype, values[-1], number))
-                case Custom() | Load() | Store() | Accumulate():
+                case Band():
+                    name = f"band %{position}"
+                    values.append(leaf(name, (a for a in named[position] if a in self._theory.marked)))
+                    number = self.expressions.number(node.op, (~position,))
+                    bands.append(Tensor(node, named[position], types[position].dtype, values[-1], number))
+                case Custom() | Result() | Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                     raise AssertionError("a tensor program has compute operators only")
                 case op:
                     args = tuple(values[a] for a in node.args)
                     values.append(self._theory.apply(op, args, tuple(named[a] for a in node.args)))
-        self.inputs = tuple(inputs)
+        self.inputs = (*inputs, *bands)
+        """What kernels are made of: the program's inputs, then the tensors that it knows by formula."""
         self.goal = Goal(values[graph.output])
         self._result = {"result": show(values[graph.output])}
         self.output_axes, self.output_dtype = named[graph.output], types[graph.output].dtype

@@ -254,7 +254,7 @@ class Expressions:
                             inside.append(self._intern(Load(0), (args[inner.op.operand],)))
                         else:
                             inside.append(self.number(inner.op, tuple(inside[a] for a in inner.args)))
-                    numbers.append(inside[-1])
+                    numbers.append(inside[block.stores[0]])
                 case Input():
                     numbers.append(self._intern(node.op, ()))
                 case op:

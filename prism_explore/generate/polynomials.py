@@ -4,7 +4,7 @@ The normal form of abstract expressions (see `abstract`): two expressions are eq
 their polynomials are equal as data. A monomial is a product of
 
     sums      Σd, μd: formal scalars for a sum and for a mean over an axis, each with what it sums over
-    atoms     inputs, constants, opaque functions of polynomials such as silu(p)
+    atoms     inputs, constants, opaque functions of polynomials such as silu(p) or max(p, q)
     exp(p)    at most one, since exp(p)*exp(q) = exp(p + q)
     √p        at most one, since √p*√q = √(p*q)
     1/p       at most one denominator, since (x/p)/q = x/(p*q)
@@ -33,7 +33,7 @@ class Sum(NamedTuple):
     """A formal scalar: a sum, a mean, or the sign of a negative."""
 
     label: str
-    """Σd, μd or −."""
+    """Σd, μd or −; ∨d inside a maximum over d."""
     over: tuple[tuple[str, int], ...] = ()
     """The inputs that it bound, with their powers; `UNTOLD` where that is not tracked."""
 
@@ -127,6 +127,38 @@ def sqrt(p: Poly) -> Poly:
 def call(fn: str, p: Poly) -> Poly:
     """An opaque function of p."""
     return ((Mono(atoms=((Call(1, fn, p), 1),)), 1),)
+
+
+def joined(fn: str, *args: Poly) -> Poly:
+    """An opaque function of several arguments, in order; of a multiset where it is one of `SYMMETRIC`.
+
+    It is written as a call of a sum of tagged arguments, so that each of them is nested in it.
+    """
+    tags = [""] * len(args) if fn in SYMMETRIC else ["'" * n for n in range(len(args))]
+    parts: Poly = ()
+    for tag, p in zip(tags, args, strict=True):
+        parts = add(parts, _unwrapped(fn, p) if fn in SYMMETRIC else call(tag, p))
+    return call(f"{fn},", parts)
+
+
+def _unwrapped(fn: str, p: Poly) -> Poly:
+    """The tagged arguments of p where it is such a call itself, since max(max(a, b), c) is max(a, b, c)."""
+    if len(p) == 1 and p[0][1] == 1:
+        match p[0][0]:
+            case Mono((), ((Call(1, name, inner), 1),), (), (), ()) if name == f"{fn},":
+                return inner
+            case _:
+                pass
+    return call("", p)
+
+
+SYMMETRIC = ("max", "min")
+"""Functions of two arguments that associate and commute."""
+
+
+def is_joint(fn: str) -> bool:
+    """Whether a call's name is that of a function of several arguments, or tags one of them."""
+    return fn.endswith(",") or not fn.strip("'")
 
 
 def negative(p: Poly) -> Poly:
@@ -333,7 +365,8 @@ def features(p: Poly) -> frozenset[str]:
             found.add("√")
         for atom, _ in m.atoms:
             if isinstance(atom, Call):
-                found.add(f"{atom.fn}()")
+                if not is_joint(atom.fn):
+                    found.add(f"{atom.fn}()")
             elif atom.kind == 2:
                 found.add(atom.name)
         for inner in nested(m):
@@ -352,7 +385,7 @@ def show(p: Poly) -> str:
 
 
 def _show(m: Mono) -> str:
-    parts = [(a.name if isinstance(a, Leaf) else f"{a.fn}({show(a.argument)})", n) for a, n in m.atoms]
+    parts = [(a.name if isinstance(a, Leaf) else _show_call(a), n) for a, n in m.atoms]
     if m.power:
         parts.append((f"exp({show(m.power)})", 1))
     if m.root:
@@ -367,6 +400,15 @@ def _show(m: Mono) -> str:
     below = show(m.den)
     simple = (len(m.den) == 1 and m.den[0][1] == 1 and not any(c in below for c in " ·/")) or _is_root(m.den)
     return f"{sums}{above}/{below if simple else f'({below})'}"
+
+
+def _show_call(a: Call) -> str:
+    if not a.fn.strip("'"):
+        return show(a.argument)
+    if not a.fn.endswith(","):
+        return f"{a.fn}({show(a.argument)})"
+    order = sorted(a.argument, key=lambda part: [c.fn for c, _ in part[0].atoms if isinstance(c, Call)])
+    return f"{a.fn[:-1]}({', '.join(_show(m) for m, n in order for _ in range(n))})"
 
 
 def _is_root(p: Poly) -> bool:

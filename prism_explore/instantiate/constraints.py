@@ -15,7 +15,25 @@ from typing import Protocol
 from prism_explore.events.kinds import Reason
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.flow import FLOW_RULES, Flow, FlowRule, flow
-from prism_explore.ir.ops import Accumulate, Binary, Load, MatMul, Reduce, Scalar, Store, Unary
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    MatMul,
+    Reduce,
+    Reshape,
+    Result,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+)
 from prism_explore.ir.sgraph import BlockGraph
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
@@ -34,6 +52,7 @@ CONSTRAINTS: dict[str, str] = {
     **FLOW_RULES,
     "grid.stored": "A grid dim cuts an axis that the result does not have, so blocks race for one place.",
     "grid.reduced": "A grid dim cuts an axis that a block reduces, so each block sees a part of the sum.",
+    "grid.viewed": "A grid dim cuts an axis that a view takes apart.",
     "grid.once": "A grid dim cuts an axis that occurs in two dims of one tensor.",
     "grid.some": "A single block is the case of grid size 1 of a candidate whose grid cuts something.",
     "mem.smem": "Two tiles that are needed at once exceed the shared memory, however fine the cuts.",
@@ -67,8 +86,9 @@ def loop_broken(typed: TypedBlock, looped: frozenset[str]) -> Broken | None:
     """What cutting exactly these axes by the loop breaks, or None if it is legal."""
     states: list[Flow] = []
     for position, node in enumerate(typed.block.nodes):
+        assert not isinstance(node.op, Input | Band | Custom | Result), "BlockGraph refuses kernel-level operators"
         made: Flow | FlowRule = flow(
-            _block_op(node.op),
+            node.op,
             tuple(states[a] for a in node.args),
             tuple(typed.axes[a] for a in node.args),
             typed.axes[position],
@@ -80,26 +100,30 @@ def loop_broken(typed: TypedBlock, looped: frozenset[str]) -> Broken | None:
     return None
 
 
-def _block_op(op: object) -> Load | Unary | Scalar | Binary | MatMul | Reduce | Accumulate | Store:
-    assert isinstance(op, Load | Unary | Scalar | Binary | MatMul | Reduce | Accumulate | Store), (
-        "BlockGraph refuses kernel-level operators"
-    )
-    return op
-
-
 def grid_broken(typed: TypedBlock, axis: str) -> Broken | None:
     """What cutting an axis by a grid dim breaks, or None if it is legal."""
     for position, axes in enumerate(typed.axes):
         if axes.count(axis) > 1:
             return Broken("grid.once", position)
-    if axis not in typed.axes[-1]:
-        return Broken("grid.stored", len(typed.axes) - 1)
+    for store in typed.block.stores:
+        if axis not in typed.axes[store]:
+            return Broken("grid.stored", store)
     for position, node in enumerate(typed.block.nodes):
         match node.op:
             case MatMul():
                 reduced = typed.axes[node.args[0]][-1]
             case Reduce(_, along) | Accumulate(_, int() as along):
                 reduced = typed.axes[node.args[0]][along]
+            case RunningMax(int() as along) | AccumulateRescaled(int() as along):
+                reduced = typed.axes[node.args[0]][along]
+            case Expand(along, _) | Slice(along, _, _) | Concat(along):
+                if any(typed.axes[t][along] == axis for t in (*node.args, position)):
+                    return Broken("grid.viewed", position)
+                continue
+            case Reshape():
+                if any(axis in typed.axes[t] for t in (*node.args, position)):
+                    return Broken("grid.viewed", position)
+                continue
             case _:
                 continue
         if reduced == axis:

@@ -29,7 +29,25 @@ from prism_explore.instantiate.constraints import (
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.dims import dim
 from prism_explore.ir.maps import AxisUse, grid_map, loop_map
-from prism_explore.ir.ops import Accumulate, Custom, Input, Load, MatMul, Node, Reduce, Store
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Permute,
+    Reduce,
+    Reshape,
+    Result,
+    RunningMax,
+    Slice,
+    Store,
+)
 from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph, block_types
 from prism_explore.ir.space import Space
 from prism_explore.ir.stages import Candidate, Family
@@ -157,7 +175,8 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
     """The axes of every block tensor of a family, named as in its program.
 
     Where an operator aligns dims that are different axes of the program (a match of sizes only), the two
-    are one axis here, since they can be cut only alike.
+    are one axis here, since they can be cut only alike. A dim that a view takes apart has none behind it, so
+    nothing cuts it there.
     """
     table = axes_of(family.program.graph)
     known = {
@@ -165,6 +184,7 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
         for node, axes in zip(family.program.graph.nodes, table.of, strict=True)
         if isinstance(node.op, Input)
     }
+    bands = iter([axes for n, axes in zip(family.program.graph.nodes, table.of, strict=True) if isinstance(n.op, Band)])
     same = {a.name: a.name for a in table.axes}
     order = list(same)
 
@@ -193,15 +213,30 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
                 return (*align(a[:-2], b[:-2]), a[-2], b[-1])
             case Reduce(_, along) | Accumulate(_, int() as along):
                 return (*args[0][:along], None, *args[0][along + 1 :])
+            case RunningMax(int() as along) | AccumulateRescaled(int() as along):
+                return (*args[0][:along], None, *args[0][along + 1 :])
+            case AccumulateRescaled():
+                return args[0]
+            case Permute(order):
+                return tuple(args[0][d] for d in order)
+            case Expand(along, _) | Slice(along, _, _) | Concat(along):
+                return (*args[0][:along], None, *args[0][along + 1 :])
+            case Reshape(dims):
+                return (None,) * len(dims)
             case _:
                 return args[0] if len(args) == 1 else align(*args)
 
-    blocks: list[tuple[BlockGraph, list[AxisNames]]] = []
+    blocks: list[tuple[BlockGraph, list[AxisNames], int]] = []
     kernel: list[AxisNames] = []
-    for node in family.sgraph.nodes:
+    for position, node in enumerate(family.sgraph.nodes):
         match node.op:
             case Input(name, _):
                 kernel.append(known[name])
+            case Band():
+                kernel.append(next(bands, (None, None)))
+            case Result(index):
+                block, inside = next((b, i) for b, i, at in blocks if at == node.args[0])
+                kernel.append(inside[block.stores[index]])
             case Custom(block):
                 inside: list[AxisNames] = []
                 for inner in block.nodes:
@@ -209,11 +244,11 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
                         inside.append(kernel[node.args[inner.op.operand]])
                     else:
                         inside.append(result(inner, tuple(inside[a] for a in inner.args)))
-                blocks.append((block, inside))
-                kernel.append(inside[-1])
+                blocks.append((block, inside, position))
+                kernel.append(inside[block.stores[0]])
             case _:
                 kernel.append(result(node, tuple(kernel[a] for a in node.args)))
     return tuple(
         TypedBlock(block, tuple(tuple(find(a) if a else None for a in axes) for axes in inside))
-        for block, inside in blocks
+        for block, inside, _ in blocks
     )

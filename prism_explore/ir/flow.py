@@ -6,6 +6,9 @@ that is whole only when the iterations are added up. Behind the loop a value is 
 pending values may meet linear operators only. This is the whole legality of fmaps, as one table of
 transitions; `generate` uses it to look ahead, `instantiate` to decide.
 
+A maximum over a cut axis is partial in another sense: it is whole when the iterations' largest is taken,
+and nothing but a maximum may be made of it before.
+
     x[b, d], d cut      chunk d
     square(x)           chunk d        pointwise, any function
     matmul(x, w)        partial d      contracts the chunk: linear operators only until accumulated
@@ -59,7 +62,7 @@ FLOW_RULES: dict[FlowRule, str] = {
     "loop.count": "A mean or root mean square would divide by the wrong number of elements.",
     "accumulate.varies": "An accumulator adds up a value that is the same in every iteration.",
     "store.whole": "The stored value is not whole behind the loop.",
-    "loop.unmapped": "What a loop makes of a view, a running maximum or a rescaled sum is left to the verifier.",
+    "loop.unmapped": "The loop cuts an axis that a view takes apart, or meets a running maximum or a rescaled sum.",
 }
 
 
@@ -72,6 +75,8 @@ class Flow:
     """Inside the loop: the cut axis that it varies with."""
     partial: bool = False
     """Inside the loop: a sum over the chunk of `axis`, not a chunk of it."""
+    largest: bool = False
+    """Where it is partial: it is a maximum over the chunk, not a sum."""
     pending: tuple[str, ...] = ()
     """Behind the loop: axes along which the tile still has to be summed."""
 
@@ -83,6 +88,7 @@ class Flow:
 
 INVARIANT = Flow("invariant")
 AFTER = Flow("after")
+_LARGEST = Accumulate("max")
 
 
 def flow(
@@ -99,6 +105,9 @@ def flow(
     """
     if any(result.count(a) > 1 for a in looped):
         return "axis.once"
+    for a in args:
+        if a.largest and op != _LARGEST:
+            return "loop.partial"
     match op:
         case Load():
             cut = [a for a in result if a in looped]
@@ -119,8 +128,12 @@ def flow(
             return _binary(fn, args[0], args[1])
         case MatMul():
             return _matmul(args[0], args[1], axes[0][-1])
-        case Permute() | Reshape() | Expand() | Slice() | Concat():
-            return INVARIANT if all(a.phase == "invariant" for a in args) else "loop.unmapped"
+        case Permute():
+            return args[0]
+        case Expand(along, _) | Slice(along, _, _) | Concat(along):
+            return _apart(args, {axes[0][along]})
+        case Reshape():
+            return _apart(args, set(axes[0]))
         case RunningMax() | AccumulateRescaled():
             return "loop.unmapped"
 
@@ -132,7 +145,8 @@ def _accumulate(op: Accumulate, x: Flow, axes: AxisNames) -> Flow | FlowRule:
         return "accumulate.varies"
     reduced = axes[op.dim] if op.dim is not None else None
     if op.fn == "max":
-        return AFTER if x.exact else "loop.partial"
+        whole = x.exact and reduced == x.axis
+        return AFTER if whole or (x.largest and op.dim is None) else "loop.partial"
     if op.fn != "sum":
         return AFTER if reduced == x.axis and not x.partial else "loop.count"
     return AFTER if x.partial or reduced == x.axis else Flow("after", pending=(x.axis,))
@@ -142,12 +156,21 @@ def _reduce(op: Reduce, x: Flow, axes: AxisNames) -> Flow | FlowRule:
     reduced = axes[op.dim]
     cut = x.pending if x.phase == "after" else (x.axis,) if x.axis and not x.partial else ()
     if reduced in cut:
+        if op.fn == "max":
+            return Flow("loop", x.axis, partial=True, largest=True) if x.phase == "loop" else "loop.partial"
         if op.fn != "sum":
             return "loop.count"
         if x.phase == "after":
             return Flow("after", pending=tuple(a for a in x.pending if a != reduced))
         return Flow("loop", x.axis, partial=True)
     return x if op.fn not in ("rms", "max") or x.exact else "loop.partial"
+
+
+def _apart(args: tuple[Flow, ...], touched: Collection[str | None]) -> Flow | FlowRule:
+    """A view that takes axes apart: linear, so sums pass; a chunk of what it touches does not."""
+    x = args[0]
+    cut = x.pending if x.phase == "after" else (x.axis,) if x.axis and not x.partial else ()
+    return "loop.unmapped" if any(a != x for a in args) or set(cut) & set(touched) else x
 
 
 def _meet(a: Flow, b: Flow) -> Phase | FlowRule:
@@ -159,6 +182,10 @@ def _meet(a: Flow, b: Flow) -> Phase | FlowRule:
     return "loop" if "loop" in phases else "after" if "after" in phases else "invariant"
 
 
+_LINEAR = ("add", "sub", "mul", "div")
+"""In one operand at least."""
+
+
 def _binary(fn: str, a: Flow, b: Flow) -> Flow | FlowRule:
     phase = _meet(a, b)
     match phase:
@@ -168,6 +195,8 @@ def _binary(fn: str, a: Flow, b: Flow) -> Flow | FlowRule:
             axis = a.axis or b.axis
             if a.exact and b.exact:
                 return Flow("loop", axis)
+            if fn not in _LINEAR:
+                return "loop.partial"
             both = a.partial and b.partial
             legal = both if fn in ("add", "sub") else not both and _constant(b if a.partial else a)
             if fn == "div":
@@ -176,6 +205,8 @@ def _binary(fn: str, a: Flow, b: Flow) -> Flow | FlowRule:
         case "after":
             if fn in ("add", "sub"):
                 return Flow("after", pending=a.pending) if a.pending == b.pending else "loop.partial"
+            if fn not in _LINEAR and (a.pending or b.pending):
+                return "loop.partial"
             if (fn == "div" and b.pending) or set(a.pending) & set(b.pending):
                 return "loop.partial"
             return Flow("after", pending=tuple(sorted((*a.pending, *b.pending))))

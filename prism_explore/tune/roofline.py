@@ -31,16 +31,25 @@ from prism_explore.ir.ops import (
     BINARY,
     UNARY,
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
     ComputeOp,
+    Concat,
     Custom,
+    Expand,
     Input,
     Load,
     MatMul,
     Node,
+    Permute,
     Reduce,
     ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
     Scalar,
+    Slice,
     Store,
     Unary,
 )
@@ -85,6 +94,8 @@ class KernelWork:
     executed: Dim
     """As the block graph is written: by every block, in every iteration."""
     loads: tuple[LoadWork, ...]
+    written: Dim
+    """Bytes of its results, each once."""
     store_bytes: Dim
     accumulator_bytes: Dim
     """Of one block."""
@@ -95,30 +106,35 @@ class KernelWork:
 
 
 def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
-    """Every kernel of a graph whose result is used, in order."""
+    """Every kernel of a graph whose result is used, in order.
+
+    A band is computed where it is read, a further result is written by its kernel, and a view costs no
+    arithmetic; what it moves counts in the kernels that read it. Only a concatenation is a kernel of its own.
+    """
     types = graph.types()
     needed = _needed(graph.nodes, graph.output)
     found: list[KernelWork] = []
     for position, node in enumerate(graph.nodes):
-        if position not in needed or isinstance(node.op, Input):
+        if position not in needed or isinstance(node.op, Input | Band | Result | Permute | Reshape | Expand | Slice):
             continue
         operands = tuple(types[a] for a in node.args)
         match node.op:
             case Custom(block):
-                found.append(_custom_work(position, node, block, operands))
-            case Load() | Store() | Accumulate():
+                computed = frozenset(a for a in node.args if isinstance(graph.nodes[a].op, Band))
+                found.append(_custom_work(position, node, block, operands, computed))
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 flops = flops_of(op, tuple(t.dims for t in operands), types[position].dims)
-                loads = tuple(LoadWork(a, types[a].bytes, types[a].bytes) for a in node.args)
-                reads = tuple(dict.fromkeys(node.args))
+                reads = tuple(a for a in dict.fromkeys(node.args) if not isinstance(graph.nodes[a].op, Band))
+                loads = tuple(LoadWork(a, types[a].bytes, types[a].bytes) for a in node.args if a in reads)
                 size = types[position].bytes
-                found.append(KernelWork(position, reads, flops, flops, loads, size, ZERO, ONE, ONE, ONE))
+                found.append(KernelWork(position, reads, flops, flops, loads, size, size, ZERO, ONE, ONE, ONE))
     return tuple(found)
 
 
 def flops_of(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], result: tuple[Dim, ...]) -> Dim:
-    """Arithmetic of one operator, the first term of a sum not counted as an addition.
+    """Arithmetic of one operator, the first term of a sum not counted as an addition; comparisons count.
 
     Shapes: `* m k, * k n -> * m n` costs m n (2k - 1)
     """
@@ -134,6 +150,8 @@ def flops_of(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], result: tuple
             return elements * (operands[0][-1] * 2 - 1)
         case Reduce(fn, along):
             return elements * (_reduce_flops(fn, operands[0][along]) + _finish_flops(fn))
+        case Permute() | Reshape() | Expand() | Slice() | Concat():
+            return ZERO
 
 
 def _reduce_flops(fn: ReduceFn, count: Dim) -> Dim:
@@ -141,13 +159,16 @@ def _reduce_flops(fn: ReduceFn, count: Dim) -> Dim:
 
 
 def _finish_flops(fn: ReduceFn) -> int:
-    return {"sum": 0, "mean": 1, "rms": 2}[fn]
+    return {"sum": 0, "max": 0, "mean": 1, "rms": 2}[fn]
 
 
-def _custom_work(position: int, node: Node, block: BlockGraph, operands: tuple[TensorType, ...]) -> KernelWork:
+def _custom_work(
+    position: int, node: Node, block: BlockGraph, operands: tuple[TensorType, ...], computed: frozenset[int]
+) -> KernelWork:
+    """One custom kernel; what it loads of `computed` tensors is computed in place."""
     types = block_types(block, operands)
     when = phases(block)
-    needed = _needed(block.nodes, len(block.nodes) - 1)
+    needed = set[int]().union(*(_needed(block.nodes, store) for store in block.stores))
     depends = _dependence(block)
     blocks = _product(p.size for p in block.grid)
     iterations = block.loop.size if block.loop else ONE
@@ -164,7 +185,8 @@ def _custom_work(position: int, node: Node, block: BlockGraph, operands: tuple[T
             case Load(operand):
                 tile, whole = types[at], operands[operand]
                 total = tile.bytes * blocks * repeats
-                loads.append(LoadWork(node.args[operand], total, _row_bytes(tile, whole)))
+                if node.args[operand] not in computed:
+                    loads.append(LoadWork(node.args[operand], total, _row_bytes(tile, whole)))
                 steps = steps + blocks * repeats
             case Accumulate(fn, along):
                 argument = types[inner.args[0]].dims
@@ -178,7 +200,24 @@ def _custom_work(position: int, node: Node, block: BlockGraph, operands: tuple[T
                 executed = executed + elements * blocks * together
                 steps = steps + blocks * iterations
                 accumulators = accumulators + types[at].bytes
-            case Input() | Custom() | Store():
+            case AccumulateRescaled(along):
+                # Per iteration and result: a product with the factor, a sum; and an exponent per scale.
+                v, scale = (types[a].dims for a in inner.args)
+                partial = _reduce_flops("sum", v[along]) if along is not None else ZERO
+                together = _product(types[at].dims) * (partial + 2) + _product(scale) * 2
+                least = _product(size[name] for name in depends[inner.args[0]])
+                flops = flops + _product(types[at].dims) * partial * least
+                executed = executed + together * blocks * iterations
+                steps = steps + blocks * iterations
+                accumulators = accumulators + types[at].bytes
+            case RunningMax(along):
+                count = types[inner.args[0]].dims[along] if along is not None else ONE
+                comparisons = _product(types[at].dims) * count
+                flops = flops + (comparisons - _product(types[at].dims)) * distinct
+                executed = executed + comparisons * blocks * iterations
+                steps = steps + blocks * iterations
+                accumulators = accumulators + types[at].bytes
+            case Input() | Band() | Custom() | Result() | Store():
                 pass
             case op:
                 once = flops_of(op, tuple(types[a].dims for a in inner.args), types[at].dims)
@@ -191,7 +230,8 @@ def _custom_work(position: int, node: Node, block: BlockGraph, operands: tuple[T
         flops,
         executed,
         tuple(loads),
-        types[block.nodes[-1].args[0]].bytes * blocks,
+        _total(types[store].bytes for store in block.stores),
+        _total(types[block.nodes[store].args[0]].bytes for store in block.stores) * blocks,
         accumulators,
         blocks,
         iterations,
@@ -212,12 +252,19 @@ def _dependence(block: BlockGraph) -> list[tuple[str, ...]]:
                         names[p.name] = None
                 if fmap is not None:
                     names[looped] = None
-            case Accumulate():
+            case Accumulate() | AccumulateRescaled():
                 names.pop(looped, None)
             case _:
                 pass
         found.append(tuple(names))
     return found
+
+
+def _total(sizes: Iterable[Dim]) -> Dim:
+    total = ZERO
+    for size in sizes:
+        total = total + size
+    return total
 
 
 def _needed(nodes: tuple[Node, ...], output: int) -> set[int]:
@@ -266,7 +313,8 @@ def floor_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
     repetition between blocks and iterations taken out. Of the traffic only cold misses count: an input
     is not in any cache before the first kernel that reads it. What a kernel wrote or read before may
     still be in the last cache when it is read again, but no more of it than fits, so only the rest
-    counts; likewise the result may still be in the cache, unwritten, when the clock stops. Symbols that a
+    counts; likewise the result may still be in the cache, unwritten, when the clock stops. A view is what it
+    views, but no larger than itself; of several views of one tensor the largest counts. Symbols that a
     tuner will choose stand for whatever makes each term least.
 
     Units: bytes / (bytes/s) = s, flops / (flops/s) = s
@@ -284,13 +332,27 @@ def floor_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
     def size(tensor: int) -> float:
         return _least(types[tensor].bytes.substitute(shapes), most)
 
+    def viewed(tensor: int) -> tuple[int, float]:
+        """What a tensor shows, and how much of it."""
+        node = graph.nodes[tensor]
+        if isinstance(node.op, Band):
+            return tensor, 0.0
+        if isinstance(node.op, Permute | Reshape | Expand | Slice):
+            root, shown = viewed(node.args[0])
+            return root, min(shown, size(tensor))
+        return tensor, size(tensor)
+
     read: set[int] = set()
     time_s = memory_s = compute_s = total_bytes = total_flops = 0.0
     for work in work_of(graph):
-        traffic = max(0.0, size(work.position) - kept)
+        traffic = max(0.0, _least(work.written.substitute(shapes), most) - kept)
+        shown: dict[int, float] = {}
         for tensor in work.reads:
+            root, bytes_ = viewed(tensor)
+            shown[root] = max(shown.get(root, 0.0), bytes_)
+        for tensor, bytes_ in shown.items():
             cold = tensor in inputs and tensor not in read
-            traffic += size(tensor) if cold else max(0.0, size(tensor) - kept)
+            traffic += bytes_ if cold else max(0.0, bytes_ - kept)
             read.add(tensor)
         flops = max(0.0, _least(work.flops.substitute(shapes), most))
         here_memory_s = traffic / target.dram_bytes_per_s

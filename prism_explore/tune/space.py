@@ -19,7 +19,7 @@ from math import gcd, prod
 from typing import TypeAlias
 
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.ops import Accumulate, Load, MatMul
+from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Load, MatMul, RunningMax
 from prism_explore.ir.sgraph import BlockGraph, block_types
 from prism_explore.ir.stages import Candidate, Parameters, Verified
 from prism_explore.ir.tensors import TensorType
@@ -88,7 +88,7 @@ def least_scratch(block: BlockGraph, operands: tuple[TensorType, ...], staged: b
     total = Dim(())
     for position, node in enumerate(block.nodes):
         match node.op:
-            case Accumulate() if not staged:
+            case Accumulate() | AccumulateRescaled() | RunningMax() if not staged:
                 total = total + types[position].bytes
             case Load() if staged and position in fed:
                 total = total + types[position].bytes

@@ -24,14 +24,24 @@ from dataclasses import dataclass
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
+    Concat,
     Custom,
+    Expand,
     Input,
     Load,
     MatMul,
     Node,
+    Permute,
     Reduce,
+    Reshape,
+    Result,
+    RunningMax,
     Scalar,
+    ScalarFn,
+    Slice,
     Store,
     op_name,
 )
@@ -155,6 +165,11 @@ class _Drawing:
                 case Custom(block):
                     members.append(self._card(self._closed(i, block, outer)))
                     self._operands(i, node)
+                case Result(index):
+                    members.append(self._card(self._result(i, outer)))
+                    kernel = self.ref(node.args[0])
+                    source = f"{kernel}.b{self._stores(node.args[0])[index]}"
+                    self.edges.append((source if node.args[0] not in self.collapsed else kernel, self.ref(i), "edge"))
                 case _:
                     members.append(self._card(self._kernel_card(i, node, outer)))
                     self._operands(i, node)
@@ -186,6 +201,9 @@ class _Drawing:
                 if readers and isinstance(self.graph.nodes[readers[0]].op, Custom):
                     first.setdefault(readers[0], []).append(self.ref(i))
         return tuple(tuple(row) for row in first.values())
+
+    def _stores(self, position: int) -> tuple[int, ...]:
+        return dict(self.graph.customs)[position].stores
 
     def _card(self, card: _Card) -> layout.Box:
         self.cards[card.id] = card
@@ -235,7 +253,7 @@ class _Drawing:
         self.parents[frame] = parent
         self.tips[frame] = f"custom kernel %{i}\nevery block of the grid runs this\n{grid}\n{loop or 'no loop'}"
         inside = loop_region(block)
-        on_border = tuple(f"{here}.b{j}" for j, n in enumerate(block.nodes) if loop and isinstance(n.op, Accumulate))
+        on_border = tuple(f"{here}.b{j}" for j, n in enumerate(block.nodes) if loop and _survives(n))
         types = block_types(block, tuple(self.types[a] for a in node.args))
         outer: list[layout.Box | layout.Frame] = []
         looped: list[layout.Box | layout.Frame] = []
@@ -248,7 +266,7 @@ class _Drawing:
                 self.edges.append((self.ref(node.args[inner.op.operand]), ref, "edge"))
             for a in inner.args:
                 self.edges.append((f"{here}.b{a}", ref, "edge-loop" if a in inside else "edge"))
-        self.edges.append((f"{here}.b{len(block.nodes) - 1}", here, "edge"))
+        self.edges.append((f"{here}.b{block.stores[0]}", here, "edge"))
         if looped and loop:
             self.titles[loop_frame] = ("frame-loop", "LOOP", shorten(loop, 48))
             self.parents[loop_frame] = frame
@@ -274,7 +292,7 @@ class _Drawing:
             case Store(omap):
                 kind, t = "store", types[inner.args[0]]
                 chips = _chips(block, omap, None, with_loop=False)
-            case Accumulate():
+            case Accumulate() | AccumulateRescaled():
                 kind = "accum"
             case _:
                 pass
@@ -397,7 +415,12 @@ def _chips(
 
 def _loops(block: BlockGraph) -> bool:
     """Whether there is a for-loop, or may be one: open maps leave room for it where something accumulates."""
-    return block.loop is not None or (block.is_open and any(isinstance(n.op, Accumulate) for n in block.nodes))
+    return block.loop is not None or (block.is_open and any(_survives(n) for n in block.nodes))
+
+
+def _survives(node: Node) -> bool:
+    """Whether it is an accumulator: what survives the for-loop."""
+    return isinstance(node.op, Accumulate | AccumulateRescaled)
 
 
 def _ranges(block: BlockGraph) -> tuple[str, str]:
@@ -421,7 +444,7 @@ def loop_region(block: BlockGraph) -> frozenset[int]:
         return frozenset(j for j, p in enumerate(phases(block)) if p == "loop")
     needed: set[int] = set()
     for j in range(len(block.nodes) - 1, -1, -1):
-        if isinstance(block.nodes[j].op, Accumulate) or j in needed:
+        if _survives(block.nodes[j]) or j in needed:
             needed.update(block.nodes[j].args)
     return frozenset(needed)
 
@@ -439,18 +462,44 @@ def shape_text(t: TensorType) -> str:
     return shorten(" × ".join(parts), LONGEST_SHAPE)
 
 
+_SCALAR_WORDS: dict[ScalarFn, str] = {"add": "+", "mul": "×", "pow": "^", "max": "at least", "min": "at most"}
+
+
 def op_text(node: Node, names: Mapping[int, str]) -> str:
     """An operator for people; operands only where their order matters."""
     called = [shorten(names.get(a, f"%{a}"), 12) for a in node.args]
     match node.op:
         case Scalar(fn, value):
             shown = str(value) if value.denominator == 1 else f"{float(value):.4g}"
-            return f"{'+' if fn == 'add' else '×'} {shown}"
+            return f"{_SCALAR_WORDS[fn]} {shown}"
         case Reduce(fn, along):
             return f"{fn} dim {along}"
         case Accumulate(fn, along):
-            return "accum" if along is None else f"accum {fn} dim {along}"
-        case MatMul() | Binary("sub" | "div"):
+            words = "accum" if fn == "sum" and along is None else f"accum {fn}"
+            return words if along is None else f"{words} dim {along}"
+        case AccumulateRescaled(along):
+            where = "" if along is None else f" dim {along}"
+            return f"accum rescaled{where} {', '.join(called)}"
+        case RunningMax(along):
+            return "running max" if along is None else f"running max dim {along}"
+        case Permute(order):
+            return f"permute {' '.join(map(str, order))}"
+        case Reshape(dims):
+            return shorten(f"reshape {' × '.join(map(dim_text, dims)) or 'to a scalar'}", LONGEST_SHAPE)
+        case Expand(along, size):
+            return shorten(f"repeat dim {along}, {dim_text(size)} times", LONGEST_SHAPE)
+        case Slice(along, start, stop):
+            return shorten(f"slice dim {along}, {dim_text(start)} to {dim_text(stop)}", LONGEST_SHAPE)
+        case Concat(along):
+            return f"concat dim {along} {', '.join(called)}"
+        case Band(_, _, low, high, _):
+            bounds = [dim_text(low)] if low is not None else []
+            bounds += ["column − row"]
+            bounds += [dim_text(high)] if high is not None else []
+            return shorten(f"band {' ≤ '.join(bounds)}", LONGEST_SHAPE)
+        case Result(index):
+            return f"result {index + 1} of {called[0]}"
+        case MatMul() | Binary("sub" | "div" | "mask"):
             return f"{op_name(node.op)} {', '.join(called)}"
         case op:
             return op_name(op)
@@ -462,12 +511,12 @@ def describe(graph: SGraph) -> str:
     for position, block in graph.customs:
         grid, loop = _ranges(block)
         inside = loop_region(block)
-        accums = sum(isinstance(n.op, Accumulate) for n in block.nodes)
+        accums = sum(map(_survives, block.nodes))
         says.append(
             f"Custom kernel %{position}: {grid}, {loop or 'no loop'}; {len(block.nodes)} operators, "
             f"{len(inside)} in the loop, {accums} accumulators" + ("; maps are open." if block.is_open else ".")
         )
-    others = [op_name(n.op) for n in graph.nodes if not isinstance(n.op, Input | Custom)]
+    others = [op_name(n.op) for n in graph.nodes if not isinstance(n.op, Input | Custom | Result)]
     if others:
         says.append(f"Kernel-level operators: {', '.join(others)}.")
     says.append(f"Result: %{graph.output}, {shape_text(graph.output_type)}.")
