@@ -130,6 +130,8 @@ class Dim:
         Raises:
             ShapeError: it is not a positive integer there, or a symbol has no number.
         """
+        if len(self.terms) == 1 and (whole := _whole(self.terms[0], sizes)):
+            return whole
         number = self.rational(sizes)
         if number.denominator != 1 or number < 1:
             where = ", ".join(f"{s}={sizes[s]}" for s in self.symbols)
@@ -144,6 +146,19 @@ class Dim:
 
     def __lt__(self, other: Dim) -> bool:
         return self.terms < other.terms
+
+
+def _whole(term: tuple[Monomial, Fraction], sizes: Mapping[str, int]) -> int:
+    """The positive integer that one term is, without making fractions on the way; 0 where it is none."""
+    monomial, coefficient = term
+    above, below = coefficient.numerator, coefficient.denominator
+    for symbol, exponent in monomial:
+        number = sizes.get(symbol, 0)
+        if exponent > 0:
+            above *= number**exponent
+        else:
+            below *= number**-exponent
+    return above // below if above > 0 and below > 0 and above % below == 0 else 0
 
 
 def _canonical(terms: Iterable[tuple[Monomial, Fraction]]) -> Dim:

@@ -10,6 +10,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -32,6 +33,7 @@ from prism_explore.ir.ops import (
     Input,
     Load,
     MatMul,
+    Node,
     Permute,
     Reduce,
     ReduceFn,
@@ -213,23 +215,65 @@ def run_block_graph(
     Raises:
         ShapeError: the maps are open, or a tile is not whole at these sizes.
     """
+    for d in dict.fromkeys(d for t in block_types(block, types) for d in t.dims):
+        d.value(sizes)
+    return _run_blocks(block, operands, sizes, rounded)
+
+
+@dataclass(frozen=True, slots=True)
+class _Schedule:
+    """A block graph at given sizes: how often it runs, and which of its nodes run when."""
+
+    grid: tuple[int, ...]
+    iterations: int
+    once: tuple[tuple[int, Node], ...]
+    """The same in every iteration."""
+    each: tuple[tuple[int, Node], ...]
+    """In every iteration, what is accumulated too."""
+    behind: tuple[tuple[int, Node], ...]
+    """Behind the loop, where accumulators are closed."""
+
+
+def _schedule(block: BlockGraph, sizes: Mapping[str, int]) -> _Schedule:
+    once: list[tuple[int, Node]] = []
+    each: list[tuple[int, Node]] = []
+    behind: list[tuple[int, Node]] = []
+    for position, (node, when) in enumerate(zip(block.nodes, phases(block), strict=True)):
+        if isinstance(node.op, Accumulate | AccumulateRescaled):
+            each.append((position, node))
+            behind.append((position, node))
+        else:
+            (once if when == "invariant" else each if when == "loop" else behind).append((position, node))
+    iterations = block.loop.size.value(sizes) if block.loop else 1
+    return _Schedule(
+        tuple(p.size.value(sizes) for p in block.grid), iterations, tuple(once), tuple(each), tuple(behind)
+    )
+
+
+def _run_blocks(
+    block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], rounded: Rounding
+) -> tuple[Array, ...]:
     if block.is_open:
         raise ShapeError("this sGraph's maps are still open; evaluate one of its candidates")
-    tiles = block_types(block, types)
-    for t in tiles:
-        for d in t.dims:
-            d.value(sizes)
-    grid = [p.size.value(sizes) for p in block.grid]
+    schedule = _schedule(block, sizes)
+    omaps = [omap or () for omap in (n.op.omap for n in block.nodes if isinstance(n.op, Store))]
     dtype = np.result_type(*operands)
-    results = [np.full([d.value(sizes) for d in tiles[n].dims], np.nan, dtype=dtype) for n in block.stores]
-    written = [np.zeros(r.shape, dtype=bool) for r in results]
-    for where in product(*map(range, grid)):
-        for n, tile in enumerate(_run_block(block, operands, sizes, where, rounded)):
-            store = block.nodes[block.stores[n]].op
-            assert isinstance(store, Store), "these are the stores"
-            place = _slices(tile.shape, store.omap or (), where)
-            clash = written[n][place] & ~_same(results[n][place], tile)
-            results[n][place] = np.where(clash, np.nan, tile) if clash.any() else tile
+    results: list[Array] = []
+    written: list[npt.NDArray[np.bool_]] = []
+    for where in product(*map(range, schedule.grid)):
+        for n, tile in enumerate(_run_block(schedule, operands, sizes, where, rounded)):
+            if n == len(results):
+                shape = list(tile.shape)
+                for number, along in zip(schedule.grid, omaps[n], strict=True):
+                    if along is not None:
+                        shape[along] *= number
+                results.append(np.full(shape, np.nan, dtype=dtype))
+                written.append(np.zeros(shape, dtype=bool))
+            place = _slices(tile.shape, omaps[n], where)
+            before = written[n][place]
+            if before.any():
+                tile = np.where(before & ~_same(results[n][place], tile), np.nan, tile)
+            results[n][place] = tile
             written[n][place] = True
     return tuple(results)
 
@@ -249,18 +293,18 @@ def _slices(tile: tuple[int, ...], cut: tuple[int | None, ...], where: tuple[int
 
 
 def _run_block(
-    block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], where: tuple[int, ...], rounded: Rounding
+    schedule: _Schedule, operands: list[Array], sizes: Mapping[str, int], where: tuple[int, ...], rounded: Rounding
 ) -> list[Array]:
     """What each store writes for one block."""
-    when = phases(block)
-    iterations = block.loop.size.value(sizes) if block.loop else 1
     values: dict[int, Array] = {}
     before: dict[int, Array] = {}
     """Per accumulator and running maximum, what it held after the last iteration; per scale, its last value."""
-    for i in range(iterations):
-        for position, node in enumerate(block.nodes):
-            args = [values[a] for a in node.args if a in values]
+    for i in range(schedule.iterations):
+        for position, node in schedule.each if i else (*schedule.once, *schedule.each):
+            args = [values[a] for a in node.args]
             match node.op:
+                case Load() as load:
+                    values[position] = _tile(schedule, load, operands[load.operand], where, i)
                 case Accumulate(fn, along):
                     part = _partial(fn, along, args[0])
                     join = np.maximum if fn == "max" else np.add
@@ -273,46 +317,43 @@ def _run_block(
                 case RunningMax(along):
                     part = _partial("max", along, args[0])
                     values[position] = np.maximum(values[position], part) if i else part
-                case Load() as load:
-                    if when[position] == "loop" or not i:
-                        values[position] = _tile(block, load, operands[load.operand], sizes, where, i)
-                case Input() | Band() | Custom() | Result():
-                    raise AssertionError("no kernel-level operator in a block")
-                case Store():
-                    pass
+                case Store() | Input() | Band() | Custom() | Result():
+                    raise AssertionError("stores come behind the loop, and no kernel-level operator is in a block")
                 case op:
-                    if when[position] == "loop" or (when[position] == "invariant" and not i):
-                        values[position] = rounded(apply(op, args, sizes))
+                    values[position] = rounded(apply(op, args, sizes))
     out: list[Array] = []
-    for position, node in enumerate(block.nodes):
+    for position, node in schedule.behind:
         match node.op:
             case Accumulate(fn, along):
-                values[position] = rounded(_finish(fn, along, before[position], values[node.args[0]], iterations))
+                closed = _finish(fn, along, before[position], values[node.args[0]], schedule.iterations)
+                values[position] = rounded(closed)
             case AccumulateRescaled():
                 values[position] = rounded(before[position])
             case Store():
                 out.append(values[node.args[0]])
             case Input() | Band() | Custom() | Result() | Load() | RunningMax():
-                pass
+                raise AssertionError("these do not come behind the loop")
             case op:
-                if when[position] == "after":
-                    values[position] = rounded(apply(op, [values[a] for a in node.args], sizes))
+                values[position] = rounded(apply(op, [values[a] for a in node.args], sizes))
     return out
 
 
-def _tile(
-    block: BlockGraph, load: Load, operand: Array, sizes: Mapping[str, int], where: tuple[int, ...], i: int
-) -> Array:
-    window = [(0, n) for n in operand.shape]
-    for coordinate, p, along in zip(where, block.grid, load.imap or (), strict=True):
+def _tile(schedule: _Schedule, load: Load, operand: Array, where: tuple[int, ...], i: int) -> Array:
+    window = [slice(0, n) for n in operand.shape]
+
+    def cut(along: int, piece: int, pieces: int) -> None:
+        start, whole = window[along].start, window[along].stop - window[along].start
+        if whole % pieces:
+            raise ShapeError(f"dim {along} of a tile has {whole} elements, which cannot be cut into {pieces}")
+        length = whole // pieces
+        window[along] = slice(start + piece * length, start + (piece + 1) * length)
+
+    for coordinate, pieces, along in zip(where, schedule.grid, load.imap or (), strict=True):
         if along is not None:
-            length = window[along][1] // p.size.value(sizes)
-            window[along] = (window[along][0] + coordinate * length, length)
-    if load.fmap is not None and block.loop is not None:
-        start, whole = window[load.fmap]
-        length = whole // block.loop.size.value(sizes)
-        window[load.fmap] = (start + i * length, length)
-    return operand[tuple(slice(s, s + n) for s, n in window)]
+            cut(along, coordinate, pieces)
+    if load.fmap is not None:
+        cut(load.fmap, i, schedule.iterations)
+    return operand[tuple(window)]
 
 
 def _partial(fn: ReduceFn, along: int | None, tile: Array) -> Array:
