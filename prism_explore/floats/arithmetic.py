@@ -1,0 +1,84 @@
+"""Working precisions, and graphs run in them.
+
+A graph runs block by block and iteration by iteration (`ir.evaluate`) on float32 arrays, so what is added
+to what, and when, is the candidate's own order; within one tile NumPy adds in its own. float32 is run as
+it is. bfloat16 and float16 are *emulated*: arrays stay float32, every operator's result is rounded to the
+narrower type, and sums are accumulated in float32, as tensor cores do. What is accumulated over a loop is
+rounded once, behind the loop. Wider registers inside a fused kernel would lose less than this says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from prism_explore.ir.evaluate import Array, Rounding, evaluate, exact
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.tensors import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """One row: an arithmetic that kernels work in."""
+
+    name: DType
+    says: str
+    digits: int
+    """Binary digits of the significand, the leading one included."""
+    largest: float
+    smallest: float
+    """Smallest normal number."""
+    rounded: Rounding
+
+    @property
+    def unit(self) -> float:
+        """The largest relative error of one rounding: 2^-digits."""
+        return 2.0**-self.digits
+
+
+def _to_bf16(value: Array) -> Array:
+    """Round float32 to the nearest number with eight binary digits, ties to even."""
+    bits = np.asarray(value, np.float32).view(np.uint32)
+    low = np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+    cut = ((bits + low) & np.uint32(0xFFFF0000)).view(np.float32)
+    return np.where(np.isfinite(value), cut, value)
+
+
+def _to_f16(value: Array) -> Array:
+    return np.asarray(value).astype(np.float16).astype(np.float32)
+
+
+PRECISIONS: tuple[Precision, ...] = (
+    Precision("f32", "IEEE single, run as it is", 24, float(np.finfo(np.float32).max), 2.0**-126, exact),
+    Precision("bf16", "bfloat16, emulated: rounded after each operator", 8, 3.3895314e38, 2.0**-126, _to_bf16),
+    Precision("f16", "IEEE half, emulated: rounded after each operator", 11, 65504.0, 2.0**-14, _to_f16),
+)
+
+
+def precision(name: DType) -> Precision | None:
+    """The row of that name; None for float64, beside which there is no wider arithmetic to compare with."""
+    return next((p for p in PRECISIONS if p.name == name), None)
+
+
+def run(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int], working: Precision) -> Array:
+    """The result in the working precision, as float64 numbers; what overflows or is no number stays so.
+
+    `inputs` are float64 arrays of numbers that the precision has (see `representable`).
+    """
+    given = {name: value.astype(np.float32) for name, value in inputs.items()}
+    with np.errstate(all="ignore"):
+        return evaluate(graph, given, sizes, working.rounded).astype(np.float64)
+
+
+def run_exactly(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int]) -> Array:
+    """The result in float64: what the working precision is compared with."""
+    with np.errstate(all="ignore"):
+        return evaluate(graph, inputs, sizes)
+
+
+def representable(value: Array, working: Precision) -> Array:
+    """The nearest numbers of the precision, as float64, none beyond its largest."""
+    within = np.clip(value, -working.largest, working.largest).astype(np.float32)
+    return working.rounded(within).astype(np.float64)

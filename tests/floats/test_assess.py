@@ -1,0 +1,239 @@
+"""What is equal over the reals and unsafe in floats is marked, with numbers that anyone can run again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from prism_explore.floats import Assessor, Safe, Unassessed, Unsafe, assess, explain
+from prism_explore.floats.arithmetic import PRECISIONS, precision, representable
+from prism_explore.floats.audit import FINDINGS, audit, chain
+from prism_explore.floats.hostile import HOSTILE, Case, cases, draw
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from tests.floats.forms import (
+    NORMALISED_SPLIT,
+    ONE_PASS_LAYER_NORM,
+    ONLINE_ATTENTION,
+    PLAIN_ATTENTION,
+    PLAIN_SOFTMAX,
+    R1,
+    R1_SUM_THEN_SCALE,
+    attention,
+    layer_norm,
+    proved,
+    rms_norm_linear,
+    softmax,
+)
+
+
+# ---------------------------------------------------------------- what is marked
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [(softmax(True), PLAIN_SOFTMAX), (attention(True), PLAIN_ATTENTION)],
+    ids=["softmax", "attention"],
+)
+def test_a_softmax_without_its_maximum_is_unsafe_where_the_program_subtracts_it(
+    program: TensorProgram, text: str
+) -> None:
+    found = assess(proved(program, text))
+
+    assert isinstance(found, Unsafe)
+    assert {"large values", "far negative values"} <= {e.case.hostile for e in found.evidence}
+    assert not found.evidence[0].is_finite
+    assert "exp without its maximum" in {c.rule for c in found.concerns}
+    assert explain(found).startswith("unsafe in f32: not finite, where the program is, on large values in ")
+
+
+def test_a_one_pass_variance_is_unsafe_where_the_program_centres_first() -> None:
+    found = assess(proved(layer_norm(), ONE_PASS_LAYER_NORM))
+
+    assert isinstance(found, Unsafe)
+    assert "an offset" == found.evidence[0].case.hostile
+    assert found.evidence[0].is_finite and found.evidence[0].error > 100 * found.evidence[0].program_error
+    assert "variance by difference" in {c.rule for c in found.concerns}
+
+
+def test_parts_that_are_normalised_before_they_are_joined_vanish_as_a_whole() -> None:
+    found = assess(proved(softmax_sum_of_parts(), NORMALISED_SPLIT))
+
+    assert isinstance(found, Unsafe)
+    assert ["two camps"] == [e.case.hostile for e in found.evidence]
+
+
+def softmax_sum_of_parts() -> TensorProgram:
+    """Softmax-weighted mean of v with logits x, as written: exp, sum, quotient."""
+    b = ProgramBuilder("weighted")
+    x, v = b.input("x", "b", 512), b.input("v", 512, 64)
+    e = b.unary("exp", x)
+    return b.build(b.matmul(b.binary("div", e, b.reduce("sum", e, 1)), v))
+
+
+# ---------------------------------------------------------------- what is not
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        (rms_norm_linear(), R1),
+        (rms_norm_linear("bf16"), R1),
+        (rms_norm_linear("f16"), R1),
+        (attention(True), ONLINE_ATTENTION),
+        (attention(False), ONLINE_ATTENTION),
+        (attention(False), PLAIN_ATTENTION),
+        (softmax(False), PLAIN_SOFTMAX),
+    ],
+    ids=["r1", "r1-bf16", "r1-f16", "online", "online-of-plain", "plain-of-plain", "softmax-of-plain"],
+)
+def test_safe_forms_are_safe(program: TensorProgram, text: str) -> None:
+    found = assess(proved(program, text))
+
+    assert isinstance(found, Safe), explain(found)
+    assert found.runs >= 10
+    assert explain(found).startswith("no harm in ")
+
+
+@pytest.mark.parametrize("program", [softmax(True), softmax(False), layer_norm(), rms_norm_linear(), attention(True)])
+def test_a_program_is_as_safe_as_itself(program: TensorProgram) -> None:
+    found = assess(proved(program))
+
+    assert isinstance(found, Safe)
+    assert found.worst == found.program_worst
+    assert () == found.concerns
+
+
+def test_an_online_softmax_is_not_worse_than_the_program_by_much() -> None:
+    found = assess(proved(attention(True), ONLINE_ATTENTION))
+
+    assert isinstance(found, Safe)
+    assert found.worst < 4 * found.program_worst
+
+
+# ---------------------------------------------------------------- evidence
+def test_the_same_seed_gives_the_same_assessment_and_another_seed_other_numbers() -> None:
+    one, two, other = (assess(proved(softmax(True), PLAIN_SOFTMAX), seed=s) for s in (3, 3, 4))
+
+    assert one == two
+    assert one != other
+
+
+def test_an_evidence_can_be_run_again_and_vanishes_with_the_fault() -> None:
+    program = attention(True)
+    bad, good = proved(program, PLAIN_ATTENTION), proved(program, ONLINE_ATTENTION)
+    assessor = Assessor(program)
+    found = assessor.assess(bad)
+    assert isinstance(found, Unsafe)
+
+    for evidence in found.evidence:
+        again = assessor.replay(evidence, bad.candidate.sgraph)
+
+        assert again is not None
+        assert (evidence.case, evidence.index, evidence.exact) == (again.case, again.index, again.exact)
+        assert assessor.replay(evidence, good.candidate.sgraph) is None
+
+
+def test_evidence_at_sizes_that_a_candidate_is_not_run_at_is_an_error() -> None:
+    program = softmax(True)
+    found = assess(proved(program, PLAIN_SOFTMAX))
+    assert isinstance(found, Unsafe)
+    elsewhere = replace(found.evidence[0], sizes=(("b", 5),))
+
+    with pytest.raises(ValueError, match="no run of this candidate has the sizes"):
+        Assessor(program).replay(elsewhere, program.graph)
+
+
+def test_what_the_program_gives_is_computed_once_for_many_candidates() -> None:
+    assessor = Assessor(attention(True))
+    first = assessor.assess(proved(attention(True), ONLINE_ATTENTION))
+    kept = len(assessor._truths)  # pyright: ignore[reportPrivateUsage]
+    second = assessor.assess(proved(attention(True), ONLINE_ATTENTION))
+
+    assert kept == len(assessor._truths) > 0  # pyright: ignore[reportPrivateUsage]
+    assert first == second
+
+
+# ---------------------------------------------------------------- what cannot be assessed
+def test_a_constant_that_is_tied_to_an_extent_is_run_at_that_extent() -> None:
+    found = assess(proved(rms_norm_linear(), R1_SUM_THEN_SCALE))
+
+    assert isinstance(found, Safe)
+
+
+def test_a_float64_program_has_nothing_wider_to_be_compared_with() -> None:
+    b = ProgramBuilder("doubled")
+    x = b.input("x", "b", 8, dtype="f64")
+
+    found = assess(proved(b.build(b.scalar("mul", x, 2))))
+
+    assert isinstance(found, Unassessed)
+    assert "there is no wider one" in found.reason
+
+
+def test_a_candidate_that_equals_the_program_at_no_small_size_is_not_assessed() -> None:
+    wrong = R1_SUM_THEN_SCALE.replace("1/4096", "1/5")
+
+    found = assess(proved(rms_norm_linear(), wrong))
+
+    assert isinstance(found, Unassessed)
+    assert "it equals the program at no sizes" in found.reason
+
+
+# ---------------------------------------------------------------- the tables
+def test_every_row_of_hostile_inputs_draws_finite_numbers_of_its_precision() -> None:
+    graph = attention(True).graph
+    sizes = {"h": 2, "t": 6}
+    for working in PRECISIONS:
+        seen: set[str] = set()
+        for case in cases(graph):
+            seen.add(case.hostile)
+            drawn = draw(graph, sizes, case, working, 1)
+            for value in drawn.values():
+                assert np.isfinite(value).all()
+                assert np.array_equal(value, representable(value, working))
+        assert {row.name for row in HOSTILE} == seen
+
+
+@pytest.mark.parametrize(("name", "between", "nearest"), [("bf16", 1 + 2**-9, 1.0), ("f16", 1 + 2**-12, 1.0)])
+def test_narrow_precisions_round_to_the_nearest_even(name: str, between: float, nearest: float) -> None:
+    working = precision(name)  # type: ignore[arg-type]
+    assert working is not None
+    above = 1 + 2.0 ** (1 - working.digits)
+
+    rounded = representable(np.array([between, 1 + 1.5 * 2.0 ** (1 - working.digits), above]), working)
+
+    assert [nearest, 1 + 2 * 2.0 ** (1 - working.digits), above] == rounded.tolist()
+
+
+def test_a_case_says_what_is_hostile_where() -> None:
+    assert "two camps in k" == str(Case("two camps", "k", 1))
+    assert "ordinary numbers" == str(Case("ordinary numbers", ""))
+
+
+def test_every_row_of_the_audit_is_found_somewhere() -> None:
+    rescaled_by_itself = ONLINE_ATTENTION.replace("running_max(%3, dim=2)", "sum(%3, dim=2)")
+    found = {
+        c.rule
+        for program, text in (
+            (attention(True), PLAIN_ATTENTION),
+            (attention(True), rescaled_by_itself),
+            (layer_norm(), ONE_PASS_LAYER_NORM),
+        )
+        for c in audit(program, proved(program, text).candidate.sgraph)
+    }
+
+    assert {row.rule for row in FINDINGS} == found
+
+
+def test_the_audit_finds_nothing_in_a_program_that_has_the_same_habit() -> None:
+    program = softmax(False)
+
+    assert () == audit(program, proved(program, PLAIN_SOFTMAX).candidate.sgraph)
+
+
+def test_the_modelled_bound_counts_a_sum_in_tiles_tile_by_tile() -> None:
+    program = rms_norm_linear()
+    fused = proved(program, R1).candidate.sgraph
+
+    # x² , 4096 terms, + eps, root, quotient, · g, 4096 products
+    assert 2 + 4096 + 3 + 1 + 4096 - 1 == chain(program.graph, {"b": 8})
+    # x · g, 1024 products, 4 tiles, quotient; the mean's path is longer by two
+    assert chain(fused, {"b": 8, "gx": 4, "f": 4}) < 1100
