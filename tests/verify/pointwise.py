@@ -1,16 +1,25 @@
 """What a normal form means, by brute force: every sum is run, every index is a number.
 
-Shares nothing with the rules: a second truth beside the interpreter.
+Shares nothing with the rules: a second truth beside the interpreter. All points are taken at once: a value
+is an array with one axis per free index variable, so that a form costs a few array operations and not a
+Python loop per point.
+
+Real functions are made total by the verifier's convention, in the interpreter as well (`total_functions`): x/0 is 0,
+and the root of a negative number is some number whose square is not that number.
 """
 
 from __future__ import annotations
 
-from itertools import product
-from math import exp, sqrt, tanh
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism_explore.verify.index import evaluate_index
+from prism_explore.ir import ops
+from prism_explore.verify.index import Digit, Index, Radix, Var, Zero, extent, position
 from prism_explore.verify.normal_form import (
     Atom,
     Exp,
@@ -24,72 +33,194 @@ from prism_explore.verify.normal_form import (
     Term,
 )
 
-FUNCTIONS = {
-    "silu": lambda x: x / (1 + exp(-x)),
-    "sigmoid": lambda x: 1 / (1 + exp(-x)),
-    "relu": lambda x: max(x, 0.0),
-    "tanh": tanh,
-    "sqrt": lambda x: sqrt(x) if x >= 0 else float("nan"),
-}
+Array: TypeAlias = np.ndarray[Any, Any]
 
 
 class TooLong(Exception):
     """More products than a test should wait for."""
 
 
+# ---------------------------------------------------------------- total functions
+def total_inverse(x: Array) -> Array:
+    """1/x, and 0 where x is 0."""
+    x = np.asarray(x, float)
+    return np.divide(1.0, x, out=np.zeros_like(x), where=x != 0)
+
+
+def total_root(x: Array) -> Array:
+    """√x; of a negative number a positive one that obeys no law of roots."""
+    x = np.asarray(x, float)
+    return np.where(x >= 0, np.sqrt(np.abs(x)), 0.37 * np.abs(x) + 0.11)
+
+
+def power(x: Any, e: Number) -> Any:
+    """With 1/0 = 0, and x^0 = 1 only where x is not 0."""
+    x = np.asarray(x, float)
+    if e == 0:
+        return np.where(x != 0, 1.0, 0.0)
+    whole = e == int(e)
+    with np.errstate(all="ignore"):
+        raised = np.power(np.where(x == 0, 1.0, x), int(e) if e == int(e) else float(e))
+    return np.where(x == 0, 0.0, raised if whole else np.where(x < 0, np.nan, raised))
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "silu": lambda x: x * _sigmoid(x),
+    "sigmoid": _sigmoid,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "tanh": np.tanh,
+    "sqrt": total_root,
+}
+"""The functions that forms know by name only."""
+
+
+@contextmanager
+def total_functions() -> Iterator[None]:
+    """The interpreter with the verifier's convention: a divisor 0 gives 0, every root is a number."""
+    unary = {
+        "recip": total_inverse,
+        "sqrt": total_root,
+        "rsqrt": lambda x: total_inverse(total_root(x)),
+    }
+    binary = {"div": lambda a, b: a * total_inverse(b)}
+    before = dict(ops.UNARY), dict(ops.BINARY)
+    for name, fn in unary.items():
+        ops.UNARY[name] = replace(ops.UNARY[name], numpy=fn)
+    for name, fn in binary.items():
+        ops.BINARY[name] = replace(ops.BINARY[name], numpy=fn)
+    try:
+        yield
+    finally:
+        ops.UNARY.update(before[0])
+        ops.BINARY.update(before[1])
+
+
+# ---------------------------------------------------------------- arrays with named axes
+@dataclass(frozen=True)
+class Named:
+    """A number for every choice of some index variables: one axis each, ordered by name."""
+
+    names: tuple[str, ...]
+    array: Array
+
+
+def _aligned(values: list[Named], limit: int) -> tuple[tuple[str, ...], list[Array]]:
+    """All arrays over the same axes, ready to broadcast."""
+    extents = {n: size for v in values for n, size in zip(v.names, v.array.shape, strict=True)}
+    names = tuple(sorted(extents))
+    if prod(extents.values()) > limit:
+        raise TooLong
+    if all(v.names == names for v in values):
+        return names, [v.array for v in values]
+    return names, [
+        v.array.reshape([extents[n] if n in v.names else 1 for n in names]) if v.names != names else v.array
+        for v in values
+    ]
+
+
+def _combine(fn: Callable[[Array, Array], Array], values: list[Named], limit: int) -> Named:
+    names, arrays = _aligned(values, limit)
+    out = arrays[0]
+    for other in arrays[1:]:
+        out = fn(out, other)
+    return Named(names, out)
+
+
 class Meaning:
     """Values of normal forms at given sizes and inputs."""
 
-    def __init__(self, sizes: dict[str, int], inputs: dict[str, np.ndarray], limit: int = 60_000) -> None:
+    def __init__(self, sizes: Mapping[str, int], inputs: Mapping[str, Array], limit: int = 60_000) -> None:
+        """`limit`: how many products one sum may have."""
         self.sizes = sizes
         self.inputs = inputs
-        self.left = limit
-        self._known: dict[tuple[str, tuple[tuple[str, int], ...]], float] = {}
+        self.limit = limit
+        self._known: dict[str, Named] = {}
+        self._places: dict[str, Named] = {}
 
-    def form(self, n: NormalForm, at: dict[str, int]) -> float:
-        return sum((float(c) * self.term(t, at) for t, c in n.terms), 0.0)
+    def form(self, n: NormalForm, at: Mapping[str, int]) -> float:
+        """The value at one point."""
+        found = self.everywhere(n)
+        return float(found.array[tuple(at[name] for name in found.names)])
 
-    def term(self, t: Term, at: dict[str, int]) -> float:
-        total = 0.0
-        for where in product(*(range(v.extent.value(self.sizes)) for v in t.bound)):
-            self.left -= 1
-            if self.left < 0:
-                raise TooLong
-            here = {**at, **{v.name: i for v, i in zip(t.bound, where, strict=True)}}
-            value = 1.0
-            for a, e in t.factors:
-                value *= power(self.atom(a, here), e)
-            total += value
+    def tensor(self, n: NormalForm, shape: tuple[int, ...]) -> Array:
+        """The values at every position of a tensor."""
+        found = self.everywhere(n)
+        where = {position(d): d for d in range(len(shape))}
+        assert set(found.names) <= set(where), f"a value at {found.names} is no tensor"
+        sizes = [shape[d] if position(d) in found.names else 1 for d in range(len(shape))]
+        order = sorted(range(len(found.names)), key=lambda k: where[found.names[k]])
+        return np.broadcast_to(np.transpose(found.array, order).reshape(sizes), shape)
+
+    def everywhere(self, n: NormalForm) -> Named:
+        """The values for every choice of the free index variables."""
+        total = Named((), np.zeros(()))
+        for t, c in n.terms:
+            value = self.term(t)
+            total = _combine(np.add, [total, Named(value.names, float(c) * value.array)], self.limit)
         return total
 
-    def atom(self, a: Atom, at: dict[str, int]) -> float:
+    def term(self, t: Term) -> Named:
+        factors = [self._raised(a, e) for a, e in t.factors]
+        if not factors:
+            return Named((), np.ones(()))
+        whole = _combine(np.multiply, factors, self.limit)
+        bound = {v.name for v in t.bound}
+        axes = tuple(k for k, name in enumerate(whole.names) if name in bound)
+        assert len(axes) == len(bound), f"an index is bound in vain: {t.key}"
+        return Named(tuple(n for n in whole.names if n not in bound), whole.array.sum(axis=axes)) if axes else whole
+
+    def _raised(self, a: Atom, e: Number) -> Named:
+        value = self.atom(a)
+        return value if e == 1 else Named(value.names, power(value.array, e))
+
+    def atom(self, a: Atom) -> Named:
+        if a.key not in self._known:
+            self._known[a.key] = self._atom(a)
+        return self._known[a.key]
+
+    def _atom(self, a: Atom) -> Named:
         match a:
             case Read(tensor, indices):
-                return float(self.inputs[tensor][tuple(evaluate_index(i, at, self.sizes) for i in indices)])
+                names, places = _aligned([self.index(i) for i in indices], self.limit)
+                return Named(names, np.asarray(self.inputs[tensor][tuple(places)], float))
             case Size(symbol):
-                return float(self.sizes[symbol])
+                return Named((), np.asarray(float(self.sizes[symbol])))
             case Prime(value):
-                return float(value)
+                return Named((), np.asarray(float(value)))
+            case Exp(term):
+                return self._map(np.exp, self.term(term))
+            case Group(inner):
+                return self.everywhere(inner)
+            case Opaque(function, (arg,)):
+                return self._map(FUNCTIONS[function], self.everywhere(arg))
             case _:
-                pass
-        memo = (a.key, tuple(sorted((v, at[v]) for v in a.free)))
-        if memo not in self._known:
-            match a:
-                case Exp(term):
-                    self._known[memo] = exp(self.term(term, at))
-                case Group(inner):
-                    self._known[memo] = self.form(inner, at)
-                case Opaque(function, (arg,)):
-                    self._known[memo] = FUNCTIONS[function](self.form(arg, at))
-                case _:
-                    raise AssertionError(a)
-        return self._known[memo]
+                raise AssertionError(a)
 
+    def _map(self, fn: Callable[[Array], Array], value: Named) -> Named:
+        return Named(value.names, np.asarray(fn(value.array)))
 
-def power(x: float, e: Number) -> float:
-    """With 1/0 = 0, and x^0 = 1 only where x is not 0."""
-    if x == 0:
-        return 0.0
-    if x < 0 and e != int(e):
-        return float("nan")
-    return float(x) ** float(e)
+    def index(self, i: Index) -> Named:
+        """The number an index is, for every choice of its variables."""
+        if i.key not in self._places:
+            self._places[i.key] = self._index(i)
+        return self._places[i.key]
+
+    def _index(self, i: Index) -> Named:
+        match i:
+            case Zero():
+                return Named((), np.zeros((), int))
+            case Var(name, size):
+                return Named((name,), np.arange(size.value(self.sizes)))
+            case Radix(parts):
+                total = self.index(parts[0])
+                for p in parts[1:]:
+                    size = extent(p).value(self.sizes)
+                    total = _combine(lambda a, b, size=size: a * size + b, [total, self.index(p)], self.limit)
+                return total
+            case Digit(base, _, size, after):
+                by, wrap = after.value(self.sizes), size.value(self.sizes)
+                return self._map(lambda x: x // by % wrap, self.index(base))

@@ -1,59 +1,60 @@
 """Ten thousand mutated sGraphs: none that differs from its program is ever called proved.
 
 The judge is the block interpreter at the program's own extents, with numbers and inputs that the refuter does
-not use. More with `pytest tests/verify/test_mutants.py --mutants 100000`.
+not use. A hundred thousand, with a table per kind, by `benchmarks/mutants.py`.
 """
 
 from __future__ import annotations
 
 import random
-from collections import Counter
 
 import pytest
 
-from prism_explore.events.journal import Journal
+from prism_explore.errors import ShapeError
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.stages import Refuted, Unknown, Verified
-from prism_explore.ir.text import show
-from prism_explore.verify.decide import DISAGREE, Prover
-from prism_explore.verify.refute import TOLERANCE
-from tests.verify.corpus import CASES, PROGRAMS, candidate
-from tests.verify.mutate import compare_numerically, mutants, smaller
+from tests.verify.corpus import CASES, PROGRAMS
+from tests.verify.hostile import Base, run
+from tests.verify.mutate import apply_kind, judge, smaller, tidy
+from tests.verify.mutations import KINDS
 
 MUTANTS = 10_000
+SMALL = {name: TensorProgram(name, smaller(p.graph)) for name, p in PROGRAMS.items()}
+BASES = [Base(c.name, SMALL[c.program], smaller(c.sgraph)) for c in CASES]
 
 
 @pytest.mark.slow
 def test_no_mutant_is_falsely_proved(request, capsys):
     wanted = request.config.getoption("--mutants", None) or MUTANTS
-    r = random.Random(20)
-    programs = {name: TensorProgram(name, smaller(p.graph)) for name, p in PROGRAMS.items()}
-    provers = {name: Prover(p) for name, p in programs.items()}
-    bases = [(c.program, smaller(c.sgraph)) for c in CASES]
-    tally: Counter[str] = Counter()
-    limits: Counter[str] = Counter()
-    while tally["legal"] < wanted:
-        name, base = r.choice(bases)
-        program, graph = programs[name], mutants(base, programs[name], r)
-        tally["edited"] += 1
-        if graph is None:
-            continue
-        tally["legal"] += 1
-        verdict = provers[name].verify(candidate(program, graph), Journal())
-        match verdict:
-            case Verified():
-                tally["proved"] += 1
-                truth = compare_numerically(program, graph, r)
-                assert truth.instances, f"proved, but could not be run:\n{show(graph)}"
-                assert truth.worst < TOLERANCE, f"falsely proved ({truth.worst}):\n{show(graph)}"
-            case Refuted():
-                tally["refuted"] += 1
-            case Unknown():
-                assert verdict.limit != DISAGREE, show(graph)
-                tally["unknown"] += 1
-                limits[verdict.limit] += 1
-    with capsys.disabled():
-        print(f"\n{dict(tally)}; unknown: {dict(limits)}")
 
-    assert tally["proved"] > wanted / 20, "mutants that stay right are needed, or the test shows nothing"
-    assert tally["refuted"] > wanted / 2
+    account = run(BASES, wanted, seed=20)
+
+    with capsys.disabled():
+        print(f"\n{dict(account.verdicts)}; unknown and equal: {account.missed_share:.2%} {dict(account.missed)}")
+    assert [] == account.false
+    assert [] == account.disagreements
+    assert account.verdicts["proved"] > wanted / 20, "mutants that stay right are needed, or the test shows nothing"
+    assert account.verdicts["refuted"] > wanted / 2
+    assert account.missed_share < 0.01, "\n".join(account.examples[:5])
+
+
+def test_there_are_more_than_forty_kinds_and_each_has_a_name():
+    assert len(KINDS) >= 40
+    assert len(KINDS) == len({k.name for k in KINDS})
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
+def test_a_kind_finds_something_to_edit_in_the_corpus_and_another_spelling_stays_equal(kind):
+    r = random.Random(3)
+    applied = 0
+    for base in BASES:
+        try:
+            graph = apply_kind(base.sgraph, kind, r)
+        except ShapeError:
+            applied += 1
+            continue
+        applied += graph is not None
+        if graph is not None and kind.spelling:
+            right = judge(base.program, base.sgraph).worst < 1e-9
+            assert right == (judge(base.program, tidy(graph)).worst < 1e-9), base.name
+
+    assert applied

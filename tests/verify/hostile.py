@@ -1,0 +1,133 @@
+"""Many mutants, each with a verdict and a judge that does not know the verifier."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from prism_explore.events.journal import Journal
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Refuted, Unknown, Verified
+from prism_explore.ir.text import show
+from prism_explore.verify.decide import DISAGREE, Prover
+from prism_explore.verify.outcome import Limits
+from prism_explore.verify.refute import TOLERANCE
+from tests.verify.corpus import candidate
+from tests.verify.mutate import Mutant, judge, mutant
+
+COINCIDING = "it type-checks only because"
+
+
+@dataclass(frozen=True)
+class Base:
+    """What is mutated: a candidate, right or wrong, and its program."""
+
+    name: str
+    program: TensorProgram
+    sgraph: SGraph
+
+
+@dataclass
+class Account:
+    """What became of the mutants."""
+
+    verdicts: Counter[str] = field(default_factory=Counter)
+    by_kind: dict[str, Counter[str]] = field(default_factory=dict)
+    by_base: dict[str, Counter[str]] = field(default_factory=dict)
+    limits: Counter[str] = field(default_factory=Counter)
+    """Of the unknown ones: why."""
+    missed: Counter[str] = field(default_factory=Counter)
+    """Of those unknown ones that are equal: why."""
+    examples: list[str] = field(default_factory=list)
+    """Some equal ones that stayed unknown."""
+    false: list[str] = field(default_factory=list)
+    """Proved, and not equal."""
+    disagreements: list[str] = field(default_factory=list)
+
+    def note(self, base: Base, found: Mutant, word: str) -> None:
+        self.verdicts[word] += 1
+        self.by_base.setdefault(base.name, Counter())[word] += 1
+        for kind in found.kinds:
+            self.by_kind.setdefault(kind.name, Counter())[word] += 1
+
+    @property
+    def legal(self) -> int:
+        return sum(self.verdicts.values())
+
+    @property
+    def equal(self) -> int:
+        """Mutants that are equal to their program, for the judge or by proof."""
+        return self.verdicts["proved"] + self.verdicts["unknown, equal"]
+
+    @property
+    def missed_share(self) -> float:
+        """Of the equal ones, how many stayed unknown."""
+        return self.verdicts["unknown, equal"] / max(self.equal, 1)
+
+
+def run(
+    bases: Sequence[Base],
+    count: int,
+    seed: int,
+    saturation: Limits | None = None,
+    beside: Callable[[Account], None] = lambda _: None,
+) -> Account:
+    """That many mutants that type-check, spread evenly over the bases.
+
+    Args:
+        saturation: how far the e-graph may go; None leaves it out, so that a verdict takes milliseconds.
+        beside: called after each mutant.
+    """
+    r = random.Random(seed)
+    provers: Mapping[str, Prover] = {}
+    account = Account()
+    made = 0
+    while account.legal < count:
+        base = bases[made % len(bases)]
+        made += 1
+        found = next((m for _ in range(20) if (m := mutant(base.sgraph, base.program, r)) is not None), None)
+        if found is None:
+            continue
+        if base.program.name not in provers:
+            provers = {**provers, base.program.name: Prover(base.program, saturation=saturation)}
+        account.note(base, found, _verdict(provers[base.program.name], base, found, account))
+        beside(account)
+    return account
+
+
+def _verdict(prover: Prover, base: Base, found: Mutant, account: Account) -> str:
+    verdict = prover.verify(candidate(base.program, found.graph), Journal())
+    match verdict:
+        case Refuted():
+            return "refuted"
+        case Verified():
+            truth = judge(base.program, found.graph)
+            if not truth.instances:
+                return "proved, not run"
+            if truth.worst < TOLERANCE:
+                return "proved"
+            if truth.shaky:
+                return "proved, but rounding sways it"
+            account.false.append(f"{base.name}: {_names(found)} (off by {truth.worst:.2g})\n{show(found.graph)}")
+            return "proved, wrongly"
+        case Unknown():
+            why = verdict.limit.split(":")[0]
+            account.limits[why] += 1
+            if verdict.limit == DISAGREE:
+                account.disagreements.append(f"{base.name}: {_names(found)}\n{show(found.graph)}")
+            if why.startswith(COINCIDING):
+                return "unknown, for one shape only"
+            truth = judge(base.program, found.graph)
+            if truth.instances and truth.worst < TOLERANCE:
+                account.missed[why] += 1
+                if len(account.examples) < 40:
+                    account.examples.append(f"{base.name}: {_names(found)} ({why})\n{show(found.graph)}")
+                return "unknown, equal"
+            return "unknown, wrong" if truth.instances else "unknown, not run"
+
+
+def _names(found: Mutant) -> str:
+    return " + ".join(k.name for k in found.kinds)
