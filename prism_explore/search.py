@@ -167,7 +167,7 @@ def _started(task: Task) -> ExplorationStarted:
         program=show(task.program),
         target=task.target.name,
         seed=task.seed,
-        space=task.space.describe(),
+        space=task.space.describe(task.program),
         axes=tuple((a.name, str(a.extent)) for a in axes_of(task.program.graph).axes),
         shapes=tuple(sorted(task.shapes.items())),
         versions=task.versions,

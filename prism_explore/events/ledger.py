@@ -483,7 +483,7 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
     """
     book = events if isinstance(events, Ledger) else ledger(events)
     ended = book.finished.stop if stop is None and book.finished else stop
-    says = (_found(book), _excluded(book), _undecided(book), _tuned(book), _ended(book, ended))
+    says = (_found(book), _lacking(book), _excluded(book), _undecided(book), _tuned(book), _ended(book, ended))
     return " ".join(s for s in says if s)
 
 
@@ -520,12 +520,24 @@ def _untimed(book: Ledger) -> str:
 
 
 def _space(started: ExplorationStarted | None) -> str:
-    limits = ", ".join(f"{k} {v}" for k, v in started.space.items()) if started else ""
+    stated = {k: v for k, v in started.space.items() if k != LACKS} if started else {}
+    limits = ", ".join(f"{k} {v}" for k, v in stated.items())
     if not limits:
         return "within the stated space"
     if started and len(limits) > 120:
-        return f"within the stated space ({len(started.space)} limits)"
+        return f"within the stated space ({len(stated)} limits)"
     return f"within the stated space ({limits})"
+
+
+LACKS = "operators of the program that it lacks"
+"""The one entry of a stated space that is no limit."""
+
+
+def _lacking(book: Ledger) -> str:
+    names = book.started.space.get(LACKS, "") if book.started else ""
+    if not names:
+        return ""
+    return f"The space lacks {_list(names.split(', '))} of the program: families that need it were not searched."
 
 
 def _excluded(book: Ledger) -> str:

@@ -130,30 +130,19 @@ def call(fn: str, p: Poly) -> Poly:
 
 
 def joined(fn: str, *args: Poly) -> Poly:
-    """An opaque function of several arguments, in order; of a multiset where it is one of `SYMMETRIC`.
+    """An opaque function of several arguments, in order, or in any where it is one of `SYMMETRIC`.
 
     It is written as a call of a sum of tagged arguments, so that each of them is nested in it.
     """
     tags = [""] * len(args) if fn in SYMMETRIC else ["'" * n for n in range(len(args))]
     parts: Poly = ()
     for tag, p in zip(tags, args, strict=True):
-        parts = add(parts, _unwrapped(fn, p) if fn in SYMMETRIC else call(tag, p))
+        parts = add(parts, call(tag, p))
     return call(f"{fn},", parts)
 
 
-def _unwrapped(fn: str, p: Poly) -> Poly:
-    """The tagged arguments of p where it is such a call itself, since max(max(a, b), c) is max(a, b, c)."""
-    if len(p) == 1 and p[0][1] == 1:
-        match p[0][0]:
-            case Mono((), ((Call(1, name, inner), 1),), (), (), ()) if name == f"{fn},":
-                return inner
-            case _:
-                pass
-    return call("", p)
-
-
 SYMMETRIC = ("max", "min")
-"""Functions of two arguments that associate and commute."""
+"""Functions of two arguments that commute."""
 
 
 def is_joint(fn: str) -> bool:

@@ -12,14 +12,30 @@ from typing import Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
     BinaryFn,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
     MatMul,
+    Op,
+    Permute,
     Reduce,
     ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
     Scalar,
+    Slice,
+    Store,
     Unary,
     UnaryFn,
+    op_name,
 )
 from prism_explore.ir.program import TensorProgram
 
@@ -55,6 +71,26 @@ class Operators:
     reductions: tuple[ReduceFn, ...] = ()
     """Along every dim that is not of literal size 1."""
     accumulators: tuple[Accumulator, ...] = ()
+
+    def has(self, op: Op) -> bool:
+        """Whether an operator of a program is among them; what is given, such as an input, always is."""
+        match op:
+            case Unary(fn):
+                return fn in self.unary
+            case Scalar():
+                return op in self.scalars
+            case Binary(fn):
+                return fn in self.binary
+            case MatMul():
+                return self.matmul
+            case Reduce(fn, _):
+                return fn in self.reductions
+            case Permute() | Reshape() | Expand() | Slice() | Concat():
+                return False
+            case Input() | Band():
+                return True
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax() | Custom() | Result():
+                raise AssertionError("a tensor program has compute operators only")
 
     def __str__(self) -> str:
         names = [
@@ -108,8 +144,18 @@ class Space:
         """Whether a pruning rule is on."""
         return rule not in self.rules_off
 
-    def describe(self) -> dict[str, str]:
-        """The statement for people and for the journal's first event."""
+    def lacks(self, program: TensorProgram) -> tuple[str, ...]:
+        """The operators of a program that no level of the space has, by name, each once, in order.
+
+        A family may do without one, as a product does without an `expand`; where it may not, none is found.
+        """
+        levels = (self.block, self.kernel) if self.predefined_kernels else (self.block,)
+        missing = (n.op for n in program.graph.nodes if not any(level.has(n.op) for level in levels))
+        return tuple(dict.fromkeys(map(op_name, missing)))
+
+    def describe(self, program: TensorProgram | None = None) -> dict[str, str]:
+        """The statement for people and for the journal's first event, with what `program` has and it lacks."""
+        lacking = self.lacks(program) if program is not None else ()
         return {
             "kernel graph": f"at most {self.kernel_ops} operators: 1 to {self.custom_kernels} custom kernels, "
             f"at most {self.predefined_kernels} predefined operators",
@@ -124,6 +170,7 @@ class Space:
             "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x",
             "node budget": str(self.nodes),
             "rules switched off": " ".join(sorted(self.rules_off)) or "none",
+            **({"operators of the program that it lacks": ", ".join(lacking)} if lacking else {}),
         }
 
 
@@ -136,7 +183,7 @@ def default_space(program: TensorProgram) -> Space:
     """The classic operators and limits, and whatever the program itself uses.
 
     Scalar constants come from the program alone. A custom kernel may read as many tensors as the
-    program has inputs, and three at least: with fewer, a single kernel could never compute it.
+    program has inputs and bands, and three at least: with fewer, a single kernel could never compute it.
 
     Source: the published defaults, 11 block operators, 5 kernel operators, 1 custom kernel, 3 inputs.
     """
@@ -154,12 +201,11 @@ def default_space(program: TensorProgram) -> Space:
                 scalars.setdefault(scalar)
             case Reduce(fn, _):
                 reductions.setdefault(fn)
-            case MatMul():
-                pass
             case _:
                 pass
     kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions))
     block = Operators(
         tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), ("plain", "sum", "mean", "rms")
     )
-    return Space(kernel, block, block_inputs=max(3, len(program.inputs)))
+    given = sum(isinstance(n.op, Input | Band) for n in program.graph.nodes)
+    return Space(kernel, block, block_inputs=max(3, given))
