@@ -21,8 +21,8 @@ AT_TOP = {
 }
 IN_FUNCTIONS = {
     **AT_TOP,
-    "torch": ("frontend.py", "programs.py", "codegen/load.py", "codegen/triton*.py", "tune/*"),
-    "triton": ("frontend.py", "codegen/load.py", "codegen/triton*.py", "tune/*"),
+    "torch": ("frontend/*", "programs.py", "codegen/load.py", "codegen/triton*.py", "tune/*"),
+    "triton": ("frontend/*", "codegen/load.py", "codegen/triton*.py", "tune/*"),
 }
 HEAVY = ("torch", "triton", "egglog", "ipywidgets", "anywidget", "IPython", "pygraphviz", "llvmlite")
 

@@ -1,0 +1,15 @@
+"""A torch function or module, to a TensorProgram, and user's tensors to its inputs.
+
+| module | does |
+|---|---|
+| `traced` | what a caller gets: the program, and how the user's tensors become its inputs |
+| `tracing` | torch.export's graph, with the sizes that were declared symbolic |
+| `translate` | one pass over that graph; what a traced value can be |
+| `known` | tensors that are known without computing them: constants, positions, bands |
+| `rows` | the table of ATen operators; `views`, `attention` hold the longer rows |
+"""
+
+from prism_explore.frontend.traced import Binding, Traced, data_sizes, shape_at
+from prism_explore.frontend.tracing import trace
+
+__all__ = ["Binding", "Traced", "data_sizes", "shape_at", "trace"]

@@ -1,0 +1,89 @@
+"""A program that was traced, and how a user's tensors become its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from prism_explore.errors import ShapeError
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a program input comes from: an argument or a parameter, its dims perhaps permuted."""
+
+    name: str
+    source: str
+    permute: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A program, the torch code it came from, and how the one's inputs follow from the other's."""
+
+    program: TensorProgram
+    bindings: tuple[Binding, ...]
+    reference: Callable[..., Any]
+    """The user's function or module, called with the user's arguments."""
+    arguments: tuple[str, ...]
+    """Names of the user's arguments in order."""
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The module's own tensors, by their dotted names."""
+
+    def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """The program's inputs, in its order, as views of the user's tensors.
+
+        Raises:
+            ShapeError: an argument is missing or unknown.
+        """
+        given = dict(zip(self.arguments, args, strict=False))
+        if twice := [k for k in kwargs if k in given]:
+            raise ShapeError(f"{self.program.name} was given {', '.join(twice)} twice, by position and by name")
+        given.update(kwargs)
+        missing = [a for a in self.arguments if a not in given]
+        extra = [k for k in given if k not in self.arguments]
+        if missing or extra or len(args) > len(self.arguments):
+            raise ShapeError(
+                f"{self.program.name} takes ({', '.join(self.arguments)}); "
+                f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(extra) or 'none'}"
+                + (f", and {len(args)} arguments were given" if len(args) > len(self.arguments) else "")
+            )
+        tensors = {**self.parameters, **given}
+        return tuple(_permuted_tensor(tensors[b.source], b) if b.permute else tensors[b.source] for b in self.bindings)
+
+
+def _permuted_tensor(x: Any, binding: Binding) -> Any:
+    rank = len(getattr(x, "shape", ()))
+    if rank != len(binding.permute):
+        raise ShapeError(f"{binding.source!r} must have {len(binding.permute)} dims, found {rank}")
+    return x.permute(binding.permute) if hasattr(x, "permute") else x.transpose(binding.permute)
+
+
+def data_sizes(program: TensorProgram, given: Mapping[str, int]) -> dict[str, int]:
+    """Numbers for all of a program's own symbols.
+
+    Raises:
+        ShapeError: a symbol has no number, a number is below 1, or a name is no symbol of the program.
+    """
+    symbols = program.graph.data_symbols
+    missing, unknown = [s for s in symbols if s not in given], [s for s in given if s not in symbols]
+    if missing or unknown:
+        raise ShapeError(
+            f"{program.name} has the symbols ({', '.join(symbols) or 'none'}); give each a number to tune at, "
+            f"such as at={{{', '.join(f'{s!r}: 8' for s in symbols)}}}; "
+            f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}"
+        )
+    for s, n in given.items():
+        if not isinstance(n, int) or isinstance(n, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShapeError(f"symbol {s!r} was given {n!r}; sizes are whole numbers")
+        if n < 1:
+            raise ShapeError(f"symbol {s!r} was given {n}; sizes start at 1")
+    return {s: given[s] for s in symbols}
+
+
+def shape_at(t: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """A type's shape at given sizes."""
+    return tuple(d.value(sizes) for d in t.dims)
