@@ -2,8 +2,7 @@
 
 An `Algebra` builds forms bottom-up; every operation takes forms in normal form and returns one. It
 keeps what it computed, keyed by the forms' texts alone: nothing is assumed about a symbol but that
-it is a positive integer, so what one candidate left behind is as true for the next. A sum is never
-opened under its bound name; it is given fresh names first, and canonical ones when it is closed.
+it is a positive integer, so what one candidate left behind is as true for the next.
 
 The work is counted. Where the budget ends, `Stuck` says which limit was hit; it is caught inside
 this package and becomes an `Unknown`.
@@ -11,82 +10,70 @@ this package and becomes an `Unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import permutations, product
-from math import factorial, floor, gcd, lcm, prod
+from math import floor, gcd, lcm, prod
 from typing import assert_never
 
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.verify import index
-from prism_explore.verify.index import Index, Var
+from prism_explore.verify.index import Index, Var, moved
+from prism_explore.verify.maxima import maximum, running
+from prism_explore.verify.naming import Budget as Budget
+from prism_explore.verify.naming import Naming, Opened, by_key
+from prism_explore.verify.naming import Stuck as Stuck
 from prism_explore.verify.normal_form import (
     NF_ONE,
     NF_ZERO,
     UNIT,
     Atom,
+    Bottom,
     Exp,
     Factor,
     Group,
+    InBand,
+    Interval,
+    Max,
     NormalForm,
     Number,
     Opaque,
     Prime,
     Read,
+    Running,
     Size,
     Term,
     number,
 )
-from prism_explore.verify.sums import components, fuse, split
+from prism_explore.verify.pieces import Known, band, cases, intersection, interval, joined
+from prism_explore.verify.sums import components, fuse, indices_of, split
 
 _HALF = Fraction(1, 2)
 _LARGEST_TRIAL_DIVISOR = 10_000
+_ODD, _EVEN = frozenset({"tanh", "erf"}), frozenset({"abs"})
+_ROOTS = "root"
+SPELLED = frozenset({"exp", "silu", "sigmoid", "tanh", "gelu", "erf", "abs"})
+"""Words that `spell_out` joins: functions with a definition, and those that the definitions use."""
 
 
-class Stuck(Exception):
-    """The normal form cannot be had; `limit` says why. Never leaves this package."""
-
-    def __init__(self, limit: str) -> None:
-        super().__init__(limit)
-        self.limit = limit
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """How much work one candidate may cost."""
-
-    steps: int = 5_000
-    """Factors handled while building terms."""
-    terms: int = 256
-    """Terms in one normal form."""
-    orders: int = 720
-    """Orders tried for bound indices that look alike."""
-    kept: int = 20_000
-    """Results remembered before all are dropped."""
-
-
-class Algebra:
+class Algebra(Naming):
     """Operations on normal forms, with a memory and a budget."""
 
     def __init__(self, budget: Budget | None = None, *, spell_out: bool = False) -> None:
-        """`spell_out`: silu and sigmoid by their definitions (rule F1) instead of by name."""
-        self.budget = budget or Budget()
+        """`spell_out`: named functions by their definitions (rule F1) instead of by name."""
+        super().__init__(budget)
         self.spell_out = spell_out
-        self.steps = 0
-        self._fresh = 0
         self._products: dict[tuple[str, str], NormalForm] = {}
         self._sums: dict[tuple[str, str], NormalForm] = {}
+        self._maxima: dict[tuple[str, str], NormalForm] = {}
         self._powers: dict[tuple[str, Number], NormalForm] = {}
         self._replaced: dict[tuple[str, tuple[tuple[str, str], ...]], NormalForm] = {}
-        self._renamed: dict[tuple[str, tuple[tuple[str, str], ...]], Atom] = {}
         self._sizes: dict[Dim, NormalForm] = {}
 
     def restart(self) -> None:
         """A new candidate: the full budget again, and no more memories than allowed."""
         self.steps = 0
         self._fresh = 0
-        memories = (self._products, self._sums, self._powers, self._replaced, self._renamed)
+        memories = (self._products, self._sums, self._maxima, self._powers, self._replaced, self._renamed)
         if sum(map(len, memories)) > self.budget.kept:
             for memory in memories:
                 memory.clear()
@@ -101,7 +88,7 @@ class Algebra:
         if d not in self._sizes:
             total = NF_ZERO
             for powers, coefficient in d.terms:
-                total = self.add(total, self._term((), [(Size(s), e) for s, e in powers], coefficient))
+                total = self.add(total, self.term((), [(Size(s), e) for s, e in powers], coefficient))
             self._sizes[d] = total
         return self._sizes[d]
 
@@ -116,22 +103,33 @@ class Algebra:
             return b
         if not b.terms:
             return a
-        total = {t.key: (t, c) for t, c in a.terms}
-        for t, c in b.terms:
-            known = total.get(t.key)
-            total[t.key] = (t, number(c + known[1]) if known else c)
-        return self._ordered(total.values())
+        return self.collect((*a.terms, *b.terms))
 
-    def _ordered(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
-        kept = tuple(sorted(((t, c) for t, c in terms if c), key=_by_key))
-        if len(kept) > self.budget.terms:
-            raise Stuck(f"a normal form of more than {self.budget.terms} terms")
-        return NormalForm(kept)
+    def collect(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
+        """A sum of any terms (rules R1, B2, C2)."""
+        total: dict[str, tuple[Term, Number]] = {}
+        special = False
+        for t, c in terms:
+            known = total.get(t.key)
+            total[t.key] = (t, number(c + known[1])) if known else (t, c)
+            special = special or t.guarded or t.masked
+        found = list(total.values())
+        while special:
+            found = [(t, 1 if t.masked else c) for t, c in found]
+            fewer = joined(found)
+            if fewer is None:
+                break
+            return self.collect(fewer)
+        return self.ordered(found)
 
     def scale(self, a: NormalForm, by: Number) -> NormalForm:
         """A rational number times a."""
         if by == 1:
             return a
+        if a.masked:
+            if by <= 0:
+                raise Stuck("a masked value (minus infinity) is multiplied by a number that is not positive")
+            return NormalForm(tuple((t, 1 if t.masked else number(c * by)) for t, c in a.terms))
         return NormalForm(tuple((t, number(c * by)) for t, c in a.terms)) if by else NF_ZERO
 
     def sub(self, a: NormalForm, b: NormalForm) -> NormalForm:
@@ -150,34 +148,34 @@ class Algebra:
         if memo not in self._products:
             if len(a.terms) * len(b.terms) > self.budget.terms:
                 raise Stuck(f"a normal form of more than {self.budget.terms} terms")
-            total = NF_ZERO
+            total: list[tuple[Term, Number]] = []
             for s, c in a.terms:
-                bound, factors = self._open(s)
+                bound, factors = self.open_term(s)
                 for t, d in b.terms:
-                    more, others = self._open(t)
-                    total = self.add(total, self._term((*bound, *more), (*factors, *others), number(c * d)))
-            self._products[memo] = total
+                    more, others = self.open_term(t)
+                    total += self.term((*bound, *more), (*factors, *others), number(c * d)).terms
+            self._products[memo] = self.collect(total)
         return self._products[memo]
 
     def sum(self, a: NormalForm, over: Index) -> NormalForm:
-        """Σ of a over an index variable (rules S1 to S7); over 0, which stands for a dim of size 1, just a."""
+        """Σ of a over an index variable (rules S1 to S8); over 0, which stands for a dim of size 1, just a."""
         if not isinstance(over, Var):
             return a
         memo = (a.key, over.key)
         if memo not in self._sums:
-            total = NF_ZERO
+            total: list[tuple[Term, Number]] = []
             for t, c in a.terms:
-                bound, factors = self._open(t)
-                total = self.add(total, self._term((*bound, over), factors, c))
-            self._sums[memo] = total
+                bound, factors = self.open_term(t)
+                total += self.term((*bound, over), factors, c).terms
+            self._sums[memo] = self.collect(total)
         return self._sums[memo]
 
-    # ------------------------------------------------------------ powers and functions
+    # ------------------------------------------------------------ powers
     def power(self, n: NormalForm, q: Number) -> NormalForm:
-        """n to a rational power (rules P1 to P5); to the power 0 it is 1 where n is not 0.
+        """n to a rational power (rules P1 to P5, F5); to the power 0 it is 1 where n is not 0.
 
         Raises:
-            Stuck: 0 to a negative power.
+            Stuck: 0 to a negative power, or of what may be minus infinity.
         """
         q = number(q)
         if q == 1:
@@ -186,6 +184,8 @@ class Algebra:
             if q < 0:
                 raise Stuck("a division by a value that is always 0")
             return NF_ZERO
+        if n.masked:
+            raise Stuck("a power of a masked value (minus infinity)")
         memo = (n.key, q)
         if memo not in self._powers:
             self._powers[memo] = self._power(n, q)
@@ -199,24 +199,27 @@ class Algebra:
             for _ in range(q - 1):
                 result = self.mul(result, n)
             return result
+        if n.guarded:
+            by_case = self._by_cases(n, lambda piece: self.power(piece, q))
+            if by_case is not None:
+                return by_case
         if not isinstance(q, int) and not n.sign:
-            if q.denominator != 2:
-                raise Stuck("a root of a value that may be negative")
-            return self.power(_single(Opaque("sqrt", (n,))), q.numerator)
+            name = "sqrt" if q.denominator == 2 else f"{_ROOTS}{q.denominator}"
+            return self.power(_single(Opaque(name, (n,))), q.numerator)
         if len(n.terms) == 1:
             return self._power_of_product(*n.terms[0], q)
-        g, common = self._content(n, roots=not isinstance(q, int))
+        g, common = self.content(n.terms, roots=not isinstance(q, int))
         if g == 1 and not common:
-            return self._term((), ((Group(n), q),), 1)
-        outside = self._term((), [(a, e * q) for a, e in common], 1)
-        return self.mul(self.mul(self._number_power(g, q), outside), self.power(self._without(n, g, common), q))
+            return self.term((), ((Group(n), q),), 1)
+        outside = self.term((), [(a, e * q) for a, e in common], 1)
+        return self.mul(self.mul(self._number_power(g, q), outside), self.power(self.without(n, g, common), q))
 
     def _power_of_product(self, t: Term, c: Number, q: Number) -> NormalForm:
         result = self._number_power(c, q)
-        for bound, factors in components(*self._open(t)):
+        for bound, factors in components(*self.open_term(t)):
             if bound:
-                inner = NormalForm(((self._close(bound, factors), 1),))
-                result = self.mul(result, self._term((), ((Group(inner), q),), 1))
+                inner = NormalForm(((self.close(bound, factors), 1),))
+                result = self.mul(result, self.term((), ((Group(inner), q),), 1))
                 continue
             powers: list[Factor] = []
             for a, e in factors:
@@ -224,26 +227,34 @@ class Algebra:
                     powers.append((a, e * q))
                 else:
                     powers.append((Group(NormalForm(((Term((), ((a, 2),)), 1),))), e * q / 2))
-            result = self.mul(result, self._term((), powers, 1))
+            result = self.mul(result, self.term((), powers, 1))
         return result
 
-    def _content(self, n: NormalForm, *, roots: bool) -> tuple[Number, tuple[Factor, ...]]:
-        """What may leave a power of a sum of several terms (side conditions of rule P5)."""
-        coefficients = [Fraction(c) for _, c in n.terms]
+    def content(
+        self, terms: Sequence[tuple[Term, Number]], *, roots: bool, names: Iterable[str] = ()
+    ) -> tuple[Number, tuple[Factor, ...]]:
+        """What may leave a power of a sum of several terms (side conditions of rule P5), or their maximum (M3).
+
+        Args:
+            terms: the summands.
+            roots: whether what leaves must not be negative.
+            names: indices that must not occur in it.
+        """
+        coefficients = [Fraction(c) for _, c in terms]
         g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
-        if not roots and n.terms[0][1] < 0:
+        if not roots and terms[0][1] < 0:
             g = -g
         atoms: dict[str, Atom] = {}
         met: dict[str, list[Number]] = {}
-        for t, _ in n.terms:
-            names = {v.name for v in t.bound}
+        for t, _ in terms:
+            inside = {*names, *(v.name for v in t.bound)}
             for a, e in t.factors:
-                if a.free.isdisjoint(names):
+                if a.free.isdisjoint(inside):
                     atoms[a.key] = a
                     met.setdefault(a.key, []).append(e)
         common: list[Factor] = []
         for key, exponents in met.items():
-            a, everywhere = atoms[key], len(exponents) == len(n.terms)
+            a, everywhere = atoms[key], len(exponents) == len(terms)
             if a.sign == 2:
                 least = min(exponents) if everywhere else min(*exponents, 0)
             elif everywhere and (min(exponents) > 0 or max(exponents) < 0) and (a.sign or not roots):
@@ -254,19 +265,22 @@ class Algebra:
                 common.append((a, least))
         return number(g), tuple(common)
 
-    def _without(self, n: NormalForm, g: Number, common: tuple[Factor, ...]) -> NormalForm:
-        """n / (g * common), where each common atom's exponent is lowered."""
-        total = NF_ZERO
+    def without(self, n: NormalForm, g: Number, common: tuple[Factor, ...]) -> NormalForm:
+        """n / (g * common), where each common atom's exponent is lowered; minus infinity stays."""
+        total: list[tuple[Term, Number]] = []
         for t, c in n.terms:
-            bound, factors = self._open(t)
+            if t.masked:
+                total.append((t, c))
+                continue
+            bound, factors = self.open_term(t)
             exponents = {a.key: (a, e) for a, e in factors}
             for a, e in common:
                 left = number(exponents[a.key][1] - e if a.key in exponents else -e)
                 exponents[a.key] = (a, left)
                 if left == 0:
                     del exponents[a.key]
-            total = self.add(total, self._term(bound, tuple(exponents.values()), number(Fraction(c) / g)))
-        return total
+            total += self.term(bound, tuple(exponents.values()), number(Fraction(c) / g)).terms
+        return self.collect(total)
 
     def _number_power(self, c: Number, q: Number) -> NormalForm:
         if isinstance(q, int):
@@ -274,35 +288,142 @@ class Algebra:
         factors: list[Factor] = []
         for value, sign in ((Fraction(c).numerator, 1), (Fraction(c).denominator, -1)):
             factors += [(Prime(p), k * q * sign) for p, k in _factorise(value)]
-        return self._term((), factors, 1)
+        return self.term((), factors, 1)
 
+    # ------------------------------------------------------------ functions
     def exp(self, n: NormalForm) -> NormalForm:
-        """The exponential function (rules E1, E2)."""
-        return self._term((), [(Exp(t), c) for t, c in n.terms], 1)
+        """The exponential function (rules E1, E2, F5, B1)."""
+        if n.guarded:
+            by_case = self._by_cases(n, self.exp)
+            if by_case is not None:
+                return by_case
+        result = self.term((), [(Exp(t), c) for t, c in n.terms if not t.masked], 1)
+        if n.masked:
+            for t, _ in n.terms:
+                for a, _ in t.factors:
+                    if isinstance(a, Bottom):
+                        result = self.mul(result, a.keep)
+        return result
 
     def apply(self, function: str, n: NormalForm) -> NormalForm:
-        """A named function: silu, sigmoid, relu or tanh (rules F1 to F4)."""
-        if self.spell_out and function in ("silu", "sigmoid"):
-            sigmoid = self.power(self.add(NF_ONE, self.exp(self.scale(n, -1))), -1)
-            return self.mul(n, sigmoid) if function == "silu" else sigmoid
+        """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F6).
+
+        Raises:
+            Stuck: of what may be minus infinity.
+        """
+        if n.masked:
+            if function == "relu":
+                return self.maximum([((), n), ((), NF_ZERO)])
+            raise Stuck(f"{function} of a masked value (minus infinity)")
+        if n.guarded:
+            by_case = self._by_cases(n, lambda piece: self.apply(function, piece))
+            if by_case is not None:
+                return by_case
+        if self.spell_out:
+            spelled = self._spelled(function, n)
+            if spelled is not None:
+                return spelled
         if function == "relu":
             return self._relu(n)
+        if function == "abs" and n.sign:
+            return n
+        if not n.terms and function in _ODD | _EVEN:
+            return NF_ZERO
+        if function in _ODD | _EVEN and _leads_negative(n):
+            return self.scale(self.apply(function, self.scale(n, -1)), -1 if function in _ODD else 1)
         return _single(Opaque(function, (n,)))
+
+    def _spelled(self, function: str, n: NormalForm) -> NormalForm | None:
+        """Rule F1; None where a function has no definition here."""
+        match function:
+            case "silu" | "sigmoid":
+                sigmoid = self.power(self.add(NF_ONE, self.exp(self.scale(n, -1))), -1)
+                return self.mul(n, sigmoid) if function == "silu" else sigmoid
+            case "tanh":
+                double = self.exp(self.scale(n, 2))
+                return self.sub(NF_ONE, self.scale(self.power(self.add(NF_ONE, double), -1), 2))
+            case "gelu":
+                inner = self.mul(n, self._number_power(2, -_HALF))
+                return self.scale(self.mul(n, self.add(NF_ONE, self.apply("erf", inner))), _HALF)
+            case "abs":
+                return self.power(self.power(n, 2), _HALF)
+            case _:
+                return None
 
     def _relu(self, n: NormalForm) -> NormalForm:
         if n.sign:
             return n
+        if any(isinstance(a, Max) for t, _ in n.terms for a, _ in t.factors) and len(n.terms) == 1:
+            ((t, c),) = n.terms
+            if c == 1 and len(t.factors) == 1 and t.factors[0][1] == 1 and not t.bound:
+                return self.maximum([((), n), ((), NF_ZERO)])
         if len(n.terms) == 1:
             ((t, c),) = n.terms
             names = {v.name for v in t.bound}
             outside = tuple((a, e) for a, e in t.factors if a.sign and a.free.isdisjoint(names))
             g = abs(c)
         else:
-            g, outside = self._content(n, roots=True)
-        inner = self._without(n, g, outside)
-        return self.mul(self._term((), outside, g), _single(Opaque("relu", (inner,))))
+            g, outside = self.content(n.terms, roots=True)
+        inner = self.without(n, g, outside)
+        return self.mul(self.term((), outside, g), _single(Opaque("relu", (inner,))))
 
-    # ------------------------------------------------------------ substitution and renaming
+    def _by_cases(self, n: NormalForm, f: Callable[[NormalForm], NormalForm]) -> NormalForm | None:
+        """Rule F5."""
+        cut = cases([n], frozenset())
+        if cut is None:
+            return None
+        total = NF_ZERO
+        for where, (terms,) in cut:
+            total = self.add(total, self.mul(self.known(where), f(self.collect(terms))))
+        return total
+
+    # ------------------------------------------------------------ maxima, masks and pieces
+    def maximum(self, pieces: Sequence[Opened]) -> NormalForm:
+        """The greatest value of any form at any value of its own bound indices (rules M1 to M4)."""
+        return maximum(self, pieces)
+
+    def greatest(self, n: NormalForm, *over: Index) -> NormalForm:
+        """The maximum over index variables; over 0, which stands for a dim of size 1, just the form."""
+        names = [v for v in over if isinstance(v, Var)]
+        memo = (n.key, ",".join(v.key for v in names))
+        if memo not in self._maxima:
+            bound = {v.name: self.fresh(v) for v in names}
+            self._maxima[memo] = maximum(self, [(tuple(bound.values()), self.rename_form(n, bound))])
+        return self._maxima[memo]
+
+    def running(self, n: NormalForm, v: Index, at: Index) -> NormalForm:
+        """The maximum over all values of v up to and including `at` (rule L2)."""
+        if not isinstance(v, Var):
+            return n
+        fresh = self.fresh(v)
+        return running(self, fresh, self.rename_form(n, {v.name: fresh}), at)
+
+    def band(self, low: Dim | None, high: Dim | None, row: Index, column: Index) -> NormalForm:
+        """1 where `low <= column - row <= high`, else 0 (rules D1 to D3)."""
+        return self.known(band(low, high, row, column))
+
+    def interval(self, i: Index, low: Dim, high: Dim) -> NormalForm:
+        """1 where `low <= i < high`, else 0 (rules C1 to C3)."""
+        return self.known(interval(i, low, high))
+
+    def known(self, value: InBand | Interval | Known) -> NormalForm:
+        """A 0/1 value as a form."""
+        match value:
+            case 0:
+                return NF_ZERO
+            case 1:
+                return NF_ONE
+            case atom:
+                return _single(atom)
+
+    def mask(self, n: NormalForm, keep: NormalForm) -> NormalForm:
+        """n where keep is not 0, else minus infinity (rules B1, B2)."""
+        kept = self.power(keep, 0)
+        if kept == NF_ONE:
+            return n
+        return self.add(n, _single(Bottom(kept)))
+
+    # ------------------------------------------------------------ substitution
     def substitute(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
         """Free index variables replaced by index terms of the same extents."""
         used = {v: i for v, i in by.items() if v in n.free and not (isinstance(i, Var) and i.name == v)}
@@ -310,22 +431,23 @@ class Algebra:
             return n
         memo = (n.key, tuple(sorted((v, i.key) for v, i in used.items())))
         if memo not in self._replaced:
-            total = NF_ZERO
+            total: list[tuple[Term, Number]] = []
             for t, c in n.terms:
                 if t.free.isdisjoint(used):
-                    total = self.add(total, NormalForm(((t, c),)))
+                    total.append((t, c))
                     continue
-                bound, factors = self._open(t)
-                inner = self._substitute_factors(factors, used)
+                bound, factors = self.open_term(t)
+                inner = self.substitute_factors(factors, used)
                 for v in bound:
                     inner = self.sum(inner, v)
-                total = self.add(total, self.scale(inner, c))
-            self._replaced[memo] = total
+                total += self.scale(inner, c).terms
+            self._replaced[memo] = self.collect(total)
         return self._replaced[memo]
 
-    def _substitute_factors(self, factors: Iterable[Factor], by: Mapping[str, Index]) -> NormalForm:
+    def substitute_factors(self, factors: Iterable[Factor], by: Mapping[str, Index]) -> NormalForm:
+        """The same in a product."""
         plain: list[Factor] = []
-        rest: list[NormalForm] = []
+        rest: list[tuple[Atom, Number]] = []
         for a, e in factors:
             if a.free.isdisjoint(by):
                 plain.append((a, e))
@@ -333,85 +455,74 @@ class Algebra:
             match a:
                 case Read(tensor, indices):
                     plain.append((Read(tensor, tuple(index.substitute(i, by) for i in indices)), e))
-                case Exp(term):
-                    exponent = self.substitute(NormalForm(((term, 1),)), by)
-                    rest.append(self.power(self.exp(exponent), e))
-                case Group(inner):
-                    rest.append(self.power(self.substitute(inner, by), e))
-                case Opaque("sqrt", (arg,)):
-                    rest.append(self.power(self.power(self.substitute(arg, by), _HALF), e))
-                case Opaque(function, args):
-                    rest.append(self.power(self.apply(function, self.substitute(args[0], by)), e))
-                case Size() | Prime():
-                    raise AssertionError("sizes and primes have no index")
+                case Interval(i, low, high):
+                    value = interval(index.substitute(i, by), low, high)
+                    if value == 0:
+                        return NF_ZERO
+                    if value != 1:
+                        plain.append((value, 1))
+                case InBand(low, high, row, column):
+                    value = band(low, high, index.substitute(row, by), index.substitute(column, by))
+                    if value == 0:
+                        return NF_ZERO
+                    if value != 1:
+                        plain.append((value, 1))
                 case _:
-                    assert_never(a)
-        result = self._term((), plain, 1)
-        for n in rest:
-            result = self.mul(result, n)
+                    rest.append((a, e))
+        result = self.term((), plain, 1)
+        for a, e in rest:
+            result = self.mul(result, self.power(self._substituted(a, by), e))
         return result
 
-    def _open(self, t: Term) -> tuple[tuple[Var, ...], tuple[Factor, ...]]:
-        """A term's bound indices and factors under fresh names."""
-        if not t.bound:
-            return (), t.factors
-        by: dict[str, Index] = {}
-        bound: list[Var] = []
-        for v in t.bound:
-            self._fresh += 1
-            fresh = Var(f"~{self._fresh}", v.extent)
-            bound.append(fresh)
-            by[v.name] = fresh
-        return tuple(bound), tuple((self._rename(a, by), e) for a, e in t.factors)
-
-    def _rename(self, a: Atom, by: Mapping[str, Index]) -> Atom:
-        """Variables renamed, one to one; the shape stays and only the order is made anew."""
-        if a.free.isdisjoint(by):
-            return a
-        memo = (a.key, tuple(sorted((v, i.key) for v, i in by.items() if v in a.free)))
-        known = self._renamed.get(memo)
-        if known is not None:
-            return known
+    def _substituted(self, a: Atom, by: Mapping[str, Index]) -> NormalForm:
+        """An atom that is made of forms."""
         match a:
-            case Read(tensor, indices):
-                result: Atom = Read(tensor, tuple(index.substitute(i, by) for i in indices))
             case Exp(term):
-                result = Exp(self._rename_term(term, by))
+                return self.exp(self.substitute(NormalForm(((term, 1),)), by))
             case Group(inner):
-                result = Group(self._rename_form(inner, by))
+                return self.substitute(inner, by)
+            case Opaque("sqrt", (arg,)):
+                return self.power(self.substitute(arg, by), _HALF)
+            case Opaque(function, (arg,)) if function.startswith(_ROOTS):
+                return self.power(self.substitute(arg, by), Fraction(1, int(function.removeprefix(_ROOTS))))
             case Opaque(function, args):
-                result = Opaque(function, tuple(self._rename_form(n, by) for n in args))
-            case Size() | Prime():
-                raise AssertionError("sizes and primes have no index")
+                return self.apply(function, self.substitute(args[0], by))
+            case Bottom(keep):
+                return self.mask(NF_ZERO, self.substitute(keep, by))
+            case Max(pieces):
+                opened = [self.open_piece(p) for p in pieces]
+                return self.maximum([(bound, self.substitute(inner, by)) for bound, inner in opened])
+            case Running(v, inner, at):
+                fresh = self.fresh(v)
+                inside = self.substitute(self.rename_form(inner, {v.name: fresh}), by)
+                return running(self, fresh, inside, index.substitute(at, by))
+            case Read() | Size() | Prime() | Interval() | InBand():
+                raise AssertionError("these have no forms inside")
             case _:
                 assert_never(a)
-        self._renamed[memo] = result
-        return result
-
-    def _rename_term(self, t: Term, by: Mapping[str, Index]) -> Term:
-        return self._close(t.bound, tuple((self._rename(a, by), e) for a, e in t.factors))
-
-    def _rename_form(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
-        return self._ordered((self._rename_term(t, by), c) for t, c in n.terms)
 
     # ------------------------------------------------------------ one term
-    def _spend(self, steps: int) -> None:
-        self.steps += steps
-        if self.steps > self.budget.steps:
-            raise Stuck(f"the normal form took more than {self.budget.steps} steps")
-
-    def _term(self, bound: Sequence[Var], factors: Sequence[Factor], coefficient: Number) -> NormalForm:
+    def term(self, bound: Sequence[Var], factors: Sequence[Factor], coefficient: Number) -> NormalForm:
         """coefficient * Σ_bound Π factors in normal form; the bound names must not be canonical ones."""
         if not coefficient:
             return NF_ZERO
-        self._spend(1 + len(factors))
+        self.spend(1 + len(factors))
         merged: dict[str, Factor] = {}
         for a, e in factors:
             merged[a.key] = (a, merged[a.key][1] + e if a.key in merged else e)
         kept: list[Factor] = []
         expand: list[tuple[NormalForm, int]] = []
+        where: list[Interval] = []
         for a, exact in merged.values():
             e = number(exact)
+            if isinstance(a, Interval):
+                where.append(a)
+                continue
+            if isinstance(a, InBand):
+                kept.append((a, 1))
+                continue
+            if isinstance(a, Bottom):
+                return self._masked(bound, merged.values(), coefficient)
             if e == 0:
                 if a.sign != 2:
                     kept.append((a, 0))
@@ -424,8 +535,13 @@ class Algebra:
                 e = number(e - floor(e))
             if e:
                 kept.append((a, e))
+        if where:
+            met = intersection(where) if len(where) > 1 else where
+            if met is None:
+                return NF_ZERO
+            kept += [(i, 1) for i in met]
         if expand:
-            result = self._term((), kept, coefficient)
+            result = self.term((), kept, coefficient)
             for n, k in expand:
                 result = self.mul(result, self.power(n, k))
             for v in bound:
@@ -433,96 +549,88 @@ class Algebra:
             return result
         if bound:
             return self._summed(bound, kept, coefficient)
-        return NormalForm(((Term((), tuple(sorted(kept, key=_by_key))), number(coefficient)),))
+        return NormalForm(((Term((), tuple(sorted(kept, key=by_key))), number(coefficient)),))
+
+    def _masked(self, bound: Sequence[Var], factors: Iterable[Factor], coefficient: Number) -> NormalForm:
+        """Rule B2: a positive number times minus infinity; nothing else has a meaning."""
+        whole = list(factors)
+        bottom = next(a for a, _ in whole if isinstance(a, Bottom))
+        if any(e != 1 for a, e in whole if isinstance(a, Bottom)) or sum(isinstance(a, Bottom) for a, _ in whole) > 1:
+            raise Stuck("a power of a masked value (minus infinity)")
+        if coefficient < 0 or not all(isinstance(a, Bottom | Size | Prime) for a, _ in whole):
+            raise Stuck("a masked value (minus infinity) is multiplied by what is no positive number")
+        if any(v.name in bottom.free for v in bound):
+            raise Stuck("a masked value (minus infinity) is summed")
+        return _single(bottom)
 
     def _summed(self, bound: Sequence[Var], factors: list[Factor], coefficient: Number) -> NormalForm:
-        """Rules S3, S4, S5 and S7, each applied where it can be, then canonical names."""
+        """Rules S3 to S8, each applied where it can be, then canonical names."""
         free: set[str] = set()
         for a, _ in factors:
             free |= a.free
         vain = [v.extent for v in bound if v.name not in free]
         if vain:
-            rest = self._term([v for v in bound if v.name in free], factors, coefficient)
+            rest = self.term([v for v in bound if v.name in free], factors, coefficient)
             return self.mul(rest, self.size(prod(vain, start=ONE)))
-        step = fuse(bound, factors) or split(bound, factors)
+        names = {v.name: v for v in bound}
+        for a, _ in factors:
+            if isinstance(a, Interval) and isinstance(a.index, Var) and a.index.name in names:
+                return self._over_piece(bound, factors, coefficient, a, a.index)
+        step = fuse(bound, indices_of(factors)) or split(bound, indices_of(factors))
         if step is not None:
             by, sizes = step
             self._fresh += 1
-            names = {old: f"~{self._fresh}.{old}" for old in sizes}
-            put = {v: index.substitute(i, {o: index.var(names[o], sizes[o]) for o in sizes}) for v, i in by.items()}
-            inner = self._substitute_factors(factors, put)
+            new = {old: f"~{self._fresh}.{old}" for old in sizes}
+            put = {v: index.substitute(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
+            inner = self.substitute_factors(factors, put)
             for v in bound:
                 if v.name not in by:
                     inner = self.sum(inner, v)
             for old, size in sizes.items():
-                inner = self.sum(inner, index.var(names[old], size))
+                inner = self.sum(inner, index.var(new[old], size))
             return self.scale(inner, coefficient)
-        joined = self._join_power(bound, factors)
-        if joined is not None:
-            return self._term(*joined, coefficient)
-        return NormalForm(((self._close(bound, factors), number(coefficient)),))
+        joined_power = self._join_power(bound, factors)
+        if joined_power is not None:
+            return self.term(*joined_power, coefficient)
+        return NormalForm(((self.close(bound, factors), number(coefficient)),))
+
+    def _over_piece(
+        self, bound: Sequence[Var], factors: list[Factor], coefficient: Number, where: Interval, v: Var
+    ) -> NormalForm:
+        """Rule S6."""
+        size = where.high - where.low
+        here = index.var(self.fresh(v).name, size)
+        left = [f for f in factors if f[0] is not where]
+        inner = self.sum(self.substitute_factors(left, {v.name: moved(here, where.low, v.extent)}), here)
+        for w in bound:
+            if w.name != v.name:
+                inner = self.sum(inner, w)
+        return self.scale(inner, coefficient)
 
     def _join_power(self, bound: Sequence[Var], factors: list[Factor]) -> tuple[list[Var], list[Factor]] | None:
-        """Rule S7: a sum times a negative power of itself."""
-        groups = {a.inner.key: (a, e) for a, e in factors if isinstance(a, Group) and e < 0}
+        """Rule S7: a sum times a negative power of itself; rule S8: times its power 0."""
+        groups = {a.inner.key: (a, e) for a, e in factors if isinstance(a, Group) and e <= 0}
         if not groups:
             return None
         for over, inside in components(bound, factors):
             if not over:
                 continue
-            found = groups.get(NormalForm(((self._close(over, inside), 1),)).key)
-            if found is None or any(a is found[0] for a, _ in inside):
+            found = groups.get(NormalForm(((self.close(over, inside), 1),)).key)
+            if found is not None and found[1] < 0 and not any(a is found[0] for a, _ in inside):
+                group, e = found
+                rest = [f for f in factors if f not in inside and f[0] is not group]
+                return [v for v in bound if v not in over], [*rest, (group, number(e + 1))]
+            weights = tuple(f for f in inside if f[0].sign or (isinstance(f[1], int) and f[1] % 2 == 0))
+            if not weights or any(all(v.name not in a.free for a, _ in weights) for v in over):
                 continue
-            group, e = found
-            rest = [f for f in factors if f not in inside and f[0] is not group]
-            return [v for v in bound if v not in over], [*rest, (group, number(e + 1))]
+            found = groups.get(NormalForm(((self.close(over, weights), 1),)).key)
+            if found is not None and found[1] == 0 and found[0].sign and not any(a is found[0] for a, _ in inside):
+                return list(bound), [f for f in factors if f[0] is not found[0]]
         return None
 
-    def _close(self, bound: Sequence[Var], factors: Sequence[Factor]) -> Term:
-        """The term with canonical bound names: the least text over all orders that the shape leaves open."""
-        if not bound:
-            return Term((), tuple(sorted(factors, key=_by_key)))
-        height = 1 + max(a.height for a, _ in factors)
-        groups = [[bound[0]]] if len(bound) == 1 else self._alike(bound, factors)
-        orders = prod(factorial(len(g)) for g in groups)
-        if orders > self.budget.orders:
-            raise Stuck("too many bound indices that look alike")
-        best: Term | None = None
-        for choice in product(*(permutations(g) for g in groups)):
-            order = [v for g in choice for v in g]
-            new = tuple(Var(f"b{height}.{n}", v.extent) for n, v in enumerate(order))
-            by: dict[str, Index] = {v.name: w for v, w in zip(order, new, strict=True)}
-            renamed = sorted(((self._rename(a, by), e) for a, e in factors), key=_by_key)
-            if orders > 1:
-                self._spend(len(renamed))
-            term = Term(new, tuple(renamed))
-            if best is None or term.key < best.key:
-                best = term
-        assert best is not None, "there is always one order"
-        return best
-
-    def _alike(self, bound: Sequence[Var], factors: Sequence[Factor]) -> list[list[Var]]:
-        """Bound indices in groups that their surroundings tell apart, in an order that names do not sway."""
-        colour = {v.name: f"?{v.extent}" for v in bound}
-        for _ in range(3):
-            seen: dict[str, str] = {}
-            for v in bound:
-                by: dict[str, Index] = {w.name: Var(f"?{colour[w.name]}", w.extent) for w in bound if w != v}
-                by[v.name] = Var("?", v.extent)
-                near = [f"{self._shape(a, by)}^{e}" for a, e in factors if v.name in a.free]
-                seen[v.name] = "*".join(sorted(near))
-            ranks = {text: f"{n:03}" for n, text in enumerate(sorted(set(seen.values())))}
-            settled = len(ranks) in (len(bound), len(set(colour.values())))
-            colour = {name: ranks[text] for name, text in seen.items()}
-            if settled:
-                break
-        groups: dict[str, list[Var]] = {}
-        for v in bound:
-            groups.setdefault(colour[v.name], []).append(v)
-        return [groups[c] for c in sorted(groups)]
-
-    def _shape(self, a: Atom, by: Mapping[str, Index]) -> str:
-        return self._rename(a, by).key
+    def is_masked(self, *forms: NormalForm) -> bool:
+        """Whether one of them may be minus infinity."""
+        return any(n.masked for n in forms)
 
     # ------------------------------------------------------------ equality
     def cleared(self, a: NormalForm, b: NormalForm, rounds: int = 4) -> bool:
@@ -550,21 +658,23 @@ class Algebra:
                 return False
             group, e = found
             by = ((group, -floor(e)),)
-            total = NF_ZERO
+            total: list[tuple[Term, Number]] = []
             for t, c in difference.terms:
-                bound, factors = self._open(t)
-                total = self.add(total, self._term(bound, (*factors, *by), c))
-            difference = total
+                bound, factors = self.open_term(t)
+                total += self.term(bound, (*factors, *by), c).terms
+            difference = self.collect(total)
         return not difference.terms
 
 
 # ---------------------------------------------------------------- helpers without state
-def _by_key(pair: tuple[Atom, Number] | tuple[Term, Number]) -> str:
-    return pair[0].key
-
-
 def _single(a: Atom) -> NormalForm:
     return NormalForm(((Term((), ((a, 1),)), 1),))
+
+
+def _leads_negative(n: NormalForm) -> bool:
+    """Whether the coefficients add up to less than 0, or the first one is negative where they add up to 0."""
+    total = sum(c for _, c in n.terms)
+    return total < 0 or (not total and bool(n.terms) and n.terms[0][1] < 0)
 
 
 def _factorise(value: int) -> Iterator[tuple[int, int]]:

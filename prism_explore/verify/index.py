@@ -7,22 +7,29 @@ indices, and vanish.
 
     Radix(i1, .., in)      ((i1 * |i2| + i2) * |i3| + i3) ..
     Digit(i; P, Q, R)      (i div R) mod Q, where P * Q * R is exactly the extent of i
+    Moved(i, c, n)         i + c, a place in a dim of size n: slices move up, pieces of a concatenation down
 
 Terms are values without any cache: equal terms have equal `key`, and all comparisons go through it.
 Every extent is a positive integer wherever the programs have a meaning, and the rules rely on that.
+A moved index may lie outside its dim; then it stands beside an `Interval` that is 0 there, so that what is
+read does not matter.
 
-Source: mixed-radix positional notation; the rules are I1 to I7 of `RULES`.
+Source: mixed-radix positional notation; the rules are I1 to I9 of `RULES`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from math import comb
 from typing import TypeAlias, assert_never
 
 from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.dims import ZERO as NOTHING
 
+_LARGEST_DEGREE = 12
 LOOP = "l"
 """The name of the for-loop's index."""
 
@@ -118,7 +125,19 @@ class Digit(Keyed):
         self._know(f"{self.base.key}<{cut}>", self.base.free)
 
 
-Index: TypeAlias = Zero | Var | Radix | Digit
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved(Keyed):
+    """`base + by`, as a place in a dim of size `size`; `by` may be negative, and no base is Moved."""
+
+    base: Index
+    by: Dim
+    size: Dim
+
+    def __post_init__(self) -> None:
+        self._know(f"{self.base.key}+<{_text(self.by)}|{_text(self.size)}>", self.base.free)
+
+
+Index: TypeAlias = Zero | Var | Radix | Digit | Moved
 
 ZERO = Zero()
 
@@ -134,18 +153,28 @@ class Rule:
     condition: str
     """When it holds; a dash where always."""
     source: str
+    argument: str = ""
+    """Why it is sound, in one sentence."""
 
 
 _POSITIONAL = "positional notation"
 
 RULES: tuple[Rule, ...] = (
-    Rule("I1", "Radix(a, Radix(b, c)) = Radix(a, b, c)", "Digits of a digit line up.", "-", _POSITIONAL),
+    Rule(
+        "I1",
+        "Radix(a, Radix(b, c)) = Radix(a, b, c)",
+        "Digits of a digit line up.",
+        "-",
+        _POSITIONAL,
+        "Both are a*|b|*|c| + b*|c| + c.",
+    ),
     Rule(
         "I2",
         "Radix(.., Digit(i;P,Q,S*R), Digit(i;P*Q,S,R), ..) = Radix(.., Digit(i;P,Q*S,R), ..)",
         "Adjacent digits of one number are one larger digit of it.",
         "both are digits of the same i",
         _POSITIONAL,
+        "(i div SR mod Q) * S + (i div R mod S) = i div R mod QS.",
     ),
     Rule(
         "I3",
@@ -153,6 +182,7 @@ RULES: tuple[Rule, ...] = (
         "A number is its own only digit.",
         "-",
         "definition",
+        "i mod |i| = i as 0 <= i < |i|, and every number is 0 modulo 1.",
     ),
     Rule(
         "I4",
@@ -160,6 +190,7 @@ RULES: tuple[Rule, ...] = (
         "A digit of a digit is a digit.",
         "p*q*r = Q",
         _POSITIONAL,
+        "(i div R mod pqr) div r mod q = i div rR mod q, because r*q divides pqr.",
     ),
     Rule(
         "I5",
@@ -167,6 +198,7 @@ RULES: tuple[Rule, ...] = (
         "The digits of a number written in mixed radix can be read off.",
         "P and P*Q are products of leading parts",
         _POSITIONAL,
+        "Division by R drops the parts behind P*Q, the remainder by Q drops those before P.",
     ),
     Rule(
         "I6",
@@ -174,6 +206,7 @@ RULES: tuple[Rule, ...] = (
         "A part is cut where a border falls inside it.",
         "u and v are products of symbols and a whole number, so they are integers",
         _POSITIONAL,
+        "n = (n div v) * v + n mod v for every integer v > 0.",
     ),
     Rule(
         "I7",
@@ -181,6 +214,23 @@ RULES: tuple[Rule, ...] = (
         "Digits outside the window do not matter.",
         "|a| divides P and |c| divides R, as in I6",
         "(b div R) mod Q depends on those digits only",
+        "a contributes a multiple of Q*R, and c is less than |c|, which divides R.",
+    ),
+    Rule(
+        "I8",
+        "Moved(Moved(i, a), b) = Moved(i, a + b) and Moved(i, 0) = i",
+        "What is moved there and back stays where it was.",
+        "the second: the dim is as long as i's extent",
+        "integer arithmetic",
+        "Addition of integers is associative; a place outside its dim is read only where an interval is 0.",
+    ),
+    Rule(
+        "I9",
+        "Digit(Moved(i, q*R);1,Q,R) = q and Digit(Moved(i, q*Q);P,Q,1) = i",
+        "A slice that fills one row of blocks is that row.",
+        "i takes R values in the first, Q in the second; q is an integer",
+        _POSITIONAL,
+        "(i + q*R) div R = q as 0 <= i < R, and (i + q*Q) mod Q = i as 0 <= i < Q.",
     ),
 )
 
@@ -195,7 +245,7 @@ def extent(i: Index) -> Dim:
     match i:
         case Zero():
             return ONE
-        case Var(_, size) | Digit(_, _, size, _):
+        case Var(_, size) | Digit(_, _, size, _) | Moved(_, _, size):
             return size
         case Radix(parts):
             total = ONE
@@ -257,8 +307,27 @@ def digit(base: Index, before: Dim, size: Dim, after: Dim) -> Index:
             if window is not None:
                 return radix(window)
             return _narrow(parts, before, size, after)
+        case Moved(inner, by, _):
+            return _digit_of_slice(inner, by, before, size, after) or Digit(base, before, size, after)
         case _:
             return Digit(base, before, size, after)
+
+
+def _digit_of_slice(inner: Index, by: Dim, before: Dim, size: Dim, after: Dim) -> Index | None:
+    """Rule I9."""
+    reach = extent(inner)
+    if before == ONE and reach == after and (row := quotient(by, after)) is not None and is_whole(row):
+        return moved(ZERO, row, size)
+    if after == ONE and reach == size and divides(size, by):
+        return inner
+    return None
+
+
+def moved(i: Index, by: Dim, size: Dim) -> Index:
+    """`i + by` as a place in a dim of that size (rule I8)."""
+    if isinstance(i, Moved):
+        return moved(i.base, i.by + by, size)
+    return i if by == NOTHING and extent(i) == size else Moved(i, by, size)
 
 
 def _window(parts: tuple[Index, ...], before: Dim, size: Dim) -> Sequence[Index] | None:
@@ -286,7 +355,8 @@ def _cut(parts: tuple[Index, ...], border: Dim) -> tuple[Index, ...] | None:
             return parts
         reach = prefix * extent(part)
         if reach != border and divides(prefix, border) and divides(border, reach):
-            u, v = border / prefix, reach / border
+            u, v = quotient(border, prefix), quotient(reach, border)
+            assert u is not None and v is not None, "one divides the other"
             return (*parts[:n], digit(part, ONE, u, v), digit(part, u, v, ONE), *parts[n + 1 :])
         prefix = reach
     return parts if prefix == border else None
@@ -302,23 +372,64 @@ def _narrow(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim) -> Ind
     while end > start and divides(suffix * extent(parts[end - 1]), after):
         suffix = suffix * extent(parts[end - 1])
         end -= 1
-    kept = radix(parts[start:end])
-    if start == 0 and end == len(parts):
-        return Digit(kept, before, size, after)
-    return digit(kept, before / prefix, size, after / suffix)
+    kept, above, below = radix(parts[start:end]), quotient(before, prefix), quotient(after, suffix)
+    if (start == 0 and end == len(parts)) or above is None or below is None:
+        return Digit(radix(parts), before, size, after)
+    return digit(kept, above, size, below)
+
+
+def quotient(a: Dim, b: Dim) -> Dim | None:
+    """The size c with `c * b = a`; None where b is a sum that does not divide a as it stands."""
+    if a == b:
+        return ONE
+    if b.is_monomial or not a.terms:
+        return a / b if a.terms else NOTHING
+    for n in range(len(b.terms)):
+        guess = Dim(a.terms[:1]) / Dim(b.terms[n : n + 1])
+        if guess * b == a:
+            return guess
+    return None
 
 
 def divides(a: Dim, b: Dim) -> bool:
-    """Whether `b / a` is an integer for all positive integers: a whole number times symbols.
+    """Whether `b / a` is an integer for all positive integers: whole numbers times symbols.
 
     Says no where it does not know.
     """
     if a == b:
         return True
-    if not a.is_monomial or not b.is_monomial:
-        return False
-    ((powers, coefficient),) = (b / a).terms
-    return coefficient.denominator == 1 and all(e > 0 for _, e in powers)
+    q = quotient(b, a)
+    return q is not None and is_whole(q)
+
+
+def is_whole(d: Dim) -> bool:
+    """Whether a size is an integer for all positive integers. Says no where it does not know."""
+    return all(c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in d.terms)
+
+
+@lru_cache(65536)
+def at_most(a: Dim, b: Dim) -> bool:
+    """Whether `a <= b` for all positive integers. Says no where it does not know.
+
+    With 1 + s for every symbol, and no symbol below a fraction bar, all coefficients must not be negative.
+    """
+    least: dict[str, int] = {}
+    for powers, _ in (b - a).terms:
+        for s, e in powers:
+            least[s] = min(e, least.get(s, 0))
+    total: dict[tuple[tuple[str, int], ...], Fraction] = {}
+    for powers, c in (b - a).terms:
+        exponents = {s: -e for s, e in least.items()}
+        for s, e in powers:
+            exponents[s] += e
+        if sum(exponents.values()) > _LARGEST_DEGREE:
+            return all(coefficient > 0 for _, coefficient in (b - a).terms)
+        expanded: dict[tuple[tuple[str, int], ...], Fraction] = {(): c}
+        for s, e in sorted(exponents.items()):
+            expanded = {(*p, (s, k)) if k else p: x * comb(e, k) for p, x in expanded.items() for k in range(e + 1)}
+        for p, x in expanded.items():
+            total[p] = total.get(p, Fraction(0)) + x
+    return all(x >= 0 for x in total.values())
 
 
 def substitute(i: Index, by: Mapping[str, Index]) -> Index:
@@ -332,6 +443,8 @@ def substitute(i: Index, by: Mapping[str, Index]) -> Index:
             return radix([substitute(p, by) for p in parts]) if not i.free.isdisjoint(by) else i
         case Digit(base, before, size, after):
             return digit(substitute(base, by), before, size, after) if not i.free.isdisjoint(by) else i
+        case Moved(base, along, size):
+            return moved(substitute(base, by), along, size) if not i.free.isdisjoint(by) else i
         case _:
             assert_never(i)
 
@@ -350,6 +463,8 @@ def evaluate_index(i: Index, at: Mapping[str, int], sizes: Mapping[str, int]) ->
             return total
         case Digit(base, _, size, after):
             return evaluate_index(base, at, sizes) // after.value(sizes) % size.value(sizes)
+        case Moved(base, by, _):
+            return evaluate_index(base, at, sizes) + int(by.rational(sizes))
         case _:
             assert_never(i)
 
@@ -367,7 +482,7 @@ def show_name(name: str) -> str:
 
 
 def show_index(i: Index) -> str:
-    """For people: `(x,i,p0)` is a number in mixed radix, `p0<P|Q|R>` one of its digits."""
+    """For people: `(x,i,p0)` is a number in mixed radix, `p0<P|Q|R>` one of its digits, `p0+4` moved."""
     match i:
         case Zero():
             return "0"
@@ -377,5 +492,9 @@ def show_index(i: Index) -> str:
             return f"({','.join(show_index(p) for p in parts)})"
         case Digit(base, before, size, after):
             return f"{show_index(base)}<{before}|{size}|{after}>"
+        case Moved(Zero(), by, _):
+            return str(by)
+        case Moved(base, by, _):
+            return f"{show_index(base)}+{by}".replace("+-", "-")
         case _:
             assert_never(i)

@@ -4,8 +4,9 @@ Nothing is run and no size gets a number. A custom kernel dissolves into arithme
 
     load        dim d is read at (x, i, p_d): the blocks' coordinates that cut d, then the loop's index
                 if it cuts d, then the tile's own position; not cut means not there, so replicated
-    accumulate  Σ over the loop's index; a value that is the same in every iteration counts f times
+    accumulate  Σ or a maximum over the loop's index; what is the same in every iteration counts f times in a sum
     store       the inverse of a load: a block's coordinate is a digit of the result's position
+    views       the operand at another index; concatenation adds its pieces, each where its interval is 1
 
 A value that still depends on a coordinate which the store does not map would be written differently by
 different blocks: a race, and no normal form. Missing accumulators are refused by the IR itself.
@@ -16,32 +17,50 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import assert_never
 
-from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
+    Band,
     Binary,
     ComputeOp,
+    Concat,
     Custom,
+    Expand,
     Input,
     Load,
     MatMul,
+    Permute,
     Reduce,
     ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
     Scalar,
+    ScalarFn,
+    Slice,
     Store,
     Unary,
+    ViewOp,
 )
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.tensors import TensorType
 from prism_explore.verify.algebra import Algebra, Stuck
-from prism_explore.verify.index import LOOP, Index, digit, grid_index, position, radix, var
-from prism_explore.verify.normal_form import NormalForm
+from prism_explore.verify.index import LOOP, Index, digit, grid_index, moved, position, radix, var
+from prism_explore.verify.maxima import last
+from prism_explore.verify.normal_form import NF_ONE, NF_ZERO, NormalForm
 
 _HALF = Fraction(1, 2)
+_MASK = Binary("mask")
 _CONTRACTED = "m"
 """The name of a matmul's inner index until it is summed."""
+KEEPS_AN_ENTRY = (
+    "masked entries stand for minus infinity, and equality is meant in that limit: "
+    "in each row that is masked, at least one entry is kept"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +70,9 @@ class Lowered:
     values: tuple[NormalForm, ...]
     """Per kernel-level tensor, over p0, p1, .."""
     blocks: Mapping[int, tuple[NormalForm, ...]]
-    """Per custom kernel's position: one per block tensor, over p0, .., g0, .. and l; the last is the result."""
+    """Per custom kernel's position: one per block node, over p0, .., g0, .. and l; a store's is that result."""
+    assumptions: tuple[str, ...] = ()
+    """What must hold of the inputs for the forms to mean what the graph computes, as sentences."""
 
 
 def lower(graph: SGraph, algebra: Algebra) -> Lowered:
@@ -64,27 +85,36 @@ def lower(graph: SGraph, algebra: Algebra) -> Lowered:
     types = graph.types()
     values: list[NormalForm] = []
     blocks: dict[int, tuple[NormalForm, ...]] = {}
+    masked = False
     for n, node in enumerate(graph.nodes):
         match node.op:
             case Input(name, t):
                 values.append(algebra.read(name, t.dims))
+            case Band(rows, columns, low, high, _):
+                values.append(algebra.band(low, high, var(position(0), rows), var(position(1), columns)))
             case Custom(block):
                 operands = tuple(types[a] for a in node.args)
                 inside = lower_block(block, [values[a] for a in node.args], operands, algebra)
                 blocks[n] = inside
-                values.append(inside[-1])
-            case Load() | Store() | Accumulate():
+                values.append(inside[block.stores[0]])
+                masked = masked or any(inner.op == _MASK for inner in block.nodes)
+            case Result(which):
+                custom = graph.nodes[node.args[0]].op
+                assert isinstance(custom, Custom), "SGraph checks what a result belongs to"
+                values.append(blocks[node.args[0]][custom.block.stores[which]])
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 dims = [types[a].dims for a in node.args]
                 values.append(lower_op(op, [values[a] for a in node.args], dims, algebra))
-    return Lowered(tuple(values), blocks)
+                masked = masked or op == _MASK
+    return Lowered(tuple(values), blocks, (KEEPS_AN_ENTRY,) if masked else ())
 
 
 def lower_block(
     block: BlockGraph, values: Sequence[NormalForm], operands: tuple[TensorType, ...], algebra: Algebra
 ) -> tuple[NormalForm, ...]:
-    """The normal form of every block tensor; the last is the custom kernel's result.
+    """The normal form of every block tensor; the stores are the custom kernel's results.
 
     Raises:
         Stuck: a race, open maps, or the budget ended.
@@ -101,9 +131,15 @@ def lower_block(
                 out.append(algebra.substitute(values[operand], load_indices(block, load, types[n].dims)))
             case Accumulate(fn, along):
                 out.append(accumulate(fn, along, args[0], dims[0], block, algebra))
+            case AccumulateRescaled(along):
+                out.append(accumulate_rescaled(along, args[0], args[1], dims[0], block, algebra))
+            case RunningMax(along):
+                here = _loop_index(block)
+                value = args[0] if along is None else algebra.greatest(args[0], var(position(along), dims[0][along]))
+                out.append(algebra.running(value, here, here))
             case Store(omap):
                 out.append(_store(block, omap or (), args[0], dims[0], types[n].dims, algebra))
-            case Input() | Custom():
+            case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case op:
                 out.append(lower_op(op, args, dims, algebra))
@@ -131,6 +167,9 @@ def accumulate(
 ) -> NormalForm:
     """What an accumulator holds behind the loop."""
     iterations = block.loop.size if block.loop else ONE
+    if fn == "max":
+        within = () if along is None else (var(position(along), dims[along]),)
+        return algebra.greatest(value, _loop_index(block), *within)
     if fn == "rms":
         value = algebra.power(value, 2)
     if along is not None:
@@ -140,6 +179,32 @@ def accumulate(
         return total
     mean = algebra.mul(total, algebra.power(algebra.size(iterations * dims[along]), -1))
     return algebra.power(mean, _HALF) if fn == "rms" else mean
+
+
+def accumulate_rescaled(
+    along: int | None,
+    value: NormalForm,
+    scale: NormalForm,
+    dims: tuple[Dim, ...],
+    block: BlockGraph,
+    algebra: Algebra,
+) -> NormalForm:
+    """What a rescaled accumulator holds behind the loop: exp(-m last) * Σ v * exp(m) (rule L1).
+
+    Shapes: the scale's dims are the sum's or 1, so that both have the same positions.
+    """
+    if along is not None:
+        value = algebra.sum(value, var(position(along), dims[along]))
+    if block.loop is None:
+        return value
+    here = _loop_index(block)
+    total = algebra.sum(algebra.mul(value, algebra.exp(scale)), here)
+    final = algebra.substitute(scale, {LOOP: last(block.loop.size)})
+    return algebra.mul(algebra.exp(algebra.scale(final, -1)), total)
+
+
+def _loop_index(block: BlockGraph) -> Index:
+    return var(LOOP, block.loop.size if block.loop else ONE)
 
 
 def _store(
@@ -176,8 +241,7 @@ def lower_op(
         case Unary(fn):
             return _unary(fn, values[0], algebra)
         case Scalar(fn, value):
-            constant = algebra.constant(value)
-            return algebra.add(values[0], constant) if fn == "add" else algebra.mul(values[0], constant)
+            return _scalar(fn, values[0], value, algebra)
         case Binary(fn):
             rank = max(map(len, dims))
             a, b = (_shifted(v, d, rank, algebra) for v, d in zip(values, dims, strict=True))
@@ -190,6 +254,12 @@ def lower_op(
                     return algebra.mul(a, b)
                 case "div":
                     return algebra.mul(a, algebra.power(b, -1))
+                case "max":
+                    return algebra.maximum([((), a), ((), b)])
+                case "min":
+                    return _least(a, b, algebra)
+                case "mask":
+                    return algebra.mask(a, b)
                 case _:
                     assert_never(fn)
         case MatMul():
@@ -197,13 +267,68 @@ def lower_op(
         case Reduce(fn, along):
             value = algebra.power(values[0], 2) if fn == "rms" else values[0]
             size = dims[0][along]
+            if fn == "max":
+                return algebra.greatest(value, var(position(along), size))
             total = algebra.sum(value, var(position(along), size))
             if fn == "sum":
                 return total
             mean = algebra.mul(total, algebra.power(algebra.size(size), -1))
             return algebra.power(mean, _HALF) if fn == "rms" else mean
+        case Permute() | Reshape() | Expand() | Slice() | Concat():
+            return _view(op, values, dims, algebra)
         case _:
             assert_never(op)
+
+
+def _scalar(fn: ScalarFn, value: NormalForm, constant: Fraction, algebra: Algebra) -> NormalForm:
+    match fn:
+        case "add":
+            return algebra.add(value, algebra.constant(constant))
+        case "mul":
+            return algebra.mul(value, algebra.constant(constant))
+        case "pow":
+            return algebra.power(value, constant) if constant else NF_ONE
+        case "max":
+            return algebra.maximum([((), value), ((), algebra.constant(constant))])
+        case "min":
+            return _least(value, algebra.constant(constant), algebra)
+        case _:
+            assert_never(fn)
+
+
+def _least(a: NormalForm, b: NormalForm, algebra: Algebra) -> NormalForm:
+    """min(a, b) = -max(-a, -b) (rule M4)."""
+    return algebra.scale(algebra.maximum([((), algebra.scale(a, -1)), ((), algebra.scale(b, -1))]), -1)
+
+
+def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra) -> NormalForm:
+    """What a view reads: the operand at other indices."""
+    whole = dims[0]
+    match op:
+        case Permute(order):
+            put = {position(d): var(position(n), whole[d]) for n, d in enumerate(order)}
+        case Reshape(wanted):
+            flat = radix([var(position(n), size) for n, size in enumerate(wanted)])
+            put = {
+                position(d): digit(flat, prod(whole[:d], start=ONE), size, prod(whole[d + 1 :], start=ONE))
+                for d, size in enumerate(whole)
+            }
+        case Expand():
+            put = {}
+        case Slice(along, start, stop):
+            put = {position(along): moved(var(position(along), stop - start), start, whole[along])}
+        case Concat(along):
+            here = var(position(along), whole[along] + dims[1][along])
+            start, total = ZERO, NF_ZERO
+            for value, sizes in zip(values, dims, strict=True):
+                stop = start + sizes[along]
+                piece = algebra.substitute(value, {position(along): moved(here, ZERO - start, sizes[along])})
+                total = algebra.add(total, algebra.mul(algebra.interval(here, start, stop), piece))
+                start = stop
+            return total
+        case _:
+            assert_never(op)
+    return algebra.substitute(values[0], put)
 
 
 def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:

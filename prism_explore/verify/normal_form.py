@@ -3,13 +3,15 @@
     NormalForm  =  sum of  coefficient * Term
     Term        =  sum over its bound indices of a product of  Atom ^ exponent
     Atom        =  x[i, ..] | a size | a prime | exp(Term) | (NormalForm) | f(NormalForm, ..)
+                |  [low <= j - i <= high] | [low <= i < high]                  both 0 or 1
+                |  max(NormalForm, ..) over bound indices | a running maximum | minus infinity where masked
 
 What a program computes at a position is one such form over the position's indices p0, p1, ..; inside
 a custom kernel also over the block's coordinates g0, .. and the loop's index l. Two tensors with the
 same form are equal for all sizes and all inputs. Bound indices bear canonical names and everything is
 ordered by `key`, so that equality is a comparison of two texts.
 
-Here are the data, their signs, the table of rules and the printed form; `algebra` applies the rules.
+Here are the data, their signs and the printed form; `rules` has the table of rules, `algebra` applies them.
 Forms are built by `algebra.Algebra` only, which keeps them canonical.
 
 Values are real numbers with the total convention x/0 = 0.
@@ -21,7 +23,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias, assert_never
 
-from prism_explore.verify.index import Index, Keyed, Rule, Var, show_index, show_name
+from prism_explore.ir.dims import Dim
+from prism_explore.verify.index import Index, Keyed, Var, show_index, show_name
+from prism_explore.verify.rules import RULES as RULES
 
 Number: TypeAlias = int | Fraction
 """An exact rational; a whole one is always an `int`."""
@@ -31,7 +35,7 @@ Sign: TypeAlias = Literal[0, 1, 2]
 
 _CLOSED: frozenset[str] = frozenset()
 POSITIVE_FUNCTIONS = frozenset({"sigmoid"})
-NONNEGATIVE_FUNCTIONS = frozenset({"relu"})
+NONNEGATIVE_FUNCTIONS = frozenset({"relu", "abs"})
 
 
 def number(x: Number) -> Number:
@@ -110,7 +114,8 @@ class Group(Signed):
 class Opaque(Signed):
     """A function of which only its name, its arguments and its sign are known.
 
-    `silu`, `sigmoid`, `relu`, `tanh`, and `pow1/2` or `pow-1/2` for roots of what may be negative.
+    `silu`, `sigmoid`, `relu`, `tanh`, `abs`, `erf`, `gelu`, `gelu_tanh`; and `sqrt`, `root3`, `root4`, .. for
+    roots of what may be negative: where it is not, the nonnegative root; elsewhere any number.
     """
 
     function: str
@@ -126,13 +131,119 @@ class Opaque(Signed):
             self._sign(1 if self.function in NONNEGATIVE_FUNCTIONS else 0)
 
 
-Atom: TypeAlias = Read | Size | Prime | Exp | Group | Opaque
+@dataclass(frozen=True, slots=True, eq=False)
+class InBand(Signed):
+    """1 where `low <= column - row <= high`, else 0; None is no bound.
+
+    An element of a tensor that is known by formula: where the numbers are the same, so is the value,
+    whatever tensor they index. Its only exponent is 1.
+    """
+
+    low: Dim | None
+    high: Dim | None
+    row: Index
+    column: Index
+
+    def __post_init__(self) -> None:
+        key = f"[{_bound(self.low)}<={self.column.key}-{self.row.key}<={_bound(self.high)}]"
+        self._know(key, self.row.free | self.column.free)
+        self._sign(1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval(Signed):
+    """1 where `low <= index < high`, else 0: where a piece of a concatenation lies. Its only exponent is 1."""
+
+    index: Index
+    low: Dim
+    high: Dim
+
+    def __post_init__(self) -> None:
+        self._know(f"[{self.low}<={self.index.key}<{self.high}]", self.index.free)
+        self._sign(1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bottom(Signed):
+    """What a mask adds: 0 where `keep` is not 0, else a number that goes to minus infinity.
+
+    `keep` is 0 or 1 everywhere. It is a whole term of a sum, with coefficient 1, and nothing else: any
+    positive number times it is as low.
+    """
+
+    keep: NormalForm
+
+    def __post_init__(self) -> None:
+        self._know(f"bottom{{{self.keep.key}}}", self.keep.free, self.keep.height)
+        self._sign(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece(Keyed):
+    """What a maximum is taken of: a form at all values of its bound indices, none of them bound in vain."""
+
+    bound: tuple[Var, ...]
+    inner: NormalForm
+
+    def __post_init__(self) -> None:
+        free, height = self.inner.free, self.inner.height
+        if self.bound:
+            free, height = free.difference(v.name for v in self.bound), height + 1
+        self._know(f"[{','.join(v.key for v in self.bound)}]{self.inner.key}", free, height)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Max(Signed):
+    """The greatest value that any of its pieces takes; pieces ordered by key, none twice."""
+
+    pieces: tuple[Piece, ...]
+
+    def __post_init__(self) -> None:
+        free = _CLOSED.union(*(p.free for p in self.pieces))
+        self._know(f"max{{{';'.join(p.key for p in self.pieces)}}}", free, max(p.height for p in self.pieces))
+        signs = {p.inner.sign for p in self.pieces}
+        self._sign(2 if 2 in signs else 1 if 1 in signs else 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Running(Signed):
+    """The greatest value of `inner` for `var` from 0 up to and including `at`: a running maximum."""
+
+    var: Var
+    inner: NormalForm
+    at: Index
+
+    def __post_init__(self) -> None:
+        free = self.inner.free - {self.var.name} | self.at.free
+        self._know(f"run{{[{self.var.key}]{self.inner.key}}}@{self.at.key}", free, self.inner.height + 1)
+        self._sign(self.inner.sign)
+
+
+def _bound(d: Dim | None) -> str:
+    return "" if d is None else str(d)
+
+
+Atom: TypeAlias = Read | Size | Prime | Exp | Group | Opaque | InBand | Interval | Bottom | Max | Running
 Factor: TypeAlias = tuple[Atom, Number]
 """An atom and its exponent. Exponent 0 is kept where the atom may be zero: x^0 is 1 where x is not 0."""
 
 
+class Summed(Signed):
+    """A term or a sum of terms: what asks for care is known at once."""
+
+    __slots__ = ("guarded", "masked")
+    guarded: bool
+    """Whether an interval is a factor in it."""
+    masked: bool
+    """Whether it may be minus infinity."""
+
+    def _mark(self, guarded: bool, masked: bool) -> None:
+        object.__setattr__(self, "guarded", guarded)
+        object.__setattr__(self, "masked", masked)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Term(Signed):
+class Term(Summed):
     """A product of powers, summed over its bound indices. No index is bound in vain."""
 
     bound: tuple[Var, ...]
@@ -156,10 +267,12 @@ class Term(Signed):
         else:
             even = all(a.sign or (isinstance(e, int) and e % 2 == 0) for a, e in self.factors)
             self._sign(1 if even else 0)
+        kinds = {type(a) for a, _ in self.factors}
+        self._mark(Interval in kinds, Bottom in kinds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NormalForm(Signed):
+class NormalForm(Summed):
     """A sum of terms with coefficients, ordered by the terms' keys; the empty sum is 0."""
 
     terms: tuple[tuple[Term, Number], ...]
@@ -172,102 +285,12 @@ class NormalForm(Signed):
             self._sign(2 if any(t.sign == 2 for t, _ in self.terms) else 1)
         else:
             self._sign(0)
+        self._mark(any(t.guarded for t, _ in self.terms), any(t.masked for t, _ in self.terms))
 
 
 UNIT = Term((), ())
 NF_ZERO = NormalForm(())
 NF_ONE = NormalForm(((UNIT, 1),))
-
-_FIELD, _SUMS = "field of real numbers with x/0 = 0", "finite sums"
-
-RULES: tuple[Rule, ...] = (
-    Rule("S1", "Σ(a + b) = Σa + Σb", "A sum of sums is taken term by term.", "-", _SUMS),
-    Rule(
-        "S2",
-        "a * Σ_k b = Σ_k a*b; Σ_j Σ_k = Σ_k Σ_j",
-        "Factors move into sums, and sums into one.",
-        "k does not occur in a; bound indices are renamed first",
-        "distributivity over finite sums",
-    ),
-    Rule(
-        "S3",
-        "Σ_{a<A} Σ_{b<B} E = Σ_{k<A*B} E[a := Digit(k;1,A,B), b := Digit(k;A,B,1)]",
-        "Summing over blocks and within blocks is summing over all.",
-        "applied where a is always directly followed by b; true for every E",
-        "(a, b) and k correspond one to one",
-    ),
-    Rule(
-        "S4",
-        "Σ_{k<n} E = Σ_{k1} .. Σ_{km} E[k := Radix(k1, .., km)]",
-        "A sum over a number is a sum over each of its digits.",
-        "the parts' extents are integers with product n",
-        "k and (k1, .., km) correspond one to one",
-    ),
-    Rule(
-        "S5",
-        "Σ_{k<n} c = n * c",
-        "Adding the same n times is multiplying by n.",
-        "k does not occur in c",
-        _SUMS,
-    ),
-    Rule(
-        "S7",
-        "(Σ_k m) * (Σ_k m)^e = (Σ_k m)^(e+1)",
-        "A sum that is also the base of a power joins it.",
-        "e < 0; exponent 0 is kept unless the sum is positive",
-        "x * x^e = x^(e+1) for every real x, where x^0 is 1 where x is not 0",
-    ),
-    Rule("R1", "a + b = b + a, a*b = b*a, a*(b + c) = a*b + a*c, ..", "Real arithmetic.", "-", _FIELD),
-    Rule(
-        "P1",
-        "a^m * a^n = a^(m+n)",
-        "Exponents add; a^0 stays where a may be zero.",
-        "a root's base is provably not negative; a^0 is dropped where a is provably positive",
-        _FIELD,
-    ),
-    Rule("P2", "(x*y)^n = x^n * y^n", "A whole power of a product.", "n is whole", _FIELD),
-    Rule(
-        "P3",
-        "(x*y)^q = x^q * y^q",
-        "A root of a product.",
-        "every factor is provably not negative",
-        "roots of nonnegative numbers",
-    ),
-    Rule("P4", "N^e = N * N^(e-1)", "Whole powers of sums are multiplied out.", "e >= 1", _FIELD),
-    Rule(
-        "P5",
-        "(g*r1 + g*r2 + ..)^q = g^q * (r1 + r2 + ..)^q",
-        "A common factor leaves a power.",
-        "g is a positive number, or occurs with exponents of one sign in all terms, or is provably positive; "
-        "a fractional q needs g provably not negative",
-        "P2, P3 and distributivity, also at zero",
-    ),
-    Rule(
-        "E1",
-        "exp(a + c*b) = exp(a) * exp(b)^c",
-        "An exponential of a sum is a product.",
-        "-",
-        "exponential law",
-    ),
-    Rule("E2", "exp(t) > 0", "Exponentials may cancel.", "-", "exponential law"),
-    Rule(
-        "F1",
-        "silu(x) = x / (1 + exp(-x)), sigmoid(x) = 1 / (1 + exp(-x))",
-        "Named functions are spelled out.",
-        "only where the other side spells them differently",
-        "definition",
-    ),
-    Rule(
-        "F2",
-        "relu(c*p*x) = c*p*relu(x)",
-        "relu lets positive factors through.",
-        "c > 0, p provably not negative",
-        "relu is positively homogeneous",
-    ),
-    Rule("F3", "relu(x) = x", "relu leaves what is not negative.", "x provably not negative", "definition"),
-    Rule("F4", "f(a) = f(b)", "Equal arguments give equal values, for any function.", "a = b", "congruence"),
-)
-"""Rules over maxima, intervals and scans (M, C, L) join when an operator needs them."""
 
 
 def show_atom(a: Atom) -> str:
@@ -285,15 +308,31 @@ def show_atom(a: Atom) -> str:
             return f"({show(inner)})"
         case Opaque(function, args):
             return f"{function}({', '.join(show(n) for n in args)})"
+        case InBand(low, high, row, column):
+            below, above = "" if low is None else f"{low}<=", "" if high is None else f"<={high}"
+            return f"[{below}{show_index(column)}-{show_index(row)}{above}]"
+        case Interval(i, low, high):
+            return f"[{low}<={show_index(i)}<{high}]"
+        case Bottom(keep):
+            return f"bottom({show(keep)})"
+        case Max(pieces):
+            words = [f"max_{{{_show_bound(p.bound)}}}({show(p.inner)})" if p.bound else show(p.inner) for p in pieces]
+            return words[0] if len(words) == 1 else f"max({', '.join(words)})"
+        case Running(v, inner, at):
+            return f"max_{{{show_name(v.name)}<={show_index(at)}}}({show(inner)})"
         case _:
             assert_never(a)
+
+
+def _show_bound(bound: tuple[Var, ...]) -> str:
+    return ",".join(f"{show_name(v.name)}:{v.extent}" for v in bound)
 
 
 def show_term(t: Term, coefficient: Number = 1) -> str:
     """For people, such as `Σ_{k1:4096} w[k1,p1] x[p0,k1]`."""
     words = [show_atom(a) + (f"^{e}" if e != 1 else "") for a, e in t.factors]
     if t.bound:
-        words.insert(0, f"Σ_{{{','.join(f'{show_name(v.name)}:{v.extent}' for v in t.bound)}}}")
+        words.insert(0, f"Σ_{{{_show_bound(t.bound)}}}")
     if coefficient == -1 and words:
         words[0] = f"-{words[0]}"
     elif coefficient != 1 or not words:

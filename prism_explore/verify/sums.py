@@ -6,14 +6,30 @@ for every summand; here is when they are worth applying, and on what.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeAlias, assert_never
 
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.verify import index
-from prism_explore.verify.index import Digit, Index, Radix, Var, Zero, digit, divides, radix
-from prism_explore.verify.normal_form import Atom, Exp, Factor, Group, Opaque, Prime, Read, Size, Term
+from prism_explore.verify.index import Digit, Index, Moved, Radix, Var, Zero, digit, divides, quotient, radix
+from prism_explore.verify.normal_form import (
+    Atom,
+    Bottom,
+    Exp,
+    Factor,
+    Group,
+    InBand,
+    Interval,
+    Max,
+    NormalForm,
+    Opaque,
+    Prime,
+    Read,
+    Running,
+    Size,
+    Term,
+)
 
 
 def components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tuple[Var, ...], tuple[Factor, ...]]]:
@@ -46,17 +62,32 @@ def indices(a: Atom) -> Iterator[Index]:
             yield from indices
         case Exp(term):
             yield from _indices_of_term(term)
-        case Group(inner):
-            for t, _ in inner.terms:
-                yield from _indices_of_term(t)
+        case Group(inner) | Bottom(inner):
+            yield from indices_of_form(inner)
         case Opaque(_, args):
             for n in args:
-                for t, _ in n.terms:
-                    yield from _indices_of_term(t)
+                yield from indices_of_form(n)
+        case InBand(_, _, row, column):
+            yield row
+            yield column
+        case Interval(i, _, _):
+            yield i
+        case Max(pieces):
+            for p in pieces:
+                yield from indices_of_form(p.inner)
+        case Running(_, inner, at):
+            yield from indices_of_form(inner)
+            yield at
         case Size() | Prime():
             pass
         case _:
             assert_never(a)
+
+
+def indices_of_form(n: NormalForm) -> Iterator[Index]:
+    """Every index in a form."""
+    for t, _ in n.terms:
+        yield from _indices_of_term(t)
 
 
 def _indices_of_term(t: Term) -> Iterator[Index]:
@@ -68,8 +99,14 @@ Step: TypeAlias = tuple[dict[str, Index], dict[str, Dim]]
 """Bound indices to replace, by what, and the new indices' extents."""
 
 
-def fuse(bound: Sequence[Var], factors: Sequence[Factor]) -> Step | None:
-    """Rule S3 for the first two indices a, b that occur only as neighbours in a number."""
+def indices_of(factors: Iterable[Factor]) -> Iterator[Index]:
+    """Every index in a product."""
+    for a, _ in factors:
+        yield from indices(a)
+
+
+def fuse(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
+    """Rule S3 for the first two indices a, b that occur in `places` only as neighbours in a number."""
     extents = {v.name: v.extent for v in bound}
     after: dict[str, set[str | None]] = {}
     before: dict[str, set[str | None]] = {}
@@ -83,22 +120,21 @@ def fuse(bound: Sequence[Var], factors: Sequence[Factor]) -> Step | None:
             case Radix(parts):
                 names = [p.name if isinstance(p, Var) and p.name in extents else None for p in parts]
                 for n, p in enumerate(parts):
-                    if isinstance(p, Digit):
+                    if isinstance(p, Digit | Moved):
                         meet(p)
                     elif (name := names[n]) is not None:
                         after.setdefault(name, set()).add(names[n + 1] if n + 1 < len(names) else None)
                         before.setdefault(name, set()).add(names[n - 1] if n else None)
-            case Digit(base, _, _, _):
+            case Digit(base, _, _, _) | Moved(base, _, _):
                 meet(base)
             case Zero():
                 pass
             case _:
                 assert_never(i)
 
-    for a, _ in factors:
-        for i in indices(a):
-            if not i.free.isdisjoint(extents):
-                meet(i)
+    for i in places:
+        if not i.free.isdisjoint(extents):
+            meet(i)
     for a, followers in after.items():
         if len(followers) != 1:
             continue
@@ -111,8 +147,8 @@ def fuse(bound: Sequence[Var], factors: Sequence[Factor]) -> Step | None:
     return None
 
 
-def split(bound: Sequence[Var], factors: Sequence[Factor]) -> Step | None:
-    """Rule S4 for the first index that occurs only as digits whose borders form a chain."""
+def split(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
+    """Rule S4 for the first index that occurs in `places` only as digits whose borders form a chain."""
     extents = {v.name: v.extent for v in bound}
     digits: dict[str, dict[str, Digit]] = {}
     whole: set[str] = set()
@@ -126,17 +162,16 @@ def split(bound: Sequence[Var], factors: Sequence[Factor]) -> Step | None:
                     meet(p)
             case Digit(Var(name, _), _, _, _):
                 digits.setdefault(name, {})[i.key] = i
-            case Digit(base, _, _, _):
+            case Digit(base, _, _, _) | Moved(base, _, _):
                 meet(base)
             case Zero():
                 pass
             case _:
                 assert_never(i)
 
-    for a, _ in factors:
-        for i in indices(a):
-            if not i.free.isdisjoint(extents):
-                meet(i)
+    for i in places:
+        if not i.free.isdisjoint(extents):
+            meet(i)
     for name, found in digits.items():
         if name in whole or name not in extents:
             continue
@@ -147,6 +182,9 @@ def split(bound: Sequence[Var], factors: Sequence[Factor]) -> Step | None:
         # The last part is the weight of an existing digit, so it is an integer wherever that digit is.
         if not all(divides(x, y) for x, y in pairwise(chain[:-1])):
             continue
-        sizes = {f"k{n}": y / x for n, (x, y) in enumerate(pairwise(chain))}
+        parts = [quotient(y, x) for x, y in pairwise(chain)]
+        if None in parts:
+            continue
+        sizes = {f"k{n}": size for n, size in enumerate(parts) if size is not None}
         return {name: radix([index.var(k, size) for k, size in sizes.items()])}, sizes
     return None

@@ -1,0 +1,230 @@
+"""Names of bound indices: fresh ones when a sum or a maximum is opened, canonical ones when it is closed.
+
+A binder is never opened under its canonical name: what is put inside could bear the same one. Canonical
+names b<height>.<number> say how deeply binders are nested, so renaming alone never captures anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from math import factorial, prod
+from typing import TypeAlias, TypeVar, assert_never
+
+from prism_explore.verify import index
+from prism_explore.verify.index import Index, Var
+from prism_explore.verify.normal_form import (
+    Atom,
+    Bottom,
+    Exp,
+    Factor,
+    Group,
+    InBand,
+    Interval,
+    Max,
+    NormalForm,
+    Number,
+    Opaque,
+    Piece,
+    Prime,
+    Read,
+    Running,
+    Size,
+    Term,
+)
+from prism_explore.verify.pieces import oriented
+
+Opened: TypeAlias = tuple[tuple[Var, ...], NormalForm]
+"""A piece of a maximum under fresh names."""
+_Closed = TypeVar("_Closed", Term, Piece)
+
+
+class Stuck(Exception):
+    """The normal form cannot be had; `limit` says why. Never leaves this package."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much work one candidate may cost."""
+
+    steps: int = 5_000
+    """Factors handled while building terms."""
+    terms: int = 256
+    """Terms in one normal form."""
+    orders: int = 720
+    """Orders tried for bound indices that look alike."""
+    kept: int = 20_000
+    """Results remembered before all are dropped."""
+
+
+class Naming:
+    """Opens and closes binders within a budget."""
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
+        self.steps = 0
+        self._fresh = 0
+        self._renamed: dict[tuple[str, tuple[tuple[str, str], ...]], Atom] = {}
+
+    def spend(self, steps: int) -> None:
+        """Count work.
+
+        Raises:
+            Stuck: the budget ended.
+        """
+        self.steps += steps
+        if self.steps > self.budget.steps:
+            raise Stuck(f"the normal form took more than {self.budget.steps} steps")
+
+    def fresh(self, of: Var) -> Var:
+        """An index of the same extent that occurs nowhere."""
+        self._fresh += 1
+        return Var(f"~{self._fresh}", of.extent)
+
+    def ordered(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
+        """A sum of terms, no two alike."""
+        kept = tuple(sorted(((t, c) for t, c in terms if c), key=by_key))
+        if len(kept) > self.budget.terms:
+            raise Stuck(f"a normal form of more than {self.budget.terms} terms")
+        return NormalForm(kept)
+
+    # ------------------------------------------------------------ opening
+    def open_term(self, t: Term) -> tuple[tuple[Var, ...], tuple[Factor, ...]]:
+        """A term's bound indices and factors under fresh names."""
+        if not t.bound:
+            return (), t.factors
+        bound = tuple(self.fresh(v) for v in t.bound)
+        by: dict[str, Index] = {v.name: w for v, w in zip(t.bound, bound, strict=True)}
+        return bound, tuple((self.rename(a, by), e) for a, e in t.factors)
+
+    def open_piece(self, p: Piece) -> Opened:
+        """A piece's bound indices and its form under fresh names."""
+        if not p.bound:
+            return (), p.inner
+        bound = tuple(self.fresh(v) for v in p.bound)
+        return bound, self.rename_form(p.inner, {v.name: w for v, w in zip(p.bound, bound, strict=True)})
+
+    def rename(self, a: Atom, by: Mapping[str, Index]) -> Atom:
+        """Variables renamed, one to one; the shape stays and only the order is made anew."""
+        if a.free.isdisjoint(by):
+            return a
+        memo = (a.key, tuple(sorted((v, i.key) for v, i in by.items() if v in a.free)))
+        known = self._renamed.get(memo)
+        if known is not None:
+            return known
+        match a:
+            case Read(tensor, indices):
+                result: Atom = Read(tensor, tuple(index.substitute(i, by) for i in indices))
+            case Exp(term):
+                result = Exp(self._rename_term(term, by))
+            case Group(inner):
+                result = Group(self.rename_form(inner, by))
+            case Opaque(function, args):
+                result = Opaque(function, tuple(self.rename_form(n, by) for n in args))
+            case InBand(low, high, row, column):
+                result = oriented(low, high, index.substitute(row, by), index.substitute(column, by))
+            case Interval(i, low, high):
+                result = Interval(index.substitute(i, by), low, high)
+            case Bottom(keep):
+                result = Bottom(self.rename_form(keep, by))
+            case Max(pieces):
+                renamed = (self.close_piece(p.bound, self.rename_form(p.inner, by)) for p in pieces)
+                result = Max(tuple(sorted(renamed)))
+            case Running(v, inner, at):
+                result = Running(v, self.rename_form(inner, by), index.substitute(at, by))
+            case Size() | Prime():
+                raise AssertionError("sizes and primes have no index")
+            case _:
+                assert_never(a)
+        self._renamed[memo] = result
+        return result
+
+    def _rename_term(self, t: Term, by: Mapping[str, Index]) -> Term:
+        return self.close(t.bound, tuple((self.rename(a, by), e) for a, e in t.factors))
+
+    def rename_form(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
+        """Variables renamed, one to one."""
+        if n.free.isdisjoint(by):
+            return n
+        return self.ordered((self._rename_term(t, by), c) for t, c in n.terms)
+
+    # ------------------------------------------------------------ closing
+    def close(self, bound: Sequence[Var], factors: Sequence[Factor]) -> Term:
+        """The term with canonical bound names: the least text over all orders that the shape leaves open."""
+        if not bound:
+            return Term((), tuple(sorted(factors, key=by_key)))
+
+        def shape(v: Var, by: Mapping[str, Index]) -> str:
+            return "*".join(sorted(f"{self.rename(a, by).key}^{e}" for a, e in factors if v.name in a.free))
+
+        def renamed(new: tuple[Var, ...], by: Mapping[str, Index]) -> Term:
+            return Term(new, tuple(sorted(((self.rename(a, by), e) for a, e in factors), key=by_key)))
+
+        return self._least(bound, 1 + max(a.height for a, _ in factors), len(factors), shape, renamed)
+
+    def close_piece(self, bound: Sequence[Var], inner: NormalForm) -> Piece:
+        """A maximum's piece with canonical bound names."""
+        if not bound:
+            return Piece((), inner)
+
+        def shape(_: Var, by: Mapping[str, Index]) -> str:
+            return self.rename_form(inner, by).key
+
+        def renamed(new: tuple[Var, ...], by: Mapping[str, Index]) -> Piece:
+            return Piece(new, self.rename_form(inner, by))
+
+        return self._least(bound, 1 + inner.height, len(inner.terms), shape, renamed)
+
+    def _least(
+        self,
+        bound: Sequence[Var],
+        height: int,
+        work: int,
+        shape: Callable[[Var, Mapping[str, Index]], str],
+        renamed: Callable[[tuple[Var, ...], Mapping[str, Index]], _Closed],
+    ) -> _Closed:
+        groups = [[bound[0]]] if len(bound) == 1 else _alike(bound, shape)
+        orders = prod(factorial(len(g)) for g in groups)
+        if orders > self.budget.orders:
+            raise Stuck("too many bound indices that look alike")
+        best: _Closed | None = None
+        for choice in product(*(permutations(g) for g in groups)):
+            order = [v for g in choice for v in g]
+            new = tuple(Var(f"b{height}.{n}", v.extent) for n, v in enumerate(order))
+            if orders > 1:
+                self.spend(work)
+            found = renamed(new, {v.name: w for v, w in zip(order, new, strict=True)})
+            if best is None or found.key < best.key:
+                best = found
+        assert best is not None, "there is always one order"
+        return best
+
+
+def _alike(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str]) -> list[list[Var]]:
+    """Bound indices in groups that their surroundings tell apart, in an order that names do not sway."""
+    colour = {v.name: f"?{v.extent}" for v in bound}
+    for _ in range(3):
+        seen: dict[str, str] = {}
+        for v in bound:
+            by: dict[str, Index] = {w.name: Var(f"?{colour[w.name]}", w.extent) for w in bound if w != v}
+            by[v.name] = Var("?", v.extent)
+            seen[v.name] = shape(v, by)
+        ranks = {text: f"{n:03}" for n, text in enumerate(sorted(set(seen.values())))}
+        settled = len(ranks) in (len(bound), len(set(colour.values())))
+        colour = {name: ranks[text] for name, text in seen.items()}
+        if settled:
+            break
+    groups: dict[str, list[Var]] = {}
+    for v in bound:
+        groups.setdefault(colour[v.name], []).append(v)
+    return [groups[c] for c in sorted(groups)]
+
+
+def by_key(pair: tuple[Atom, Number] | tuple[Term, Number]) -> str:
+    """The order of factors and of terms."""
+    return pair[0].key
