@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, cast
 from egglog import bindings
 
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, CONSTRUCTORS, SIGNATURE, Axiom
+from prism_explore.verify.watch import watch
 
 Plain: TypeAlias = dict[str, Any]
 """What JSON calls an object."""
@@ -118,6 +119,7 @@ def answer(request: Plain, library: Library) -> Iterator[Plain]:
     prove      apply `axioms` (all where the list is empty) until both sides are equal or a limit is hit
     minimise   the same, then leave axioms out as long as the rest suffices
     replay     `facts` is a whole program of egglog with its own rules; run it
+    watch      apply `axioms` one at a time, and show the whole e-graph behind each that changed it
     """
     goal = Goal.of(request, time.monotonic())
     names = tuple(request["axioms"]) or tuple(library.rules)
@@ -131,6 +133,8 @@ def answer(request: Plain, library: Library) -> Iterator[Plain]:
             graph.run_program(*graph.parse_program(goal.program))
             stop, _ = _last(_climb(graph, goal, library))
             yield {"done": {"stop": stop}}
+        case "watch":
+            yield from watch(request)
         case other:
             yield {"done": {"stop": "crashed", "detail": f"unknown request {other!r}"}}
 

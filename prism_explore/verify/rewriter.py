@@ -131,6 +131,14 @@ class Rewriter:
         """Run a goal whose facts are a whole program of egglog, rules included."""
         return Saturation(_stop(self._ask("replay", goal, limits, (), 0, None), limits))
 
+    def watch(
+        self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = ()
+    ) -> tuple[StopReason, tuple[dict[str, Any], ...]]:
+        """Apply axioms one at a time; the e-graph at the start and behind each that changed it, see `watch`."""
+        seen: list[dict[str, Any]] = []
+        done = self._ask("watch", goal, limits, axioms, 0, seen.append)
+        return _stop(done, limits), tuple(seen)
+
     def _ask(
         self,
         what: str,

@@ -1,0 +1,88 @@
+"""An e-graph watched while it grows: one axiom at a time, and what it looked like behind each.
+
+Only `worker` imports this, in its own process. A search applies all axioms at once; then nobody can say which
+of them made two classes one. Here every axiom is applied by itself, in the order of the table, so whatever
+happened since the last frame was done by the frame's axiom and by congruence. That is another
+schedule than the search's own with the same axioms, and proves what it proves.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any, TypeAlias, cast
+
+from egglog import bindings
+
+from prism_explore.verify.axioms import AXIOMS, CONDITIONS, CONSTRUCTORS, SIGNATURE
+
+Plain: TypeAlias = dict[str, Any]
+"""What JSON calls an object."""
+
+
+def watch(request: Plain) -> Iterator[Plain]:
+    """A `step` for the start and for every axiom that changed something, then `done`.
+
+    The request is one of `egraph.answer`; a step has `iteration`, `axiom` (empty for the start), `matches`
+    and `nodes`: rows of operator, literals, children's classes, own class; and `roots`, the classes of both sides.
+    """
+    deadline = time.monotonic() + float(request["seconds"])
+    named = tuple(request["axioms"])
+    rows = [a for a in AXIOMS if not named or a.name in named]
+    parser = bindings.EGraph()
+    graph = bindings.EGraph()
+    sets = "\n".join(f"(ruleset axiom{n})" for n in range(len(rows)))
+    rules = "\n".join(a.rules().replace(":ruleset axioms", f":ruleset axiom{n}") for n, a in enumerate(rows))
+    conditions = "\n".join(c.rule() for c in CONDITIONS)
+    sides = f"(let $left {request['left']})\n(let $right {request['right']})"
+    graph.run_program(
+        *parser.parse_program("\n".join((SIGNATURE, sets, conditions, rules, str(request["facts"]), sides)))
+    )
+    steps = [
+        parser.parse_program(f"(run-schedule (saturate (run conditions)) (run axiom{n}))") for n in range(len(rows))
+    ]
+    last = _rows(graph)
+    yield {"step": {"iteration": 0, "axiom": "", "matches": 0, **last}}
+    for iteration in range(1, int(request["iterations"]) + 1):
+        grew = False
+        for axiom, step in zip(rows, steps, strict=True):
+            if last["roots"][0] == last["roots"][1]:
+                yield {"done": {"stop": "proved"}}
+                return
+            (output,) = graph.run_program(*step)
+            counted = cast(bindings.RunScheduleOutput, output).report.num_matches_per_rule
+            matches = counted.get(axiom.name, 0) + counted.get(f"{axiom.name}, backwards", 0)
+            if not matches:
+                continue
+            now = _rows(graph)
+            if now != last:
+                grew = True
+                last = now
+                yield {"step": {"iteration": iteration, "axiom": axiom.name, "matches": matches, **now}}
+            stop = "nodes" if len(now["nodes"]) > int(request["nodes"]) else ""
+            stop = "seconds" if time.monotonic() > deadline else stop
+            if stop:
+                yield {"done": {"stop": stop}}
+                return
+        if not grew:
+            proved = last["roots"][0] == last["roots"][1]
+            yield {"done": {"stop": "proved" if proved else "saturated"}}
+            return
+    yield {"done": {"stop": "proved" if last["roots"][0] == last["roots"][1] else "iterations"}}
+
+
+def _rows(graph: bindings.EGraph) -> Plain:
+    """Every e-node, and the classes of the two sides."""
+    whole = json.loads(graph.serialize([]).to_json())
+    nodes = whole["nodes"]
+    rows: list[tuple[str, list[str], list[str], str]] = []
+    for node in nodes.values():
+        if node["op"] not in CONSTRUCTORS:
+            continue
+        below = [nodes[child] for child in node["children"]]
+        literals = [b["op"] for b in below if b["op"] not in CONSTRUCTORS]
+        classes = [b["eclass"] for b in below if b["op"] in CONSTRUCTORS]
+        rows.append((node["op"], literals, classes, node["eclass"]))
+    called = {word: name for name, data in whole["class_data"].items() for word in str(data.get("let", "")).split(", ")}
+    return {"nodes": sorted(rows), "roots": [called["$left"], called["$right"]]}
