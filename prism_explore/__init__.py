@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from prism_explore.ir.space import Space, default_space
     from prism_explore.ir.tensors import tensor as T
     from prism_explore.ir.text import parse, parse_program, show
+    from prism_explore.mirage import generalise, load_mirage, read_mirage, save_mirage
     from prism_explore.programs import WORKLOADS, workload
     from prism_explore.result import Best
     from prism_explore.session import Session
     from prism_explore.session import open_record as load
     from prism_explore.targets import Target, target
     from prism_explore.tune import Budget
+    from prism_explore.verdicts import check, check_mirage
 
 _HOMES: dict[str, tuple[str, str]] = {
     "Best": ("result", "Best"),
@@ -50,10 +52,16 @@ _HOMES: dict[str, tuple[str, str]] = {
     "TensorProgram": ("ir.program", "TensorProgram"),
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
     "WORKLOADS": ("programs", "WORKLOADS"),
+    "check": ("verdicts", "check"),
+    "check_mirage": ("verdicts", "check_mirage"),
     "default_space": ("ir.space", "default_space"),
+    "generalise": ("mirage", "generalise"),
     "load": ("session", "open_record"),
+    "load_mirage": ("mirage", "load_mirage"),
     "parse": ("ir.text", "parse"),
     "parse_program": ("ir.text", "parse_program"),
+    "read_mirage": ("mirage", "read_mirage"),
+    "save_mirage": ("mirage", "save_mirage"),
     "show": ("ir.text", "show"),
     "target": ("targets", "target"),
     "workload": ("programs", "workload"),
@@ -75,10 +83,16 @@ __all__ = [
     "TargetUnavailable",
     "TensorProgram",
     "UnsupportedOperator",
+    "check",
+    "check_mirage",
     "default_space",
+    "generalise",
     "load",
+    "load_mirage",
     "parse",
     "parse_program",
+    "read_mirage",
+    "save_mirage",
     "show",
     "target",
     "workload",
