@@ -199,7 +199,7 @@ class Algebra(Naming):
             for _ in range(q - 1):
                 result = self.mul(result, n)
             return result
-        if n.guarded:
+        if n.guarded and len(n.terms) > 1:
             by_case = self._by_cases(n, lambda piece: self.power(piece, q))
             if by_case is not None:
                 return by_case

@@ -9,18 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism_explore.ir.dims import ONE, Dim, dim
+from prism_explore.ir.dims import ZERO as ZERO_DIM
 from prism_explore.verify.index import (
     RULES,
     ZERO,
     Digit,
     Index,
+    Moved,
     Radix,
     Var,
     Zero,
+    at_most,
     digit,
     divides,
     evaluate_index,
     extent,
+    moved,
+    quotient,
     radix,
     show_index,
     substitute,
@@ -75,7 +80,7 @@ def variables(i: Index) -> dict[str, int]:
             return {name: size.value(SIZES)}
         case Radix(parts):
             return {k: v for p in parts for k, v in variables(p).items()}
-        case Digit(base, _, _, _):
+        case Digit(base, _, _, _) | Moved(base, _, _):
             return variables(base)
 
 
@@ -135,7 +140,9 @@ def every_variable(i: Index) -> list[Var]:
             return [v for p in parts for v in every_variable(p)]
         case Digit(base, _, _, _):
             return every_variable(base)
-        case _:
+        case Moved(base, _, _):
+            return every_variable(base)
+        case Zero():
             return []
 
 
@@ -167,6 +174,10 @@ GOALS = [
     ("I5", digit(radix([BLOCK, TILE]), G, N / G, ONE), "p"),
     ("I6", digit(radix([Var("u", dim("a*b")), TILE]), A, dim("b"), N / G), "u<a|b|1>"),
     ("I7", digit(radix([Var("u", dim("c")), K, Var("v", dim("d"))]), dim("2*c"), N / 6, dim("3*d")), "k<2|n/6|3>"),
+    ("I8", moved(moved(K, A, N + A), ZERO_DIM - A, N), "k"),
+    ("I8", moved(moved(K, A, N + A), A, N + A + A), "k+2*a"),
+    ("I9", digit(moved(TILE, N / G * 2, N), ONE, G, N / G), "2"),
+    ("I9", digit(moved(TILE, N / G * 2, N), G, N / G, ONE), "p"),
 ]
 
 
@@ -182,6 +193,8 @@ TWINS = [
     ("I5", digit(radix([BLOCK, TILE]), ONE, N / G, G), "the borders lie elsewhere"),
     ("I6", digit(radix([Var("u", N), TILE]), G, N / G, N / G), "n/g need not be an integer here"),
     ("I7", digit(radix([Var("u", dim("c")), K]), dim("b"), dim("n*c/b"), ONE), "c does not divide b"),
+    ("I9", digit(moved(TILE, A, N), ONE, G, N / G), "a slice that need not start with a block"),
+    ("I9", digit(moved(Var("q", N / G - 1), N / G, N), G, N / G, ONE), "a slice that is shorter than a block"),
 ]
 
 
@@ -192,6 +205,32 @@ def test_no_rule_goes_too_far(rule, term, why):
 
 def test_every_rule_has_a_goal():
     assert {r.name for r in RULES} == {rule for rule, _, _ in GOALS}
+
+
+def test_a_moved_index_is_embedded_in_the_dim_that_it_is_a_place_in():
+    assert "k" != moved(K, ZERO_DIM, N + A).key
+    assert N + A == extent(moved(K, ZERO_DIM, N + A))
+    assert 5 == evaluate_index(moved(K, A, N + A), {"k": 3}, {"a": 2, "n": 4})
+
+
+def test_sizes_are_compared_only_where_it_holds_for_all_numbers():
+    assert at_most(ONE, N)
+    assert at_most(A, A * N)
+    assert at_most(A + N, A + N * 2)
+    assert not at_most(N, A)
+    assert not at_most(dim(2), N)
+    assert not at_most(N, N - 1)
+    assert at_most(N - 1, N)
+    assert at_most(ONE / N, ONE)
+    assert not at_most(ONE, N / G), "a tile is at least 1 wherever the program has a meaning, which is not known here"
+
+
+def test_sums_of_sizes_divide_what_they_are_a_factor_of():
+    assert N == quotient((A + 2) * N, A + 2)
+    assert (A + 2) == quotient((A + 2) * N, N)
+    assert quotient(A * N + 1, A + 2) is None
+    assert divides(A + 2, (A + 2) * N * 3)
+    assert not divides(A + 2, (A + 2) / N)
 
 
 def test_a_digit_of_the_wrong_extent_is_refused():

@@ -8,7 +8,7 @@ import pytest
 
 from prism_explore.ir.text import parse
 from prism_explore.verify.algebra import Algebra, Stuck
-from prism_explore.verify.lowering import lower
+from prism_explore.verify.lowering import KEEPS_AN_ENTRY, lower
 from prism_explore.verify.normal_form import show
 from tests.verify.corpus import R1_FULL, graph_of, numbered
 from tests.verify.test_meaning import disagreement
@@ -125,3 +125,264 @@ def test_dims_in_front_are_filled_with_ones():
 
     assert "Σ_{k1:24} g[p2] w[k1,p2] x[p0,p1,k1]" == show(lower(g, Algebra()).values[g.output])
     assert disagreement(g, random.Random(0)) < 1e-9
+
+
+# ---------------------------------------------------------------- every operator
+HEADS = "  q = input f32[h, n, 64]\n  k = input f32[h, 64, m]\n  v = input f32[h, m, 64]\n"
+ATTENTION = """
+  $s = matmul(q, k)
+  $e = exp($s)
+  $l = sum($e, dim=2)
+  $p = div($e, $l)
+  $o = matmul($p, v)
+  return $o
+"""
+SAFE = """
+  $s = matmul(q, k)
+  $m = max($s, dim=2)
+  $d = sub($s, $m)
+  $e = exp($d)
+  $l = sum($e, dim=2)
+  $p = div($e, $l)
+  $o = matmul($p, v)
+  return $o
+"""
+ONLINE = """
+  $o = custom(q, k, v) grid[x=gx, y=gy] loop[i=f]
+    $q = load(0, imap=[0, 1])
+    $k = load(1, imap=[0, -], fmap=2)
+    $v = load(2, imap=[0, -], fmap=1)
+    $s = matmul($q, $k)
+    $m = running_max($s, dim=2)
+    $d = sub($s, $m)
+    $e = exp($d)
+    $l = accum_rescaled($e, $m, dim=2)
+    $w = matmul($e, $v)
+    $a = accum_rescaled($w, $m)
+    $r = div($a, $l)
+    $out = store($r, omap=[0, 1])
+  return $o
+"""
+CAUSAL = "  $b = band(rows=n, columns=m, high=0, dtype=f32)\n"
+
+
+def numbered_from(first: int, text: str) -> str:
+    """Names such as $s as numbers; in a kernel they start anew."""
+    out, names, inside = [], {}, {}
+    for line in text.strip("\n").split("\n"):
+        table = inside if line.startswith("    ") else names
+        head = line.split("=")[0].strip()
+        start = 0 if table is inside else first
+        body = line
+        for name in sorted(table, key=len, reverse=True):
+            body = body.replace(f"{name},", f"{table[name]},").replace(f"{name})", f"{table[name]})")
+            body = body.replace(f"return {name}", f"return {table[name]}")
+        if head.startswith("$"):
+            table[head] = f"%{start + len(table)}"
+            body = body.replace(f"{head} =", f"{table[head]} =", 1)
+        out.append(body)
+    return "\n".join(out)
+
+
+def one(algebra: Algebra, text: str, inputs: str = HEADS):
+    g = parse(f"sgraph\n{inputs}{numbered_from(inputs.count('input'), text)}")
+    return lower(g, algebra).values[g.output]
+
+
+def masked(text: str) -> str:
+    """The same with a causal mask on the scores."""
+    if "custom" in text:
+        text = text.replace("custom(q, k, v)", "custom(q, k, v, $b)")
+        load = "    $b = load(3, imap=[-, 0], fmap=1)\n"
+        text = text.replace("    $s = matmul", f"{load}    $s0 = matmul")
+        text = text.replace("    $m = ", "    $s = mask($s0, $b)\n    $m = ")
+        return CAUSAL + text.lstrip("\n")
+    return CAUSAL + text.lstrip("\n").replace("$s = matmul(q, k)", "$s0 = matmul(q, k)\n  $s = mask($s0, $b)")
+
+
+@pytest.mark.parametrize("spell", [str, masked])
+def test_softmax_is_the_same_plain_with_its_maximum_and_online(spell):
+    algebra = Algebra()
+    plain = one(algebra, spell(ATTENTION))
+
+    assert plain == one(algebra, spell(SAFE))
+    assert plain == one(algebra, spell(ONLINE))
+    assert plain != one(algebra, spell(ONLINE.replace("accum_rescaled($w, $m)", "accum($w)")))
+
+
+def test_a_masked_softmax_is_one_with_weights():
+    weighted = CAUSAL + ATTENTION.replace("$e = exp($s)", "$e0 = exp($s)\n  $e = mul($e0, $b)").lstrip("\n")
+    algebra = Algebra()
+
+    assert one(algebra, masked(SAFE)) == one(algebra, weighted)
+    assert one(algebra, masked(SAFE)) != one(algebra, weighted.replace("high=0", "high=1"))
+
+
+def test_what_a_mask_assumes_is_said():
+    g = parse(f"sgraph\n{HEADS}{numbered_from(3, masked(SAFE))}")
+    plain = parse(f"sgraph\n{HEADS}{numbered_from(3, SAFE)}")
+
+    assert (KEEPS_AN_ENTRY,) == lower(g, Algebra()).assumptions
+    assert () == lower(plain, Algebra()).assumptions
+
+
+@pytest.mark.parametrize(
+    ("use", "limit"),
+    [
+        ("$r = neg($s)", "multiplied by a number that is not positive"),
+        ("$r = square($s)", "a power of a masked value"),
+        ("$r = gelu($s)", "gelu of a masked value"),
+        ("$r = sum($s, dim=2)", "a masked value .* is summed"),
+        ("$r = mul($s, $s0)", "multiplied by what is no positive number"),
+        ("$r = sub($s0, $s)", "multiplied by a number that is not positive"),
+    ],
+)
+def test_minus_infinity_in_any_other_place_has_no_form(use, limit):
+    text = f"{CAUSAL}  $s0 = matmul(q, k)\n  $s = mask($s0, $b)\n  {use}\n  return $r\n"
+
+    with pytest.raises(Stuck, match=limit):
+        one(Algebra(), text)
+
+
+def test_a_causal_band_read_tile_by_tile_or_transposed_is_the_same_band():
+    inputs = "  x = input f32[n, m]\n"
+    plain = "  $b = band(rows=n, columns=m, high=0, dtype=f32)\n  $y = mul(x, $b)\n  return $y\n"
+    other = plain.replace("$y = ", "$c = permute($b, order=[1, 0])\n  $y = ").replace("x, $b", "x, $c")
+    other = other.replace("rows=n, columns=m, high=0", "rows=m, columns=n, low=0")
+    tiled = """
+  $b = band(rows=n, columns=m, high=0, dtype=f32)
+  $y = custom(x, $b) grid[x=gx]
+    $x = load(0, imap=[1])
+    $t = load(1, imap=[1])
+    $r = mul($x, $t)
+    $out = store($r, omap=[1])
+  return $y
+"""
+    algebra = Algebra()
+
+    assert one(algebra, plain, inputs) == one(algebra, other, inputs) == one(algebra, tiled, inputs)
+    assert "x[p0,p1] [p1-p0<=0]" == show(one(algebra, plain, inputs))
+
+
+LORA = "  x = input f32[b, k]\n  w = input f32[k, n]\n  a = input f32[k, r]\n  c = input f32[r, n]\n"
+
+
+def test_lora_side_by_side_is_lora():
+    apart = """
+  $w = matmul(x, w)
+  $a = matmul(x, a)
+  $c = matmul($a, c)
+  $y = add($w, $c)
+  return $y
+"""
+    joined = """
+  $a = matmul(x, a)
+  $l = concat(x, $a, dim=1)
+  $r = concat(w, c, dim=0)
+  $y = custom($l, $r) grid[x=gx] loop[i=f]
+    $x = load(0, imap=[-], fmap=1)
+    $w = load(1, imap=[1], fmap=0)
+    $p = matmul($x, $w)
+    $s = accum($p)
+    $out = store($s, omap=[1])
+  return $y
+"""
+    algebra = Algebra()
+
+    assert one(algebra, apart, LORA) == one(algebra, joined, LORA)
+    assert one(algebra, apart, LORA) != one(algebra, joined.replace("concat(w, c", "concat(c, w"), LORA)
+
+
+ROPE = "  x = input f32[b, 64]\n  c = input f32[b, 32]\n  s = input f32[b, 32]\n"
+
+
+def test_rotary_embedding_in_halves_or_with_a_rotated_copy():
+    halves = """
+  $u = slice(x, dim=1, start=0, stop=32)
+  $v = slice(x, dim=1, start=32, stop=64)
+  $uc = mul($u, c)
+  $vs = mul($v, s)
+  $first = sub($uc, $vs)
+  $vc = mul($v, c)
+  $us = mul($u, s)
+  $second = add($vc, $us)
+  $y = concat($first, $second, dim=1)
+  return $y
+"""
+    rotated = """
+  $u = slice(x, dim=1, start=0, stop=32)
+  $v = slice(x, dim=1, start=32, stop=64)
+  $n = neg($v)
+  $r = concat($n, $u, dim=1)
+  $cc = concat(c, c, dim=1)
+  $ss = concat(s, s, dim=1)
+  $xc = mul(x, $cc)
+  $rs = mul($r, $ss)
+  $y = add($xc, $rs)
+  return $y
+"""
+    algebra = Algebra()
+
+    assert one(algebra, halves, ROPE) == one(algebra, rotated, ROPE)
+    assert one(algebra, halves, ROPE) != one(algebra, rotated.replace("concat($n, $u", "concat($u, $n"), ROPE)
+
+
+def test_reshapes_that_merge_and_split_collapse_also_at_symbolic_sizes():
+    inputs = "  x = input f32[b, h, n, d]\n"
+    there = "  $m = reshape(x, dims=[b*h, n*d])\n  $y = reshape($m, dims=[b, h, n, d])\n  return $y\n"
+    heads = """
+  $p = permute(x, order=[0, 2, 1, 3])
+  $m = reshape($p, dims=[b*n, h*d])
+  $s = reshape($m, dims=[b, n, h, d])
+  $y = permute($s, order=[0, 2, 1, 3])
+  return $y
+"""
+    across = "  $m = reshape(x, dims=[b, n, h, d])\n  $y = reshape($m, dims=[b, h, n, d])\n  return $y\n"
+
+    assert "x[p0,p1,p2,p3]" == show(one(Algebra(), there, inputs))
+    assert "x[p0,p1,p2,p3]" == show(one(Algebra(), heads, inputs))
+    assert "x[p0,p1,p2,p3]" == show(one(Algebra(), across, inputs))
+
+
+def test_several_results_of_a_kernel_are_several_forms():
+    text = """
+  $y = custom(x) grid[x=gx]
+    $x = load(0, imap=[0])
+    $n = neg($x)
+    $e = exp($x)
+    $a = store($n, omap=[0])
+    $b = store($e, omap=[0])
+  $z = result($y, index=1)
+  $s = add($y, $z)
+  return $s
+"""
+
+    assert "-x[p0] + exp(x[p0])" == show(one(Algebra(), text, "  x = input f32[n]\n"))
+
+
+def test_powers_of_what_may_be_negative_keep_to_their_domain():
+    inputs = "  x = input f32[n]\n"
+
+    def power(e: str, of: str = "x") -> str:
+        return show(one(Algebra(), f"  $s = square(x)\n  $y = pow_scalar({of}, {e})\n  return $y\n", inputs))
+
+    assert "x[p0]^3" == power("3")
+    assert "1" == power("0")
+    assert "x[p0]^-2" == power("-2")
+    assert "root3(x[p0])^2" == power("2/3")
+    assert "(x[p0]^2)^1/3" == power("1/3", "$s")
+    assert "sqrt(x[p0])^-3" == power("-3/2")
+
+
+def test_the_last_of_a_loops_values_rescales_whatever_they_are():
+    text = """
+  $y = custom(x, y) grid[] loop[i=f]
+    $x = load(0, imap=[], fmap=0)
+    $y = load(1, imap=[], fmap=0)
+    $a = accum_rescaled($x, $y, dim=0)
+    $out = store($a, omap=[])
+  return $y
+"""
+    inputs = "  x = input f32[n]\n  y = input f32[f]\n"
+
+    assert "Σ_{k1:f,k1_1:n/f} x[(k1,k1_1)] exp(y[-1 + f])^-1 exp(y[k1])" == show(one(Algebra(), text, inputs))
