@@ -1,0 +1,3 @@
+"""Small programs for single laws."""
+
+ENTRIES = ()
