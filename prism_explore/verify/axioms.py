@@ -62,8 +62,14 @@ class Axiom:
         """What the search looks for: the left side, and the right one if it reads both ways."""
         return (self.left, self.right) if self.both_ways else (self.left,)
 
+    @property
+    def joining(self) -> str:
+        """The equation as a rule that joins two terms which are there already, and adds none."""
+        body = " ".join((f"(= whole {self.left})", f"(= other {self.right})", *self.when))
+        return f'(rule ({body}) ((union whole other)) :ruleset axioms :name "{self.name}")'
+
     def rules(self) -> str:
-        """The equation as rules of egglog."""
+        """The equation as rules of egglog that add the other side to what they find."""
         rules = [_rule(self.name, self.left, self.right, self.when)]
         if self.both_ways:
             rules.append(_rule(f"{self.name}, backwards", self.right, self.left, self.when))
@@ -399,6 +405,7 @@ CONDITIONS: tuple[Condition, ...] = (
     Condition("positive is nonnegative", ("(positive e)",), "(nonnegative e)", "a > 0 gives a ≥ 0"),
     Condition("positive is nonzero", ("(positive e)",), "(nonzero e)", "a > 0 gives a ≠ 0"),
     Condition("a square", ("(= e (Mul a a))",), "(nonnegative e)", "a a ≥ 0"),
+    Condition("a quotient of equals", ("(= e (Mul a (Inv a)))",), "(nonnegative e)", "a a⁻¹ is 0 or 1"),
     Condition(
         "positive product",
         ("(= e (Mul a b))", "(positive a)", "(positive b)"),

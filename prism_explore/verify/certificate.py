@@ -24,11 +24,12 @@ from prism_explore.ir.text import show_node
 from prism_explore.verify.algebra import Algebra
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.checker import check
+from prism_explore.verify.derive import derive
 from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.normal_form import NormalForm, show
-from prism_explore.verify.outcome import Limits, Saturation, explain
-from prism_explore.verify.rewriter import Problem, Rewriter
-from prism_explore.verify.saturate import noting, problem
+from prism_explore.verify.outcome import Limits, NotStated, Proved, Saturation, explain
+from prism_explore.verify.rewriter import Problem, Rewriter, shared
+from prism_explore.verify.saturate import noting, problem, replay
 from prism_explore.verify.statement import CannotState, Statement, state
 from prism_explore.verify.terms import Expr, Fresh, of_accumulate, of_load, of_normal_form, of_operator, of_store
 
@@ -61,22 +62,22 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     """
     candidate = verified.candidate
     program = candidate.family.program
-    with Rewriter(limits.memory_bytes) as rewriter:
+    with shared(limits.memory_bytes) as rewriter:
         rewriter.start()
         lemmas: list[Lemma] = []
-        known: dict[str, Saturation] = {}
+        known: dict[str, tuple[Lemma, Saturation]] = {}
         for owed in obligations(program, candidate.sgraph):
-            lemmas.append(_derived(owed, rewriter, limits, known))
-            if owed.statement is not None and not owed.statement.trivial:
-                note = noting(journal, f"{candidate.id} {owed.tensor}")
-                for step in known[owed.statement.text].steps:
-                    note(step)
+            lemma, run = _derived(owed, rewriter, limits, known)
+            lemmas.append(lemma)
+            note = noting(journal, f"{candidate.id} {owed.tensor}")
+            for step in run.steps:
+                note(step)
 
-        def replay(facts: str, left: str, right: str) -> str:
+        def replay_again(facts: str, left: str, right: str) -> str:
             run = rewriter.replay(Problem(facts, left, right), limits)
             return "" if run.equal else explain(run.stop)
 
-        report = check(program, candidate.sgraph, tuple(lemmas), replay)
+        report = check(program, candidate.sgraph, tuple(lemmas), replay_again)
     complaints: dict[str, str] = {}
     for tensor, complaint in report.complaints:
         complaints.setdefault(tensor, complaint)
@@ -95,19 +96,33 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     return replace(verified, proof=replace(verified.proof, lemmas=tuple(lemmas)))
 
 
-def _derived(owed: Obligation, rewriter: Rewriter, limits: Limits, known: dict[str, Saturation]) -> Lemma:
+def _derived(
+    owed: Obligation, rewriter: Rewriter, limits: Limits, known: dict[str, tuple[Lemma, Saturation]]
+) -> tuple[Lemma, Saturation]:
+    """The lemma, and egglog's run: over a derivation's terms where there is one, else a search."""
     blank = Lemma(owed.tensor, owed.operation, owed.value, (), False, owed.trouble)
     if owed.statement is None:
-        return blank
+        return blank, Saturation(NotStated(owed.trouble))
     text = owed.statement.text
     if owed.statement.trivial:
-        return replace(blank, replayed=True, statement=text)
+        return replace(blank, replayed=True, statement=text), Saturation(Proved())
     if text not in known:
-        known[text] = rewriter.minimise(problem(owed.statement), limits)
-    run = known[text]
+        known[text] = _proved(owed.statement, blank, rewriter, limits)
+    lemma, run = known[text]
+    return replace(lemma, tensor=owed.tensor, operation=owed.operation, value=owed.value), run
+
+
+def _proved(statement: Statement, blank: Lemma, rewriter: Rewriter, limits: Limits) -> tuple[Lemma, Saturation]:
+    found = derive(statement)
+    if found is not None:
+        run = rewriter.prove(replay(found), limits, found.axioms, joining=True)
+        text, axioms = found.text, found.axioms
+    else:
+        run = rewriter.minimise(problem(statement), limits)
+        text, axioms = statement.text, run.axioms
     if not run.equal:
-        return replace(blank, note=f"egglog: {explain(run.stop)}", statement=text)
-    return replace(blank, axioms=run.axioms, replayed=True, statement=text)
+        return replace(blank, note=f"egglog: {explain(run.stop)}", statement=text), run
+    return replace(blank, axioms=axioms, replayed=True, statement=text), run
 
 
 # ---------------------------------------------------------------- what is to be shown

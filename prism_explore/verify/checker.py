@@ -1,15 +1,17 @@
 """A second opinion on certificates, by other means than the prover's.
 
-It reads a certificate's text with its own parser and shares with the prover only what has to be shared:
-the graphs, the table of axioms, and the process that runs egglog.
+It reads a certificate's text with its own parser and shares with the prover only what has to be shared: the
+graphs and the table of axioms; for a lemma without steps also the process that runs egglog.
 
 What it establishes, where it has no complaint:
 
 1.  There is exactly one lemma for every tensor that program and candidate compute, in order, and a last
     one that joins the two results. (By counting.)
-2.  From the listed axioms alone, with axes, digits, extents and independence read off the text by this
-    module, egglog derives left = right. Where no axiom is listed, left and right are the same text.
-    (A derivation, for all sizes and inputs; it stands as far as egglog and the axioms stand.)
+2.  left = right follows from the listed axioms alone. Where the certificate has steps, each is an instance
+    of its axiom, side conditions and all, and they lead from left to right (`kernel`; no egglog is
+    asked). Where it has none, egglog derives it again, with axes, digits, extents and independence read off the
+    text by this module. Where no axiom is listed, left and right are the same text.
+    (A derivation, for all sizes and inputs; it stands as far as the axioms and this module or egglog stand.)
 3.  The left side is the operator applied to what the lemmas of its operands say, the right side is what
     the operator's users are told, and both are equal: at a few random points, for two random
     choices of sizes that meet the conditions, in double precision. (A test: a wrong reading of an operator
@@ -36,6 +38,7 @@ from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.stages import Lemma
 from prism_explore.ir.text import show_node
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, SIGNATURE, number
+from prism_explore.verify.kernel import follow
 from prism_explore.verify.reading import Complaint, Evaluation, Numbers, Reading, Tree, inverse, parse, show
 
 Replay: TypeAlias = Callable[[str, str, str], str]
@@ -177,6 +180,10 @@ def _derive(reading: Reading, axioms: tuple[str, ...], replay: Replay) -> None:
     rows = {a.name: a for a in AXIOMS}
     if unknown := [name for name in axioms if name not in rows]:
         raise Complaint(f"no axiom is called {', '.join(unknown)}")
+    if reading.steps:
+        if unlisted := [name for name in follow(reading) if name not in axioms]:
+            raise Complaint(f"the listed axioms do not give it again: its steps use {', '.join(unlisted)}")
+        return
     rules = "\n".join((*(c.rule() for c in CONDITIONS), *(rows[name].rules() for name in axioms)))
     facts = "\n".join(_facts(reading))
     why = replay(f"{SIGNATURE}\n{rules}\n{facts}", _egglog(reading.left), _egglog(reading.right))

@@ -38,6 +38,7 @@ class Library:
         self.signature = parser.parse_program(SIGNATURE)
         self.conditions = {c.name: parser.parse_program(c.rule()) for c in CONDITIONS}
         self.rules = {a.name: parser.parse_program(a.rules()) for a in AXIOMS}
+        self.joining = {a.name: parser.parse_program(a.joining) for a in AXIOMS}
         self.step = parser.parse_program(_STEP)
         self.check = parser.parse_program("(check (= $left $right))")
         self._parsed: tuple[str, list[Any]] = "", []
@@ -116,7 +117,8 @@ class Goal:
 def answer(request: Plain, library: Library) -> Iterator[Plain]:
     """What a request asks for: `step` objects while it runs, then one `done`.
 
-    prove      apply `axioms` (all where the list is empty) until both sides are equal or a limit is hit
+    prove      apply `axioms` (all where the list is empty) until both sides are equal or a limit is hit;
+               with `joining`, they only join terms that the facts put there, and add none
     minimise   the same, then leave axioms out as long as the rest suffices
     replay     `facts` is a whole program of egglog with its own rules; run it
     watch      apply `axioms` one at a time, and show the whole e-graph behind each that changed it
@@ -125,7 +127,8 @@ def answer(request: Plain, library: Library) -> Iterator[Plain]:
     names = tuple(request["axioms"]) or tuple(library.rules)
     match request["do"]:
         case "prove":
-            yield from _prove(goal, library, names, int(request.get("snapshot", 0)))
+            rules = library.joining if request.get("joining") else library.rules
+            yield from _prove(goal, library, names, rules, int(request.get("snapshot", 0)))
         case "minimise":
             yield {"done": _minimise(goal, library, names)}
         case "replay":
@@ -139,14 +142,16 @@ def answer(request: Plain, library: Library) -> Iterator[Plain]:
             yield {"done": {"stop": "crashed", "detail": f"unknown request {other!r}"}}
 
 
-def _graph(goal: Goal, library: Library, axioms: Sequence[str]) -> bindings.EGraph:
+def _graph(
+    goal: Goal, library: Library, axioms: Sequence[str], rules: Mapping[str, list[Any]] | None = None
+) -> bindings.EGraph:
     matching, conditions = _at_work(tuple(axioms), _words(goal.program) & _STATED)
     graph = bindings.EGraph()
     commands = list(library.signature)
     for name in conditions:
         commands += library.conditions[name]
     for name in matching:
-        commands += library.rules[name]
+        commands += (rules or library.rules)[name]
     graph.run_program(*commands, *library.parsed(goal.program))
     return graph
 
@@ -205,8 +210,10 @@ def _last(steps: Iterator[tuple[str, Plain]]) -> tuple[str, list[Plain]]:
     return stop, seen
 
 
-def _prove(goal: Goal, library: Library, axioms: tuple[str, ...], shown: int) -> Iterator[Plain]:
-    graph = _graph(goal, library, axioms)
+def _prove(
+    goal: Goal, library: Library, axioms: tuple[str, ...], rules: Mapping[str, list[Any]], shown: int
+) -> Iterator[Plain]:
+    graph = _graph(goal, library, axioms, rules)
     for stop, step in _climb(graph, goal, library):
         yield {"step": step}
         if stop:

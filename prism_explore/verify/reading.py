@@ -9,7 +9,7 @@ pseudo-random number that only depends on the place; so inputs of any size cost 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
@@ -77,6 +77,10 @@ class Reading:
     digits: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     renamed: list[tuple[Tree, Tree]] = field(default_factory=list[tuple[Tree, Tree]])
     hints: list[Tree] = field(default_factory=list["Tree"])
+    terms: list[tuple[str, Tree]] = field(default_factory=list[tuple[str, "Tree"]])
+    """Names that stand for terms, each of which may use those before it."""
+    steps: list[tuple[str, Tree, Tree]] = field(default_factory=list[tuple[str, "Tree", "Tree"]])
+    """Names of axioms, each with two terms that are equal by it."""
     left: Tree = ""
     right: Tree = ""
 
@@ -93,6 +97,10 @@ class Reading:
                     self.renamed.append((a, b))
                 case ("hint", e):
                     self.hints.append(e)
+                case ("let", str(name), e):
+                    self.terms.append((name, e))
+                case ("step", str(axiom), a, b):
+                    self.steps.append((axiom.strip('"'), a, b))
                 case ("left", e) if not self.left:
                     self.left = e
                 case ("right", e) if not self.right:
@@ -110,9 +118,16 @@ class Reading:
             if len(set(coordinates)) != len(coordinates):
                 raise Complaint(f"axis {name} has one digit twice")
         for side in (self.left, self.right, *self.hints, *(e for pair in self.renamed for e in pair)):
-            for word in self.words(side):
-                if word not in self.extents:
-                    raise Complaint(f"axis {word} is not declared")
+            self._check_words(side)
+        known: set[str] = set()
+        for name, e in self.terms:
+            if name in known or name in self.extents:
+                raise Complaint(f"{name} is the name of two things")
+            self._check_words(e, known)
+            known.add(name)
+        for _, a, b in self.steps:
+            for e in (a, b):
+                self._check_words(e, known)
         for a, b in self.renamed:
             self._check_renamed(a, b)
 
@@ -125,22 +140,29 @@ class Reading:
         outer, inner = self.digits[name]
         return (*self.coordinates(outer, depth + 1), *self.coordinates(inner, depth + 1))
 
-    def words(self, e: Tree) -> Iterator[str]:
-        """The names of axes in an expression, bound or free."""
+    def _check_words(self, e: Tree, names: Collection[str] = ()) -> None:
+        for word in self.words(e, names):
+            if word not in self.extents:
+                raise Complaint(f"axis {word} is not declared")
+
+    def words(self, e: Tree, names: Collection[str] = ()) -> Iterator[str]:
+        """The names of axes in an expression, bound or free; `names` stand for terms and have none."""
         match e:
+            case str(name) if name in names:
+                return
             case ("at", _, *index):
                 for i in index:
                     yield from _index_words(i)
             case ("sum", str(axis), a):
                 yield axis
-                yield from self.words(a)
+                yield from self.words(a, names)
             case ("num" | "size", str()):
                 return
             case ("call", str(), a) | ("inv" | "sqrt" | "exp", a):
-                yield from self.words(a)
+                yield from self.words(a, names)
             case ("add" | "mul", a, b):
-                yield from self.words(a)
-                yield from self.words(b)
+                yield from self.words(a, names)
+                yield from self.words(b, names)
             case _:
                 raise Complaint(f"cannot read {show(e)}")
 
@@ -164,12 +186,12 @@ class Reading:
             case ("sum", str(old), inner), ("sum", str(new), other):
                 if old in self.digits or new in self.digits or self.extents[old] != self.extents[new]:
                     raise Complaint(f"axes {old} and {new} cannot stand for one another")
-                if new in self.met(inner) or self._instead(inner, old, new) != other:
+                if new in self.met(inner) or self.instead(inner, old, new) != other:
                     raise Complaint(f"{show(b)} is not {show(a)} with {old} renamed to {new}")
             case _:
                 raise Complaint(f"only sums have names to change, found {show(a)}")
 
-    def _instead(self, e: Tree, old: str, new: str) -> Tree:
+    def instead(self, e: Tree, old: str, new: str) -> Tree:
         """An expression with one free axis named anew."""
         if isinstance(e, str) or old not in self.met(e):
             return e
@@ -177,11 +199,11 @@ class Reading:
             case ("at", tensor, *index):
                 if any(w != old and old in self.coordinates(w) for w in self.words(e)):
                     raise Complaint(f"{old} is a digit of another axis in {show(e)}")
-                return ("at", tensor, *(_replaced(i, old, new) for i in index))
+                return ("at", tensor, *(replaced_index(i, old, new) for i in index))
             case ("sum", str(axis), _) if new in self.coordinates(axis):
                 raise Complaint(f"{new} is already taken in {show(e)}")
             case _:
-                return tuple(self._instead(x, old, new) for x in e)
+                return tuple(self.instead(x, old, new) for x in e)
 
 
 def _index_words(i: Tree) -> Iterator[str]:
@@ -199,10 +221,11 @@ def _index_words(i: Tree) -> Iterator[str]:
             raise Complaint(f"cannot read the index {show(i)}")
 
 
-def _replaced(i: Tree, old: str, new: str) -> Tree:
+def replaced_index(i: Tree, old: str, new: str) -> Tree:
+    """An index with one axis named anew."""
     if isinstance(i, str):
         return new if i == old else i
-    return (i[0], *(_replaced(x, old, new) for x in i[1:]))
+    return (i[0], *(replaced_index(x, old, new) for x in i[1:]))
 
 
 def show(e: Tree) -> str:

@@ -6,14 +6,17 @@ more memory than it may have, and either is an outcome like any other.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import selectors
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -58,6 +61,8 @@ class Rewriter:
         self._process: subprocess.Popen[bytes] | None = None
         self._noise: IO[bytes] | None = None
         self._unread = b""
+        self.uses = 0
+        """How many questions were asked."""
 
     def __enter__(self) -> Rewriter:
         return self
@@ -108,8 +113,12 @@ class Rewriter:
         axioms: tuple[str, ...] = (),
         snapshot: int = 0,
         on_step: Callable[[Step], None] | None = None,
+        joining: bool = False,
     ) -> Saturation:
-        """Apply axioms (all, or those named) until both sides meet or a limit is hit."""
+        """Apply axioms (all, or those named) until both sides meet or a limit is hit.
+
+        With `joining` they add no terms; they only join those that the facts put there.
+        """
         steps: list[Step] = []
 
         def seen(plain: dict[str, Any]) -> None:
@@ -117,7 +126,7 @@ class Rewriter:
             if on_step is not None:
                 on_step(steps[-1])
 
-        done = self._ask("prove", goal, limits, axioms, snapshot, seen)
+        done = self._ask("prove", goal, limits, axioms, snapshot, seen, joining)
         picture = done.get("snapshot")
         return Saturation(_stop(done, limits), tuple(steps), _picture(picture) if picture else None)
 
@@ -147,8 +156,10 @@ class Rewriter:
         axioms: tuple[str, ...],
         snapshot: int,
         seen: Callable[[dict[str, Any]], None] | None,
+        joining: bool = False,
     ) -> dict[str, Any]:
         fresh = self._process is None
+        self.uses += 1
         self.start()
         process = self._process
         assert process is not None and process.stdin is not None, "start leaves a process with pipes"
@@ -162,6 +173,7 @@ class Rewriter:
             "nodes": limits.nodes,
             "seconds": limits.seconds,
             "snapshot": snapshot,
+            "joining": joining,
         }
         # A process that ends by itself in time answers within its own limit; the rest is for starting.
         deadline = time.monotonic() + limits.seconds + (STARTING_S if fresh else GRACE_S)
@@ -210,6 +222,59 @@ class Rewriter:
         return f"the prover's process ended with code {process.returncode}: {words or 'no message'}"
 
 
+# ---------------------------------------------------------------- processes that are kept
+class Pool:
+    """Processes that wait between uses, so that none has to be started for a question of milliseconds.
+
+    Each is lent to one caller at a time; where all are lent, another starts. What is given back waits
+    for the next caller, up to `kept` of them. They end with the interpreter, or by `close`. A process that has
+    answered `USES` times is replaced, so what egglog does not give back does not pile up.
+    """
+
+    def __init__(self, kept: int = 2) -> None:
+        self.kept = kept
+        self._lock = threading.Lock()
+        self._idle: list[tuple[int, Rewriter]] = []
+
+    @contextmanager
+    def lent(self, memory_bytes: int = MEMORY_BYTES) -> Iterator[Rewriter]:
+        """A rewriter for the time of a `with`; its process stays."""
+        with self._lock:
+            mine = [pair for pair in self._idle if pair[1].memory_bytes == memory_bytes and pair[0] == os.getpid()]
+            if mine:
+                self._idle.remove(mine[-1])
+        rewriter = mine[-1][1] if mine else Rewriter(memory_bytes)
+        try:
+            yield rewriter
+        finally:
+            surplus = rewriter
+            if rewriter.uses < USES:
+                with self._lock:
+                    self._idle.append((os.getpid(), rewriter))
+                    surplus = self._idle.pop(0)[1] if len(self._idle) > self.kept else None
+            if surplus is not None:
+                surplus.close()
+
+    def close(self) -> None:
+        """End the processes that wait."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for owner, rewriter in idle:
+            if owner == os.getpid():
+                rewriter.close()
+
+
+_POOL = Pool()
+atexit.register(_POOL.close)
+
+
+def shared(memory_bytes: int = MEMORY_BYTES) -> AbstractContextManager[Rewriter]:
+    """A rewriter of the pool that all of one interpreter share."""
+    return _POOL.lent(memory_bytes)
+
+
+USES = 2000
+"""How many questions one process answers before a fresh one takes its place."""
 STARTING_S = 20.0
 """How long a process may take to start on a busy machine before it counts as hanging, in seconds."""
 GRACE_S = 1.0

@@ -8,32 +8,17 @@ hold whatever it meets.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import assert_never
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import SaturationStepped
-from prism_explore.verify.axioms import number
+from prism_explore.verify import spelling
+from prism_explore.verify.ledger import RENAME, Derivation
 from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.outcome import Limits, NotStated, Saturation, Step
-from prism_explore.verify.rewriter import Problem, Rewriter
-from prism_explore.verify.statement import CannotState, Statement, spell, state
-from prism_explore.verify.terms import (
-    Add,
-    At,
-    Call,
-    Exp,
-    Expr,
-    Fresh,
-    Inv,
-    Mul,
-    Num,
-    Size,
-    Sqrt,
-    Sum,
-    of_dim,
-    of_normal_form,
-    walk,
-)
+from prism_explore.verify.rewriter import Problem, shared
+from prism_explore.verify.spelling import written
+from prism_explore.verify.statement import CannotState, Statement, coordinates_of, state
+from prism_explore.verify.terms import At, Expr, Fresh, Sum, of_dim, of_normal_form, walk
 
 LIMITS = Limits()
 """The usual ones."""
@@ -76,31 +61,31 @@ def problem(statement: Statement) -> Problem:
     return Problem("\n".join(facts), egglog(statement.left), egglog(statement.right))
 
 
+def replay(derivation: Derivation) -> Problem:
+    """What egglog is told of a derivation: its terms, and no word of why they should be equal.
+
+    Which axes were renamed into which is told as well; that it was done rightly is for `checker` to see.
+    """
+    axes = {a.name: a for a in derivation.axes}
+    facts: list[str] = []
+    for a in derivation.axes:
+        facts += [f'(axis "{a.name}")', f'(extent "{a.name}" {egglog(of_dim(a.extent))})']
+        if a.digits:
+            facts.append(f'(digits "{a.name}" "{a.digits[0]}" "{a.digits[1]}")')
+    pairs = {a.name: a.digits for a in derivation.axes if a.digits}
+    for n, node in enumerate(derivation.nodes):
+        facts.append(f"(let $t{n} {spelling.egglog(node.op, node.label, [f'$t{i}' for i in node.inside])})")
+        if n in derivation.elements:
+            words = frozenset[str]().union(*(i.free for i in derivation.elements[n].index))
+            met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in words))
+            facts += [f'(independent $t{n} "{a}")' for a in axes if not axes[a].digits and a not in met]
+    facts += [f"(renamed $t{s.left} $t{s.right})" for s in derivation.steps if s.axiom == RENAME]
+    return Problem("\n".join(facts), f"$t{derivation.left}", f"$t{derivation.right}")
+
+
 def egglog(e: Expr) -> str:
-    """An expression in egglog's text; an element is one opaque word."""
-    match e:
-        case At():
-            return f'(At "{spell(e)[4:-1].replace(chr(34), chr(39))}")'
-        case Num(value):
-            return f"(Num {number(value.numerator, value.denominator)})"
-        case Size(symbol):
-            return f'(Size "{symbol}")'
-        case Add(a, b):
-            return f"(Add {egglog(a)} {egglog(b)})"
-        case Mul(a, b):
-            return f"(Mul {egglog(a)} {egglog(b)})"
-        case Inv(a):
-            return f"(Inv {egglog(a)})"
-        case Sqrt(a):
-            return f"(Sqrt {egglog(a)})"
-        case Exp(a):
-            return f"(Exp {egglog(a)})"
-        case Call(fn, a):
-            return f'(Call "{fn}" {egglog(a)})'
-        case Sum(axis, a):
-            return f'(Sum "{axis.name}" {egglog(a)})'
-        case _:
-            assert_never(e)
+    """An expression in egglog's text."""
+    return written(e, spelling.egglog)
 
 
 def prove_equal(
@@ -126,7 +111,7 @@ def prove_equal(
         statement = state(of_normal_form(found, fresh), of_normal_form(goal, fresh))
     except (CannotState, ValueError) as error:
         return Saturation(NotStated(str(error)))
-    with Rewriter(limits.memory_bytes) as rewriter:
+    with shared(limits.memory_bytes) as rewriter:
         return rewriter.prove(problem(statement), limits, (), snapshot, noting(journal, subject))
 
 

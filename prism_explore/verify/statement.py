@@ -26,22 +26,8 @@ from typing import TypeAlias, assert_never
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.hints import hints
 from prism_explore.verify.index import Digit, Index, Radix, Var, Zero, radix, substitute
-from prism_explore.verify.terms import (
-    Add,
-    At,
-    Call,
-    Exp,
-    Expr,
-    Inv,
-    Mul,
-    Num,
-    Size,
-    Sqrt,
-    Sum,
-    children,
-    walk,
-    with_children,
-)
+from prism_explore.verify.spelling import lisp, written
+from prism_explore.verify.terms import At, Expr, Sum, children, walk, with_children
 
 VARIANTS = 6
 """How many axes of one class may be at work in one place."""
@@ -79,7 +65,7 @@ class Statement:
 
     def coordinates(self, name: str) -> frozenset[str]:
         """The axes without digits that an axis consists of."""
-        return _coordinates(name, {a.name: a.digits for a in self.axes if a.digits})
+        return coordinates_of(name, {a.name: a.digits for a in self.axes if a.digits})
 
     @property
     def text(self) -> str:
@@ -96,36 +82,7 @@ class Statement:
 
 def spell(e: Expr) -> str:
     """An expression as text."""
-    match e:
-        case At(tensor, index):
-            return f"(at {' '.join((tensor, *map(spell_index, index)))})"
-        case Num(value):
-            return f"(num {value})"
-        case Size(symbol):
-            return f"(size {symbol})"
-        case Call(fn, a):
-            return f"(call {fn} {spell(a)})"
-        case Sum(axis, a):
-            return f"(sum {axis.name} {spell(a)})"
-        case Add() | Mul() | Inv() | Sqrt() | Exp():
-            return f"({type(e).__name__.lower()} {' '.join(map(spell, children(e)))})"
-        case _:
-            assert_never(e)
-
-
-def spell_index(i: Index) -> str:
-    """An index term as text."""
-    match i:
-        case Zero():
-            return "0"
-        case Var(name, _):
-            return name
-        case Radix(parts):
-            return f"(radix {' '.join(map(spell_index, parts))})"
-        case Digit(base, before, size, after):
-            return f'(digit {spell_index(base)} "{before}" "{size}" "{after}")'
-        case _:
-            assert_never(i)
+    return written(e, lisp)
 
 
 def state(left: Expr, right: Expr) -> Statement:
@@ -271,14 +228,14 @@ class _Namer:
 
         if not give(top, base):
             return False
-        if any(_coordinates(names[top], digits) & _coordinates(other, digits) for other in taken):
+        if any(coordinates_of(names[top], digits) & coordinates_of(other, digits) for other in taken):
             return False
         self.names, self.digits, self.extents = names, digits, extents
         return True
 
     def _sources(self, v: str) -> frozenset[str]:
         """The axes of the expressions, as given, that an axis consists of."""
-        return _coordinates(v, self.pairs)
+        return coordinates_of(v, self.pairs)
 
     def _free(self, e: Expr) -> frozenset[str]:
         match e:
@@ -290,7 +247,7 @@ class _Namer:
                 return frozenset[str]().union(*(self._free(c) for c in children(e)))
 
     def _coordinates(self, name: str) -> frozenset[str]:
-        return _coordinates(name, self.digits)
+        return coordinates_of(name, self.digits)
 
     def _check(self, e: Expr) -> None:
         if isinstance(e, Sum):
@@ -354,11 +311,12 @@ class _Namer:
                 return with_children(e, lambda child: parts[child] or child)
 
 
-def _coordinates(name: str, pairs: Mapping[str, _Pair]) -> frozenset[str]:
+def coordinates_of(name: str, pairs: Mapping[str, _Pair]) -> frozenset[str]:
+    """The axes without digits that an axis consists of."""
     if name not in pairs:
         return frozenset((name,))
     outer, inner = pairs[name]
-    return _coordinates(outer, pairs) | _coordinates(inner, pairs)
+    return coordinates_of(outer, pairs) | coordinates_of(inner, pairs)
 
 
 def _renamed(e: Expr, by: Mapping[str, Index]) -> Expr:

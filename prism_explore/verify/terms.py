@@ -177,6 +177,25 @@ def children(e: Expr) -> tuple[Expr, ...]:
             assert_never(e)
 
 
+def head(e: Expr) -> tuple[str, str]:
+    """The word for the outermost operator, and what stands beside it: a number, a name, an axis."""
+    match e:
+        case At(tensor, _):
+            return "at", tensor
+        case Num(value):
+            return "num", str(value)
+        case Size(symbol):
+            return "size", symbol
+        case Call(fn, _):
+            return "call", fn
+        case Sum(axis, _):
+            return "sum", axis.name
+        case Add() | Mul() | Inv() | Sqrt() | Exp():
+            return type(e).__name__.lower(), ""
+        case _:
+            assert_never(e)
+
+
 def walk(e: Expr) -> Iterable[Expr]:
     """Every expression inside, outermost first."""
     yield e
@@ -227,9 +246,7 @@ def _of_atom(a: nf.Atom, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
         case nf.Opaque(function, args):
             (argument,) = args
             of = _inner(argument, fresh, names)
-            if function.startswith("pow"):
-                return power(of, Fraction(function.removeprefix("pow")))
-            return Call(function, of)
+            return Sqrt(of) if function == "sqrt" else Call(function, of)
         case _:
             assert_never(a)
 

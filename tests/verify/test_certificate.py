@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+import prism_explore.verify.certificate as certificate
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CertificateReplayed, SaturationStepped
 from prism_explore.ir.dims import dim
@@ -188,7 +189,9 @@ def test_a_derivation_without_lemmas_says_so() -> None:
     assert derivation(proved(named("rms_fused"))).endswith("There is no certificate yet; certify makes one.")
 
 
-def test_a_limit_that_is_hit_is_told_and_not_called_a_proof() -> None:
+def test_a_limit_that_is_hit_is_told_and_not_called_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no derivation is found egglog searches, and a search has limits."""
+    monkeypatch.setattr(certificate, "derive", lambda statement: None)
     done = certify(proved(named("rms_fused")), Journal(), Limits(iterations=1, seconds=30.0))
     missing = [x for x in done.proof.lemmas if not x.replayed]
 

@@ -260,7 +260,7 @@ def test_a_wrong_candidate_is_not_proved(case: Case, rewriter: Rewriter) -> None
 def test_the_callers_process_never_loads_egglog() -> None:
     script = (
         "import os, sys; before = dict(os.environ)\n"
-        "from prism_explore.verify.saturate import Rewriter, Limits, Problem\n"
+        "from prism_explore.verify.rewriter import Rewriter, Limits, Problem\n"
         "with Rewriter() as r: print(r.prove(Problem('', '(At \"a\")', '(At \"a\")'), Limits(seconds=30.0)).equal)\n"
         "print('egglog' in sys.modules, dict(os.environ) == before)\n"
     )
