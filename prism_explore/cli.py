@@ -21,6 +21,7 @@ from rich.table import Table
 
 from prism_explore.errors import PrismError
 from prism_explore.events.ledger import Ledger, ledger, phase_of, seconds_per_stage, seconds_text
+from prism_explore.floats import explain
 from prism_explore.programs import WORKLOADS, workload
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--trials", type=int, default=None, help="how many choices of numbers to try")
     run.add_argument("--seconds", type=float, default=None, help="how long to tune")
+    run.add_argument("--allow-unsafe", action="store_true", help="let a family win that is unsafe in floating point")
     run.add_argument("--save", metavar="FILE", help="write the journal to a .prism file")
     run.add_argument("--triton", action="store_true", help="also write Triton for an A100 and an H100, compiled ahead")
     run.add_argument("--json", action="store_true", help="print one JSON object instead of a story")
@@ -95,6 +97,7 @@ def _run(args: argparse.Namespace) -> None:
         at={**row.at, **_sizes(args.at)},
         seed=args.seed,
         budget=Budget(**limits),
+        allow_unsafe=args.allow_unsafe,
         inputs=row.inputs,
     )
     _search(session, quiet=args.json)
@@ -157,6 +160,8 @@ def _tell(session: Session, best: Best | None) -> None:
             + ", ".join(f"{t.relative_error:.0e}" for t in best.verified.trials)
             + f"; float error against float64 {best.error:.1e}"
         )
+        if best.floats is not None:
+            out.print(explain(best.floats), markup=False)
         out.print(f"\n{best.source}", markup=False)
     out.print(f"\n{session.claim}", markup=False)
 
@@ -187,11 +192,13 @@ def _prunings(book: Ledger) -> Table:
 
 
 def _families(book: Ledger) -> Table:
-    table = _table("\nfamilies", "id", "status", "candidates", "proved", "best (measured)", "floor (modelled)")
+    table = _table(
+        "\nfamilies", "id", "status", "candidates", "proved", "floats", "best (measured)", "floor (modelled)"
+    )
     for row in book.families:
         time_s = seconds_text(row.best_s) if row.best_s is not None else "-"
         floor = seconds_text(row.floor_s) if row.floor_s is not None else "-"
-        table.add_row(row.family, row.status, str(row.candidates), str(row.proved), time_s, floor)
+        table.add_row(row.family, row.status, str(row.candidates), str(row.proved), row.floats or "-", time_s, floor)
     return table
 
 
@@ -240,6 +247,7 @@ def _as_data(session: Session, best: Best | None) -> Mapping[str, Any]:
             "error": best.error,
             "rivals": [asdict(r) for r in best.rivals],
             "times_faster_than": best.ratios,
+            "floats": explain(best.floats) if best.floats is not None else "",
             "proof": best.proof,
             "source": best.source,
         }

@@ -15,12 +15,14 @@ from prism_explore.codegen.load import LoadedKernel
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.ledger import OURS
+from prism_explore.floats import Assessment, explain
 from prism_explore.frontend import Traced, shape_at
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.stages import Timed, Verified
 from prism_explore.targets import target
 from prism_explore.tune.gpu import GpuKernel, on_gpu
 from prism_explore.verify.certificate import derivation
+from prism_explore.verify.equalities import Equalities, of_verified
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Best:
     """Measured in one run with this kernel, which is the row named `ours`."""
     traced: Traced | None
     kernel: LoadedKernel
+    floats: Assessment | None = None
+    """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on torch tensors or NumPy arrays; it has no gradient, whatever the arguments require.
@@ -93,6 +97,11 @@ class Best:
         return "\n".join(lines)
 
     @property
+    def equalities(self) -> Equalities:
+        """What is equal to what in kernel and program, and the e-graph of every lemma, step by step."""
+        return of_verified(self.verified)
+
+    @property
     def ratios(self) -> dict[str, float]:
         """How many times faster than each rival that was timed: medians over the rounds of one run.
 
@@ -121,6 +130,7 @@ class Best:
             f"  {self.timed.time_s * us:,.0f} us measured, error {self.error:.1e}, "
             f"roofline {self.timed.floor_s * us:,.0f} us modelled",
             f"  {self.verified.proof.claim}",
+            *([f"  {explain(self.floats)}"] if self.floats is not None else []),
         ]
         for r in self.rivals:
             ratio = f"  ours is {self.ratios[r.name]:.2f}x as fast" if r.name in self.ratios else ""

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted
-from prism_explore.events.ledger import Steering, claim, was_cut_by_budget
+from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted, FloatsAssessed
+from prism_explore.events.ledger import Steering, claim, was_cut_by_budget, withheld
+from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
 from prism_explore.frontend import Traced
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
@@ -44,6 +45,8 @@ class Task:
     rivals: tuple[str, ...] = ()
     """How torch runs it in that race, by names of `tune.baselines.MODES`."""
     versions: tuple[tuple[str, str], ...] = ()
+    allow_unsafe: bool = False
+    """Whether a family that is unsafe in floating point may win without being accepted."""
 
 
 @dataclass(slots=True)
@@ -58,6 +61,10 @@ class Progress:
     timed: list[Timed] = field(default_factory=list[Timed])
     certified: dict[str, Verified] = field(default_factory=dict[str, Verified])
     compared: list[Timed] = field(default_factory=list[Timed])
+    assessed: dict[str, Assessment] = field(default_factory=dict[str, Assessment])
+    """Per family, how it fares in floating point."""
+    floats: list[FloatsAssessed] = field(default_factory=list[FloatsAssessed])
+    """The same as it was noted."""
 
 
 def explore(
@@ -110,13 +117,16 @@ def _tune(
 ) -> Iterator[None]:
     """Choose numbers for what is proved and allowed; what was accepted comes first, and steering starts it anew.
 
-    Kernels for a GPU are written, not timed: there the search ends with its proofs.
+    Families that are unsafe in floating point are passed over unless somebody said otherwise. Kernels for
+    a GPU are written, not timed: there the search ends with its proofs.
     """
     if task.target.kind != "cpu":
         return
+    assessor = Assessor(task.program, seed=task.seed)
     while not stop():
+        yield from _assess(assessor, task, journal, steering, progress)
         now = steering()
-        allowed = [v for v in progress.proved if allows(now, v.candidate.family)]
+        allowed = [v for v in progress.proved if may_win(progress, now, v.candidate.family)]
         wanted = [v for v in allowed if now.choices.get(v.candidate.family.id) == "accepted"]
         fresh = [v for v in wanted if v.candidate.id not in progress.tuned] or allowed
         if all(v.candidate.id in progress.tuned for v in fresh):
@@ -139,6 +149,35 @@ def _tune(
             progress.tuned.update(v.candidate.id for v in fresh)
 
 
+def _assess(
+    assessor: Assessor, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress
+) -> Iterator[None]:
+    """Try each proved family in floating point, once, by its first proved candidate.
+
+    Other maps of a family change in which order it adds, and nothing else.
+    """
+    for verified in progress.proved:
+        candidate = verified.candidate
+        family = candidate.family
+        if family.id in progress.assessed or not allows(steering(), family):
+            continue
+        found = progress.assessed[family.id] = assessor.assess(verified)
+        reasons, evidence = (found.reasons, found.evidence) if isinstance(found, Unsafe) else ((), ())
+        fact = FloatsAssessed(
+            family.id,
+            candidate.id,
+            "safe" if isinstance(found, Safe) else "unsafe" if isinstance(found, Unsafe) else "unassessed",
+            found.dtype,
+            found.reason if isinstance(found, Unassessed) else explain(found),
+            reasons,
+            tuple(map(str, evidence)),
+            task.allow_unsafe,
+        )
+        progress.floats.append(fact)
+        journal.note(fact)
+        yield
+
+
 def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: Callable[[], bool]) -> Iterator[None]:
     """Certify the incumbent's proof and race it against its rivals, once per incumbent."""
     verified = best.kernel.verified
@@ -156,9 +195,14 @@ def allows(steering: Steering, family: Family) -> bool:
     return steering.choices.get(family.id) != "rejected"
 
 
+def may_win(progress: Progress, steering: Steering, family: Family) -> bool:
+    """Whether a kernel of a family may be offered: nobody rejected it, and it is safe, or accepted or allowed."""
+    return allows(steering, family) and family.id not in withheld(progress.floats, steering)
+
+
 def incumbent(progress: Progress, steering: Steering) -> Timed | None:
-    """The fastest timed kernel of a family that nobody rejected."""
-    open_now = [t for t in progress.timed if allows(steering, t.kernel.verified.candidate.family)]
+    """The fastest timed kernel of a family that may win."""
+    open_now = [t for t in progress.timed if may_win(progress, steering, t.kernel.verified.candidate.family)]
     return min(open_now, key=lambda t: t.time_s, default=None)
 
 

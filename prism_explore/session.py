@@ -31,10 +31,11 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Space, default_space
 from prism_explore.ir.text import show
 from prism_explore.result import Best
-from prism_explore.search import Progress, Task, allows, explore, incumbent
+from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.baselines import USUAL
+from prism_explore.verify.equalities import Equalities
 from prism_explore.views import Families, Pruned, Record
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
@@ -57,6 +58,7 @@ class Session:
         space: what is searched; `default_space` otherwise.
         name: what to call the program.
         rivals: what the result is raced against, names out of `tune.baselines.MODES`.
+        allow_unsafe: whether a family that is unsafe in floating point, though equal over the reals, may win.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 
@@ -77,6 +79,7 @@ class Session:
         space: Space | None = None,
         name: str | None = None,
         rivals: Sequence[str] = USUAL,
+        allow_unsafe: bool = False,
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
@@ -98,6 +101,7 @@ class Session:
             reference=self.traced,
             rivals=tuple(rivals),
             versions=_versions(),
+            allow_unsafe=allow_unsafe,
         )
         self.journal = Journal()
         self.record = Record(self.journal)
@@ -196,7 +200,7 @@ class Session:
     # ------------------------------------------------------------ steering
 
     def accept(self, family: str, note: str = "") -> None:
-        """Mark a family as wanted: it is tuned before the others."""
+        """Mark a family as wanted: it is tuned before the others, also if it is unsafe in floating point."""
         self._steer("accept", family, note)
 
     def reject(self, family: str, note: str = "") -> None:
@@ -245,6 +249,14 @@ class Session:
         """The honest sentence about what was and was not shown."""
         return self.record.claim
 
+    def equalities(self, candidate: str) -> Equalities:
+        """What is equal to what in a candidate and the program, whatever its verdict; e-graphs step by step.
+
+        Raises:
+            ShapeError: no such candidate.
+        """
+        return self.record.equalities(candidate)
+
     def text(self, table: str) -> str:
         """A table as text: families, pruned, ledger, classes, trials."""
         return self.record.text(table)
@@ -266,8 +278,9 @@ class Session:
             return None
         verified = self._progress.certified.get(found.kernel.verified.candidate.id, found.kernel.verified)
         rivals = ledger(self.journal.events).baselines
-        proved = tuple(v for v in self._progress.proved if allows(self.steering, v.candidate.family))
-        return Best(found, verified, proved, rivals, self.traced, load(found.kernel))
+        proved = tuple(v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
+        floats = self._progress.assessed.get(verified.candidate.family.id)
+        return Best(found, verified, proved, rivals, self.traced, load(found.kernel), floats)
 
     # ------------------------------------------------------------ looking, keeping
 

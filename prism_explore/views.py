@@ -15,7 +15,9 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     CandidateInstantiated,
     CertificateReplayed,
+    ExplorationStarted,
     FamilyCompleted,
+    FloatsAssessed,
     Reason,
     RegionPruned,
     TrialMeasured,
@@ -23,7 +25,9 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows, verdict_text
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.text import parse
+from prism_explore.ir.stages import EClass, Lemma
+from prism_explore.ir.text import parse, parse_program
+from prism_explore.verify.equalities import Equalities, equalities
 
 E = TypeVar("E")
 
@@ -63,6 +67,11 @@ class FamilyHandle:
         return tuple(e for e in self.record.of(TrialMeasured) if e.candidate in mine)
 
     @property
+    def floats(self) -> FloatsAssessed | None:
+        """How it fares in floating point; None where that was not asked yet."""
+        return next((e for e in reversed(self.record.of(FloatsAssessed)) if e.family == self.id), None)
+
+    @property
     def proof(self) -> str:
         """The proofs of its candidates as text: claims, conditions, lemmas with their axioms."""
         lines: list[str] = []
@@ -84,6 +93,9 @@ class FamilyHandle:
             said.append(f"{candidate}: {verdict.verdict}. {verdict.detail}")
             sides = ("the program's form", "the candidate's form")
             said += [f"  {side}: {form}" for side, form in zip(sides, verdict.nearest, strict=False)]
+        if (floats := self.floats) is not None:
+            said.append(f"In floating point, {floats.outcome}: {floats.detail}.")
+            said += [f"  {e}" for e in floats.evidence]
         return "\n".join(said)
 
     def __repr__(self) -> str:
@@ -204,6 +216,26 @@ class Record:
     def claim(self) -> str:
         """The honest sentence about what was and was not shown."""
         return claim(self.journal.events)
+
+    def equalities(self, candidate: str) -> Equalities:
+        """What is equal to what in a candidate and the program, whatever its verdict; e-graphs step by step.
+
+        Raises:
+            ShapeError: no such candidate.
+        """
+        born = {e.candidate: e for e in self.of(CandidateInstantiated)}
+        if candidate not in born:
+            raise ShapeError(f"no candidate {candidate!r}; there are {', '.join(born) or 'none yet'}")
+        (started,) = self.of(ExplorationStarted)
+        verdict = next((e for e in reversed(self.of(VerdictReached)) if e.candidate == candidate), None)
+        replayed = next((e for e in reversed(self.of(CertificateReplayed)) if e.candidate == candidate), None)
+        return equalities(
+            parse_program(started.program),
+            parse(born[candidate].sgraph),
+            candidate,
+            tuple(EClass(*c) for c in verdict.classes) if verdict else (),
+            tuple(Lemma(*x) for x in replayed.lemmas) if replayed else (),
+        )
 
     def text(self, table: str) -> str:
         """A table as text: families, pruned, ledger, classes, trials.

@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias, get_args
 Soundness: TypeAlias = Literal["sound", "heuristic", "budget", "user"]
 Layer: TypeAlias = Literal["generate", "map", "verify", "instantiate", "tune"]
 VerdictWord: TypeAlias = Literal["proved", "refuted", "unknown"]
+FloatsWord: TypeAlias = Literal["safe", "unsafe", "unassessed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,26 @@ class CertificateReplayed:
 
 
 @dataclass(frozen=True, slots=True)
+class FloatsAssessed:
+    """A proved family was tried in floating point: apart from its proof, which speaks of real numbers."""
+
+    family: str
+    candidate: str
+    """The one that was run for the family."""
+    outcome: FloatsWord
+    dtype: str
+    """The working precision, such as f32."""
+    detail: str
+    """What was found, as a sentence."""
+    reasons: tuple[str, ...] = ()
+    """Why it is unsafe."""
+    evidence: tuple[str, ...] = ()
+    """Inputs by kind, sizes and seed, with both values: anyone can have the same numbers again."""
+    allowed: bool = False
+    """Whether an unsafe family may be chosen all the same, because the search was asked to allow it."""
+
+
+@dataclass(frozen=True, slots=True)
 class KernelGenerated:
     """Source was made for one choice of numbers."""
 
@@ -268,6 +289,7 @@ Event: TypeAlias = (
     | SaturationStepped
     | VerdictReached
     | CertificateReplayed
+    | FloatsAssessed
     | KernelGenerated
     | ParametersProposed
     | TrialMeasured

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -26,6 +26,8 @@ from prism_explore.events.kinds import (
     ExplorationFinished,
     ExplorationStarted,
     FamilyCompleted,
+    FloatsAssessed,
+    FloatsWord,
     IncumbentImproved,
     KernelGenerated,
     NodeExpanded,
@@ -140,6 +142,8 @@ class FamilyRow:
     """The lowest roofline bound seen, modelled."""
     is_best: bool
     """Whether the fastest kernel that nobody rejected is one of its."""
+    floats: FloatsWord | Literal[""] = ""
+    """What it came to in floating point; empty where that was not asked yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +206,18 @@ class Ledger:
     verdicts: Mapping[str, VerdictReached] = field(default_factory=dict[str, VerdictReached])
     """Per candidate, the last one."""
     steering: Steering = Steering()
+    floats: Mapping[str, FloatsAssessed] = field(default_factory=dict[str, FloatsAssessed])
+    """Per family, the last one."""
 
     @property
     def best(self) -> Trial | None:
-        """The fastest trial of a family that nobody rejected; the first of equals."""
-        return fastest(self.trials, self.steering)
+        """The fastest trial of a family that nobody rejected and that is not withheld; the first of equals."""
+        return fastest(self.trials, self.steering, self.withheld)
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """Families that are unsafe in floating point, and that nobody allowed or accepted."""
+        return withheld(self.floats.values(), self.steering)
 
     @property
     def best_s(self) -> float | None:
@@ -224,10 +235,17 @@ class Ledger:
         return dict(counts)
 
 
-def fastest(trials: Iterable[Trial], steering: Steering) -> Trial | None:
-    """The fastest trial of a family that nobody rejected; the first of equals."""
-    rejected = steering.named("rejected")
-    timed = [(t.time_s, n, t) for n, t in enumerate(trials) if t.time_s is not None and t.family not in rejected]
+def withheld(assessed: Iterable[FloatsAssessed], steering: Steering) -> tuple[str, ...]:
+    """Families that are unsafe in floating point, and that nobody allowed or accepted, in order."""
+    accepted = steering.named("accepted")
+    unsafe = {e.family: e for e in assessed if e.outcome == "unsafe" and not e.allowed}
+    return tuple(family for family in unsafe if family not in accepted)
+
+
+def fastest(trials: Iterable[Trial], steering: Steering, but: Collection[str] = ()) -> Trial | None:
+    """The fastest trial of a family that nobody rejected and that is not in `but`; the first of equals."""
+    out = {*steering.named("rejected"), *but}
+    timed = [(t.time_s, n, t) for n, t in enumerate(trials) if t.time_s is not None and t.family not in out]
     return min(timed, key=lambda row: row[:2])[2] if timed else None
 
 
@@ -281,6 +299,7 @@ class Fold:
         self._baselines: dict[str, dict[str, BaselineMeasured]] = {}
         """Rows of side-by-side runs, per trial that was raced."""
         self._steering = Steering()
+        self._floats: dict[str, FloatsAssessed] = {}
 
     def add(self, event: Event) -> None:
         """Take one fact."""
@@ -327,14 +346,19 @@ class Fold:
                 number = len(self._ended)
                 self._incumbents.append(Improvement(number, event.trial, event.candidate, event.time_s))
             case BaselineMeasured():
-                raced = fastest(self._trials.values(), self._steering)
+                raced = self._fastest()
                 self._baselines.setdefault(raced.trial if raced else "", {})[event.name] = event
             case Steered():
                 self._steering = self._steering.after(event)
             case ExplorationFinished():
                 self._finished = event
+            case FloatsAssessed():
+                self._floats[event.family] = event
             case SaturationStepped() | CertificateReplayed() | KernelGenerated():
                 pass
+
+    def _fastest(self) -> Trial | None:
+        return fastest(self._trials.values(), self._steering, withheld(self._floats.values(), self._steering))
 
     def _cut(self, reason: Reason, what: Literal["region", "maps"], stood_for: float, example: str) -> None:
         key = (reason.code, reason.rule, reason.soundness, what)
@@ -354,7 +378,7 @@ class Fold:
         """What the facts so far add up to."""
         words = Counter(v.verdict for v in self._verdicts.values())
         trials = tuple(self._trials.values())
-        best = fastest(trials, self._steering)
+        best = self._fastest()
         funnel = Funnel(
             expanded=self._counts["expanded"],
             pruned=self._counts["pruned"],
@@ -382,6 +406,7 @@ class Fold:
             tuple(self._baselines.get(best.trial if best else "", {}).values()),
             dict(self._verdicts),
             self._steering,
+            dict(self._floats),
         )
 
     def _family_rows(self, trials: tuple[Trial, ...]) -> tuple[FamilyRow, ...]:
@@ -392,7 +417,7 @@ class Fold:
         measured: dict[str, list[Trial]] = {}
         for trial in trials:
             measured.setdefault(trial.family, []).append(trial)
-        best = fastest(trials, self._steering)
+        best = self._fastest()
         choices = self._steering.choices
         rows: list[FamilyRow] = []
         for family, born in self._families.items():
@@ -416,6 +441,7 @@ class Fold:
                     min(times, default=None),
                     self._floors.get(family),
                     best is not None and family == best.family,
+                    self._floats[family].outcome if family in self._floats else "",
                 )
             )
         return tuple(rows)
@@ -443,6 +469,7 @@ def phase_of(event: Event) -> Phase | None:
             return "verify"
         case (
             CandidateBounded()
+            | FloatsAssessed()
             | ParametersProposed()
             | KernelGenerated()
             | TrialMeasured()
@@ -483,7 +510,15 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
     """
     book = events if isinstance(events, Ledger) else ledger(events)
     ended = book.finished.stop if stop is None and book.finished else stop
-    says = (_found(book), _lacking(book), _excluded(book), _undecided(book), _tuned(book), _ended(book, ended))
+    says = (
+        _found(book),
+        _lacking(book),
+        _excluded(book),
+        _undecided(book),
+        _floats(book),
+        _tuned(book),
+        _ended(book, ended),
+    )
     return " ".join(s for s in says if s)
 
 
@@ -570,6 +605,37 @@ def _undecided(book: Ledger) -> str:
     if waiting > 0:
         verb = "has" if waiting == 1 else "have"
         says.append(f"{_count(waiting, 'candidate', 'candidates')} {verb} no verdict yet.")
+    return " ".join(says)
+
+
+_PRECISIONS: Mapping[str, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+
+
+def _floats(book: Ledger) -> str:
+    """Floats are not reals: what is unsafe though it is equal, and whether the best is."""
+    rejected = book.steering.named("rejected")
+    assessed = [e for e in book.floats.values() if e.family not in rejected]
+    unsafe = [e for e in assessed if e.outcome == "unsafe"]
+    unasked = [e for e in assessed if e.outcome == "unassessed"]
+    says: list[str] = []
+    if unsafe:
+        verb = "is" if len(unsafe) == 1 else "are"
+        first, *others = unsafe
+        also = f"; {_list(e.family for e in others)} likewise" if others else ""
+        says.append(
+            f"{_count(len(unsafe), 'family', 'families')} equal over the reals {verb} unsafe in "
+            f"{_PRECISIONS.get(first.dtype, first.dtype)}: {first.family}, {first.reasons[0]}{also}."
+        )
+    if out := [family for family in book.withheld if family not in rejected]:
+        verb = "is" if len(out) == 1 else "are"
+        says.append(f"{_list(out)} {verb} not offered for it; accept a family to have it all the same.")
+    best = book.best
+    if best is not None and best.family in {e.family for e in unsafe}:
+        by = "you accepted it" if best.family in book.steering.named("accepted") else "unsafe families were allowed"
+        says.append(f"The best is unsafe in floating point: {by}.")
+    if unasked:
+        count = _count(len(unasked), "family was", "families were")
+        says.append(f"{count} not assessed in floating point: {unasked[0].family}, {unasked[0].detail}.")
     return " ".join(says)
 
 

@@ -21,6 +21,7 @@ from prism_explore.events.kinds import (
     ExplorationFinished,
     ExplorationStarted,
     FamilyCompleted,
+    FloatsAssessed,
     IncumbentImproved,
     KernelGenerated,
     NodeExpanded,
@@ -62,6 +63,8 @@ class Facts:
     """Per family, the choices of maps that the constraints forbid."""
     verdicts: dict[str, VerdictReached] = field(default_factory=dict[str, VerdictReached])
     bounded: dict[str, CandidateBounded] = field(default_factory=dict[str, CandidateBounded])
+    floats: dict[str, FloatsAssessed] = field(default_factory=dict[str, FloatsAssessed])
+    """Per family, how it fares in floating point."""
     certificates: dict[str, CertificateReplayed] = field(default_factory=dict[str, CertificateReplayed])
     sources: dict[str, KernelGenerated] = field(default_factory=dict[str, KernelGenerated])
     """Per trial."""
@@ -101,6 +104,8 @@ class Facts:
                 self.bounded[event.candidate] = event
             case CertificateReplayed():
                 self.certificates[event.candidate] = event
+            case FloatsAssessed():
+                self.floats[event.family] = event
             case KernelGenerated():
                 self.sources[event.trial] = event
             case _:
@@ -155,6 +160,8 @@ def sentence(event: Event) -> tuple[str, str, str]:
         case CertificateReplayed():
             done = sum(row[4] for row in event.lemmas)
             return "", f"{event.candidate}: egglog replayed {done} of {len(event.lemmas)} lemmas", event.candidate
+        case FloatsAssessed():
+            return "", f"{event.family} in floating point, {event.outcome}: {event.detail}", event.family
         case KernelGenerated():
             return "", f"{event.trial}: {event.backend} source for {event.candidate}", event.trial
         case ParametersProposed():

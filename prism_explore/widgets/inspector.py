@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from prism_explore.errors import PrismError
-from prism_explore.events.kinds import Reason, Soundness, VerdictReached
+from prism_explore.events.kinds import FloatsAssessed, Reason, Soundness, VerdictReached
 from prism_explore.events.ledger import FamilyRow, Ledger, Trial, family_of, seconds_text
 from prism_explore.ir.ops import Custom, Load, Store
 from prism_explore.ir.program import TensorProgram
@@ -185,6 +185,8 @@ def _family(row: FamilyRow, facts: Facts) -> Inspector:
     cards = [verdict_card(v) for c in facts.candidates_of(ref) if (v := facts.verdicts.get(c)) is not None][
         :REASONS_SHOWN
     ]
+    if (floats := facts.floats.get(ref)) is not None:
+        cards.insert(0, floats_card(floats))
     first: dict[str, Reason] = {}
     for event in facts.rejected.get(ref, []):
         first.setdefault(event.reason.code, event.reason)
@@ -250,6 +252,17 @@ def verdict_card(verdict: VerdictReached) -> ReasonCard:
         sentence=verdict.detail,
         soundness_says=VERDICT_SAYS[verdict.verdict],
         facts=tuple(told),
+    )
+
+
+def floats_card(found: FloatsAssessed) -> ReasonCard:
+    """How a family fares in floating point."""
+    return ReasonCard(
+        title=f"{found.family} {found.outcome} in {found.dtype}",
+        kind={"safe": "", "unsafe": "refuted", "unassessed": "unknown"}[found.outcome],
+        sentence=found.detail,
+        soundness_says=f"A test of {found.candidate} on inputs made to break it, apart from the proof.",
+        facts=tuple(("evidence", e) for e in found.evidence),
     )
 
 
