@@ -13,22 +13,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import prod
+from fractions import Fraction
+from math import erf, pi, prod, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism_explore.ir import ops
-from prism_explore.verify.index import Digit, Index, Radix, Var, Zero, extent, position
+from prism_explore.ir import evaluate, ops
+from prism_explore.ir.dims import Dim
+from prism_explore.verify.index import Digit, Index, Moved, Radix, Var, Zero, extent, position
 from prism_explore.verify.normal_form import (
     Atom,
+    Bottom,
     Exp,
     Group,
+    InBand,
+    Interval,
+    Max,
     NormalForm,
     Number,
     Opaque,
+    Piece,
     Prime,
     Read,
+    Running,
     Size,
     Term,
 )
@@ -47,20 +55,26 @@ def total_inverse(x: Array) -> Array:
     return np.divide(1.0, x, out=np.zeros_like(x), where=x != 0)
 
 
-def total_root(x: Array) -> Array:
-    """√x; of a negative number a positive one that obeys no law of roots."""
+def total_root(x: Array, degree: int = 2) -> Array:
+    """The root; of a negative number a positive one that obeys no law of roots."""
     x = np.asarray(x, float)
-    return np.where(x >= 0, np.sqrt(np.abs(x)), 0.37 * np.abs(x) + 0.11)
+    return np.where(x >= 0, np.abs(x) ** (1 / degree), 0.37 * np.abs(x) + 0.11)
+
+
+def total_power(x: Array, e: Any) -> Array:
+    """x^e by the same convention."""
+    exact = Fraction(e).limit_denominator(1000)
+    return power(x if exact.denominator == 1 else total_root(x, exact.denominator), exact.numerator)
 
 
 def power(x: Any, e: Number) -> Any:
-    """With 1/0 = 0, and x^0 = 1 only where x is not 0."""
+    """With 1/0 = 0, and x^0 = 1 only where x is not 0; a root only of what is not negative."""
     x = np.asarray(x, float)
     if e == 0:
         return np.where(x != 0, 1.0, 0.0)
     whole = e == int(e)
     with np.errstate(all="ignore"):
-        raised = np.power(np.where(x == 0, 1.0, x), int(e) if e == int(e) else float(e))
+        raised = np.power(np.where(x == 0, 1.0, x), int(e) if whole else float(e))
     return np.where(x == 0, 0.0, raised if whole else np.where(x < 0, np.nan, raised))
 
 
@@ -68,12 +82,19 @@ def _sigmoid(x: Array) -> Array:
     return 1.0 / (1.0 + np.exp(-x))
 
 
+_erf = np.vectorize(erf, otypes=[float])
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "silu": lambda x: x * _sigmoid(x),
     "sigmoid": _sigmoid,
     "relu": lambda x: np.maximum(x, 0.0),
     "tanh": np.tanh,
+    "abs": np.abs,
+    "erf": _erf,
+    "gelu": lambda x: x * (1 + _erf(x / sqrt(2))) / 2,
+    "gelu_tanh": lambda x: x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2,
     "sqrt": total_root,
+    **{f"root{k}": lambda x, k=k: total_root(x, k) for k in range(3, 13)},
 }
 """The functions that forms know by name only."""
 
@@ -81,22 +102,27 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 @contextmanager
 def total_functions() -> Iterator[None]:
     """The interpreter with the verifier's convention: a divisor 0 gives 0, every root is a number."""
-    unary = {
+    rows = {
         "recip": total_inverse,
         "sqrt": total_root,
         "rsqrt": lambda x: total_inverse(total_root(x)),
+        "div": lambda a, b: a * total_inverse(b),
     }
-    binary = {"div": lambda a, b: a * total_inverse(b)}
-    before = dict(ops.UNARY), dict(ops.BINARY)
-    for name, fn in unary.items():
-        ops.UNARY[name] = replace(ops.UNARY[name], numpy=fn)
-    for name, fn in binary.items():
-        ops.BINARY[name] = replace(ops.BINARY[name], numpy=fn)
+    before: list[tuple[dict[str, Any], str, Any]] = []
+    for table in (ops.UNARY, ops.BINARY):
+        for name in rows.keys() & table.keys():
+            before.append((table, name, table[name]))
+            table[name] = replace(table[name], numpy=rows[name])
+    before.append((_SCALAR, "pow", _SCALAR["pow"]))
+    _SCALAR["pow"] = total_power
     try:
         yield
     finally:
-        ops.UNARY.update(before[0])
-        ops.BINARY.update(before[1])
+        for table, name, row in before:
+            table[name] = row
+
+
+_SCALAR: dict[str, Any] = evaluate._SCALAR  # type: ignore[assignment]
 
 
 # ---------------------------------------------------------------- arrays with named axes
@@ -128,6 +154,15 @@ def _combine(fn: Callable[[Array, Array], Array], values: list[Named], limit: in
     for other in arrays[1:]:
         out = fn(out, other)
     return Named(names, out)
+
+
+def _kept(x: Array) -> Array:
+    """A maximum of nothing but what is masked has no value: nothing is claimed there."""
+    return np.where(np.isneginf(x), np.nan, x)
+
+
+def _too_long() -> Array:
+    raise TooLong
 
 
 class Meaning:
@@ -175,7 +210,12 @@ class Meaning:
 
     def _raised(self, a: Atom, e: Number) -> Named:
         value = self.atom(a)
-        return value if e == 1 else Named(value.names, power(value.array, e))
+        if e == 1:
+            return value
+        if e != int(e):
+            assert not (value.array < -1e-9).any(), f"a root was split although its base may be negative: {a.key}"
+            return Named(value.names, power(np.where(value.array < 0, 0.0, value.array), e))
+        return Named(value.names, power(value.array, e))
 
     def atom(self, a: Atom) -> Named:
         if a.key not in self._known:
@@ -186,7 +226,9 @@ class Meaning:
         match a:
             case Read(tensor, indices):
                 names, places = _aligned([self.index(i) for i in indices], self.limit)
-                return Named(names, np.asarray(self.inputs[tensor][tuple(places)], float))
+                whole = self.inputs[tensor]
+                inside = tuple(np.clip(p, 0, n - 1) for p, n in zip(places, whole.shape, strict=True))
+                return Named(names, np.asarray(whole[inside], float))
             case Size(symbol):
                 return Named((), np.asarray(float(self.sizes[symbol])))
             case Prime(value):
@@ -197,8 +239,38 @@ class Meaning:
                 return self.everywhere(inner)
             case Opaque(function, (arg,)):
                 return self._map(FUNCTIONS[function], self.everywhere(arg))
+            case InBand(low, high, row, column):
+                ahead = _combine(np.subtract, [self.index(column), self.index(row)], self.limit)
+                below, above = self._border(low, -np.inf), self._border(high, np.inf)
+                return self._map(lambda d: ((below <= d) & (d <= above)).astype(float), ahead)
+            case Interval(i, low, high):
+                below, above = self._border(low, 0), self._border(high, 0)
+                return self._map(lambda d: ((below <= d) & (d < above)).astype(float), self.index(i))
+            case Bottom(keep):
+                return self._map(lambda k: np.where(k != 0, 0.0, -np.inf), self.everywhere(keep))
+            case Max(pieces):
+                return self._map(_kept, _combine(np.maximum, [self._piece(p) for p in pieces], self.limit))
+            case Running(v, inner, at):
+                return self._map(_kept, self._running(v, self.everywhere(inner), self.index(at)))
             case _:
                 raise AssertionError(a)
+
+    def _border(self, d: Dim | None, otherwise: float) -> float:
+        return otherwise if d is None else float(d.rational(self.sizes))
+
+    def _piece(self, p: Piece) -> Named:
+        value = self.everywhere(p.inner)
+        axes = tuple(value.names.index(v.name) for v in p.bound)
+        names = tuple(n for k, n in enumerate(value.names) if k not in axes)
+        return Named(names, value.array.max(axis=axes)) if axes else value
+
+    def _running(self, v: Var, value: Named, at: Named) -> Named:
+        along = value.names.index(v.name)
+        so_far = np.maximum.accumulate(value.array, axis=along)
+        others = tuple(n for n in value.names if n != v.name)
+        values = [Named(others, np.take(so_far, k, axis=along)) for k in range(so_far.shape[along])]
+        names, (place, *steps) = _aligned([at, *values], self.limit)
+        return Named(names, np.choose(place, np.broadcast_arrays(*steps)) if len(steps) <= 32 else _too_long())
 
     def _map(self, fn: Callable[[Array], Array], value: Named) -> Named:
         return Named(value.names, np.asarray(fn(value.array)))
@@ -221,6 +293,9 @@ class Meaning:
                     size = extent(p).value(self.sizes)
                     total = _combine(lambda a, b, size=size: a * size + b, [total, self.index(p)], self.limit)
                 return total
+            case Moved(base, by, _):
+                offset = int(by.rational(self.sizes))
+                return self._map(lambda x: x + offset, self.index(base))
             case Digit(base, _, size, after):
                 by, wrap = after.value(self.sizes), size.value(self.sizes)
                 return self._map(lambda x: x // by % wrap, self.index(base))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -55,7 +55,7 @@ UNARY = ("exp", "square", "square", "sqrt", "rsqrt", "recip", "neg", "abs", "sil
 UNARY_RARE = ("gelu", "gelu_tanh")
 BINARY = ("add", "add", "sub", "mul", "mul", "div", "max", "min")
 REDUCE = ("sum", "sum", "mean", "rms", "max")
-CONSTANTS = tuple(Fraction(c) for c in ("1/2", "2", "-1", "3", "-2/3", "1/6", "1"))
+CONSTANTS = tuple(Fraction(c) for c in ("1/2", "2", "-1", "3", "-3/4", "1/8", "1"))
 EXPONENTS = tuple(Fraction(c) for c in ("2", "3", "-1", "1/2", "-1/2", "-2", "3/2"))
 
 NUMBERS: tuple[dict[str, int], ...] = (
@@ -76,6 +76,10 @@ class Draft:
     nodes: list[Node]
     dims: list[Dims]
     when: list[str]
+    keep: set[int] = field(default_factory=set)
+    """Tensors that are 0 or 1 everywhere."""
+    low: set[int] = field(default_factory=set)
+    """Tensors that may be minus infinity: only some operators give them a meaning."""
 
     def put(self, op: Op, args: tuple[int, ...], dims: Dims, when: str = "kernel") -> int:
         self.nodes.append(Node(op, args))
@@ -98,7 +102,7 @@ class Draft:
     def together(self, x: int) -> list[int]:
         """Tensors that exist when x does."""
         apart = {"loop": "after", "after": "loop"}.get(self.when[x])
-        return [y for y in range(len(self.nodes)) if self.when[y] != apart]
+        return [y for y in range(len(self.nodes)) if self.when[y] != apart and y not in self.low]
 
 
 def elements(dims: Dims) -> float:
@@ -212,6 +216,37 @@ def _concat(t: Draft, x: int, r: Rng) -> int:
     return t.compute(Concat(d), *r.sample((x, y), 2))
 
 
+def _mask(t: Draft, x: int, r: Rng) -> int:
+    """Something masked, and what gives it a finite meaning again."""
+    keeps = [k for k in t.together(x) if k in t.keep and _broadcasts(t.dims[x], t.dims[k])]
+    if not keeps:
+        raise ShapeError("nothing to mask with")
+    y = _lowered(t, t.compute(Binary("mask"), x, r.choice(keeps)))
+    for _ in range(r.choice((0, 0, 1))):
+        more = r.choice((Scalar("mul", Fraction(3, 2)), Scalar("add", Fraction(-1, 2))))
+        y = _lowered(t, t.compute(more, y))
+    d = _some_dim(t, y, r)
+    match r.choice(("exp", "max", "softmax", "softmax", "bounded", "online")):
+        case "online" if t.when[y] in ("loop", "invariant") and "loop" in t.when:
+            _online(t, y, r)
+            return len(t.nodes) - 1
+        case "max":
+            return t.compute(Reduce("max", d), y)
+        case "bounded":
+            return t.compute(Scalar("max", Fraction(-2)), y)
+        case "softmax":
+            below = _lowered(t, t.compute(Binary("sub"), y, t.compute(Reduce("max", d), y)))
+            e = t.compute(Unary("exp"), below)
+            return t.compute(Binary("div"), e, t.compute(Reduce("sum", d), e)) if r.random() < 0.6 else e
+        case _:
+            return t.compute(Unary("exp"), y)
+
+
+def _lowered(t: Draft, n: int) -> int:
+    t.low.add(n)
+    return n
+
+
 Step = Callable[[Draft, int, Rng], int]
 STEPS: Mapping[str, tuple[Step, int]] = {
     "unary": (_unary, 5),
@@ -225,6 +260,7 @@ STEPS: Mapping[str, tuple[Step, int]] = {
     "expand": (_expand, 1),
     "slice": (_slice, 2),
     "concat": (_concat, 2),
+    "mask": (_mask, 6),
 }
 """The compute operators, and how often each is drawn."""
 _NAMES = tuple(name for name, (_, weight) in STEPS.items() for _ in range(weight))
@@ -233,7 +269,7 @@ _NAMES = tuple(name for name, (_, weight) in STEPS.items() for _ in range(weight
 def grow(t: Draft, steps: int, r: Rng, among: Callable[[int], bool] = lambda _: True) -> None:
     """Some more compute operators; each takes a recent tensor more likely than an old one."""
     for _ in range(steps):
-        pool = [x for x in range(len(t.nodes)) if among(x)]
+        pool = [x for x in range(len(t.nodes)) if among(x) and x not in t.low]
         if not pool:
             return
         x = pool[max(r.randrange(len(pool)), r.randrange(len(pool)))]
@@ -267,7 +303,9 @@ def kernel(t: Draft, r: Rng, grid: tuple[ParallelDim, ...], loop: ParallelDim | 
     Raises:
         ShapeError: nothing came of it.
     """
-    operands = tuple(r.choice(range(len(t.nodes))) for _ in range(r.choice((1, 2, 2, 3))))
+    known = [n for n in range(len(t.nodes)) if n not in t.low]
+    operands = tuple(r.choice(known) for _ in range(r.choice((1, 2, 2, 3))))
+    operands += tuple(r.sample(sorted(t.keep), 1)) if t.keep and r.random() < 0.6 else ()
     sizes = [size for a in operands for size in t.dims[a] if not size.is_one]
     if not sizes:
         raise ShapeError("nothing to cut")
@@ -280,7 +318,9 @@ def kernel(t: Draft, r: Rng, grid: tuple[ParallelDim, ...], loop: ParallelDim | 
         for p, along in zip((*grid, loop), (*imap, fmap), strict=True):
             if p is not None and along is not None:
                 cut[along] = cut[along] / p.size
-        block.put(Load(n, tuple(imap), fmap), (), tuple(cut), "invariant" if fmap is None else "loop")
+        here = block.put(Load(n, tuple(imap), fmap), (), tuple(cut), "invariant" if fmap is None else "loop")
+        if a in t.keep:
+            block.keep.add(here)
     grow(block, r.choice((0, 1, 2, 3)), r, lambda x: block.when[x] != "after")
     if loop is not None:
         _accumulators(block, r)
@@ -297,9 +337,8 @@ def kernel(t: Draft, r: Rng, grid: tuple[ParallelDim, ...], loop: ParallelDim | 
 
 def _accumulators(block: Draft, r: Rng) -> None:
     for _ in range(r.choice((1, 1, 2, 3))):
-        living = [x for x, when in enumerate(block.when) if when == "loop"] or [
-            x for x, when in enumerate(block.when) if when == "invariant"
-        ]
+        alive = [x for x in range(len(block.nodes)) if x not in block.low and block.when[x] != "after"]
+        living = [x for x in alive if block.when[x] == "loop"] or alive
         x = living[max(r.randrange(len(living)), r.randrange(len(living)))]
         along = _some_dim(block, x, r) if block.dims[x] and r.random() < 0.5 else None
         kind = r.random()
@@ -318,9 +357,11 @@ def _online(block: Draft, x: int, r: Rng) -> None:
     """A running maximum and sums that it rescales: of the right values mostly."""
     along = _some_dim(block, x, r) if block.dims[x] and r.random() < 0.8 else None
     top = block.put(RunningMax(along), (x,), without_dim(block.dims[x], along, "running_max"), block.when[x])
-    scale = top if r.random() < 0.9 else r.choice([y for y in range(top + 1) if block.when[y] != "after"])
+    scale = top if r.random() < 0.9 else r.choice([y for y in block.together(x) if block.when[y] != "after"])
     below = block.compute(Binary("sub"), x, top)
-    e = block.compute(Unary("exp"), below) if r.random() < 0.9 else x
+    if x in block.low:
+        block.low |= {top, below}
+    e = block.compute(Unary("exp"), below) if x in block.low or r.random() < 0.9 else x
     for _ in range(r.choice((1, 2))):
         v = e
         partners = [y for y in range(top) if block.when[y] != "after" and _multiplies(block.dims[e], block.dims[y])]
@@ -336,8 +377,8 @@ def _online(block: Draft, x: int, r: Rng) -> None:
 
 
 def _stores(block: Draft, grid: tuple[ParallelDim, ...], r: Rng) -> None:
-    done = [x for x, when in enumerate(block.when) if when == "after"]
-    done = done or [x for x, when in enumerate(block.when) if when == "invariant"]
+    known = [x for x in range(len(block.nodes)) if x not in block.low]
+    done = [x for x in known if block.when[x] == "after"] or [x for x in known if block.when[x] == "invariant"]
     if not done:
         raise ShapeError("nothing to store")
     for x in r.sample(done, min(len(done), r.choice((1, 1, 1, 2)))) if r.random() < 0.3 else done[-1:]:
@@ -389,15 +430,16 @@ def _attempt(r: Rng) -> SGraph:
     t = Draft([], [], [])
     for name, dims in (("x", (n, k)), ("w", (k, m)), ("v", (2, n, k)), ("g", (k,)))[: r.choice((1, 2, 2, 3, 4))]:
         t.put(Input(name, TensorType(tuple(map(dim, dims)), "f32")), (), tuple(map(dim, dims)))
-    if r.random() < 0.15:
+    if r.random() < 0.3:
         low, high = r.choice(((None, ZERO), (ZERO, None), (dim(-1), dim(1)), (None, None), (dim(-2), ZERO)))
-        t.put(Band(n, k, low, high), (), (n, k))
+        t.keep.add(t.put(Band(n, k, low, high), (), (n, k)))
     grow(t, r.choice((0, 0, 1, 2)), r)
     for _ in range(r.choice((0, 1, 1, 1, 2))):
         kernel(t, r, r.choice(GRIDS), r.choice(LOOPS))
         grow(t, r.choice((0, 0, 1, 2)), r)
     grow(t, 1, r)
-    return SGraph(tuple(t.nodes), len(t.nodes) - 1)
+    known = [n for n in range(len(t.nodes)) if n not in t.low]
+    return SGraph(tuple(t.nodes), known[-1])
 
 
 def sizes_of(graph: SGraph, wanted: int = 2) -> tuple[dict[str, int], ...]:
