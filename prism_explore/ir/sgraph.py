@@ -190,16 +190,20 @@ class SGraph:
     def conditions(self) -> tuple[Dim, ...]:
         """Sizes that must be positive integers for the graph to have a meaning, each once.
 
-        The extents of every block tensor; constants are checked by `types` and left out.
+        The extents of every block tensor; of kernel-level tensors and of slices' borders those that might not
+        be whole. Constants are checked by `types` and left out.
         """
         types = self.types()
         found: dict[Dim, None] = {}
-        for position, block in self.customs:
-            operands = tuple(types[a] for a in self.nodes[position].args)
-            for t in block_types(block, operands):
-                for d in t.dims:
-                    if d.constant is None:
-                        found.setdefault(d)
+        for position, node in enumerate(self.nodes):
+            if isinstance(node.op, Custom):
+                operands = tuple(types[a] for a in node.args)
+                inside = block_types(node.op.block, operands)
+                found.update((d, None) for t in inside for d in t.dims if d.constant is None)
+                found.update((d, None) for d in _borders(node.op.block.nodes, inside))
+            elif not isinstance(node.op, Input):
+                found.update((d, None) for d in types[position].dims if not _is_natural(d))
+        found.update((d, None) for d in _borders(self.nodes, types))
         return tuple(found)
 
     def substitute(self, sizes: Mapping[str, DimLike]) -> SGraph:
@@ -221,6 +225,19 @@ class SGraph:
                 case op:
                     nodes.append(Node(_substituted(op, sizes), node.args))
         return SGraph(tuple(nodes), self.output)
+
+
+def _borders(nodes: tuple[Node, ...], types: tuple[TensorType, ...]) -> Iterator[Dim]:
+    """What lies before and behind each slice, where that might not be whole."""
+    for node in nodes:
+        if isinstance(node.op, Slice):
+            behind = types[node.args[0]].dims[node.op.dim] - node.op.stop
+            yield from (d for d in (node.op.start, behind) if not _is_natural(d))
+
+
+def _is_natural(d: Dim) -> bool:
+    """Whether a size is a whole number, not negative, for all positive integers; no where that is not evident."""
+    return all(c.denominator == 1 and c > 0 and all(e > 0 for _, e in m) for m, c in d.terms)
 
 
 def op_sizes(op: Op) -> tuple[Dim, ...]:
