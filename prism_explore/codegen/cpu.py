@@ -18,17 +18,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations
-from math import prod
+from math import inf, prod
 from typing import TypeAlias
 
 from prism_explore.codegen.contract import Dot, Stream, emit_product, extents, joined, strips
 from prism_explore.codegen.loops import (
+    ONE,
     Apply,
     Buffer,
     Constant,
     Contract,
     Expression,
     Fold,
+    Join,
     LoopProgram,
     Map,
     Nest,
@@ -36,9 +38,11 @@ from prism_explore.codegen.loops import (
     Range,
     Read,
     Statement,
+    Within,
     places,
     reads,
     show_loops,
+    withins,
 )
 from prism_explore.codegen.simd import Function, Host, Machine, new_module, text_of
 
@@ -170,6 +174,7 @@ def compile_program(program: LoopProgram, schedule: Schedule, host: Host) -> Com
         mine = f.at(f.arguments[-1], f.times(f.thread, largest))
         starts, _ = offsets[nest.name]
         pointers |= {b: f.at(mine, starts[b]) for b in nest.scratch}
+        pointers |= {b: f.at(pointers[b.root], b.start) for b in program.views}
         _Emitter(f, pointers, schedule).nest(nest)
         f.finish()
     machine = Machine(text_of(module, host.lanes), host)
@@ -234,7 +239,8 @@ class _Emitter:
     # ------------------------------------------------------------ places and expressions
     def _offset(self, place: Place, steps: Mapping[str, object] | None = None):
         where = {**self.at, **(steps or {})}
-        return self.f.sum(*(self.f.times(where[v], place.stride(v)) for v in place.variables if v in where))
+        moved = (self.f.times(where[v], place.stride(v)) for v in place.variables if v in where)
+        return self.f.sum(place.offset, *moved)
 
     def _value(self, e: Expression, along: str | None, at, lanes: int, known: dict[Expression, object]):
         """An expression for `lanes` values of the variable `along` from `at` on."""
@@ -248,6 +254,13 @@ class _Emitter:
                 return f.load(self.pointers[place.buffer], self._offset(place, steps), lanes, stride)
             case Constant(value):
                 return f.number(float(value), lanes)
+            case Within(_, low, high):
+                where = {**self.at, **({along: at} if along else {})}
+                moved = (f.times(where[v], e.stride(v)) for v in e.variables if v in where)
+                first = f.sum(e.stride(ONE), *moved)
+                return f.within(first, e.stride(along) if along else 0, low, high, lanes)
+            case Apply("pow", (x, Constant(exponent))):
+                return f.power(self._value(x, along, at, lanes, known), exponent)
             case Apply(fn, args):
                 return f.apply(fn, [self._value(a, along, at, lanes, known) for a in args])
 
@@ -255,7 +268,7 @@ class _Emitter:
         """Compute, once and as scalars, the parts of an expression that none of `variables` moves."""
         if isinstance(e, Constant) or e in known:
             return
-        if not any(v in variables for p in reads(e) for v in p.variables):
+        if not any(v in variables for p in (*reads(e), *withins(e)) for v in p.variables):
             known[e] = self._value(e, None, None, 0, known)
         elif isinstance(e, Apply):
             for a in e.args:
@@ -265,7 +278,7 @@ class _Emitter:
     def _map(self, s: Map) -> None:
         f = self.f
         target, pointer = s.target, self.pointers[s.target.buffer]
-        ranges = _merged(s.domain, places(s))
+        ranges = _merged(s.domain, (*places(s), *withins(s.value)))
         along = _vector_variable(ranges, places(s), (), f.lanes)
         with ExitStack() as stack:
             for r in ranges:
@@ -282,7 +295,7 @@ class _Emitter:
                     stride = target.stride(name) if name else 1
                     value = self._value(s.value, name, here, lanes, known)
                     if s.adds:
-                        value = f.add(value, f.load(pointer, place, lanes, stride))
+                        value = self._joined(s.join, f.splat(value, lanes), f.load(pointer, place, lanes, stride))
                     f.store(f.splat(value, lanes), pointer, place, stride)
 
             if along:
@@ -294,7 +307,7 @@ class _Emitter:
     def _fold(self, s: Fold) -> None:
         f = self.f
         sides = places(s)
-        ranges = _merged(s.domain, sides)
+        ranges = _merged(s.domain, (*sides, *withins(s.value)))
         along = _vector_variable(ranges, sides, s.along, f.lanes)
         assert along is not None, "a sum runs over something"
         kept = [r for r in ranges if r.name not in s.along and r != along]
@@ -309,12 +322,13 @@ class _Emitter:
         self._forget(ranges)
 
     def _fold_across(self, s: Fold, along: Range, summed: list[Range]) -> None:
-        """Sum along the vector: four vectors of partial sums, added up across lanes at the end."""
+        """Fold along the vector: four vectors of partial results, joined across lanes at the end."""
         f = self.f
         count = min(4, max(1, along.extent // f.lanes))
         tail = along.extent % f.lanes
-        totals = [f.variable(f.number(0.0, f.lanes)) for _ in range(count)] if along.extent >= f.lanes else []
-        rest = f.variable(f.number(0.0, tail)) if tail else None
+        start = self._start(s.join)
+        totals = [f.variable(f.number(start, f.lanes)) for _ in range(count)] if along.extent >= f.lanes else []
+        rest = f.variable(f.number(start, tail)) if tail else None
         with ExitStack() as stack:
             for r in summed:
                 self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
@@ -323,30 +337,30 @@ class _Emitter:
                 for u in range(vectors):
                     slot = totals[u] if lanes == f.lanes else rest
                     value = self._value(s.value, along.name, f.sum(at, u * lanes), lanes, {})
-                    f.set(slot, f.add(f.get(slot), f.splat(value, lanes)))
+                    f.set(slot, self._joined(s.join, f.get(slot), f.splat(value, lanes)))
 
             strips(f, along.extent, count, body)
         values = [f.get(t) for t in totals]
         while len(values) > 1:
-            values = [f.add(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + values[
-                len(values) // 2 * 2 :
-            ]
-        sums = [f.total(v) for v in (*values, *([f.get(rest)] if rest is not None else []))]
-        total = sums[0] if len(sums) == 1 else f.add(sums[0], sums[1])
+            pairs = zip(values[::2], values[1::2], strict=False)
+            values = [self._joined(s.join, a, b) for a, b in pairs] + values[len(values) // 2 * 2 :]
+        across = f.total if s.join == "sum" else f.largest
+        sums = [across(v) for v in (*values, *([f.get(rest)] if rest is not None else []))]
+        total = sums[0] if len(sums) == 1 else self._joined(s.join, sums[0], sums[1])
         self._put(s, self._offset(s.target), total, 0, 1)
 
     def _fold_beside(self, s: Fold, along: Range, summed: list[Range]) -> None:
-        """Sum into a vector: each lane is a sum of its own."""
+        """Fold into a vector: each lane is a result of its own."""
         f = self.f
 
         def body(at, lanes: int, count: int) -> None:
-            totals = [f.variable(f.number(0.0, lanes)) for _ in range(count)]
+            totals = [f.variable(f.number(self._start(s.join), lanes)) for _ in range(count)]
             with ExitStack() as stack:
                 for r in summed:
                     self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
                 for u, slot in enumerate(totals):
                     value = self._value(s.value, along.name, f.sum(at, u * lanes), lanes, {})
-                    f.set(slot, f.add(f.get(slot), f.splat(value, lanes)))
+                    f.set(slot, self._joined(s.join, f.get(slot), f.splat(value, lanes)))
             self._forget(summed)
             for u, slot in enumerate(totals):
                 place = self._offset(s.target, {along.name: f.sum(at, u * lanes)})
@@ -357,8 +371,15 @@ class _Emitter:
     def _put(self, s: Fold, place, total, lanes: int, stride: int) -> None:
         pointer = self.pointers[s.target.buffer]
         if s.adds:
-            total = self.f.add(total, self.f.load(pointer, place, lanes, stride))
+            total = self._joined(s.join, total, self.f.load(pointer, place, lanes, stride))
         self.f.store(total, pointer, place, stride)
+
+    def _joined(self, join: Join, a, b):
+        return self.f.add(a, b) if join == "sum" else self.f.max(a, b)
+
+    @staticmethod
+    def _start(join: Join) -> float:
+        return 0.0 if join == "sum" else -inf
 
     def _forget(self, ranges: Iterable[Range]) -> None:
         for r in ranges:
@@ -384,7 +405,7 @@ class _Emitter:
             self.at.pop(name, None)
 
 
-def _merged(domain: tuple[Range, ...], sides: tuple[Place, ...]) -> list[Range]:
+def _merged(domain: tuple[Range, ...], sides: tuple[Place | Within, ...]) -> list[Range]:
     """The domain with neighbours joined that run on in memory at every place, so that vectors are long.
 
     Never one that is summed with one that stays: the target tells them apart.

@@ -6,23 +6,31 @@ loop, then `after`. What does not depend on the inner grid dims stands in `once`
 when it enters new outer coordinates, and keeps the result.
 
 A place is a buffer with one affine expression per dim, over named variables: `w[8*i + k, 512*bx + n]`.
-A load is therefore a view; tiles that have memory of their own are listed as scratch. Three
-statements say everything: `Map` (elementwise), `Fold` (a sum over some variables) and `Contract`
-(a matrix product). `show_loops` prints a program for people; `lower.py` makes one from an sGraph.
+A load is therefore a view; so is what a program permutes, repeats or slices, as a buffer that lies in
+another. Tiles that have memory of their own are listed as scratch. Three statements say everything:
+`Map` (elementwise), `Fold` (a sum or a maximum over some variables) and `Contract` (a matrix product).
+`show_loops` prints a program for people; `lower.py` makes one from an sGraph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Literal, TypeAlias, assert_never
 
-from prism_explore.ir.ops import BINARY
-
 Affine: TypeAlias = tuple[tuple[str, int], ...]
-"""A sum of variables with integer factors; empty is 0."""
+"""A sum of variables with integer factors, the variable `ONE` standing for 1; empty is 0."""
+
+ONE = ""
+
+Join: TypeAlias = Literal["sum", "max"]
+"""What `adds` does, and what a fold is."""
+
+
+LOWEST = Fraction(2**104 - 2**128)
+"""The most negative float32, below what stands for minus infinity: where a maximum starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,15 @@ class Buffer:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     where: Literal["input", "output", "temporary", "scratch"]
+    of: Buffer | None = None
+    """The buffer that it lies in, where it has no memory of its own."""
+    start: int = 0
+    """Its first element there."""
+
+    @property
+    def root(self) -> Buffer:
+        """The buffer that has the memory."""
+        return self.of or self
 
     @property
     def elements(self) -> int:
@@ -67,7 +84,12 @@ class Place:
     @property
     def variables(self) -> tuple[str, ...]:
         """The loop variables that move it, each once, in order of appearance."""
-        return tuple(dict.fromkeys(name for affine in self.index for name, _ in affine))
+        return tuple(dict.fromkeys(name for affine in self.index for name, _ in affine if name))
+
+    @property
+    def offset(self) -> int:
+        """In elements, where all variables are 0."""
+        return self.stride(ONE)
 
     def renamed(self, names: dict[str, str]) -> Place:
         """The same place with other names for some variables."""
@@ -92,35 +114,55 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """1 where `low <= at <= high`, else 0; None is no bound. A band, computed where it is read."""
+
+    at: Affine
+    low: int | None
+    high: int | None
+
+    def stride(self, variable: str) -> int:
+        """By how much a step of `variable` moves it."""
+        return sum(factor for name, factor in self.at if name == variable)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The loop variables that move it."""
+        return tuple(dict.fromkeys(name for name, _ in self.at if name))
+
+
+@dataclass(frozen=True, slots=True)
 class Apply:
-    """A row of `ir.ops.UNARY` or `ir.ops.BINARY` applied to one or two expressions."""
+    """A row of `ir.ops.UNARY` or `ir.ops.BINARY` applied to one or two expressions, or `pow` of one and a constant."""
 
     fn: str
     args: tuple[Expression, ...]
 
 
-Expression: TypeAlias = Read | Constant | Apply
+Expression: TypeAlias = Read | Constant | Within | Apply
 
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """`target = value`, or `target += value`, for every point of the domain."""
+    """`target = value`, or `target += value`, or their maximum, for every point of the domain."""
 
     domain: tuple[Range, ...]
     target: Place
     value: Expression
     adds: bool = False
+    join: Join = "sum"
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """`target = sum of value over the variables along`, or `+=`; the others of the domain stay."""
+    """`target = sum (or maximum) of value over the variables along`, or `+=`; the others of the domain stay."""
 
     domain: tuple[Range, ...]
     along: tuple[str, ...]
     target: Place
     value: Expression
     adds: bool = False
+    join: Join = "sum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +220,8 @@ class LoopProgram:
     temporaries: tuple[Buffer, ...]
     output: Buffer
     nests: tuple[Nest, ...]
+    views: tuple[Buffer, ...] = ()
+    """Buffers that lie in others."""
 
 
 def reads(expression: Expression) -> Iterator[Place]:
@@ -185,13 +229,50 @@ def reads(expression: Expression) -> Iterator[Place]:
     match expression:
         case Read(place):
             yield place
-        case Constant():
+        case Constant() | Within():
             return
         case Apply(_, args):
             for a in args:
                 yield from reads(a)
         case _:
             assert_never(expression)
+
+
+def withins(expression: Expression) -> Iterator[Within]:
+    """Every band in an expression, in order."""
+    match expression:
+        case Within():
+            yield expression
+        case Apply(_, args):
+            for a in args:
+                yield from withins(a)
+        case Read() | Constant():
+            return
+        case _:
+            assert_never(expression)
+
+
+def substituted(expression: Expression, by: Mapping[str, Affine]) -> Expression:
+    """The expression with sums of other variables for some of its variables, all at once."""
+    match expression:
+        case Read(place):
+            return Read(Place(place.buffer, tuple(_put(a, by) for a in place.index)))
+        case Constant():
+            return expression
+        case Within(at, low, high):
+            return Within(_put(at, by), low, high)
+        case Apply(fn, args):
+            return Apply(fn, tuple(substituted(a, by) for a in args))
+        case _:
+            assert_never(expression)
+
+
+def _put(affine: Affine, by: Mapping[str, Affine]) -> Affine:
+    out: list[tuple[str, int]] = []
+    for name, factor in affine:
+        out += [(v, f * factor) for v, f in by[name]] if name in by else [(name, factor)]
+    constant = sum(f for v, f in out if v == ONE)
+    return (*((v, f) for v, f in out if v != ONE), *(((ONE, constant),) if constant else ()))
 
 
 def places(statement: Statement) -> tuple[Place, ...]:
@@ -215,6 +296,8 @@ def show_loops(program: LoopProgram, remark: Remark | None = None) -> str:
     lines = [f"{_declared(program.output)} <- {', '.join(_declared(b) for b in program.inputs)}"]
     for b in program.temporaries:
         lines.append(f"between kernels: {_declared(b)}")
+    for b in program.views:
+        lines.append(f"view: {_declared(b)} of {b.root.name}{f' from element {b.start} on' if b.start else ''}")
     for nest in program.nests:
         lines += ["", *_nest_lines(nest, remark or (lambda _: ""))]
     return "\n".join(lines)
@@ -254,13 +337,13 @@ def _statement_lines(s: Statement, indent: str, remark: Remark) -> list[str]:
 
 def show_statement(s: Statement) -> str:
     """One statement, with the ranges of its variables behind it."""
-    equals = "+=" if s.adds else "="
+    equals = "=" if not s.adds else "+=" if isinstance(s, Contract) or s.join == "sum" else "max="
     match s:
-        case Map(domain, target, value, _):
+        case Map(domain, target, value):
             text, ranges = f"{target} {equals} {show_expression(value)}", domain
-        case Fold(domain, along, target, value, _):
+        case Fold(domain, along, target, value, _, join):
             summed = tuple(r for r in domain if r.name in along)
-            text = f"{target} {equals} sum over {_ranges(summed)} of {show_expression(value)}"
+            text = f"{target} {equals} {join} over {_ranges(summed)} of {show_expression(value)}"
             ranges = tuple(r for r in domain if r.name not in along)
         case Contract(batch, m, n, k, target, left, right, _):
             text = f"{target} {equals} sum over {_ranges(k)} of {left} * {right}"
@@ -277,8 +360,14 @@ def show_expression(e: Expression, tight: bool = False) -> str:
         case Read(place):
             return str(place)
         case Constant(value):
+            if value == LOWEST:
+                return "lowest"
             return str(value) if value.denominator == 1 or not tight else f"({value})"
-        case Apply(fn, (a, b)) if fn in BINARY:
+        case Within(at, low, high):
+            bounds = [str(low)] if low is not None else []
+            bounds += [_affine_text(at), *([str(high)] if high is not None else [])]
+            return f"({' <= '.join(bounds)})"
+        case Apply(fn, (a, b)) if fn in signs:
             text = f"{show_expression(a, True)} {signs[fn]} {show_expression(b, True)}"
             return f"({text})" if tight else text
         case Apply(fn, args):
@@ -296,4 +385,5 @@ def _ranges(ranges: tuple[Range, ...]) -> str:
 
 
 def _affine_text(affine: Affine) -> str:
-    return " + ".join(v if f == 1 else f"{f}*{v}" for v, f in affine) or "0"
+    parts = [str(f) if v == ONE else {1: v, -1: f"-{v}"}.get(f, f"{f}*{v}") for v, f in affine]
+    return " + ".join(parts).replace("+ -", "- ") or "0"

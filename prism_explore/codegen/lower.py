@@ -7,20 +7,29 @@ its own (`as_block`), so there is one path. Inside a block
 * elementwise chains are written into their consumer; a tile gets memory when a product reads it, when
   it is read twice, when a consumer would repeat it along a dim, or when it outlives its section;
 * a product that is only accumulated adds straight into the accumulator;
+* a view is another index of the same expression; where dims merge, or two tensors meet, it is a copy;
+* a band is computed where it is read, from the indices;
+* a running maximum and what is rescaled by it are kept in memory and changed in every iteration;
 * what depends on few grid dims only is done once per thread for all points of the others (`hoist`).
 
-A grid dim that the store does not name would write the same tile again and again; a proved sGraph
-writes the same values there, so only its first point is run.
+Between kernels, a view is a buffer that lies in another, with strides of its own; it is copied only where no
+strides do, or where it is the result.
+
+A grid dim that no store names would write the same tile again and again; a proved sGraph writes the same
+values there, so only its first point is run.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import prod
-from typing import Literal
+from itertools import pairwise
+from math import ceil, floor, prod
+from typing import Literal, TypeAlias
 
 from prism_explore.codegen.loops import (
+    LOWEST,
+    ONE,
     Affine,
     Apply,
     Buffer,
@@ -28,6 +37,7 @@ from prism_explore.codegen.loops import (
     Contract,
     Expression,
     Fold,
+    Join,
     LoopProgram,
     Map,
     Nest,
@@ -35,7 +45,9 @@ from prism_explore.codegen.loops import (
     Range,
     Read,
     Statement,
+    Within,
     reads,
+    substituted,
 )
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import dim
@@ -62,6 +74,7 @@ from prism_explore.ir.ops import (
     Slice,
     Store,
     Unary,
+    compute_dims,
     op_name,
 )
 from prism_explore.ir.sgraph import BlockGraph, ParallelDim, Phase, SGraph, block_types, consumers, phases
@@ -93,47 +106,160 @@ def lower(graph: SGraph, choices: Lowering = Lowering()) -> LoopProgram:
     """
     if graph.is_open:
         raise ShapeError("this sGraph's maps are still open; lower one of its candidates")
-    types = graph.types()
-    if isinstance(graph.nodes[graph.output].op, Input):
-        raise ShapeError("the result is an input as it stands; there is nothing to compile")
-    needed = _needed(graph.nodes, graph.output)
-    taken = {i.name for i in graph.inputs}
-    buffers: dict[int, Buffer] = {}
-    nests: list[Nest] = []
-    for position, node in enumerate(graph.nodes):
-        shape = _numbers(types[position], f"kernel node %{position}")
-        if isinstance(node.op, Input):
-            buffers[position] = _laid_out(node.op.name, shape, types[position].storage_order, "input")
-            continue
-        if position not in needed:
-            continue
-        is_output = position == graph.output
-        name = _unused("out" if is_output else f"k{position}", taken)
-        buffers[position] = _laid_out(name, shape, tuple(range(len(shape))), "output" if is_output else "temporary")
-        operand_types = tuple(types[a] for a in node.args)
+    if isinstance(graph.nodes[graph.output].op, Input | Band):
+        raise ShapeError("the result is an input or a band as it stands; there is nothing to compile")
+    return _Program(graph, choices).write()
+
+
+Source: TypeAlias = Buffer | Band
+"""What a kernel reads: memory, or a formula."""
+
+
+class _Program:
+    """Writes the nests of a kernel graph, node by node."""
+
+    def __init__(self, graph: SGraph, choices: Lowering) -> None:
+        self.graph, self.choices = graph, choices
+        self.types = graph.types()
+        self.shapes = tuple(_numbers(t, f"kernel node %{i}") for i, t in enumerate(self.types))
+        self.needed = _needed(graph.nodes, graph.output)
+        self.taken = {i.name for i in graph.inputs}
+        self.sources: dict[int, Source] = {}
+        self.nests: list[Nest] = []
+
+    def write(self) -> LoopProgram:
+        """The program."""
+        for position, node in enumerate(self.graph.nodes):
+            if isinstance(node.op, Input):
+                order = self.types[position].storage_order
+                self.sources[position] = _laid_out(node.op.name, self.shapes[position], order, "input")
+            elif position in self.needed and position not in self.sources:
+                self._write_node(position, node)
+        output = self.sources[self.graph.output]
+        assert isinstance(output, Buffer), "a band that is the result was written out"
+        memory = [b for b in self.sources.values() if isinstance(b, Buffer)]
+        return LoopProgram(
+            inputs=tuple(b for b in memory if b.where == "input" and b.of is None),
+            temporaries=tuple(b for b in memory if b.where == "temporary" and b.of is None),
+            output=output,
+            nests=tuple(self.nests),
+            views=tuple(b for b in memory if b.of is not None),
+        )
+
+    def _write_node(self, position: int, node: Node) -> None:
+        types = tuple(self.types[a] for a in node.args)
+        sources = tuple(self.sources[a] for a in node.args if a in self.sources)
         match node.op:
-            case Band() | Result() | Permute() | Reshape() | Expand() | Slice() | Concat():
-                raise ShapeError(f"the CPU backend has no {op_name(node.op)} (%{position})")
+            case Input():
+                raise AssertionError("inputs have their buffers")
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
-            case _:
-                pass
-        block = node.op.block if isinstance(node.op, Custom) else as_block(node.op, operand_types)
-        operands = tuple(buffers[a] for a in node.args)
-        title = f"{name}: {op_name(node.op)}"
-        nests.append(_nest(title, block, operands, operand_types, buffers[position], choices))
-    return LoopProgram(
-        inputs=tuple(b for b in buffers.values() if b.where == "input"),
-        temporaries=tuple(b for b in buffers.values() if b.where == "temporary"),
-        output=buffers[graph.output],
-        nests=tuple(nests),
-    )
+            case Band() as band:
+                self.sources[position] = band
+            case Permute() | Reshape() | Expand() | Slice():
+                view = None
+                if position != self.graph.output and isinstance(sources[0], Buffer):
+                    view = _view(_unused(f"k{position}", self.taken), node.op, sources[0], self.shapes[position])
+                if view is not None:
+                    self.sources[position] = view
+                else:
+                    self._by_block(position, node.op, types, sources)
+            case Concat():
+                self._by_block(position, node.op, types, sources)
+            case Custom(block):
+                outs = tuple(self._result(p) for p in self._results(position))
+                title = f"{next(b.name for b in outs if b)}: custom"
+                self.nests.append(_nest(title, block, sources, types, outs, self.choices))
+            case Result():
+                raise AssertionError("a further result is written with its kernel")
+            case op:
+                self._by_block(position, op, types, sources)
+
+    def _by_block(
+        self, position: int, op: ComputeOp, types: tuple[TensorType, ...], sources: tuple[Source, ...]
+    ) -> None:
+        out = self._result(position)
+        assert out is not None, "what is written is needed"
+        title, block = f"{out.name}: {op_name(op)}", as_block(op, types)
+        self.nests.append(_nest(title, block, sources, types, (out,), self.choices))
+
+    def _results(self, position: int) -> tuple[int | None, ...]:
+        """Where each store of a custom kernel shows in the graph; None where nothing reads it."""
+        nodes = self.graph.nodes
+        block = dict(self.graph.customs)[position]
+        found: list[int | None] = [None] * len(block.stores)
+        read = {a for p in self.needed if not isinstance(nodes[p].op, Result) for a in nodes[p].args}
+        if position in read or position == self.graph.output:
+            found[0] = position
+        for p in sorted(self.needed):
+            op = nodes[p].op
+            if isinstance(op, Result) and nodes[p].args[0] == position and found[op.index] is None:
+                found[op.index] = p
+        return tuple(found)
+
+    def _result(self, position: int | None) -> Buffer | None:
+        if position is None:
+            return None
+        is_output = position == self.graph.output
+        name = _unused("out" if is_output else f"k{position}", self.taken)
+        shape = self.shapes[position]
+        made = _laid_out(name, shape, tuple(range(len(shape))), "output" if is_output else "temporary")
+        self.sources[position] = made
+        return made
+
+
+def _view(name: str, op: Permute | Reshape | Expand | Slice, b: Buffer, shape: tuple[int, ...]) -> Buffer | None:
+    """A buffer that lies in `b`; None where no strides say it."""
+    start, strides = b.start, b.strides
+    match op:
+        case Permute(order):
+            strides = tuple(b.strides[d] for d in order)
+        case Expand(along, _):
+            strides = (*b.strides[:along], 0, *b.strides[along + 1 :])
+        case Slice(along, first, _):
+            start += (first.constant or 0) * b.strides[along]
+        case Reshape():
+            found: list[int] = []
+            for old, new in _groups(b.shape, shape):
+                kept = [(b.shape[d], b.strides[d]) for d in old if b.shape[d] > 1]
+                if any(s != t * n for (_, s), (n, t) in pairwise(kept)):
+                    return None
+                step = kept[-1][1] if kept else 0
+                inner: list[int] = []
+                for d in reversed(new):
+                    inner.insert(0, step)
+                    step *= shape[d]
+                found += inner
+            strides = tuple(found)
+    return Buffer(name, shape, strides, b.where, b.root, start)
+
+
+def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The dims of two shapes in runs of equal product, each as short as can be; dims of 1 go along."""
+    groups: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        first, second = i, j
+        left = right = 1
+        while True:
+            if left == right and (i > first or j > second) and left > 1:
+                break
+            if i == len(old) and j == len(new):
+                break
+            if left <= right and i < len(old):
+                left, i = left * old[i], i + 1
+            else:
+                right, j = right * new[j], j + 1
+        groups.append((tuple(range(first, i)), tuple(range(second, j))))
+    return groups
 
 
 def as_block(op: ComputeOp, operands: tuple[TensorType, ...], blocks: int = 64) -> BlockGraph:
     """A predefined kernel-level operator as a block graph of about `blocks` blocks, without a loop."""
     loads = len(operands)
     shapes = tuple(_numbers(t, "operand") for t in operands)
+    if isinstance(op, Permute | Reshape | Expand | Slice | Concat):
+        return _view_block(op, shapes, blocks)
     rank = max(map(len, shapes))
     result = [max(s[d - rank + len(s)] if d >= rank - len(s) else 1 for s in shapes) for d in range(rank)]
     whole: set[int] = set()
@@ -164,6 +290,31 @@ def as_block(op: ComputeOp, operands: tuple[TensorType, ...], blocks: int = 64) 
     nodes.append(Node(op, tuple(range(loads))))
     nodes.append(Node(Store(tuple(d for d, _ in cuts)), (loads,)))
     return BlockGraph(grid, None, tuple(nodes))
+
+
+def _view_block(
+    op: Permute | Reshape | Expand | Slice | Concat, shapes: tuple[tuple[int, ...], ...], blocks: int
+) -> BlockGraph:
+    """A view that has to be copied: cut along the first dim that it leaves alone, if there is one."""
+    result = tuple(d.constant or 1 for d in compute_dims(op, tuple(tuple(map(dim, s)) for s in shapes)))
+    nodes = tuple(Node(Load(o), ()) for o in range(len(shapes)))
+    pairs: list[tuple[int, int]] = []
+    match op:
+        case Permute(order):
+            pairs = [(source, d) for d, source in enumerate(order)]
+        case Expand(along, _) | Slice(along, _, _) | Concat(along):
+            pairs = [(d, d) for d in range(len(result)) if d != along]
+        case Reshape():
+            pairs = [(a[0], b[0]) for a, b in _groups(shapes[0], result) if len(a) == len(b) == 1]
+    source, d = next(((s, d) for s, d in pairs if result[d] > 1), (None, None))
+    pieces = _divisor(result[d], blocks) if d is not None else 1
+    if isinstance(op, Reshape) and d is not None:
+        dims = list(op.dims)
+        dims[d] = dims[d] / pieces
+        op = Reshape(tuple(dims))
+    grid = (ParallelDim("g0", dim(pieces)),)
+    loads = tuple(Node(Load(o, (source,))) for o in range(len(nodes)))
+    return BlockGraph(grid, None, (*loads, Node(op, tuple(range(len(loads)))), Node(Store((d,)), (len(loads),))))
 
 
 def _divisor(extent: int, limit: int) -> int:
@@ -230,16 +381,17 @@ class _Sections:
 def _nest(
     title: str,
     block: BlockGraph,
-    operands: tuple[Buffer, ...],
+    operands: tuple[Source, ...],
     types: tuple[TensorType, ...],
-    out: Buffer,
+    outs: tuple[Buffer | None, ...],
     choices: Lowering,
 ) -> Nest:
-    writer = _Writer(title, block, operands, types, out, choices)
+    """The nest of a block graph; a store without a buffer is left out."""
+    writer = _Writer(title, block, operands, types, outs, choices)
     nest = writer.write()
     kept = sum(b.elements * 4 for b in nest.scratch if b in writer.kept)
     if kept > KEEP_BYTES:
-        return _Writer(title, block, operands, types, out, replace(choices, hoist=False)).write()
+        return _Writer(title, block, operands, types, outs, replace(choices, hoist=False)).write()
     return nest
 
 
@@ -250,26 +402,26 @@ class _Writer:
         self,
         title: str,
         block: BlockGraph,
-        operands: tuple[Buffer, ...],
+        operands: tuple[Source, ...],
         types: tuple[TensorType, ...],
-        out: Buffer,
+        outs: tuple[Buffer | None, ...],
         choices: Lowering,
     ) -> None:
-        self.title, self.block, self.operands, self.out, self.choices = title, block, operands, out, choices
+        self.title, self.block, self.operands, self.choices = title, block, operands, choices
+        self.outs = {s: out for s, out in zip(block.stores, outs, strict=True) if out is not None}
         self.dims = tuple(_numbers(t, f"block node %{i}") for i, t in enumerate(block_types(block, types)))
         self.when = phases(block)
         self.readers = consumers(block.nodes)
-        self.needed = _needed(block.nodes, len(block.nodes) - 1)
+        self.needed = set[int]().union(*(_needed(block.nodes, store) for store in self.outs))
         self.iterations = self._size(block.loop) if block.loop else 1
-        store = block.nodes[-1].op
-        assert isinstance(store, Store), "BlockGraph ends with its store"
-        self.omap = store.omap or ()
         self.live = tuple(
-            p for p, (g, along) in enumerate(zip(block.grid, self.omap, strict=True))
-            if along is not None and self._size(g) > 1
-        )  # fmt: skip
+            p
+            for p, g in enumerate(block.grid)
+            if self._size(g) > 1 and any(self._omap(store)[p] is not None for store in self.outs)
+        )
         self.block_names = {p: f"b{block.grid[p].name}" for p in self.live}
-        taken = {*self.block_names.values(), *(b.name for b in (*operands, out))}
+        memory = [b for b in (*operands, *self.outs.values()) if isinstance(b, Buffer)]
+        taken = {*self.block_names.values(), *(b.name for b in memory)}
         taken |= {block.loop.name} if block.loop else set()
         self.loop = Range(block.loop.name, self.iterations) if block.loop and self.iterations > 1 else None
         rank = max(map(len, self.dims))
@@ -277,13 +429,21 @@ class _Writer:
         self.tile_names = [_unused(name, taken) for name in spare[: max(rank, 2)]]
         self.m, self.n, self.k = (_unused(name, taken) for name in "mnk")
         self.depends = self._dependences()
+        self.scans = self._scans()
         self.outer = self._outer()
         self.tiles: dict[int, _Tile] = {}
         self.sections = _Sections()
         self.scratch: list[Buffer] = []
         self.kept: set[Buffer] = set()
         self.packed: dict[int, Place] = {}
-        self.names = {b.name for b in (*operands, out)}
+        self.scales: dict[int, Place] = {}
+        """Per scale of rescaled sums: the factor of this iteration."""
+        self.names = {b.name for b in memory}
+
+    def _omap(self, store: int) -> tuple[int | None, ...]:
+        op = self.block.nodes[store].op
+        assert isinstance(op, Store), "BlockGraph ends with its stores"
+        return op.omap or ()
 
     @staticmethod
     def _size(p: ParallelDim) -> int:
@@ -304,6 +464,14 @@ class _Writer:
                 depends.append(frozenset[int]().union(*(depends[a] for a in node.args)))
         return depends
 
+    def _scans(self) -> frozenset[int]:
+        """What holds another value in every iteration by way of the one before: it cannot be done at once."""
+        found: set[int] = set()
+        for position, node in enumerate(self.block.nodes):
+            if isinstance(node.op, RunningMax | AccumulateRescaled) or found & set(node.args):
+                found.add(position)
+        return frozenset(found if self.loop else ())
+
     def _outer(self) -> frozenset[int] | None:
         """The grid dims on which the work to be done once depends; None where nothing is."""
         if not self.choices.hoist:
@@ -312,7 +480,8 @@ class _Writer:
             self.depends[position]
             for position, node in enumerate(self.block.nodes)
             if position in self.needed
-            and (not isinstance(node.op, Load | Store) or self._is_packable_left(position))
+            and position not in self.scans
+            and (not isinstance(node.op, Load | Store | _View) or self._is_packable_left(position))
             and self.depends[position] < frozenset(self.live)
         ]
         if not worth:
@@ -331,7 +500,7 @@ class _Writer:
         )
 
     def _is_once(self, position: int) -> bool:
-        return self.outer is not None and self.depends[position] <= self.outer
+        return self.outer is not None and self.depends[position] <= self.outer and position not in self.scans
 
     # ------------------------------------------------------------ places and domains
     def _name(self, rank: int, d: int) -> str:
@@ -343,7 +512,7 @@ class _Writer:
     def _index(self, dims: tuple[int, ...]) -> tuple[Affine, ...]:
         return tuple(((self._name(len(dims), d), 1),) if n > 1 else () for d, n in enumerate(dims))
 
-    def _load_place(self, load: Load, dims: tuple[int, ...]) -> Place:
+    def _loaded(self, load: Load, dims: tuple[int, ...]) -> Expression:
         index = [list(a) for a in self._index(dims)]
         if self.loop and load.fmap is not None:
             index[load.fmap].insert(0, (self.loop.name, dims[load.fmap]))
@@ -352,20 +521,29 @@ class _Writer:
             if along is not None:
                 length = dims[along] * (self.iterations if along == load.fmap else 1)
                 index[along].insert(0, (self.block_names[p], length))
-        return Place(self.operands[load.operand], tuple(tuple(a) for a in index))
+        source = self.operands[load.operand]
+        if isinstance(source, Buffer):
+            return Read(Place(source, tuple(tuple(a) for a in index)))
+        rows, columns = index
+        ahead = (*columns, *((name, -factor) for name, factor in rows))
+        low, high = (None if d is None else d.rational({}) for d in (source.low, source.high))
+        return Within(ahead, None if low is None else ceil(low), None if high is None else floor(high))
 
-    def _store_place(self, dims: tuple[int, ...]) -> Place:
+    def _store_place(self, store: int, dims: tuple[int, ...]) -> Place:
         index = [list(a) for a in self._index(dims)]
         for p in reversed(self.live):
-            along = self.omap[p]
+            along = self._omap(store)[p]
             if along is not None:
                 index[along].insert(0, (self.block_names[p], dims[along]))
-        return Place(self.out, tuple(tuple(a) for a in index))
+        return Place(self.outs[store], tuple(tuple(a) for a in index))
 
-    def _allocate(self, name: str, dims: tuple[int, ...], once: bool, per_iteration: bool) -> Place:
-        """A tile of scratch; one per iteration where it is made once but differs from one to the next.
+    def _allocate(
+        self, name: str, dims: tuple[int, ...], once: bool, per_iteration: bool, index: tuple[Affine, ...] | None = None
+    ) -> Place:
+        """A tile of scratch, at its own indices if no others are given.
 
-        Rows that are a multiple of 512 bytes apart meet in few cache sets, hence the padding.
+        There is one per iteration where it is made once but differs from one to the next. Rows that are a
+        multiple of 512 bytes apart meet in few cache sets, hence the padding.
         """
         looped = self.loop if once and per_iteration else None
         shape = (looped.extent, *dims) if looped else dims
@@ -378,7 +556,7 @@ class _Writer:
         self.scratch.append(buffer)
         if once:
             self.kept.add(buffer)
-        index = self._index(dims)
+        index = self._index(dims) if index is None else index
         return Place(buffer, ((((looped.name, 1),), *index) if looped else index))
 
     def _emit(self, statement: Statement, phase: Phase, once: bool) -> None:
@@ -425,10 +603,10 @@ class _Writer:
         args = [self.tiles[a] for a in node.args if a in self.tiles]
         match node.op:
             case Load() as load:
-                self.tiles[position] = _Tile(Read(self._load_place(load, dims)), phase, False)
+                self.tiles[position] = _Tile(self._loaded(load, dims), phase, False)
             case Store():
                 dims = self.dims[node.args[0]]
-                self._emit(Map(self._domain(dims), self._store_place(dims), args[0].value), phase, False)
+                self._emit(Map(self._domain(dims), self._store_place(position, dims), args[0].value), phase, False)
             case Unary(fn):
                 self._define(position, Apply(fn, (args[0].value,)))
             case Scalar(fn, value):
@@ -447,8 +625,19 @@ class _Writer:
                 self._define(position, _finished(fn, total, count))
             case Accumulate(fn, along):
                 self._accumulate(position, node, fn, along)
-            case Permute() | Reshape() | Expand() | Slice() | Concat() | RunningMax() | AccumulateRescaled():
-                raise ShapeError(f"the CPU backend has no {op_name(node.op)} (%{position} of a block)")
+            case RunningMax(along):
+                self._running(position, node.args[0], along)
+            case AccumulateRescaled(along):
+                if self.loop:
+                    self._rescaled(position, node, along)
+                else:
+                    self._accumulate(position, Node(node.op, node.args[:1]), "sum", along)
+            case Permute() | Expand() | Slice() as view:
+                self._define(position, substituted(args[0].value, self._indices(view, dims)))
+            case Reshape():
+                self._reshaped(position, node.args[0])
+            case Concat(along):
+                self._concatenated(position, node, along)
             case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
 
@@ -456,7 +645,7 @@ class _Writer:
         """Name an expression; give it memory only where it would be computed too often or too late."""
         phase, once = self.when[position], self._is_once(position)
         tile = _Tile(value, phase, once)
-        if not isinstance(value, Read) and self._wants_memory(position, value):
+        if not isinstance(value, Read | Within) and self._wants_memory(position, value):
             tile = self._with_memory(tile, f"t{position}", self.dims[position])
         self.tiles[position] = tile
 
@@ -472,12 +661,119 @@ class _Writer:
             node = self.block.nodes[c]
             if isinstance(node.op, MatMul) or (self._is_once(position) and not self._is_once(c)):
                 return True
-            if isinstance(node.op, Binary) and prod(self.dims[c]) > prod(self.dims[position]):
+            if isinstance(node.op, Binary | Expand) and prod(self.dims[c]) > prod(self.dims[position]):
                 return True
             if self.when[position] == "invariant" and self.when[c] == "loop" and self.loop:
                 return True
         uses = sum(self.block.nodes[c].args.count(position) for c in readers)
         return uses > 1 and not cheap
+
+    # ------------------------------------------------------------ views
+    def _indices(self, op: Permute | Expand | Slice, dims: tuple[int, ...]) -> dict[str, Affine]:
+        """For each variable of the operand's dims, what it is in those of the result."""
+        rank = len(dims)
+        match op:
+            case Permute(order):
+                return {self._name(rank, source): ((self._name(rank, d), 1),) for d, source in enumerate(order)}
+            case Expand(along, _):
+                return {self._name(rank, along): ()}
+            case Slice(along, start, _):
+                name = self._name(rank, along)
+                own: Affine = ((name, 1),) if dims[along] > 1 else ()
+                return {name: (*own, *(((ONE, start.constant),) if start.constant else ()))}
+
+    def _reshaped(self, position: int, arg: int) -> None:
+        """Dims that split are an index of the same expression; dims that merge are written side by side."""
+        old, new = self.dims[arg], self.dims[position]
+        groups = _groups(old, new)
+        tile = _Tile(self.tiles[arg].value, self.when[position], self._is_once(position))
+        if any(sum(old[d] > 1 for d in a) > 1 and not self._alike(old, a, new, b) for a, b in groups):
+            flat = tuple(prod(old[d] for d in a) for a, _ in groups)
+            written = tuple(_row_major([(self._name(len(old), d), old[d]) for d in a]) for a, _ in groups)
+            target = self._allocate(f"t{position}", flat, tile.once, tile.phase == "loop", written)
+            self._emit(Map(self._domain(old), target, tile.value), tile.phase, tile.once)
+            read = tuple(_row_major([(self._name(len(new), d), new[d]) for d in b]) for _, b in groups)
+            looped = target.index[: len(target.index) - len(flat)]
+            self.tiles[position] = replace(tile, value=Read(Place(target.buffer, (*looped, *read))))
+            return
+        by: dict[str, Affine] = {}
+        for a, b in groups:
+            kept = [d for d in a if old[d] > 1]
+            whole = [d for d in b if new[d] > 1]
+            if len(kept) == 1:
+                by[self._name(len(old), kept[0])] = _row_major([(self._name(len(new), d), new[d]) for d in whole])
+            else:
+                for d, e in zip(kept, whole, strict=True):
+                    by[self._name(len(old), d)] = ((self._name(len(new), e), 1),)
+        self._define(position, substituted(tile.value, by))
+
+    @staticmethod
+    def _alike(old: tuple[int, ...], a: tuple[int, ...], new: tuple[int, ...], b: tuple[int, ...]) -> bool:
+        return [old[d] for d in a if old[d] > 1] == [new[d] for d in b if new[d] > 1]
+
+    def _concatenated(self, position: int, node: Node, along: int) -> None:
+        """Two writes into one tile."""
+        dims, phase, once = self.dims[position], self.when[position], self._is_once(position)
+        target = self._allocate(f"t{position}", dims, once, phase == "loop")
+        place = len(target.index) - len(dims) + along
+        start = 0
+        for arg in node.args:
+            part = self.dims[arg]
+            index = list(target.index)
+            index[place] = (
+                *(((self._name(len(dims), along), 1),) if part[along] > 1 else ()),
+                *(((ONE, start),) if start else ()),
+            )
+            written = Place(target.buffer, tuple(index))
+            self._emit(Map(self._domain(part), written, self.tiles[arg].value), phase, once)
+            start += part[along]
+        self.tiles[position] = _Tile(Read(target), phase, once)
+
+    # ------------------------------------------------------------ running maxima
+    def _running(self, position: int, arg: int, along: int | None) -> None:
+        """One tile that grows in every iteration; without a loop, or where nothing varies, an ordinary maximum."""
+        phase = self.when[position]
+        value, dims = self.tiles[arg].value, self.dims[arg]
+        if not self.loop or phase == "invariant":
+            if along is None:
+                self._define(position, value)
+            else:
+                self._define(position, self._sum(f"s{position}", "max", arg, along, phase, self._is_once(position)))
+            return
+        target = self._allocate(f"m{position}", self.dims[position], False, False)
+        self._start(target, self.dims[position], LOWEST)
+        names = (self._name(len(dims), along),) if along is not None and dims[along] > 1 else ()
+        self._emit(replace(_fold(self._domain(dims), names, target, value, "max"), adds=True), "loop", False)
+        self.tiles[position] = _Tile(Read(target), phase, False)
+
+    def _factor(self, scale: int) -> Place:
+        """exp(scale before - scale now), made once per iteration for all sums of one scale."""
+        if scale not in self.scales:
+            dims, value = self.dims[scale], self.tiles[scale].value
+            before = self._allocate(f"m{scale}", dims, False, False)
+            factor = self._allocate(f"e{scale}", dims, False, False)
+            self._start(before, dims, LOWEST)
+            domain = self._domain(dims)
+            self._emit(Map(domain, factor, Apply("exp", (Apply("sub", (Read(before), value)),))), "loop", False)
+            self._emit(Map(domain, before, value), "loop", False)
+            self.scales[scale] = factor
+        return self.scales[scale]
+
+    def _rescaled(self, position: int, node: Node, along: int | None) -> None:
+        dims = self.dims[position]
+        arg, scale = node.args
+        factor = self._factor(scale)
+        target = self._allocate(f"s{position}", dims, False, False)
+        self._zero(target, dims)
+        self._emit(Map(self._domain(dims), target, Apply("mul", (Read(target), Read(factor)))), "loop", False)
+        if arg not in self.tiles:
+            self._contract(self.block.nodes[arg], target, "loop", False, accumulates=True, starts=False)
+        else:
+            source = self.dims[arg]
+            names = (self._name(len(source), along),) if along is not None and source[along] > 1 else ()
+            adding = _fold(self._domain(source), names, target, self.tiles[arg].value)
+            self._emit(replace(adding, adds=True), "loop", False)
+        self._define(position, Read(target))
 
     # ------------------------------------------------------------ sums
     def _sum(self, name: str, fn: ReduceFn, arg: int, along: int, phase: Phase, once: bool) -> Expression:
@@ -486,20 +782,22 @@ class _Writer:
         summand = Apply("square", (value,)) if fn == "rms" else value
         target = self._allocate(name, (*dims[:along], 1, *dims[along + 1 :]), once, phase == "loop")
         names = (self._name(len(dims), along),) if dims[along] > 1 else ()
-        self._emit(_fold(self._domain(dims), names, target, summand), phase, once)
+        self._emit(_fold(self._domain(dims), names, target, summand, _join(fn)), phase, once)
         return Read(target)
 
     def _adds_into_accumulator(self, position: int) -> bool:
         readers = self.readers[position]
-        return (
-            len(readers) == 1
-            and self.block.nodes[readers[0]].op == Accumulate("sum")
-            and (self.when[position] == "loop" or not self.loop)
-        )
+        if len(readers) != 1 or not (self.when[position] == "loop" or not self.loop):
+            return False
+        reader = self.block.nodes[readers[0]]
+        if reader.op == AccumulateRescaled():
+            return reader.args[1] != position
+        return reader.op == Accumulate("sum")
 
     def _accumulate(self, position: int, node: Node, fn: ReduceFn, along: int | None) -> None:
         dims, once = self.dims[position], self._is_once(position)
         (arg,) = node.args
+        join = _join(fn)
         count = self.iterations * (self.dims[arg][along] if along is not None else 1)
         target = self._allocate(f"s{position}", dims, once, False)
         if arg not in self.tiles:
@@ -512,11 +810,11 @@ class _Writer:
             domain = self._domain(source)
             ahead = self.loop is not None and (once or self._can_run_ahead(domain, summand))
             if ahead and self.loop:
-                whole = _fold((self.loop, *domain), (self.loop.name, *names), target, summand)
+                whole = _fold((self.loop, *domain), (self.loop.name, *names), target, summand, join)
                 (self.sections.once if once else self.sections.before).append(whole)
             else:
-                self._zero(target, dims)
-                adding = replace(_fold(domain, names, target, summand), adds=self.loop is not None)
+                self._start(target, dims, Fraction(0) if join == "sum" else LOWEST)
+                adding = replace(_fold(domain, names, target, summand, join), adds=self.loop is not None)
                 self._emit(adding, "loop", once)
         self._define(position, _finished(fn, Read(target), count))
 
@@ -526,12 +824,23 @@ class _Writer:
         return size <= AHEAD_ELEMENTS and not any(p.buffer in made for p in reads(value))
 
     def _zero(self, target: Place, dims: tuple[int, ...]) -> None:
+        self._start(target, dims, Fraction(0))
+
+    def _start(self, target: Place, dims: tuple[int, ...], value: Fraction) -> None:
         if self.loop:
-            self.sections.before.append(Map(self._domain(dims), target, Constant(Fraction(0))))
+            self.sections.before.append(Map(self._domain(dims), target, Constant(value)))
 
     # ------------------------------------------------------------ products
-    def _contract(self, node: Node, target: Place, phase: Phase, once: bool, accumulates: bool = False) -> None:
-        """`target = left @ right`; where it accumulates, over all iterations as well."""
+    def _contract(
+        self,
+        node: Node,
+        target: Place,
+        phase: Phase,
+        once: bool,
+        accumulates: bool = False,
+        starts: bool = True,
+    ) -> None:
+        """`target = left @ right`; where it accumulates, over all iterations as well, and `starts` from zero."""
         left_at, right_at = node.args
         left_dims, right_dims = self.dims[left_at], self.dims[right_at]
         c, r = self.tile_names[0], self.tile_names[1]
@@ -564,13 +873,17 @@ class _Writer:
         elif once:
             self.sections.once.append(replace(statement, k=(self.loop, k)))
         else:
-            self._zero(target, (*batch_dims[:-2], left_dims[-2], right_dims[-1]))
+            if starts:
+                self._zero(target, (*batch_dims[:-2], left_dims[-2], right_dims[-1]))
             self._emit(replace(statement, adds=True), phase, once)
 
     def _operand(self, position: int) -> Place:
-        place = self.tiles[position].place
-        assert place is not None, "an operand of a product has memory"
-        return place
+        """Where an operand of a product lies; a band gets memory here."""
+        tile = self.tiles[position]
+        if tile.place is None:
+            self.tiles[position] = tile = self._with_memory(tile, f"t{position}", self.dims[position])
+        assert tile.place is not None, "it has memory now"
+        return tile.place
 
     def _packed_once(self, position: int, place: Place) -> Place:
         if not self._is_once(position):
@@ -586,10 +899,30 @@ class _Writer:
         return copied
 
 
-def _fold(domain: tuple[Range, ...], along: tuple[str, ...], target: Place, value: Expression) -> Fold | Map:
-    return Fold(domain, along, target, value) if along else Map(domain, target, value)
+_View: TypeAlias = Permute | Reshape | Expand | Slice | Concat
+
+
+def _row_major(variables: list[tuple[str, int]]) -> Affine:
+    """The position that indices of dims, given with their extents, have in all of them together."""
+    found: list[tuple[str, int]] = []
+    step = 1
+    for name, extent in reversed(variables):
+        if extent > 1:
+            found.insert(0, (name, step))
+        step *= extent
+    return tuple(found)
+
+
+def _join(fn: ReduceFn) -> Join:
+    return "max" if fn == "max" else "sum"
+
+
+def _fold(
+    domain: tuple[Range, ...], along: tuple[str, ...], target: Place, value: Expression, join: Join = "sum"
+) -> Fold | Map:
+    return Fold(domain, along, target, value, join=join) if along else Map(domain, target, value, join=join)
 
 
 def _finished(fn: ReduceFn, total: Expression, count: int) -> Expression:
-    mean = Apply("mul", (total, Constant(Fraction(1, count)))) if fn != "sum" else total
+    mean = total if fn in ("sum", "max") else Apply("mul", (total, Constant(Fraction(1, count))))
     return Apply("sqrt", (mean,)) if fn == "rms" else mean

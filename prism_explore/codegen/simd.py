@@ -11,7 +11,8 @@ left to an auto-vectoriser: what is written here is what runs. Functions are
 and know nothing of tensors. Elementwise functions are accurate to a few units in the last place of
 float32, keep NaN, and overflow to infinity where the exact result does.
 
-Source of the polynomials of exp and tanh: Moshier, Cephes Mathematical Library, expf.c and tanhf.c.
+Source of the polynomials of exp, tanh, log and erf: Moshier, Cephes Mathematical Library, expf.c, tanhf.c,
+logf.c and ndtrf.c.
 """
 
 from __future__ import annotations
@@ -21,10 +22,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from math import floor, pi
 
 import llvmlite.binding as llvm
+import numpy as np
 from llvmlite import ir
+
+from prism_explore.ir.ops import bottom
 
 F32 = ir.FloatType()
 I32 = ir.IntType(32)
@@ -258,6 +264,55 @@ class Function:
         """A row of `ir.ops.UNARY` or `ir.ops.BINARY`."""
         return FUNCTIONS[fn](self, *args)
 
+    def power(self, x, exponent: Fraction):
+        """x to an exact power: products and roots where it is a multiple of 1/4, else exp(c log x).
+
+        The latter's relative error grows with |c log x|, as float32 has it.
+        """
+        if exponent < 0:
+            return _recip(self, self.power(x, -exponent))
+        if exponent.denominator in (2, 4) and exponent <= LARGEST_POWER:
+            whole, rest = Fraction(floor(exponent)), exponent - floor(exponent)
+            roots = [self.sqrt(x)]
+            roots.append(self.sqrt(roots[0]))
+            part = {1: roots[1], 2: roots[0], 3: self.mul(*roots)}[int(rest * 4)]
+            return self.mul(part, self.power(x, whole)) if whole else part
+        if exponent.denominator == 1 and exponent <= LARGEST_POWER:
+            made, square, n = None, x, int(exponent)
+            while n:
+                if n % 2:
+                    made = square if made is None else self.mul(made, square)
+                square, n = self.mul(square, square), n // 2
+            return self.number(1.0, _lanes(x)) if made is None else made
+        return _exp(self, self.mul(_log(self, x), self.number(float(exponent), _lanes(x))))
+
+    def within(self, at, step: int, low: int | None, high: int | None, lanes: int):
+        """1 where `low <= at + step * lane <= high`, else 0."""
+        x = self.i(at)
+        if lanes:
+            kind = ir.VectorType(I64, lanes)
+            undefined = ir.Constant(kind, ir.Undefined)
+            one = self.b.insert_element(undefined, x, I32(0))
+            x = self.b.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+            x = self.b.add(x, ir.Constant(kind, [step * lane for lane in range(lanes)]))
+        value = self.number(1.0, lanes)
+        for sign, bound in ((">=", low), ("<=", high)):
+            if bound is not None:
+                test = self.b.icmp_signed(sign, x, _constant(I64, bound, lanes))
+                value = self.b.select(test, value, self.number(0.0, lanes))
+        return value
+
+    def max(self, a, b):
+        """The larger one; NaN if either is."""
+        return self._call("llvm.maximum", a, b)
+
+    def largest(self, x):
+        """The largest of a vector's lanes."""
+        if not isinstance(x.type, ir.VectorType):
+            return x
+        fold = self._intrinsic(f"llvm.vector.reduce.fmaximum.{_suffix(x.type)}", ir.FunctionType(F32, [x.type]))
+        return self.b.call(fold, [x])
+
     def total(self, x):
         """The sum of a vector's lanes."""
         if not isinstance(x.type, ir.VectorType):
@@ -372,6 +427,99 @@ def _tanh(f: Function, x):
     return f.b.select(f.b.fcmp_ordered("<", size, c(0.625)), near, far)
 
 
+def _polynomial(f: Function, x, coefficients: tuple[float, ...]):
+    lanes = _lanes(x)
+    p = f.number(coefficients[0], lanes)
+    for a in coefficients[1:]:
+        p = f.fma(p, x, f.number(a, lanes))
+    return p
+
+
+def _log(f: Function, x):
+    """e * ln 2 + p(m - 1) with x = m * 2^e and m between the roots of 1/2 and 2; NaN below 0."""
+    lanes = _lanes(x)
+    kind = ir.VectorType(I32, lanes) if lanes else I32
+
+    def c(value: float):
+        return f.number(value, lanes)
+
+    tiny = f.b.fcmp_ordered("<", x, c(2.0**-126))
+    scaled = f.b.select(tiny, f.mul(x, c(2.0**24)), x)
+    bits = f.b.bitcast(scaled, kind)
+    shifted = f.b.sub(bits, _constant(I32, 0x3F3504F3, lanes))
+    whole = f.b.ashr(shifted, _constant(I32, 23, lanes))
+    m = f.b.bitcast(f.b.sub(bits, f.b.shl(whole, _constant(I32, 23, lanes))), x.type)
+    e = f.b.fsub(f.b.sitofp(whole, x.type), f.b.select(tiny, c(24.0), c(0.0)))
+    r = f.b.fsub(m, c(1.0))
+    square = f.mul(r, r)
+    p = f.mul(_polynomial(f, r, _LOG), f.mul(r, square))
+    p = f.fma(e, c(-2.12194440e-4), p)
+    p = f.fma(square, c(-0.5), p)
+    found = f.fma(e, c(0.693359375), f.add(r, p))
+    found = f.b.select(f.b.fcmp_ordered("==", x, c(float("inf"))), x, found)
+    found = f.b.select(f.b.fcmp_ordered("==", x, c(0.0)), c(float("-inf")), found)
+    return f.b.select(f.b.fcmp_unordered("<", x, c(0.0)), c(float("nan")), found)
+
+
+def _erf(f: Function, x):
+    """An odd polynomial up to 1, 1 - exp(-x^2) p(1/x^2) / x beyond."""
+    lanes = _lanes(x)
+
+    def c(value: float):
+        return f.number(value, lanes)
+
+    near = f.mul(x, _polynomial(f, f.mul(x, x), _ERF_NEAR))
+    size = f._call("llvm.fabs", x)
+    inverse = _recip(f, size)
+    square = f.mul(inverse, inverse)
+    middle, tail = (_polynomial(f, square, p) for p in (_ERF_MIDDLE, _ERF_TAIL))
+    p = f.b.select(f.b.fcmp_ordered("<", size, c(2.0)), middle, tail)
+    rest = f.mul(_exp(f, f.b.fneg(f.mul(size, size))), f.mul(inverse, p))
+    far = f._call("llvm.copysign", f.b.fsub(c(1.0), rest), x)
+    return f.b.select(f.b.fcmp_ordered(">", size, c(1.0)), far, near)
+
+
+def _gelu(f: Function, x):
+    lanes = _lanes(x)
+    inside = _erf(f, f.mul(x, f.number(0.5**0.5, lanes)))
+    return f.mul(f.mul(f.number(0.5, lanes), x), f.add(f.number(1.0, lanes), inside))
+
+
+def _gelu_tanh(f: Function, x):
+    lanes = _lanes(x)
+    cube = f.fma(f.mul(f.mul(x, x), f.number(0.044715, lanes)), x, x)
+    inside = _tanh(f, f.mul(f.number((2 / pi) ** 0.5, lanes), cube))
+    return f.mul(f.mul(f.number(0.5, lanes), x), f.add(f.number(1.0, lanes), inside))
+
+
+def _mask(f: Function, x, keep):
+    lanes = _lanes(x)
+    low = f.number(bottom(np.dtype(np.float32)), lanes)
+    return f.b.select(f.b.fcmp_unordered("!=", keep, f.number(0.0, lanes)), x, low)
+
+
+_LOG = (
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+_ERF_NEAR = (
+    7.853861353153693e-5, -8.010193625184903e-4, 5.188327685732524e-3, -2.685381193529856e-2,
+    1.128358514861418e-1, -3.761262582423300e-1, 1.128379165726710e0,
+)  # fmt: skip
+_ERF_MIDDLE = (
+    2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1, -5.824733027278666e-1,
+    6.210004621745983e-1, -4.944515323274145e-1, 3.404879937665872e-1, -2.741127028184656e-1,
+    5.638259427386472e-1,
+)  # fmt: skip
+_ERF_TAIL = (
+    -1.047766399936249e1, 1.297719955372516e1, -7.495518717768503e0, 2.921019019210786e0,
+    -1.015265279202700e0, 4.218463358204948e-1, -2.820767439740514e-1, 5.641895067754075e-1,
+)  # fmt: skip
+
+LARGEST_POWER = 64
+"""Powers up to here are products."""
+
+
 def _recip(f: Function, x):
     return f.b.fdiv(f.number(1.0, _lanes(x)), x)
 
@@ -400,9 +548,16 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "sigmoid": _sigmoid,
     "relu": _relu,
     "tanh": _tanh,
+    "abs": lambda f, x: f._call("llvm.fabs", x),
+    "erf": _erf,
+    "gelu": _gelu,
+    "gelu_tanh": _gelu_tanh,
     "add": lambda f, x, y: f.b.fadd(x, y),
     "sub": lambda f, x, y: f.b.fsub(x, y),
     "mul": lambda f, x, y: f.b.fmul(x, y),
     "div": lambda f, x, y: f.b.fdiv(x, y),
+    "max": lambda f, x, y: f.max(x, y),
+    "min": lambda f, x, y: f._call("llvm.minimum", x, y),
+    "mask": _mask,
 }
 """The machine's meaning of every row of `ir.ops.UNARY` and `ir.ops.BINARY`."""

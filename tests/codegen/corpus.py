@@ -15,7 +15,7 @@ from prism_explore.ir.text import parse
 
 @dataclass(frozen=True)
 class Case:
-    """An sGraph; `free` symbols are drawn, `derived` ones are products of them."""
+    """An sGraph; `free` symbols are drawn, `derived` ones are products of them and of numbers."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ class Case:
     def sizes(self, drawn: dict[str, int]) -> dict[str, int]:
         sizes = dict(drawn)
         for symbol, factors in self.derived:
-            sizes[symbol] = int(np.prod([sizes[f] for f in factors]))
+            sizes[symbol] = int(np.prod([sizes[f] if f in sizes else int(f) for f in factors]))
         return sizes
 
     @property

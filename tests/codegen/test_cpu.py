@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.codegen import emit
@@ -20,6 +21,7 @@ from prism_explore.ir.stages import Infeasible, Kernel, Parameters
 from prism_explore.ir.text import parse
 from prism_explore.targets import GPUS
 from tests.codegen.corpus import CASES, RMS_EPS, filled, parameters, reference, relative_error, verified
+from tests.codegen.wider import CAUSAL_FLASH, WIDER, legal
 
 BY_NAME = {c.name: c for c in CASES}
 CPU = GPUS["a100"].replace(name="cpu", kind="cpu")
@@ -59,6 +61,52 @@ def test_a_kernel_computes_what_its_sgraph_means(case, data) -> None:
     lanes = data.draw(st.sampled_from((16, 8, 4)), "lanes")
 
     assert error_of(case.graph, sizes, lanes) < TOLERANCE
+
+
+@pytest.mark.parametrize("case", WIDER, ids=lambda c: c.name)
+@settings(max_examples=7, deadline=None)
+@given(data=st.data())
+def test_a_kernel_with_views_masks_or_running_maxima_computes_what_its_sgraph_means(case, data) -> None:
+    sizes = drawn_sizes(case, data)
+    assume(legal(case, sizes))
+    lanes = data.draw(st.sampled_from((16, 8, 4)), "lanes")
+
+    assert error_of(case.graph, sizes, lanes, hoist=data.draw(st.sampled_from((1, 0)), "hoist")) < TOLERANCE
+
+
+def test_a_running_maximum_keeps_large_logits_finite() -> None:
+    case = next(c for c in WIDER if c.name == "causal_flash")
+    sizes = case.sizes({"h": 2, "gy": 2, "tb": 5, "d": 8, "f": 5, "ks": 4, "e": 9})
+    inputs = {name: 30 * x for name, x in filled(case.graph, sizes).items()}
+    kernel = load_plan(planned(case.graph, sizes))
+    found = kernel(*inputs.values())
+
+    assert np.isfinite(found).all()
+    assert relative_error(reference(case.graph, inputs, sizes), found) < 1e-3
+
+
+def test_a_tile_that_is_masked_as_a_whole_does_no_harm() -> None:
+    """The first tiles of the keys are hidden from the first rows: their maxima are placeholders to be replaced."""
+    text = CAUSAL_FLASH.replace("low=-1*s, high=s-1*m", "low=8, high=20")
+    sizes = {"h": 1, "m": 4, "d": 8, "s": 24, "e": 8, "gy": 1, "f": 6}
+
+    assert error_of(parse(text), sizes) < TOLERANCE
+
+
+def test_a_band_is_never_stored() -> None:
+    case = next(c for c in WIDER if c.name == "causal_flash")
+    made = planned(case.graph, case.sizes({"h": 2, "gy": 2, "tb": 5, "d": 8, "f": 5, "ks": 4, "e": 9}))
+
+    assert ["q", "k", "v"] == [b.name for b in made.loops.inputs]
+    assert () == made.loops.temporaries
+
+
+def test_views_between_kernels_are_not_copied_where_strides_say_them() -> None:
+    case = next(c for c in WIDER if c.name == "heads")
+    made = planned(case.graph, case.sizes({"b": 3, "d": 8, "h": 2, "e": 5}))
+    copied = [n.name for n in made.loops.nests if "custom" not in n.name and "matmul" not in n.name]
+
+    assert ["k5: add", "out: permute"] == copied
 
 
 @pytest.mark.parametrize("name", ["rms_eps", "rms_eps_nk", "gated_mixed", "attention"])
@@ -102,7 +150,7 @@ def test_roots_of_positive_tensors(fn) -> None:
     assert error_of(graph, {}) < TOLERANCE
 
 
-@pytest.mark.parametrize("fn", ["add", "sub", "mul", "div"])
+@pytest.mark.parametrize("fn", ["add", "sub", "mul", "div", "max", "min"])
 @pytest.mark.parametrize(
     "shapes", [((4, 9), (4, 9)), ((4, 9), (9,)), ((4, 1), (1, 9)), ((1,), (3, 2, 17)), ((3, 1, 5), (2, 1))]
 )
@@ -110,7 +158,7 @@ def test_every_function_of_two_tensors_broadcasts(fn, shapes) -> None:
     assert error_of(one(lambda b, x, y: b.binary(fn, x, y), *shapes), {}) < TOLERANCE
 
 
-@pytest.mark.parametrize("fn", ["sum", "mean", "rms"])
+@pytest.mark.parametrize("fn", ["sum", "mean", "rms", "max"])
 @pytest.mark.parametrize("shape", [(1,), (37,), (1, 5), (6, 50), (2, 3, 19), (70, 3, 2)])
 def test_every_reduction_over_every_dim(fn, shape) -> None:
     for along in range(len(shape)):
@@ -147,6 +195,34 @@ def test_scalars_are_exact_rationals() -> None:
     graph = one(lambda b, x: b.scalar("mul", b.scalar("add", x, "1/3"), -7), (4, 30))
 
     assert error_of(graph, {}) < TOLERANCE
+
+
+@pytest.mark.parametrize(("fn", "value"), [("pow", "3"), ("pow", "-2"), ("max", "1/3"), ("min", "-1/3")])
+def test_other_scalars(fn, value) -> None:
+    assert error_of(one(lambda b, x: b.scalar(fn, b.scalar("add", b.unary("square", x), 1), value), (4, 30)), {}) < 1e-5
+
+
+RESHAPES = [
+    ((4, 6), (24,)), ((24,), (4, 6)), ((4, 6), (6, 4)), ((2, 3, 8), (6, 8)), ((6, 8), (2, 3, 8)), ((5, 1, 7), (5, 7)),
+    ((5, 7), (1, 5, 1, 7, 1)), ((4, 6, 10), (8, 30)), ((12, 10), (3, 4, 2, 5)), ((2, 6, 35), (12, 5, 7)), ((1, 1), (1,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new"), RESHAPES)
+@pytest.mark.parametrize("around", ["plain", "turned", "between"])
+def test_any_reshape(old, new, around) -> None:
+    """As it stands, of a tensor whose dims lie in another order, and between two operators."""
+
+    def build(b, x):
+        if around == "turned":
+            x = b.permute(x, *reversed(range(len(old))))
+        elif around == "between":
+            x = b.unary("square", x)
+        x = b.reshape(x, *new)
+        return b.unary("neg", x) if around == "between" else x
+
+    given_shape = tuple(reversed(old)) if around == "turned" else old
+    assert error_of(one(build, given_shape), {}) < TOLERANCE
 
 
 # ---------------------------------------------------------------- emit

@@ -7,10 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.codegen.loops import (
+    ONE,
     Apply,
     Buffer,
     Constant,
@@ -21,6 +22,7 @@ from prism_explore.codegen.loops import (
     Nest,
     Place,
     Read,
+    Within,
     show_expression,
     show_loops,
 )
@@ -29,8 +31,9 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.ops import BINARY, UNARY
 from prism_explore.ir.text import parse
 from tests.codegen.corpus import CASES, RMS_EPS, RMS_PLAIN, filled, reference, relative_error
+from tests.codegen.wider import WIDER, legal
 
-BY_NAME = {c.name: c for c in CASES}
+BY_NAME = {c.name: c for c in (*CASES, *WIDER)}
 
 
 # ---------------------------------------------------------------- loops, executed one number at a time
@@ -46,6 +49,9 @@ def run(program: LoopProgram, inputs: dict[str, np.ndarray]) -> np.ndarray:
         _run_nest(nest, memory)
     out = program.output
     return np.lib.stride_tricks.as_strided(memory[out], out.shape, [8 * s for s in out.strides])
+
+
+JOINS = {"sum": lambda a, b: a + b, "max": np.maximum}
 
 
 def _run_nest(nest: Nest, memory: dict[Buffer, np.ndarray]) -> None:
@@ -79,7 +85,7 @@ def _run_statement(s, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> N
         element = _offset(s.target, here)
         number = _number(s.value, here, memory)
         if s.adds or (along and element in fresh):
-            number += memory[s.target.buffer][element]
+            number = JOINS[s.join](number, memory[s.target.buffer][element])
         else:
             assert element not in fresh, f"{s.target} is written twice"
         fresh.add(element)
@@ -87,17 +93,26 @@ def _run_statement(s, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> N
 
 
 def _offset(p: Place, at: dict[str, int]) -> int:
-    indices = [sum(f * at[v] for v, f in a) for a in p.index]
+    indices = [_index(a, at) for a in p.index]
     assert all(0 <= i < n for i, n in zip(indices, p.buffer.shape, strict=True)), f"{p} leaves its buffer at {at}"
-    return sum(i * s for i, s in zip(indices, p.buffer.strides, strict=True))
+    return p.buffer.start + sum(i * s for i, s in zip(indices, p.buffer.strides, strict=True))
+
+
+def _index(affine, at: dict[str, int]) -> int:
+    return sum(f * (1 if v == ONE else at[v]) for v, f in affine)
 
 
 def _number(e, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> float:
     match e:
         case Read(place):
-            return memory[place.buffer][_offset(place, at)]
+            return memory[place.buffer.root][_offset(place, at)]
         case Constant(value):
             return float(value)
+        case Within(affine, low, high):
+            x = _index(affine, at)
+            return np.float64((low is None or low <= x) and (high is None or x <= high))
+        case Apply("pow", (x, Constant(value))):
+            return np.power(_number(x, at, memory), float(value))
         case Apply(fn, args):
             row = UNARY.get(fn) or BINARY[fn]
             return row.numpy(*(_number(a, at, memory) for a in args))
@@ -106,13 +121,14 @@ def _number(e, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> float:
 SMALL = st.integers(1, 3)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@pytest.mark.parametrize("case", (*CASES, *WIDER), ids=lambda c: c.name)
 @settings(max_examples=6, deadline=None)
 @given(data=st.data())
 def test_loops_mean_what_the_sgraph_means(case, data) -> None:
     sizes = case.sizes({symbol: data.draw(SMALL, symbol) for symbol in case.free})
     if "b" in case.free:
         sizes["b"] = data.draw(st.sampled_from((1, 2, 5)), "b")
+    assume(legal(case, sizes))
     choices = Lowering(hoist=data.draw(st.booleans(), "hoist"), pack=data.draw(st.booleans(), "pack"))
     graph = case.graph
     inputs = filled(graph, sizes)
@@ -140,7 +156,10 @@ def test_the_text_with_a_transposed_weight(golden) -> None:
     golden("codegen/rms_plain_nk", show_loops(r1({**FULL, "gx": 64, "f": 1}, transposed)))
 
 
-@pytest.mark.parametrize("name", ["gated", "lora", "attention", "two_kernels", "flat", "rms_two_grid"])
+@pytest.mark.parametrize(
+    "name",
+    ["gated", "lora", "attention", "two_kernels", "flat", "rms_two_grid", "causal_flash", "split_kv", "rope", "heads"],
+)
 def test_the_text_of_other_kernels(golden, name) -> None:
     case = BY_NAME[name]
     sizes = case.sizes({s: 4 + 4 * (i % 3) for i, s in enumerate(case.free)})
