@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from prism_explore.session import open_record as load
     from prism_explore.targets import Target, target
     from prism_explore.tune import Budget
-    from prism_explore.verdicts import check, check_mirage
+    from prism_explore.verdicts import Checked, check, check_mirage
 
 _HOMES: dict[str, tuple[str, str]] = {
     "Best": ("result", "Best"),
     "Budget": ("tune", "Budget"),
+    "Checked": ("verdicts", "Checked"),
     "JournalVersionError": ("errors", "JournalVersionError"),
     "ParseError": ("errors", "ParseError"),
     "PrismError": ("errors", "PrismError"),
@@ -71,6 +72,7 @@ __all__ = [
     "WORKLOADS",
     "Best",
     "Budget",
+    "Checked",
     "JournalVersionError",
     "ParseError",
     "PrismError",

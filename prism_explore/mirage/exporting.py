@@ -117,6 +117,8 @@ class _Level:
     """By position."""
     inside: dict[int, int] = field(default_factory=dict[int, int])
     """Nodes that are part of an operator, and the position of the last of them."""
+    declared: dict[int, int] = field(default_factory=dict[int, int])
+    """Nodes whose tensor is written with the dims of a later one, which only drops or adds dims of size 1."""
     used: int = 0
     """Bytes of shared memory so far."""
 
@@ -152,7 +154,8 @@ class _Level:
 
     def emit(self, position: int, name: str, *args: int, **rest: Any) -> None:
         """An operator whose one output is the node at `position`."""
-        self.tensors[position] = self.tensor(self.types[position], position)
+        made = self.types[self.declared.get(position, position)]
+        self.tensors[position] = self.tensor(made, position)
         self.write(name, (self.tensors[a] for a in args), [self.tensors[position]], **rest)
 
     def step(self, position: int, name: str, arg: Json, t: TensorType, **rest: Any) -> Json:
@@ -189,18 +192,29 @@ def _absorb(level: _Level) -> dict[int, Callable[[], None]]:
                         pass
             case Reshape():
                 found = _reduced_to(level, last)
+                (made,) = node.args
                 if found is not None and all(map(alone, found[2])):
                     name, x, inner = found
                     level.inside |= dict.fromkeys(inner, last)
                     out[last] = lambda last=last, name=name, x=x: level.emit(last, name, x)
-            case Slice(along):
+                elif _same_but_for_ones(level, last, made) and alone(made):
+                    level.declared[made] = last
+                    out[last] = lambda last=last, made=made: level.tensors.update({last: level.tensors[made]})
+            case Slice(along, _, stop) if stop == level.types[node.args[0]].dims[along]:
                 pieces = _pieces(level.nodes, last)
-                if pieces:
+                if len(pieces) > 1:
                     level.inside |= dict.fromkeys(pieces[:-1], last)
                     out[last] = lambda pieces=pieces, along=along: _write_pieces(level, pieces, along)
             case _:
                 pass
     return out
+
+
+def _same_but_for_ones(level: _Level, position: int, made: int) -> bool:
+    """Whether a reshape only drops or adds dims of size 1 of what an operator just made."""
+    before, after = ([d for d in level.types[p].dims if not d.is_one] for p in (made, position))
+    whole = isinstance(level.nodes[made].op, Unary | Scalar | Binary | MatMul | Concat | Reduce | Permute)
+    return whole and before == after and level.types[made].rank != level.types[position].rank
 
 
 def _reduced_to(level: _Level, last: int) -> tuple[str, int, tuple[int, int]] | None:
@@ -247,9 +261,6 @@ def _pieces(nodes: tuple[Node, ...], last: int) -> list[int]:
 def _write_pieces(level: _Level, positions: list[int], along: int) -> None:
     x = level.nodes[positions[0]].args[0]
     sizes = [level.types[p].dims[along] for p in positions]
-    covered = sum((s.constant or 0 for s in sizes), 0)
-    if covered != level.types[x].dims[along].constant or len(positions) < 2:
-        raise level.refuse(positions[-1], "Mirage splits a tensor as a whole, and these slices are a part of it")
     for p in positions:
         level.tensors[p] = level.tensor(level.types[p], p)
     made = [level.tensors[p] for p in positions]
@@ -285,10 +296,8 @@ def _compute(level: _Level, position: int) -> None:
             _reduce(level, position, fn, along)
         case Permute(order) if level.prefix == "kn" and order == (1, 0, *range(2, len(order))):
             level.emit(position, "transpose_01", *args)
-        case Reshape(dims) if [d for d in dims if not d.is_one] == [
-            d for d in level.types[args[0]].dims if not d.is_one
-        ]:
-            raise level.refuse(position, "Mirage has no view that only adds or drops dims of size 1")
+        case Slice():
+            raise level.refuse(position, "Mirage splits a tensor as a whole, and this is a part of one")
         case op:
             raise level.refuse(position, f"Mirage has no {op_name(op)}")
 

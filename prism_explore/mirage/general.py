@@ -160,11 +160,9 @@ def _settle(differ: _Differ, symbols: _Symbols) -> str:
         key=lambda s: (s not in symbols.views, -order.index(s)),
     )
     for name in mine:
-        exponent = dict(powers)[name]
-        if abs(exponent) != 1:
+        size = _solution(ratio, name)
+        if size is None:
             continue
-        rest = ratio / name if exponent == 1 else ratio * name
-        size = ONE / rest if exponent == 1 else rest
         if name in symbols.views:
             symbols.solve(name, size)
             return ""
@@ -175,6 +173,22 @@ def _settle(differ: _Differ, symbols: _Symbols) -> str:
         raise ShapeError(f"{why}; they were equal only by the sizes of this file")
     symbols.solve(mine[0], dim(symbols.values[mine[0]]))
     return f"{mine[0]} stays {symbols.values[mine[0]]}: {why}"
+
+
+def _solution(ratio: Dim, name: str) -> Dim | None:
+    """What `name` must be for a product to be 1, if that is a product again; sizes are positive."""
+    ((powers, coefficient),) = ratio.terms
+    exponent = dict(powers)[name]
+    degree = abs(exponent)
+    rest = [(s, e) for s, e in powers if s != name]
+    above, below = round(coefficient.numerator ** (1 / degree)), round(coefficient.denominator ** (1 / degree))
+    if any(e % degree for _, e in rest) or Fraction(above, below) ** degree != coefficient:
+        return None
+    root = dim(above) / below
+    for s, e in rest:
+        for _ in range(abs(e) // degree):
+            root = root * s if e > 0 else root / s
+    return ONE / root if exponent > 0 else root
 
 
 def _equal(a: Dim, b: Dim, symbols: _Symbols, broadcasts: bool = False) -> Dim:
