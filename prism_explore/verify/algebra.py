@@ -508,33 +508,37 @@ class Algebra(Naming):
             return NF_ZERO
         self.spend(1 + len(factors))
         merged: dict[str, Factor] = {}
-        for a, e in factors:
-            merged[a.key] = (a, merged[a.key][1] + e if a.key in merged else e)
+        for f in factors:
+            key = f[0].key
+            merged[key] = (f[0], number(merged[key][1] + f[1])) if key in merged else f
         kept: list[Factor] = []
         expand: list[tuple[NormalForm, int]] = []
         where: list[Interval] = []
-        for a, exact in merged.values():
-            e = number(exact)
-            if isinstance(a, Interval):
-                where.append(a)
+        for f in merged.values():
+            a, e = f
+            if e == 1 and type(a) is Read:
+                kept.append(f)
                 continue
-            if isinstance(a, InBand):
-                kept.append((a, 1))
-                continue
-            if isinstance(a, Bottom):
-                return self._masked(bound, merged.values(), coefficient)
-            if e == 0:
-                if a.sign != 2:
-                    kept.append((a, 0))
-                continue
-            if isinstance(a, Prime):
-                coefficient = number(coefficient * Fraction(a.value) ** floor(e))
-                e = number(e - floor(e))
-            elif isinstance(a, Group) and e >= 1:
-                expand.append((a.inner, floor(e)))
-                e = number(e - floor(e))
-            if e:
-                kept.append((a, e))
+            match a:
+                case Interval():
+                    where.append(a)
+                case InBand():
+                    kept.append((a, 1))
+                case Bottom():
+                    return self._masked(bound, merged.values(), coefficient)
+                case _ if e == 0:
+                    if a.sign != 2:
+                        kept.append((a, 0))
+                case Prime(value):
+                    coefficient = number(coefficient * Fraction(value) ** floor(e))
+                    if e != floor(e):
+                        kept.append((a, number(e - floor(e))))
+                case Group(inner) if e >= 1:
+                    expand.append((inner, floor(e)))
+                    if e != floor(e):
+                        kept.append((a, number(e - floor(e))))
+                case _:
+                    kept.append((a, number(e)))
         if where:
             met = intersection(where) if len(where) > 1 else where
             if met is None:

@@ -64,11 +64,13 @@ class Keyed:
         return self.key < other.key
 
     def _know(self, key: str, free: frozenset[str], height: int = 0) -> None:
-        object.__setattr__(self, "key", key)
-        object.__setattr__(self, "free", free)
-        object.__setattr__(self, "height", height)
+        _set(self, "key", key)
+        _set(self, "free", free)
+        _set(self, "height", height)
 
 
+_set = object.__setattr__
+"""How a frozen value learns about itself when it is made."""
 _CLOSED: frozenset[str] = frozenset()
 
 
@@ -107,8 +109,8 @@ class Radix(Keyed):
     parts: tuple[Index, ...]
 
     def __post_init__(self) -> None:
-        free = _CLOSED.union(*(p.free for p in self.parts))
-        self._know(f"({','.join(p.key for p in self.parts)})", free)
+        free = _CLOSED.union(*[p.free for p in self.parts])
+        self._know(f"({','.join([p.key for p in self.parts])})", free)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

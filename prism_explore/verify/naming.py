@@ -69,7 +69,7 @@ class Naming:
         self.budget = budget or Budget()
         self.steps = 0
         self._fresh = 0
-        self._renamed: dict[tuple[str, tuple[tuple[str, str], ...]], Atom] = {}
+        self._renamed: dict[tuple[str, str], Atom] = {}
 
     def spend(self, steps: int) -> None:
         """Count work.
@@ -88,7 +88,7 @@ class Naming:
 
     def ordered(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
         """A sum of terms, no two alike."""
-        kept = tuple(sorted(((t, c) for t, c in terms if c), key=by_key))
+        kept = tuple(sorted([p for p in terms if p[1]], key=by_key))
         if len(kept) > self.budget.terms:
             raise Stuck(f"a normal form of more than {self.budget.terms} terms")
         return NormalForm(kept)
@@ -100,7 +100,7 @@ class Naming:
             return (), t.factors
         bound = tuple(self.fresh(v) for v in t.bound)
         by: dict[str, Index] = {v.name: w for v, w in zip(t.bound, bound, strict=True)}
-        return bound, tuple((self.rename(a, by), e) for a, e in t.factors)
+        return bound, tuple([(self.rename(a, by), e) for a, e in t.factors])
 
     def open_piece(self, p: Piece) -> Opened:
         """A piece's bound indices and its form under fresh names."""
@@ -111,9 +111,10 @@ class Naming:
 
     def rename(self, a: Atom, by: Mapping[str, Index]) -> Atom:
         """Variables renamed, one to one; the shape stays and only the order is made anew."""
-        if a.free.isdisjoint(by):
+        used = [v for v in by if v in a.free]
+        if not used:
             return a
-        memo = (a.key, tuple(sorted((v, i.key) for v, i in by.items() if v in a.free)))
+        memo = (a.key, f"{used[0]}>{by[used[0]].key}" if len(used) == 1 else _renaming(used, by))
         known = self._renamed.get(memo)
         if known is not None:
             return known
@@ -145,7 +146,9 @@ class Naming:
         return result
 
     def _rename_term(self, t: Term, by: Mapping[str, Index]) -> Term:
-        return self.close(t.bound, tuple((self.rename(a, by), e) for a, e in t.factors))
+        if t.free.isdisjoint(by):
+            return t
+        return self.close(t.bound, [(self.rename(a, by), e) for a, e in t.factors])
 
     def rename_form(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
         """Variables renamed, one to one."""
@@ -158,6 +161,11 @@ class Naming:
         """The term with canonical bound names: the least text over all orders that the shape leaves open."""
         if not bound:
             return Term((), tuple(sorted(factors, key=by_key)))
+        height = 1 + max([a.height for a, _ in factors])
+        if len(bound) == 1:
+            only = Var(f"b{height}.0", bound[0].extent)
+            to: dict[str, Index] = {bound[0].name: only}
+            return Term((only,), tuple(sorted([(self.rename(a, to), e) for a, e in factors], key=by_key)))
 
         def shape(v: Var, by: Mapping[str, Index]) -> str:
             return "*".join(sorted(f"{self.rename(a, by).key}^{e}" for a, e in factors if v.name in a.free))
@@ -165,7 +173,7 @@ class Naming:
         def renamed(new: tuple[Var, ...], by: Mapping[str, Index]) -> Term:
             return Term(new, tuple(sorted(((self.rename(a, by), e) for a, e in factors), key=by_key)))
 
-        return self._least(bound, 1 + max(a.height for a, _ in factors), len(factors), shape, renamed)
+        return self._least(bound, height, len(factors), shape, renamed)
 
     def close_piece(self, bound: Sequence[Var], inner: NormalForm) -> Piece:
         """A maximum's piece with canonical bound names."""
@@ -223,6 +231,10 @@ def _alike(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str
     for v in bound:
         groups.setdefault(colour[v.name], []).append(v)
     return [groups[c] for c in sorted(groups)]
+
+
+def _renaming(used: list[str], by: Mapping[str, Index]) -> str:
+    return ";".join(sorted([f"{v}>{by[v].key}" for v in used]))
 
 
 def by_key(pair: tuple[Atom, Number] | tuple[Term, Number]) -> str:

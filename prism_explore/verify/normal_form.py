@@ -61,8 +61,8 @@ class Read(Signed):
     indices: tuple[Index, ...]
 
     def __post_init__(self) -> None:
-        free = _CLOSED.union(*(i.free for i in self.indices))
-        self._know(f"{self.tensor!r}[{','.join(i.key for i in self.indices)}]", free)
+        free = _CLOSED.union(*[i.free for i in self.indices])
+        self._know(f"{self.tensor!r}[{','.join([i.key for i in self.indices])}]", free)
         self._sign(0)
 
 
@@ -251,24 +251,26 @@ class Term(Summed):
     """Ordered by the atoms' keys; no atom twice."""
 
     def __post_init__(self) -> None:
-        product = "*".join(f"{a.key}^{e}" for a, e in self.factors)
-        free = _CLOSED.union(*(a.free for a, _ in self.factors))
-        height = max((a.height for a, _ in self.factors), default=0)
+        words: list[str] = []
+        height, positive, even, guarded, masked = 0, True, True, False, False
+        for a, e in self.factors:
+            words.append(a.key if e == 1 else f"{a.key}^{e}")
+            if a.height > height:
+                height = a.height
+            if a.sign != 2:
+                positive = False
+                if not a.sign and not (isinstance(e, int) and e % 2 == 0):
+                    even = False
+            kind = type(a)
+            guarded = guarded or kind is Interval
+            masked = masked or kind is Bottom
+        key, free = "*".join(words), _CLOSED.union(*[a.free for a, _ in self.factors])
         if self.bound:
-            self._know(
-                f"S[{','.join(v.key for v in self.bound)}]{product}",
-                free.difference(v.name for v in self.bound),
-                height + 1,
-            )
-        else:
-            self._know(product, free, height)
-        if all(a.sign == 2 for a, _ in self.factors):
-            self._sign(2)
-        else:
-            even = all(a.sign or (isinstance(e, int) and e % 2 == 0) for a, e in self.factors)
-            self._sign(1 if even else 0)
-        kinds = {type(a) for a, _ in self.factors}
-        self._mark(Interval in kinds, Bottom in kinds)
+            key = f"S[{','.join([v.key for v in self.bound])}]{key}"
+            free, height = free.difference([v.name for v in self.bound]), height + 1
+        self._know(key, free, height)
+        self._sign(2 if positive else 1 if even else 0)
+        self._mark(guarded, masked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,14 +280,19 @@ class NormalForm(Summed):
     terms: tuple[tuple[Term, Number], ...]
 
     def __post_init__(self) -> None:
-        key = "+".join(f"{c}.{t.key}" for t, c in self.terms)
-        free = _CLOSED.union(*(t.free for t, _ in self.terms))
-        self._know(key, free, max((t.height for t, _ in self.terms), default=0))
-        if all(c > 0 and t.sign for t, c in self.terms):
-            self._sign(2 if any(t.sign == 2 for t, _ in self.terms) else 1)
-        else:
-            self._sign(0)
-        self._mark(any(t.guarded for t, _ in self.terms), any(t.masked for t, _ in self.terms))
+        words: list[str] = []
+        height, least, most, guarded, masked = 0, 1, 0, False, False
+        for t, c in self.terms:
+            words.append(f"{c}.{t.key}")
+            if t.height > height:
+                height = t.height
+            sign = t.sign if c > 0 else 0
+            least, most = min(least, sign), max(most, sign)
+            guarded = guarded or t.guarded
+            masked = masked or t.masked
+        self._know("+".join(words), _CLOSED.union(*[t.free for t, _ in self.terms]), height)
+        self._sign(0 if not least else 2 if most == 2 else 1)
+        self._mark(guarded, masked)
 
 
 UNIT = Term((), ())
