@@ -153,6 +153,16 @@ class VerdictReached:
     """The refuter's evaluations: sizes as text, relative error."""
     nearest: tuple[str, ...] = ()
     """Where it was not decided: the program's and the candidate's forms that did not meet."""
+    exact: tuple[tuple[str, float], ...] = ()
+    """The refuter's evaluations in prime fields: sizes as text, probability that it errs at most."""
+    evidence: str = ""
+    """What a proved candidate survived, as a sentence."""
+    shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Where it was not decided: the last values that both sides have, each a term and the tensors that are it."""
+    apart: tuple[tuple[str, str], ...] = ()
+    """Where it was not decided: the first tensors on either side without a partner, name and form."""
+    case: str = ""
+    """Where prover and refuter disagree: everything that `verify.decide.replay_case` needs to run both again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from operator import methodcaller
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,6 +46,7 @@ from prism_explore.ir.ops import (
     Slice,
     Store,
     Unary,
+    UnaryFn,
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, phases
@@ -91,29 +93,53 @@ def evaluate_all(
     flat = graph.graph if isinstance(graph, TensorProgram) else graph
     numbers = {**bind_sizes(flat, inputs), **(sizes or {})}
     types = flat.types()
+    for position, block in flat.customs:
+        for d in dict.fromkeys(
+            d for t in block_types(block, tuple(types[a] for a in flat.nodes[position].args)) for d in t.dims
+        ):
+            d.value(numbers)
+    values = run(flat, inputs, numbers, rounded)
+    for position, value in enumerate(values):
+        wanted = tuple(d.value(numbers) for d in types[position].dims)
+        if value.shape != wanted:
+            raise ShapeError(f"kernel node %{position} has shape {value.shape}, its type says {wanted}")
+    return values
+
+
+def run(
+    graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int], rounded: Rounding = exact
+) -> tuple[Array, ...]:
+    """Every kernel-level tensor at whatever shapes the inputs have, as long as tiles are whole.
+
+    Types are not asked, so a graph may run at other extents than those it was written for; operators that name
+    extents, such as a reshape, must name those of the inputs.
+
+    Args:
+        graph: closed.
+        inputs: an array per input name, of numbers of any kind that NumPy can hold; elements of an object array bring
+            their own arithmetic, and as methods the functions of `ir.ops.UNARY` that they mean otherwise.
+        sizes: a number for every symbol.
+        rounded: applied to every operator's result.
+    """
     dtype = np.result_type(*inputs.values())
     values: list[Array] = []
     results: dict[int, tuple[Array, ...]] = {}
-    for position, node in enumerate(flat.nodes):
+    for position, node in enumerate(graph.nodes):
         args = [values[a] for a in node.args]
         match node.op:
             case Input(name, _):
                 values.append(np.asarray(inputs[name]))
             case Band() as band:
-                values.append(_band(band, numbers).astype(dtype))
+                values.append(_band(band, sizes).astype(dtype))
             case Custom(block):
-                operand_types = tuple(types[a] for a in node.args)
-                results[position] = run_block_graph(block, args, operand_types, numbers, rounded)
+                results[position] = _run_blocks(block, args, sizes, rounded)
                 values.append(results[position][0])
             case Result(index):
                 values.append(results[node.args[0]][index])
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
-                values.append(rounded(apply(op, args, numbers)))
-        wanted = tuple(d.value(numbers) for d in types[position].dims)
-        if values[-1].shape != wanted:
-            raise ShapeError(f"kernel node %{position} has shape {values[-1].shape}, its type says {wanted}")
+                values.append(rounded(apply(op, args, sizes)))
     return tuple(values)
 
 
@@ -146,7 +172,7 @@ def apply(op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
     """One compute operator on arrays; `sizes` are for operators that name sizes themselves."""
     match op:
         case Unary(fn):
-            return UNARY[fn].numpy(args[0])
+            return _own(fn, args[0]) if args[0].dtype == object else UNARY[fn].numpy(args[0])
         case Scalar(fn, value):
             constant = value if args[0].dtype == object else args[0].dtype.type(value)
             return _SCALAR[fn](args[0], constant)
@@ -168,6 +194,13 @@ def apply(op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
             return args[0][tuple(where)]
         case Concat(along):
             return np.concatenate(args, axis=along)
+
+
+def _own(fn: UnaryFn, x: Array) -> Array:
+    """A function of numbers that may bring their own."""
+    if x.size and hasattr(x.flat[0], fn):
+        return np.asarray(np.frompyfunc(methodcaller(fn), 1, 1)(x), dtype=object)
+    return UNARY[fn].numpy(x)
 
 
 _SCALAR: Mapping[ScalarFn, Callable[[Array, Any], Array]] = {

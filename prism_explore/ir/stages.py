@@ -11,14 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Literal, TypeAlias
 
-from prism_explore.ir.dims import Dim
+from prism_explore.errors import ParseError
+from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.maps import AxisUse
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 
 Soundness: TypeAlias = Literal["sound", "heuristic", "budget", "user"]
+Arithmetic: TypeAlias = Literal["float64", "prime fields"]
+"""What a trial's numbers are: inexact for any program, or exact for those without maxima."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,23 @@ class Proof:
     lemmas: tuple[Lemma, ...] = ()
     """The certificate; empty until it is asked for."""
 
+    def broken_at(self, sizes: Mapping[str, int]) -> tuple[str, ...]:
+        """Those of the conditions that these numbers break; a condition on data, not on sizes, is not among them.
+
+        Raises:
+            ShapeError: a symbol of a condition has no number.
+        """
+        found: list[str] = []
+        for condition in self.conditions:
+            try:
+                size = dim(condition)
+            except ParseError:
+                continue
+            number = size.rational(sizes)
+            if number.denominator != 1 or number < 1:
+                found.append(f"{condition} is {number}, not a positive integer")
+        return tuple(found)
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -99,7 +120,10 @@ class Trial:
     seed: int
     relative_error: float
     between: tuple[float, float] = (-0.65, 0.75)
-    """Inputs were drawn uniformly from here."""
+    """Inputs were drawn uniformly from here, where they are floats."""
+    arithmetic: Arithmetic = "float64"
+    error_bound: float | None = None
+    """Of an exact trial: the probability that it shows two different functions alike is at most this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +140,9 @@ class Witness:
     """NaN where blocks wrote different values to one place."""
     relative_error: float
     between: tuple[float, float] = (-0.65, 0.75)
-    """Inputs were drawn uniformly from here."""
+    """Inputs were drawn uniformly from here, where they are floats."""
+    arithmetic: Arithmetic = "float64"
+    """Exact values are residues, of no meaning as magnitudes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +152,19 @@ class Verified:
     candidate: Candidate
     proof: Proof
     trials: tuple[Trial, ...]
+    untried: str = ""
+    """Why there was no exact trial, where there was none."""
+
+    @property
+    def evidence(self) -> str:
+        """What stands beside the proof: which trials it survived, in which arithmetic, with which bound."""
+        floats = [t for t in self.trials if t.error_bound is None]
+        exact = [t.error_bound for t in self.trials if t.error_bound is not None]
+        worst = max((t.relative_error for t in floats), default=0.0)
+        said = f"It survived {_counted(len(floats), 'random trial')} in float64 (relative error {worst:.0e} at most)"
+        if exact:
+            said += f" and {_counted(len(exact), 'exact trial')} in prime fields (error at most {prod(exact):.1g})"
+        return f"{said}." + (f" No exact trial: {self.untried}." if self.untried and not exact else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +176,18 @@ class Refuted:
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """A value that a program and a candidate both compute."""
+
+    term: str
+    """The normal form, as printed."""
+    program: tuple[str, ...]
+    """Tensors of the program, program.%5."""
+    candidate: tuple[str, ...]
+    """Tensors of the candidate, k3 or k3.b7."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """A candidate about which nothing was shown: which limit was hit or what is missing."""
 
@@ -144,6 +195,12 @@ class Unknown:
     limit: str
     nearest: tuple[str, str] = ("", "")
     """The two normal forms that did not meet, as printed."""
+    shared: tuple[Shared, ...] = ()
+    """The last values that both sides still have in common: nothing that is computed from one is shared."""
+    apart: tuple[tuple[str, str], ...] = ()
+    """The first tensors of the program, then of the candidate, without a partner: name and form."""
+    case: str = ""
+    """Where prover and refuter disagree: a text that `verify.decide.replay_case` runs again."""
 
 
 Verdict: TypeAlias = Verified | Refuted | Unknown
@@ -208,3 +265,7 @@ class Infeasible:
 
 
 Outcome: TypeAlias = Timed | Infeasible
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

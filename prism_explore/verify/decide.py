@@ -1,15 +1,18 @@
 """The verdict: proved for all sizes, refuted with a witness, or unknown with the limit that was hit.
 
 In order: equal normal forms; else the refuter; else, where it found nothing, the dearer ways to a
-proof. Whatever is proved must survive the refuter too. Should the two ever disagree, the verdict is
-unknown, the candidate is not offered, and everything needed to look into it is noted.
+proof. Whatever is proved must survive the refuter too, on floats and where that is possible in exact
+arithmetic. Should the two ever disagree, the verdict is unknown, the candidate is not offered, and the case is
+kept as a text that `replay_case` runs again.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Literal, TypeAlias, assert_never
+from typing import assert_never
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
@@ -17,19 +20,30 @@ from prism_explore.events.kinds import VerdictReached
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Candidate, EClass, Proof, Refuted, Unknown, Verdict, Verified, Witness
-from prism_explore.ir.text import show as show_graph
-from prism_explore.verify.algebra import Algebra, Budget, Stuck
+from prism_explore.ir.stages import (
+    Candidate,
+    EClass,
+    Family,
+    Proof,
+    Refuted,
+    Shared,
+    Trial,
+    Unknown,
+    Verdict,
+    Verified,
+    Witness,
+)
+from prism_explore.verify.algebra import SPELLED, Algebra
+from prism_explore.verify.case import Case, Method, read_case
+from prism_explore.verify.equalities import compared
 from prism_explore.verify.lowering import Lowered, lower
-from prism_explore.verify.normal_form import Exp, Group, NormalForm, Opaque, Term, show
+from prism_explore.verify.naming import Budget, Stuck
+from prism_explore.verify.normal_form import NormalForm, show
 from prism_explore.verify.outcome import Limits, explain
-from prism_explore.verify.refute import Refuter, Survived, Untried
+from prism_explore.verify.refute import Attempt, Refuter, Survived, Untried
 from prism_explore.verify.saturate import LIMITS, prove_equal
 
-Method: TypeAlias = Literal["normal form", "cleared denominators", "e-graph"]
-
 DISAGREE = "prover and refuter disagree"
-_SPELLED = frozenset({"exp", "silu", "sigmoid"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,7 @@ class Prover:
         self._plain = Algebra(budget)
         self._spelled = Algebra(budget, spell_out=True)
         self._goal = _lowered(program.graph, self._plain)
+        self._spelled_goal: Lowered | _Gap | None = None
         self._limits = saturation
         self._class_ids: dict[str, str] = {}
 
@@ -67,39 +82,64 @@ class Prover:
             given = ", ".join(f"{i.name} {i.type}" for i in graph.inputs)
             wanted = ", ".join(f"{i.name} {i.type}" for i in self.program.inputs)
             raise ShapeError(f"{candidate.id} has inputs {given}; {self.program.name} has {wanted}")
-        verdict, note = self._verdict(candidate, seed, journal)
-        journal.note(_event(verdict, note))
+        verdict = self._verdict(candidate, seed, journal)
+        journal.note(_event(verdict))
         return verdict
 
+    def prove(self, candidate: Candidate, journal: Journal) -> Method | str:
+        """The prover alone, for a replay: how it proves a candidate, or the limit that it hits."""
+        found = _lowered(candidate.sgraph, self._plain)
+        outcome = self._by_normal_form(candidate.sgraph, found)
+        if isinstance(outcome, _Gap) and isinstance(found, Lowered) and isinstance(self._goal, Lowered):
+            outcome = self._dearer(candidate, found, self._goal, journal)
+        return outcome.limit if isinstance(outcome, _Gap) else outcome
+
     # ------------------------------------------------------------ the ladder
-    def _verdict(self, candidate: Candidate, seed: int, journal: Journal) -> tuple[Verdict, str]:
-        """The verdict, and for a disagreement what it takes to look into it."""
+    def _verdict(self, candidate: Candidate, seed: int, journal: Journal) -> Verdict:
         graph = candidate.sgraph
         dims, wanted = graph.output_type.dims, self.program.graph.output_type.dims
         if dims != wanted:
-            return Unknown(candidate, f"the result has dims {_list(dims)}, the program's has {_list(wanted)}"), ""
+            return Unknown(candidate, f"the result has dims {_list(dims)}, the program's has {_list(wanted)}")
         found = _lowered(graph, self._plain)
         outcome = self._by_normal_form(graph, found)
-        attempt = self.refuter.attempt(graph, seed)
+        attempt, tied = self.refuter.attempt(graph, seed), False
         if isinstance(attempt, Witness):
             if isinstance(outcome, _Gap) or isinstance(found, _Gap):
-                return Refuted(candidate, attempt), ""
-            as_given = self.refuter.attempt_as_given(graph, seed)
-            if not isinstance(as_given, Survived):
-                return Unknown(candidate, DISAGREE, self._nearest(graph, found)), self._replayable(graph, attempt)
+                return Refuted(candidate, attempt)
+            as_given, tied = self.refuter.attempt_as_given(graph, seed), True
+            if isinstance(as_given, Witness):
+                return self._disagreement(candidate, outcome, as_given, found)
+            if isinstance(as_given, Untried):
+                limit = f"at other extents than the given ones it differs, and those were not tried: {as_given.reason}"
+                return self._unknown(candidate, limit, found, Case(candidate.id, outcome, self.program, graph, attempt))
             attempt = as_given
         if isinstance(attempt, Untried):
-            limit = f"the refuter could not run: {attempt.reason}"
-            return Unknown(candidate, limit, self._nearest(graph, found)), ""
+            return self._unknown(candidate, f"the refuter could not run: {attempt.reason}", found)
         if attempt.coinciding:
             limit = f"it type-checks only because axes {' and '.join(attempt.coinciding)} are equally long"
-            return Unknown(candidate, limit, self._nearest(graph, found)), ""
+            return self._unknown(candidate, limit, found)
         if isinstance(found, Lowered) and isinstance(outcome, _Gap) and isinstance(self._goal, Lowered):
             outcome = self._dearer(candidate, found, self._goal, journal)
         if isinstance(outcome, _Gap) or isinstance(found, _Gap):
             limit = next(o.limit for o in (outcome, found) if isinstance(o, _Gap))
-            return Unknown(candidate, limit, self._nearest(graph, found)), ""
-        return Verified(candidate, self._proof(graph, found, outcome), attempt.trials), ""
+            return self._unknown(candidate, limit, found)
+        return self._confirmed(candidate, found, outcome, attempt.trials, seed, tied)
+
+    def _confirmed(
+        self, candidate: Candidate, found: Lowered, method: Method, trials: tuple[Trial, ...], seed: int, tied: bool
+    ) -> Verdict:
+        """What is proved and survived on floats has its trials in exact arithmetic too, where there are any."""
+        exact: Attempt = Untried("a constant is tied to the given extents")
+        if not tied:
+            exact = self.refuter.attempt_exact(candidate.sgraph, seed)
+        proof = self._proof(candidate.sgraph, found, method)
+        match exact:
+            case Witness():
+                return self._disagreement(candidate, method, exact, found)
+            case Untried(reason):
+                return Verified(candidate, proof, trials, reason)
+            case Survived(more):
+                return Verified(candidate, proof, (*trials, *more))
 
     def _by_normal_form(self, graph: SGraph, found: Lowered | _Gap) -> Method | _Gap:
         """Q1: the two forms are one."""
@@ -118,8 +158,12 @@ class Prover:
             if self._plain.cleared(goal, result):
                 return "cleared denominators"
             if _words(goal) != _words(result):
+                if self._spelled_goal is None:
+                    self._spelled_goal = _lowered(self.program.graph, self._spelled)
+                if isinstance(self._spelled_goal, _Gap):
+                    return _Gap(f"the program with functions spelled out: {self._spelled_goal.limit}")
                 self._spelled.restart()
-                goal = lower(self.program.graph, self._spelled).values[output]
+                goal = self._spelled_goal.values[output]
                 result = lower(candidate.sgraph, self._spelled).values[candidate.sgraph.output]
                 if goal == result:
                     return "normal form"
@@ -136,6 +180,8 @@ class Prover:
     def _proof(self, graph: SGraph, found: Lowered, method: Method) -> Proof:
         conditions = tuple(str(d) for d in graph.conditions() if str(d) not in d.symbols)
         symbols = sorted({*graph.data_symbols, *graph.parameters})
+        assert isinstance(self._goal, Lowered), "only what was lowered is proved"
+        assumed = tuple(dict.fromkeys((*self._goal.assumptions, *found.assumptions)))
         which = f"for all positive integers {', '.join(symbols)}" if symbols else "for its one choice of sizes"
         if conditions:
             which += f" that make {' and '.join(conditions)} whole"
@@ -143,7 +189,8 @@ class Prover:
             f"{which}, and for all real inputs, its result equals that of {self.program.name}, "
             "in real arithmetic with x/0 = 0"
         )
-        return Proof(method, claim, conditions, self._classes(graph, found))
+        claim = "; ".join((claim, *assumed))
+        return Proof(method, claim, (*conditions, *assumed), self._classes(graph, found))
 
     def _classes(self, graph: SGraph, found: Lowered) -> tuple[EClass, ...]:
         """Tensors of program and candidate in groups of equal value; the two results are in one."""
@@ -166,14 +213,80 @@ class Prover:
             for key, (form, members) in groups.items()
         )
 
-    def _nearest(self, graph: SGraph, found: Lowered | _Gap) -> tuple[str, str]:
-        goal = self._goal
+    # ------------------------------------------------------------ what is said where there is no proof
+    def _unknown(self, candidate: Candidate, limit: str, found: Lowered | _Gap, case: Case | None = None) -> Unknown:
+        """With what both sides have in common and where they part."""
+        graph, goal = candidate.sgraph, self._goal
         wanted = "" if isinstance(goal, _Gap) else show(goal.values[self.program.graph.output])
-        return wanted, "" if isinstance(found, _Gap) else show(found.values[graph.output])
+        had = "" if isinstance(found, _Gap) else show(found.values[graph.output])
+        shared: tuple[Shared, ...] = ()
+        apart: tuple[tuple[str, str], ...] = ()
+        if isinstance(goal, Lowered) and isinstance(found, Lowered):
+            self._plain.restart()
+            common = compared(self.program, graph, goal, found, self._plain)
+            shared = tuple(
+                Shared(
+                    c.term,
+                    tuple(m for m in c.members if m.startswith("program.")),
+                    tuple(m for m in c.members if not m.startswith("program.")),
+                )
+                for c in common.frontier
+            )
+            if (parting := common.disagreement) is not None:
+                sides = (
+                    (parting.program, parting.program_operation),
+                    (parting.candidate, parting.candidate_operation),
+                )
+                apart = tuple(side for side in sides if side[0])
+        return Unknown(candidate, limit, (wanted, had), shared, apart, str(case) if case else "")
 
-    def _replayable(self, graph: SGraph, witness: Witness) -> str:
-        sizes = ", ".join(f"{s}={n}" for s, n in witness.sizes)
-        return "\n".join((show_graph(self.program), show_graph(graph), f"at {sizes} with seed {witness.seed}"))
+    def _disagreement(self, candidate: Candidate, method: Method, witness: Witness, found: Lowered) -> Unknown:
+        case = Case(candidate.id, method, self.program, candidate.sgraph, witness)
+        return self._unknown(candidate, DISAGREE, found, case)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What prover and refuter say of a case now."""
+
+    case: Case
+    proved: str
+    """How the prover proves the candidate; empty where it does not."""
+    limit: str
+    """The limit that it hit, where it does not."""
+    refuter: Attempt
+
+    @property
+    def disagree(self) -> bool:
+        """Whether the two still do."""
+        return bool(self.proved) and isinstance(self.refuter, Witness)
+
+
+def replay_case(text: str) -> Replay:
+    """Run a saved disagreement again: the prover by itself, and the refuter on the case's own numbers.
+
+    Raises:
+        ParseError: the text is no case.
+    """
+    case = read_case(text)
+    family = Family(case.candidate.split(".")[0], case.program, case.sgraph)
+    prover = Prover(case.program)
+    said = prover.prove(Candidate(case.candidate, family, case.sgraph, (), case.sgraph.conditions()), Journal())
+    proved = said if said in ("normal form", "cleared denominators", "e-graph") else ""
+    return Replay(case, proved, "" if proved else said, prover.refuter.replay(case.witness, case.sgraph))
+
+
+def holds_at(verified: Verified, sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """Which conditions of a proof these numbers break, for a family that is used at other shapes; none if it holds.
+
+    Args:
+        verified: what was proved.
+        sizes: numbers for the program's symbols, and for grid sizes and loop ranges.
+
+    Raises:
+        ShapeError: a symbol of a condition has no number.
+    """
+    return verified.proof.broken_at(sizes)
 
 
 def verify(program: TensorProgram, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:
@@ -198,32 +311,14 @@ def _list(dims: tuple[Dim, ...]) -> str:
 
 
 def _words(n: NormalForm) -> frozenset[str]:
-    """Which of exp, silu and sigmoid occur."""
-    found: set[str] = set()
-
-    def meet(t: Term) -> None:
-        for a, _ in t.factors:
-            match a:
-                case Exp(term):
-                    found.add("exp")
-                    meet(term)
-                case Group(inner):
-                    for u, _ in inner.terms:
-                        meet(u)
-                case Opaque(function, args):
-                    found.add(function)
-                    for arg in args:
-                        for u, _ in arg.terms:
-                            meet(u)
-                case _:
-                    pass
-
-    for t, _ in n.terms:
-        meet(t)
-    return frozenset(found & _SPELLED)
+    """Which functions occur that have a definition, or are part of one."""
+    return frozenset(_WORD.findall(n.key)) & SPELLED
 
 
-def _event(verdict: Verdict, note: str) -> VerdictReached:
+_WORD = re.compile(r"\w+(?=[{(])")
+
+
+def _event(verdict: Verdict) -> VerdictReached:
     """The verdict as a fact."""
     match verdict:
         case Verified(candidate, proof, trials):
@@ -234,16 +329,26 @@ def _event(verdict: Verdict, note: str) -> VerdictReached:
                 proof.claim,
                 proof.conditions,
                 tuple((c.id, c.term, c.members) for c in proof.classes),
-                tuple((_sizes_text(t.sizes), t.relative_error) for t in trials),
+                tuple((_sizes_text(t.sizes), t.relative_error) for t in trials if t.error_bound is None),
+                exact=tuple((_sizes_text(t.sizes), t.error_bound) for t in trials if t.error_bound is not None),
+                evidence=verdict.evidence,
             )
         case Refuted(candidate, w):
             where = f"at {_sizes_text(w.sizes)}, seed {w.seed}, element [{', '.join(map(str, w.index))}]"
             by = f"off by {w.relative_error:.2g} of the largest value" if isfinite(w.relative_error) else "a race"
             detail = f"{where}: the program gives {w.expected:.6g}, the candidate {w.found:.6g} ({by})"
             return VerdictReached(candidate.id, "refuted", "counterexample", detail)
-        case Unknown(candidate, limit, nearest):
-            detail = "\n".join(part for part in (limit, note) if part)
-            return VerdictReached(candidate.id, "unknown", "", detail, nearest=tuple(n for n in nearest if n))
+        case Unknown(candidate, limit, nearest, shared, apart, case):
+            return VerdictReached(
+                candidate.id,
+                "unknown",
+                "",
+                limit,
+                nearest=tuple(n for n in nearest if n),
+                shared=tuple((c.term, (*c.program, *c.candidate)) for c in shared),
+                apart=apart,
+                case=case,
+            )
         case _:
             assert_never(verdict)
 

@@ -16,7 +16,7 @@ are `frames`' own: the same candidate gives the same ids in every run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -89,6 +89,25 @@ class Equalities:
     def shared(self) -> tuple[EClass, ...]:
         """Classes with tensors of both sides: the steps that program and candidate have in common."""
         return tuple(c for c in self.classes if len({_of_program(m) for m in c.members}) == 2)
+
+    @property
+    def frontier(self) -> tuple[EClass, ...]:
+        """The last steps in common: classes of both sides from which nothing is computed that both sides have.
+
+        A tile stands for the tensor that it is a part of.
+        """
+        tiles: dict[str, list[str]] = {}
+        for tile in self.tiles:
+            tiles.setdefault(tile.of, []).append(tile.tensor)
+        whole = [replace(c, members=(*c.members, *tiles.get(c.id, ()))) for c in self.classes]
+        both = {c.id for c in whole if len({_of_program(m) for m in c.members}) == 2}
+        of = {m: c.id for c in whole for m in c.members}
+        used: set[str] = set()
+        for graph, prefix in ((self.program.graph, "program.%"), (self.sgraph, "k")):
+            for tensor, (operands, _) in _tensors(graph, prefix):
+                if of.get(tensor) in both:
+                    used.update(of[a] for a in operands if a in of and of[a] != of[tensor])
+        return tuple(c for c in whole if c.id in both - used)
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -170,6 +189,20 @@ def equalities(
         found = lower(sgraph, algebra)
     except Stuck as stuck:
         return _nothing(program, sgraph, candidate, stuck.limit)
+    return compared(program, sgraph, wanted, found, algebra, candidate, classes, lemmas)
+
+
+def compared(
+    program: TensorProgram,
+    sgraph: SGraph,
+    wanted: Lowered,
+    found: Lowered,
+    algebra: Algebra,
+    candidate: str = "",
+    classes: tuple[EClass, ...] = (),
+    lemmas: tuple[Lemma, ...] = (),
+) -> Equalities:
+    """The same of two graphs that are lowered already, by this algebra."""
     named = {m: c.id for c in classes for m in c.members}
     forms = dict(_named_forms(wanted, found))
     if not classes:

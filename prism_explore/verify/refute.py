@@ -3,41 +3,53 @@
 It shares nothing with the prover. Both graphs go through the block-by-block interpreter in float64,
 at two assignments of sizes: every axis of the program gets its own small extent, every grid size and
 loop range is at least 2, and no two numbers are the same, so that a map to the wrong dim of equal
-extent, a factor that is 1 by accident, or a forgotten block shows.
+extent, a factor that is 1 by accident, or a forgotten block shows (`extents` finds such numbers).
 
 The program's numbers are extents of axes: 4096 in a shape becomes another extent, the same wherever
 that axis occurs, while constants in formulas stay. A candidate that type-checks only because two axes
 happen to be equally long is not a member of the family of shapes; it is run with those axes equal,
 and that is reported.
+
+What survives may be tried once more in exact arithmetic (`fields`), with a bound on how often that errs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import count, islice, product
-from math import inf, lcm, prod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, prod
 from typing import TypeAlias
 
 import numpy as np
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.axes import axes_of
-from prism_explore.ir.dims import ONE, Dim, dim
-from prism_explore.ir.evaluate import Array, evaluate
-from prism_explore.ir.ops import Input, Node
+from prism_explore.ir.evaluate import Array, run
+from prism_explore.ir.ops import Binary, Expand, Input, Permute, Reshape, Slice
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Trial, Witness
+from prism_explore.verify import fields
+from prism_explore.verify.extents import TINY, Extents, Instance, Pair
+from prism_explore.verify.fields import Inconclusive
 
 TOLERANCE = 1e-9
 """Relative: equal programs differ by about 1e-15 in float64, wrong ones by far more."""
 SMALLEST_SCALE = 1e-4
 """Results below this count as this when an error is made relative."""
-LARGEST_AS_GIVEN = 1 << 25
+UNBOUNDED = 1e100
+"""Results beyond this stand for infinity, as a masked one does; both sides must have them, with one sign."""
+LARGEST_AS_GIVEN = 1 << 20
+"""Elements of the inputs of a trial at the program's own extents: about 50 ms."""
 BETWEEN = (-0.65, 0.75)
 BETWEEN_POSITIVE = (0.05, 0.75)
 """Used where the program has no finite value on inputs of both signs, as under a root."""
+USEFUL = 0.5
+"""An exact trial that errs more often than this is not worth its time."""
+SURE = 1e-3
+EXACT_TRIALS = 3
+"""So many at most, until together they err less often than `SURE`."""
+KEPT = 512
+"""Results of the program that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +72,14 @@ Attempt: TypeAlias = Witness | Survived | Untried
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
-    """Program and candidate over symbols for axes."""
+class _Side:
+    """What the program gives at one instance, which all candidates are compared with."""
 
-    program: SGraph
-    candidate: SGraph
-    axes: tuple[str, ...]
-    parameters: tuple[str, ...]
+    inputs: Mapping[str, Array]
+    expected: Array
+    finite: Array
+    scale: float
+    """The largest of its bounded results."""
 
 
 class Refuter:
@@ -74,180 +87,215 @@ class Refuter:
 
     def __init__(self, program: TensorProgram) -> None:
         self.program = program
-        table = axes_of(program.graph)
-        self._axes: dict[str, tuple[str | None, ...]] = {
-            node.op.name: table.of[n] for n, node in enumerate(program.graph.nodes) if isinstance(node.op, Input)
-        }
-        self._extents = {a.name: a.extent for a in table.axes}
+        self._extents = Extents(program)
+        self._masks = _masks(program.graph)
+        self._obstacle = fields.obstacle(program.graph)
+        self._sides: dict[tuple[object, ...], _Side] = {}
+        self._draws: dict[tuple[object, ...], fields.Draw | str] = {}
 
     def attempt(self, candidate: SGraph, seed: int, instances: int = 2) -> Attempt:
         """Run both sides at `instances` assignments of sizes; the first difference ends it."""
-        coinciding: tuple[str, ...] = ()
-        pair = self._apart(candidate)
+        pair = self._extents.pair(candidate)
         if isinstance(pair, str):
-            apart, pair = pair, self._together(candidate)
-            if isinstance(pair, str):
-                return Untried(f"it does not type-check at other extents ({apart}; {pair})")
-            coinciding = self._shared
+            return Untried(pair)
         trials: list[Trial] = []
         for n in range(instances):
-            sizes = _sizes(pair, n)
-            if sizes is None:
-                return Untried("no small sizes meet its conditions")
-            outcome = _trial(pair, sizes, seed + n)
-            match outcome:
-                case Trial():
-                    trials.append(outcome)
-                case _:
-                    return outcome
-        return Survived(tuple(trials), coinciding)
+            instance = self._extents.instance(pair, n)
+            if isinstance(instance, str):
+                return self._as_given(pair, seed) if not trials else Untried(instance)
+            outcome = self._trial(instance, seed + n)
+            if not isinstance(outcome, Trial):
+                return outcome
+            trials.append(outcome)
+        return Survived(tuple(trials), pair.coinciding)
 
     def attempt_as_given(self, candidate: SGraph, seed: int) -> Attempt:
-        """One trial at the very extents of the program, for constants that are tied to them.
+        """One trial at the program's own extents, for constants that are tied to them.
 
         A factor 1/4096 is a mean over 4096 elements and over no other number; at other extents the two
-        differ, which refutes nothing that was claimed. Dear, so asked for only after a proof.
+        differ, which refutes nothing that was claimed. Axes of which no constant speaks may be small even so; only
+        where that does not help are all extents as given.
         """
-        pair = _Pair(self.program.graph, candidate, self.program.graph.data_symbols, candidate.parameters)
-        sizes = _sizes_as_given(pair)
-        if sizes is None:
-            return Untried("no numbers for its symbols meet its conditions at the given extents")
-        if sum(i.type.elements.value(sizes) for i in candidate.inputs) > LARGEST_AS_GIVEN:
-            return Untried(f"the given extents have more than {LARGEST_AS_GIVEN} elements")
-        outcome = _trial(pair, sizes, seed)
-        return Survived((outcome,)) if isinstance(outcome, Trial) else outcome
+        pair = self._extents.pair(candidate)
+        if isinstance(pair, str):
+            return Untried(pair)
+        tied = self._extents.tied(pair)
+        alone = [{name: extent} for name, extent in tied.items()]
+        for fixed in (*alone, tied) if len(alone) > 1 else alone:
+            instance = self._extents.instance(pair, 0, fixed)
+            if isinstance(instance, Instance) and _elements(instance) <= LARGEST_AS_GIVEN:
+                outcome = self._trial(instance, seed)
+                if isinstance(outcome, Trial):
+                    return Survived((outcome,), pair.coinciding)
+        return self._as_given(pair, seed)
+
+    def attempt_exact(self, candidate: SGraph, seed: int) -> Attempt:
+        """Trials in prime fields, at the smallest sizes there are; see `fields`.
+
+        A difference is a witness only where fields know all that is true of the functions at hand.
+        """
+        named = self._obstacle or fields.obstacle(candidate)
+        if named:
+            return Untried(f"prime fields have no {named}")
+        pair = self._extents.pair(candidate)
+        instance = pair if isinstance(pair, str) else self._extents.instance(pair, TINY)
+        if isinstance(instance, str):
+            return Untried(instance)
+        trials: list[Trial] = []
+        for n in range(EXACT_TRIALS):
+            outcome = self._exact(instance, seed + n)
+            if not isinstance(outcome, Trial):
+                return outcome
+            trials.append(outcome)
+            if prod(t.error_bound or 0.0 for t in trials) <= SURE:
+                break
+        return Survived(tuple(trials))
 
     def replay(self, witness: Witness, candidate: SGraph) -> Attempt:
         """Run a witness again."""
-        sizes = dict(witness.sizes)
-        for pair in (self._apart(candidate), self._together(candidate)):
-            if not isinstance(pair, str) and {*pair.axes, *pair.parameters} == set(sizes):
-                outcome = _compare(pair, sizes, witness.seed, witness.between)
-                return Survived((outcome,)) if isinstance(outcome, Trial) else outcome
-        return Untried("the witness names other symbols than this candidate")
+        pair = self._extents.pair(candidate)
+        if isinstance(pair, str):
+            return Untried(pair)
+        if {name for name, _ in pair.names} != {name for name, _ in witness.sizes}:
+            return Untried("the witness names other symbols than this candidate")
+        instance = self._extents.instance(pair, 0, dict(witness.sizes))
+        if isinstance(instance, str):
+            return Untried(instance)
+        if witness.arithmetic == "prime fields":
+            outcome = self._exact(instance, witness.seed)
+        else:
+            outcome = self._compare(instance, witness.seed, witness.between)
+        return Survived((outcome,)) if isinstance(outcome, Trial) else outcome
 
-    @property
-    def _shared(self) -> tuple[str, ...]:
-        lengths = list(self._extents.values())
-        return tuple(name for name, extent in self._extents.items() if lengths.count(extent) > 1)
+    # ------------------------------------------------------------ floats
+    def _as_given(self, pair: Pair, seed: int) -> Attempt:
+        instance = self._extents.instance(pair, 0, self._extents.as_given(pair))
+        if isinstance(instance, str):
+            return Untried(f"at the given extents {instance}")
+        if _elements(instance) > LARGEST_AS_GIVEN:
+            return Untried(f"the inputs have more than {LARGEST_AS_GIVEN} elements at the given extents")
+        outcome = self._trial(instance, seed)
+        return Survived((outcome,), pair.coinciding) if isinstance(outcome, Trial) else outcome
 
-    def _apart(self, candidate: SGraph) -> _Pair | str:
-        return self._pair(candidate, {name: name for name in self._extents})
+    def _trial(self, instance: Instance, seed: int) -> Trial | Witness | Untried:
+        outcome = self._compare(instance, seed, BETWEEN)
+        if isinstance(outcome, Untried):
+            outcome = self._compare(instance, seed, BETWEEN_POSITIVE)
+        return outcome
 
-    def _together(self, candidate: SGraph) -> _Pair | str:
-        first: dict[Dim, str] = {}
-        for name, extent in self._extents.items():
-            first.setdefault(extent, name)
-        return self._pair(candidate, {name: first[extent] for name, extent in self._extents.items()})
+    def _compare(self, instance: Instance, seed: int, between: tuple[float, float]) -> Trial | Witness | Untried:
+        key = (*instance.key, seed, between)
+        side = self._sides.get(key)
+        if side is None:
+            if len(self._sides) >= KEPT:
+                self._sides.clear()
+            side = self._sides[key] = self._side(instance, seed, between)
+        if not side.finite.any():
+            return Untried("the program has no finite value on random inputs")
+        with np.errstate(all="ignore"):
+            try:
+                found = run(instance.candidate, side.inputs, instance.symbols)[instance.candidate.output]
+            except (ShapeError, ValueError) as error:
+                return Untried(f"it does not run at {_text(instance.sizes)}: {error}")
+            error = _errors(side, found)
+        worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
+        largest = float(error[worst])
+        if largest <= TOLERANCE:
+            return Trial(instance.sizes, seed, largest, between)
+        expected = float(side.expected[worst])
+        return Witness(instance.sizes, seed, worst, expected, float(found[worst]), largest, between)
 
-    def _pair(self, candidate: SGraph, names: Mapping[str, str]) -> _Pair | str:
-        """Both graphs over axis symbols, or why they do not type-check there."""
-        taken = set(candidate.parameters)
-        symbols = {name: next(s for s in _spellings(name) if s not in taken) for name in set(names.values())}
-        dims = {
-            given: tuple(ONE if a is None else dim(symbols[names[a]]) for a in axes)
-            for given, axes in self._axes.items()
-        }
+    def _side(self, instance: Instance, seed: int, between: tuple[float, float]) -> _Side:
+        inputs = draw_inputs(instance.shapes, seed, between, self._masks)
+        with np.errstate(all="ignore"):
+            expected = run(instance.program, inputs, instance.symbols)[instance.program.output]
+            finite = np.isfinite(expected)
+            bounded = np.abs(expected[finite & (np.abs(expected) < UNBOUNDED)])
+        return _Side(inputs, expected, finite, max(float(bounded.max(initial=0.0)), SMALLEST_SCALE))
+
+    # ------------------------------------------------------------ fields
+    def _exact(self, instance: Instance, seed: int) -> Trial | Witness | Untried:
+        key = (*instance.key, seed)
+        if key not in self._draws:
+            if len(self._draws) >= KEPT:
+                self._draws.clear()
+            try:
+                self._draws[key] = fields.draw(instance.program, instance.shapes, instance.symbols, seed)
+            except Inconclusive as stuck:
+                self._draws[key] = stuck.reason
+        drawn = self._draws[key]
+        if isinstance(drawn, str):
+            return Untried(f"{drawn} in the program")
         try:
-            program, general = _with_dims(self.program.graph, dims), _with_dims(candidate, dims)
-            wanted, found = program.output_type.dims, general.output_type.dims
-        except ShapeError as error:
-            return str(error)
-        if wanted != found:
-            return f"the result has dims {_list(found)}, not {_list(wanted)}"
-        axes = tuple(dict.fromkeys(symbols[names[a]] for a in self._extents))
-        return _Pair(program, general, axes, general.parameters)
+            bound = fields.compare(drawn, instance.candidate, instance.symbols)
+        except Inconclusive as stuck:
+            return Untried(f"{stuck.reason} in the candidate")
+        except (ShapeError, ValueError) as error:
+            return Untried(f"it does not run at {_text(instance.sizes)}: {error}")
+        if isinstance(bound, fields.Differs):
+            if fields.guesses(instance.program) or fields.guesses(instance.candidate):
+                return Untried("prime fields know too little of a function that occurs")
+            return Witness(
+                instance.sizes, seed, bound.place, bound.expected, bound.found, inf, (0.0, 0.0), "prime fields"
+            )
+        if bound > USEFUL:
+            return Untried(f"an exact trial at {_text(instance.sizes)} errs with probability up to {bound:.1g}")
+        return Trial(instance.sizes, seed, 0.0, (0.0, 0.0), "prime fields", bound)
 
 
-def _spellings(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}_{n}" for n in count(1))
-
-
-def _list(dims: tuple[Dim, ...]) -> str:
-    return f"({', '.join(map(str, dims))})"
-
-
-def _with_dims(graph: SGraph, dims: Mapping[str, tuple[Dim, ...]]) -> SGraph:
-    nodes = tuple(
-        Node(Input(n.op.name, replace(n.op.type, dims=dims[n.op.name]))) if isinstance(n.op, Input) else n
-        for n in graph.nodes
-    )
-    return SGraph(nodes, graph.output)
-
-
-def _sizes(pair: _Pair, n: int) -> dict[str, int] | None:
-    """The n-th choice of numbers: small, at least 2, pairwise different, every tile whole."""
-    many = max(len(pair.parameters), 2)
-    numbers = {s: 2 + (k + n) % many for k, s in enumerate(pair.parameters)}
-    conditions = pair.candidate.conditions()
-    used = set(numbers.values())
-    for axis in pair.axes:
-        step = 1
-        for d in conditions:
-            for powers, coefficient in d.terms:
-                if dict(powers).get(axis, 0) > 0:
-                    below = prod(numbers[s] ** -e for s, e in powers if e < 0 and s in numbers)
-                    step = lcm(step, below * coefficient.denominator)
-        multiple = 2 + n
-        while step * multiple in used:
-            multiple += 1
-        numbers[axis] = step * multiple
-        used.add(numbers[axis])
-    try:
-        for d in conditions:
-            d.value(numbers)
-    except ShapeError:
-        return None
-    return numbers
-
-
-def _sizes_as_given(pair: _Pair) -> dict[str, int] | None:
-    """Small numbers for the symbols that remain, pairwise different where that can be."""
-    symbols = (*pair.parameters, *pair.axes)
-    conditions = pair.candidate.conditions()
-    choices = list(islice(product(range(2, 10), repeat=len(symbols)), 10_000))
-    for numbers in sorted(choices, key=lambda c: len(c) - len(set(c))):
-        sizes = dict(zip(symbols, numbers, strict=True))
-        if all(d.rational(sizes).denominator == 1 for d in conditions):
-            return sizes
-    return None
-
-
-def _trial(pair: _Pair, sizes: Mapping[str, int], seed: int) -> Trial | Witness | Untried:
-    outcome = _compare(pair, sizes, seed, BETWEEN)
-    if isinstance(outcome, Untried):
-        outcome = _compare(pair, sizes, seed, BETWEEN_POSITIVE)
-    return outcome
+def _errors(side: _Side, found: Array) -> Array:
+    """By how much each element is wrong, relative to the largest; NaN and a missing infinity are wrong by infinity."""
+    difference = np.abs(side.expected - found) / side.scale
+    beyond = np.abs(side.expected) >= UNBOUNDED
+    if beyond.any():
+        alike = (np.abs(found) >= UNBOUNDED) & (np.sign(found) == np.sign(side.expected))
+        difference = np.where(beyond, np.where(alike, 0.0, inf), difference)
+    error = np.where(side.finite, difference, 0.0)
+    return np.where(np.isnan(error), inf, error)
 
 
 def draw_inputs(
-    graph: SGraph, sizes: Mapping[str, int], seed: int, between: tuple[float, float] = BETWEEN
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    seed: int,
+    between: tuple[float, float] = BETWEEN,
+    masks: frozenset[str] = frozenset(),
 ) -> dict[str, Array]:
-    """Random float64 inputs, the same for the same seed."""
+    """Random float64 inputs, the same for the same seed.
+
+    Of a tensor that says what a mask keeps, about half is 0, but never a whole row.
+    """
     rng = np.random.default_rng(seed)
-    return {i.name: rng.uniform(*between, [d.value(sizes) for d in i.type.dims]) for i in graph.inputs}
+    inputs = {name: rng.uniform(*between, shape) for name, shape in shapes}
+    for name in sorted(masks):
+        keep = inputs[name]
+        kept = rng.random(keep.shape) < 0.5
+        if keep.ndim:
+            rows = kept.reshape(-1, keep.shape[-1])
+            rows[np.arange(len(rows)), np.arange(len(rows)) % keep.shape[-1]] = True
+        inputs[name] = np.where(kept, keep, 0.0)
+    return inputs
 
 
-def _compare(
-    pair: _Pair, sizes: Mapping[str, int], seed: int, between: tuple[float, float]
-) -> Trial | Witness | Untried:
-    inputs = draw_inputs(pair.program, sizes, seed, between)
-    with np.errstate(all="ignore"):
-        expected = evaluate(pair.program, inputs, sizes)
-        found = evaluate(pair.candidate, inputs, sizes)
-        finite = np.isfinite(expected)
-        if not finite.any():
-            return Untried("the program has no finite value on random inputs")
-        scale = max(float(np.max(np.abs(expected[finite]))), SMALLEST_SCALE)
-        error = np.where(finite, np.abs(expected - found) / scale, 0.0)
-    error = np.where(np.isnan(error), inf, error)
-    worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
-    largest = float(error[worst])
-    numbers = tuple((s, sizes[s]) for s in (*pair.axes, *pair.parameters))
-    if largest <= TOLERANCE:
-        return Trial(numbers, seed, largest, between)
-    return Witness(numbers, seed, worst, float(expected[worst]), float(found[worst]), largest, between)
+def _masks(graph: SGraph) -> frozenset[str]:
+    """Inputs that come to a mask as what it keeps, as they are or through views."""
+    found: set[str] = set()
+    for node in graph.nodes:
+        if node.op != Binary("mask"):
+            continue
+        source = graph.nodes[node.args[1]]
+        while isinstance(source.op, Permute | Reshape | Expand | Slice):
+            source = graph.nodes[source.args[0]]
+        if isinstance(source.op, Input):
+            found.add(source.op.name)
+    return frozenset(found)
+
+
+def _elements(instance: Instance) -> int:
+    return sum(prod(shape) for _, shape in instance.shapes)
+
+
+def _text(sizes: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{s}={n}" for s, n in sizes)
 
 
 def replay(witness: Witness, program: TensorProgram, candidate: SGraph) -> Attempt:

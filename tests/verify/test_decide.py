@@ -6,19 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from prism_explore.errors import ShapeError
+from prism_explore.errors import ParseError, ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import SaturationStepped, VerdictReached
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Refuted, Unknown, Verdict, Verified
-from prism_explore.ir.text import parse, parse_program, show
+from prism_explore.ir.stages import Refuted, Unknown, Verdict, Verified, Witness
+from prism_explore.ir.text import parse, show
 from prism_explore.verify import decide
 from prism_explore.verify.algebra import Budget
-from prism_explore.verify.decide import DISAGREE, Prover, verify
+from prism_explore.verify.case import Case
+from prism_explore.verify.decide import DISAGREE, Prover, replay_case, verify
 from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.outcome import Limits
-from prism_explore.verify.refute import replay
+from prism_explore.verify.refute import Refuter, replay
 from tests.verify.corpus import CASES, MATMUL, PROGRAMS, R1_BARE, R1_FULL, candidate, graph_of
 
 RIGHT = [c for c in CASES if c.right]
@@ -261,15 +262,35 @@ def test_a_disagreement_is_unknown_never_offered_and_can_be_replayed(monkeypatch
     assert DISAGREE == verdict.limit
     (event,) = journal.events
     assert isinstance(event, VerdictReached)
-    assert "unknown" == event.verdict
-    head, said_program, said_candidate = (
-        event.detail.replace("\nsgraph", "\n\nsgraph").replace("\nprogram", "\n\nprogram").split("\n\n")
-    )
-    assert DISAGREE == head
-    assert program.graph == parse_program(said_program).graph
-    said_graph, said_at = said_candidate.rsplit("\n", 1)
-    assert bad.sgraph == parse(said_graph)
-    assert "at b=4, d=6, n=8, gx=2, f=3 with seed 0" == said_at
+    assert ("unknown", DISAGREE, verdict.case) == (event.verdict, event.detail, event.case)
+
+    again = replay_case(event.case)
+    assert (program.graph, bad.sgraph) == (again.case.program.graph, again.case.sgraph)
+    assert again.disagree
+
+    monkeypatch.undo()
+    mended = replay_case(event.case)
+    assert not mended.disagree
+    assert again.refuter == mended.refuter
+    assert ("", "the normal forms differ") == (mended.proved, mended.limit[:23])
+
+
+def test_a_right_candidate_replayed_as_a_case_shows_no_difference():
+    program, sgraph = PROGRAMS["rms_bare"], graph_of("rms_bare", R1_BARE)
+    bad = next(c for c in CASES if c.name == "rms_of_a_tile")
+    witness = Refuter(program).attempt(bad.sgraph, 0)
+    assert isinstance(witness, Witness)
+    text = str(Case("f1.c1", "normal form", program, sgraph, witness))
+    again = replay_case(text)
+
+    assert text == str(again.case)
+    assert ("normal form", False) == (again.proved, again.disagree)
+
+
+@pytest.mark.parametrize("text", ["", "disagreement of f1.c1", "program p\nsgraph\n"])
+def test_what_is_no_case_is_refused(text):
+    with pytest.raises(ParseError, match="not a case of disagreement"):
+        replay_case(text)
 
 
 EQUAL_EXTENTS_ONLY = """
@@ -307,7 +328,8 @@ def test_a_constant_that_is_tied_to_the_extents_is_tried_at_those_extents():
     verdict = verdict_on(PROGRAMS["rms_full"], case.sgraph)
 
     assert isinstance(verdict, Verified)
-    assert ["b", "gx", "f"] == [s for s, _ in verdict.trials[0].sizes]
+    assert 4096 == dict(verdict.trials[0].sizes)["d"]
+    assert "a constant is tied to the given extents" == verdict.untried
 
 
 def test_a_program_without_a_finite_value_is_not_proved():

@@ -1,0 +1,389 @@
+"""The dims of a program and a candidate as variables, and the equations between them.
+
+The numbers in shapes, 4096 or 64..128, are extents of axes; a trial wants others: small, at least 2, and
+pairwise different, so that a map to the wrong dim of equal extent shows. But a reshape ties extents
+by a product, a slice and a concatenation by a sum, a grid by a quotient. So every dim of every tensor is a
+variable, operators that align dims make two variables one, and the rest are equations:
+
+    load, store      whole = grid · loop · tile
+    reshape          both sides of a group of dims have one product; a dim that is split has borders,
+                     and a border at the same place of the same axis is the same variable
+    slice, concat    whole = what lies before + the piece + what lies behind
+
+Nothing here is the prover's: what a trial is run at must not depend on what it is to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Literal, TypeAlias
+
+from prism_explore.ir.dims import ONE, ZERO, Dim, dim
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Op,
+    Permute,
+    Reduce,
+    Reshape,
+    Result,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+)
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+
+Slots: TypeAlias = tuple[int, ...]
+"""A tensor's dims as variables; 0 is the literal size 1."""
+Path: TypeAlias = tuple[int, ...]
+Equation: TypeAlias = tuple[Literal["product", "sum"], Slots, Slots]
+"""Both sides have one product, or one sum."""
+
+
+class NoExtents(Exception):
+    """These graphs are outside of what is solved here; never leaves this module."""
+
+
+@dataclass(slots=True)
+class Variables:
+    """Dims as variables, which of them are one, and the equations between them."""
+
+    parent: list[int] = field(default_factory=lambda: [0])
+    given: list[Dim] = field(default_factory=lambda: [ONE])
+    equations: list[Equation] = field(default_factory=list[Equation])
+    numbers: dict[int, int] = field(default_factory=lambda: {0: 1})
+    """Variables that are constants of the graphs, such as a grid of 3."""
+    symbols: dict[str, int] = field(default_factory=dict[str, int])
+    marks: dict[tuple[str, int, Dim], int] = field(default_factory=dict[tuple[str, int, Dim], int])
+    """Places along an axis: borders of a split (elements below), positions of a slice (elements before)."""
+    part_of: dict[int, int] = field(default_factory=dict[int, int])
+    """A tile's dim is the low part of the whole one."""
+    free: set[int] = field(default_factory=set[int])
+    """Variables that may be 1 although they are not: what a slice leaves over."""
+    joins: int = 0
+
+    def copy(self) -> Variables:
+        """The same variables and equations, to be added to."""
+        return Variables(
+            self.parent.copy(),
+            self.given.copy(),
+            self.equations.copy(),
+            self.numbers.copy(),
+            self.symbols.copy(),
+            self.marks.copy(),
+            self.part_of.copy(),
+            self.free.copy(),
+            self.joins,
+        )
+
+    def new(self, given: Dim) -> int:
+        """A variable of its own for a dim of the given extent; the literal 1 is always variable 0."""
+        if given.is_one:
+            return 0
+        self.parent.append(len(self.parent))
+        self.given.append(given)
+        return len(self.parent) - 1
+
+    def find(self, slot: int) -> int:
+        """The one variable that stands for all that were joined with this one."""
+        parent = self.parent
+        while parent[slot] != slot:
+            parent[slot] = parent[parent[slot]]
+            slot = parent[slot]
+        return slot
+
+    def join(self, a: int, b: int) -> None:
+        """These two dims have one extent."""
+        one, other = sorted((self.find(a), self.find(b)))
+        if one != other:
+            self.parent[other] = one
+            self.joins += 1
+
+    def product(self, whole: Iterable[int], parts: Iterable[int]) -> None:
+        """Both sides multiply to the same."""
+        self.equations.append(("product", tuple(whole), tuple(parts)))
+
+    def sum(self, whole: Iterable[int], parts: Iterable[int]) -> None:
+        """Both sides add up to the same."""
+        self.equations.append(("sum", tuple(whole), tuple(parts)))
+
+    def mark(self, kind: str, axis: int, at: Dim) -> int:
+        """The variable for a place along an axis."""
+        key = (kind, self._origin(kind, axis), at)
+        if key not in self.marks:
+            self.marks[key] = self.new(at)
+            self.free.add(self.marks[key])
+        return self.marks[key]
+
+    def _origin(self, kind: str, axis: int) -> int:
+        """A tile's borders are those of the whole, of which it is the low part."""
+        axis = self.find(axis)
+        for _ in range(16 if kind == "border" else 0):
+            if axis not in self.part_of:
+                break
+            axis = self.find(self.part_of[axis])
+        return axis
+
+    def size(self, d: Dim) -> int:
+        """The variable for a size that a graph states, such as a grid's."""
+        if d.constant is not None:
+            if d.is_one:
+                return 0
+            known = next((s for s, n in self.numbers.items() if n == d.constant), None)
+            if known is None:
+                known = self.new(d)
+                self.numbers[known] = d.constant
+            return known
+        if len(d.terms) != 1:
+            raise NoExtents(f"a grid size or loop range is the sum {d}")
+        (powers, coefficient) = d.terms[0]
+        if str(d) == powers[0][0]:
+            if str(d) not in self.symbols:
+                self.symbols[str(d)] = self.new(d)
+            return self.symbols[str(d)]
+        above = [self.size(dim(s)) for s, e in powers if e > 0 for _ in range(e)]
+        below = [self.size(dim(s)) for s, e in powers if e < 0 for _ in range(-e)]
+        slot = self.new(d)
+        above.append(self.size(dim(coefficient.numerator)))
+        self.product((slot, *below, self.size(dim(coefficient.denominator))), above)
+        return slot
+
+    # ------------------------------------------------------------ what follows
+    def close(self) -> tuple[Equation, ...]:
+        """Join what must be equal, until nothing follows; the equations that remain, each once."""
+        while True:
+            before = self.joins
+            equations = self._cancelled()
+            if self.marks:
+                self.part_of = {self.find(tile): whole for tile, whole in self.part_of.items()}
+                for (kind, axis, at), slot in [*self.marks.items()]:
+                    self.join(self.marks.setdefault((kind, self._origin(kind, axis), at), slot), slot)
+            if before == self.joins:
+                return equations
+
+    def _cancelled(self) -> tuple[Equation, ...]:
+        find, seen, kept = self.find, dict[tuple[object, ...], int](), dict[Equation, None]()
+        for kind, left, right in self.equations:
+            above = sorted(find(s) for s in left if s or kind == "sum")
+            below = sorted(find(s) for s in right if s or kind == "sum")
+            for s in tuple(above):
+                if s in below:
+                    above.remove(s)
+                    below.remove(s)
+            if not above and not below:
+                continue
+            if len(above) == len(below) == 1:
+                self.join(above[0], below[0])
+                continue
+            for side, other, where in ((above, below, 0), (below, above, 1)):
+                for n, s in enumerate(side):
+                    key = (kind, where, *side[:n], -1, *side[n + 1 :], -2, *other)
+                    known = seen.setdefault(key, s)
+                    if find(known) != find(s):
+                        self.join(known, s)
+            kept[(kind, tuple(above), tuple(below))] = None
+        return tuple(kept)
+
+
+# ---------------------------------------------------------------- graphs to equations
+@dataclass(frozen=True, slots=True)
+class View:
+    """An operator that names sizes itself, and the variables that they are."""
+
+    path: Path
+    op: Op
+    slots: Slots
+
+
+class Reader:
+    """Adds a graph's dims and equations."""
+
+    def __init__(self, variables: Variables) -> None:
+        self.variables = variables
+        self.views: list[View] = []
+
+    def graph(self, graph: SGraph, inputs: Mapping[str, Slots]) -> list[Slots]:
+        """The variables of every kernel-level tensor."""
+        types = graph.types()
+        values: list[Slots] = []
+        results: dict[int, list[Slots]] = {}
+        for n, node in enumerate(graph.nodes):
+            args = [values[a] for a in node.args]
+            match node.op:
+                case Input(name, _):
+                    values.append(inputs[name])
+                case Custom(block):
+                    given = block_types(block, tuple(types[a] for a in node.args))
+                    results[n] = self._block(block, args, [t.dims for t in given], n)
+                    values.append(results[n][0])
+                case Result(index):
+                    values.append(results[node.args[0]][index])
+                case op:
+                    values.append(self._apply(op, args, types[n].dims, (n,)))
+        return values
+
+    def _block(self, block: BlockGraph, operands: list[Slots], given: list[tuple[Dim, ...]], n: int) -> list[Slots]:
+        grid = [self.variables.size(p.size) for p in block.grid]
+        loop = self.variables.size(block.loop.size) if block.loop else 0
+        values: list[Slots] = []
+        for m, node in enumerate(block.nodes):
+            args = [values[a] for a in node.args]
+            match node.op:
+                case Load(operand, imap, fmap):
+                    cuts = [[g for g, along in zip(grid, imap or (), strict=True) if along == d] for d in range(16)]
+                    if fmap is not None:
+                        cuts[fmap].append(loop)
+                    values.append(self._cut(operands[operand], cuts, given[m]))
+                case Store(omap):
+                    whole: list[int] = []
+                    for d, tile in enumerate(args[0]):
+                        parts = [g for g, along in zip(grid, omap or (), strict=True) if along == d]
+                        whole.append(self.variables.new(given[m][d]) if parts else tile)
+                        if parts:
+                            self.variables.product((whole[-1],), (*parts, tile))
+                    values.append(tuple(whole))
+                case op:
+                    values.append(self._apply(op, args, given[m], (n, m)))
+        return [values[s] for s in block.stores]
+
+    def _cut(self, whole: Slots, cuts: list[list[int]], given: tuple[Dim, ...]) -> Slots:
+        found: list[int] = []
+        for slot, parts, size in zip(whole, cuts, given, strict=False):
+            if not parts:
+                found.append(slot)
+                continue
+            tile = self.variables.new(size)
+            self.variables.product((slot,), (*parts, tile))
+            if tile:
+                self.variables.part_of[tile] = slot
+            found.append(tile)
+        return tuple(found)
+
+    def _apply(self, op: Op, args: list[Slots], given: tuple[Dim, ...], path: Path) -> Slots:
+        match op:
+            case Unary() | Scalar():
+                return args[0]
+            case Binary():
+                return self._aligned(args[0], args[1])
+            case MatMul():
+                a, b = args
+                self.variables.join(a[-1], b[-2])
+                return (*self._aligned(a[:-2], b[:-2]), a[-2], b[-1])
+            case Reduce(_, along) | Accumulate(_, along) | RunningMax(along):
+                return self._without(args[0], along)
+            case AccumulateRescaled(along):
+                return self._aligned(self._without(args[0], along), args[1])
+            case Permute(order):
+                return tuple(args[0][d] for d in order)
+            case Reshape():
+                slots = self._reshaped(args[0], given)
+            case Expand(along, size):
+                fresh = self.variables.size(size) if size.symbols else self.variables.mark("expand", 0, size)
+                slots = (*args[0][:along], fresh, *args[0][along + 1 :])
+            case Slice(along, start, stop):
+                places, length = self._sliced(args[0][along], start, stop)
+                self.views.append(View(path, op, places))
+                return (*args[0][:along], length, *args[0][along + 1 :])
+            case Concat(along):
+                return self._joined(args[0], args[1], along, given[along])
+            case Band():
+                slots = tuple(self.variables.new(d) for d in given)
+            case Input() | Custom() | Result() | Load() | Store():
+                raise AssertionError("these are read where they stand")
+        self.views.append(View(path, op, slots))
+        return slots
+
+    def _without(self, slots: Slots, along: int | None) -> Slots:
+        return slots if along is None else (*slots[:along], 0, *slots[along + 1 :])
+
+    def _aligned(self, a: Slots, b: Slots) -> Slots:
+        rank = max(len(a), len(b))
+        left, right = (0,) * (rank - len(a)) + a, (0,) * (rank - len(b)) + b
+        for x, y in zip(left, right, strict=True):
+            if x and y and x != y:
+                self.variables.join(x, y)
+        return tuple(x or y for x, y in zip(left, right, strict=True))
+
+    def _joined(self, a: Slots, b: Slots, along: int, given: Dim) -> Slots:
+        for d, (x, y) in enumerate(zip(a, b, strict=True)):
+            if d != along:
+                self.variables.join(x, y)
+        whole = self.variables.new(given)
+        self.variables.sum((whole,), (a[along], b[along]))
+        self.variables.marks.setdefault(("place", whole, self.variables.given[a[along]]), a[along])
+        return (*a[:along], whole, *a[along + 1 :])
+
+    def _sliced(self, whole: int, start: Dim, stop: Dim) -> tuple[Slots, int]:
+        """The variables of where a slice begins (0 for the very beginning) and ends, and its length."""
+        variables = self.variables
+        all_of_it = variables.given[whole]
+        begin = variables.mark("place", whole, start) if start != ZERO else 0
+        end = whole if stop == all_of_it else variables.mark("place", whole, stop)
+        length = variables.new(stop - start)
+        variables.sum((end,), (begin, length) if begin else (length,))
+        if end != whole:
+            rest = variables.new(all_of_it - stop)
+            variables.free.add(rest)
+            variables.sum((whole,), (end, rest))
+        return (begin, end), length
+
+    def _reshaped(self, slots: Slots, wanted: tuple[Dim, ...]) -> Slots:
+        """The dims of a reshape: groups with one product, each merged, split, or both."""
+        given = self.variables.given
+        left = [s for s in slots if s]
+        right = [n for n, d in enumerate(wanted) if not d.is_one]
+        out = [0] * len(wanted)
+        while left or right:
+            ours, theirs = [left.pop(0)] if left else [], [right.pop(0)] if right else []
+            while (above := prod((given[s] for s in ours), start=ONE)) != (
+                below := prod((wanted[n] for n in theirs), start=ONE)
+            ):
+                if left and (not right or _divides(above, below)):
+                    ours.append(left.pop(0))
+                elif right:
+                    theirs.append(right.pop(0))
+                else:
+                    break
+            if len(ours) == len(theirs) == 1:
+                out[theirs[0]] = ours[0]
+                continue
+            if len(ours) == 1:
+                whole = ours[0]
+            else:
+                whole = self.variables.new(below)
+                self.variables.product((whole,), ours)
+            if len(theirs) == 1:
+                out[theirs[0]] = whole
+            elif theirs:
+                self._split(whole, theirs, wanted, out)
+        return tuple(out)
+
+    def _split(self, whole: int, theirs: list[int], wanted: tuple[Dim, ...], out: list[int]) -> None:
+        above = whole
+        for k, n in enumerate(theirs[:-1]):
+            below = self.variables.mark("border", whole, prod((wanted[m] for m in theirs[k + 1 :]), start=ONE))
+            out[n] = self.variables.new(wanted[n])
+            self.variables.product((above,), (out[n], below))
+            above = below
+        out[theirs[-1]] = above
+        self.variables.free.discard(above)
+
+
+def _divides(a: Dim, b: Dim) -> bool:
+    """Whether b over a is a product of sizes: nothing but its denominator's symbols is left below."""
+    if len(a.terms) != 1 or len(b.terms) != 1:
+        return False
+    quotient = b / a
+    return quotient.terms[0][1].denominator == 1 and all(e > 0 for _, e in quotient.terms[0][0])

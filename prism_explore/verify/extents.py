@@ -1,0 +1,330 @@
+"""Small numbers for a program and its candidates: instances that the interpreter can run.
+
+A trial is about a family of shapes, so each axis gets its own small extent; constants in formulas stay as they
+are. Where only the given extents will do, for a constant that is tied to one, the rest are small all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import count
+from math import prod
+
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.dims import ZERO, Dim, dim
+from prism_explore.ir.ops import Band, Custom, Expand, Input, Node, Op, Reshape, Scalar, Slice
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import BlockGraph, SGraph
+from prism_explore.verify.equations import Equation, NoExtents, Path, Reader, Slots, Variables, View
+from prism_explore.verify.solver import Solver
+
+TINY = -1
+"""The choice of numbers that has the fewest elements, be they equal."""
+LARGEST = 4096
+"""No extent that a trial may choose is larger; those it is given may be."""
+MOST_STEPS = 20_000
+"""Operators run by the interpreter for one trial, over all blocks and iterations: about 50 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Program and candidate at one choice of numbers, as the interpreter takes them."""
+
+    program: SGraph
+    candidate: SGraph
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    """Per input."""
+    symbols: Mapping[str, int]
+    """Numbers for the symbols that either graph names."""
+    sizes: tuple[tuple[str, int], ...]
+    """For people and for a replay: the program's axes, then the candidate's grid sizes and loop ranges."""
+    coinciding: tuple[str, ...]
+    """Axes of the program that the candidate needs to be equally long."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What the program's side depends on."""
+        return self.program, self.shapes
+
+    @property
+    def steps(self) -> int:
+        """Operators that the interpreter runs for the candidate."""
+        total = 0
+        for _, node in enumerate(self.candidate.nodes):
+            times = 1
+            if isinstance(node.op, Custom):
+                times = prod(
+                    (p.size.value(self.symbols) for p in node.op.block.parallel), start=len(node.op.block.nodes)
+                )
+            total += times
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Program and candidate as one system of equations."""
+
+    program: SGraph
+    candidate: SGraph
+    variables: Variables
+    equations: tuple[Equation, ...]
+    names: tuple[tuple[str, int], ...]
+    """Grid sizes and loop ranges first, then the program's axes: in this order they are chosen."""
+    axes: int
+    """How many of the last names are axes."""
+    inputs: tuple[tuple[str, Slots], ...]
+    views: tuple[tuple[View, ...], tuple[View, ...]]
+    coinciding: tuple[str, ...]
+
+    @property
+    def system(self) -> tuple[object, ...]:
+        """All that the numbers depend on: candidates that are cut alike share them."""
+        bands = tuple(v.op for views in self.views for v in views if isinstance(v.op, Band))
+        variables = self.variables
+        return self.equations, self.names, tuple(variables.numbers.items()), frozenset(variables.free), bands
+
+
+class Extents:
+    """Finds small sizes for a program and its candidates, again and again."""
+
+    def __init__(self, program: TensorProgram) -> None:
+        self.program = program.graph
+        table = axes_of(program.graph)
+        self._variables = Variables()
+        self._axes = {a.name: self._variables.new(a.extent) for a in table.axes}
+        slots = [tuple(0 if a is None else self._axes[a] for a in axes) for axes in table.of]
+        self._inputs = {n.op.name: slots[k] for k, n in enumerate(program.graph.nodes) if isinstance(n.op, Input)}
+        self._extents = {a.name: a.extent for a in table.axes}
+        for name, slot in self._axes.items():
+            if str(self._extents[name]) in self._extents[name].symbols:
+                self._variables.symbols.setdefault(str(self._extents[name]), slot)
+        reader = Reader(self._variables)
+        self._error = ""
+        try:
+            values = reader.graph(program.graph, self._inputs)
+        except NoExtents as error:
+            self._error, values = str(error), slots
+        self._views = tuple(reader.views)
+        self._output = values[program.graph.output]
+        self._variables.close()
+        self._solved: dict[tuple[object, ...], dict[int, int] | None] = {}
+
+    def pair(self, candidate: SGraph) -> Pair | str:
+        """The system of the program with a candidate of the same inputs and result dims, or why there is none."""
+        if self._error:
+            return self._error
+        variables = self._variables.copy()
+        reader = Reader(variables)
+        taken = set(candidate.parameters)
+        try:
+            for symbol in (*self.program.parameters, *candidate.parameters):
+                variables.size(dim(symbol))
+            values = reader.graph(candidate, self._inputs)
+        except NoExtents as error:
+            return str(error)
+        for a, b in zip(self._output, values[candidate.output], strict=True):
+            variables.join(a, b)
+        equations = variables.close()
+        names: dict[str, int] = {s: variables.find(variables.symbols[s]) for s in candidate.parameters}
+        roots: dict[int, list[str]] = {}
+        for name, slot in self._axes.items():
+            roots.setdefault(variables.find(slot), []).append(name)
+        for root, called in roots.items():
+            names[next(s for s in _spellings(called[0]) if s not in taken)] = root
+        alone = self._variables.find
+        apart = [{alone(self._axes[name]) for name in called} for called in roots.values()]
+        together = [
+            name for called, before in zip(roots.values(), apart, strict=True) if len(before) > 1 for name in called
+        ]
+        return Pair(
+            self.program,
+            candidate,
+            variables,
+            equations,
+            tuple(names.items()),
+            len(roots),
+            tuple(self._inputs.items()),
+            (self._views, tuple(reader.views)),
+            tuple(together),
+        )
+
+    def instance(self, pair: Pair, n: int = 0, fixed: Mapping[str, int] | None = None) -> Instance | str:
+        """The n-th choice of numbers, or one with some of the named numbers given; or why there is none."""
+        key = (pair.system, n, tuple((fixed or {}).items()))
+        if key not in self._solved:
+            if len(self._solved) > 2048:
+                self._solved.clear()
+            self._solved[key] = _solve(pair, n, fixed or {})
+        numbers = self._solved[key]
+        if numbers is None:
+            return "no small sizes meet its conditions"
+        instance = _instance(pair, numbers)
+        return instance if instance.steps <= MOST_STEPS else f"a trial would take more than {MOST_STEPS:,} steps"
+
+    def tied(self, pair: Pair) -> dict[str, int]:
+        """Axes whose given extent a constant in either graph speaks of, as a mean's 1/4096 does, at that extent."""
+        constants: set[int] = set()
+        for graph in (pair.program, pair.candidate):
+            for op in _operators(graph):
+                if isinstance(op, Scalar):
+                    for number in (abs(op.value.numerator), op.value.denominator):
+                        constants |= {number, number * number}
+        found: dict[str, int] = {}
+        for name, root in pair.names[len(pair.names) - pair.axes :]:
+            extent = pair.variables.given[root].constant
+            if extent is not None and extent in constants:
+                found[name] = extent
+        return found
+
+    def as_given(self, pair: Pair) -> dict[str, int]:
+        """Every axis at its given extent."""
+        axes = pair.names[len(pair.names) - pair.axes :]
+        extents = ((name, pair.variables.given[root].constant) for name, root in axes)
+        return {name: extent for name, extent in extents if extent is not None}
+
+
+def _operators(graph: SGraph) -> Iterator[Op]:
+    for node in graph.nodes:
+        yield node.op
+        if isinstance(node.op, Custom):
+            yield from (inner.op for inner in node.op.block.nodes)
+
+
+def _spellings(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}_{n}" for n in count(1))
+
+
+def _solve(pair: Pair, n: int, fixed: Mapping[str, int]) -> dict[int, int] | None:
+    find = pair.variables.find
+    constants = {find(s): number for s, number in pair.variables.numbers.items()}
+    if any(constants[find(s)] != number for s, number in pair.variables.numbers.items()):
+        return None
+    named = dict(pair.names)
+    cuts, axes = pair.names[: -pair.axes or None], pair.names[len(pair.names) - pair.axes :]
+    many = max(len(cuts), 2)
+    order: list[tuple[int, Sequence[int]]] = []
+    for k, (_, root) in enumerate(cuts):
+        first = 2 if n == TINY else 2 + (k + n) % many
+        order.append((root, (first, *(m for m in range(2, 10) if m != first))))
+    order += [(root, range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n))) for _, root in axes]
+    others = sorted({find(s) for s in range(len(pair.variables.parent))} - set(named.values()) - set(constants))
+    order += [(root, range(1, 40)) for root in others]
+    free = {find(s) for s in pair.variables.free}
+    least = dict.fromkeys((r for r in (*named.values(), *others)), 2)
+    relaxed = {**least, **dict.fromkeys(others, 1)}
+    strict = {**least, **dict.fromkeys((r for r in others if r in free), 1)}
+    chosen = frozenset(named.values())
+    given = {named[name]: number for name, number in fixed.items() if name in named}
+
+    def accepts(values: Mapping[int, int]) -> bool:
+        return all(_keeps_rows(band) for band in _bands(pair, lambda slot: values[find(slot)]))
+
+    apart = frozenset(r for r in chosen if r not in given) if given else chosen
+    choices = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
+    for demands, differ in choices[2:] if n == TINY else choices:
+        solver = Solver(pair.equations, demands, differ, max(LARGEST, *given.values(), 0), accepts)
+        trail: list[int] = []
+        if all(solver.put(r, number, trail) for r, number in (*constants.items(), *given.items())) and solver.solve(
+            order
+        ):
+            return solver.values
+    return None
+
+
+def _instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
+    find = pair.variables.find
+
+    def number(slot: int) -> int:
+        return numbers[find(slot)]
+
+    shapes = tuple((name, tuple(map(number, slots))) for name, slots in pair.inputs)
+    symbols = {s: number(slot) for s, slot in pair.variables.symbols.items()}
+    bands = iter(_bands(pair, number))
+    program, candidate = (
+        _with_numbers(graph, {v.path: next(bands) if isinstance(v.op, Band) else _view(v, number) for v in views})
+        for graph, views in zip((pair.program, pair.candidate), pair.views, strict=True)
+    )
+    axes, cuts = pair.names[len(pair.names) - pair.axes :], pair.names[: len(pair.names) - pair.axes]
+    sizes = tuple((name, numbers[root]) for name, root in (*axes, *cuts))
+    return Instance(program, candidate, shapes, symbols, sizes, pair.coinciding)
+
+
+def _view(view: View, number: Callable[[int], int]) -> Op:
+    """A view with numbers for the sizes that it names."""
+    match view.op:
+        case Reshape():
+            return Reshape(tuple(dim(number(s)) for s in view.slots))
+        case Expand(along, _):
+            return Expand(along, dim(number(view.slots[along])))
+        case Slice(along, _, _):
+            begin, end = view.slots
+            return Slice(along, dim(number(begin)) if begin else ZERO, dim(number(end)))
+        case op:
+            raise AssertionError(f"{type(op).__name__} names no sizes")
+
+
+def _bands(pair: Pair, number: Callable[[int], int]) -> list[Band]:
+    """The bands of program and candidate, in order, at small extents.
+
+    A bound that is the difference of the two extents stays that; other numbers above 2 become 3, 4, .. in order, so
+    that windows of different width stay different.
+    """
+    views = [v for views in pair.views for v in views if isinstance(v.op, Band)]
+    if not views:
+        return []
+    bounds = [d for v in views if isinstance(v.op, Band) for d in (v.op.low, v.op.high) if d is not None]
+    wide = sorted({abs(c) for c in (d.constant for d in bounds) if c is not None and abs(c) > 2})
+    small = {c: 3 + k for k, c in enumerate(wide)}
+    symbols = {s: number(slot) for s, slot in pair.variables.symbols.items()}
+
+    def placed(d: Dim | None, difference: Dim, rows: int, columns: int) -> Dim | None:
+        if d is None:
+            return None
+        if d == difference and d != ZERO:
+            here = Fraction(columns - rows)
+        elif d.constant is None:
+            here = d.rational(symbols)
+        else:
+            here = Fraction(
+                d.constant if abs(d.constant) <= 2 else small[abs(d.constant)] * (1 if d.constant > 0 else -1)
+            )
+        return Dim((((), here),)) if here else ZERO
+
+    found: list[Band] = []
+    for view in views:
+        op = view.op
+        assert isinstance(op, Band), "chosen above"
+        rows, columns = map(number, view.slots)
+        low, high = (placed(d, op.columns - op.rows, rows, columns) for d in (op.low, op.high))
+        found.append(replace(op, rows=dim(rows), columns=dim(columns), low=low, high=high))
+    return found
+
+
+def _keeps_rows(band: Band) -> bool:
+    """Whether every row keeps an entry, which is what a mask needs to have a meaning."""
+    ahead = band.columns - band.rows
+    low_enough = band.low is None or band.low.rational({}) <= ahead.rational({})
+    return low_enough and (band.high is None or band.high.rational({}) >= 0)
+
+
+def _with_numbers(graph: SGraph, ops: Mapping[Path, Op]) -> SGraph:
+    """The graph with other operators at some places; inputs keep their types, which nothing reads any more."""
+    if not ops:
+        return graph
+    nodes = list(graph.nodes)
+    inside: dict[int, dict[int, Op]] = {}
+    for path, op in ops.items():
+        if len(path) == 1:
+            nodes[path[0]] = Node(op, nodes[path[0]].args)  # pyright: ignore[reportArgumentType]
+        else:
+            inside.setdefault(path[0], {})[path[1]] = op
+    for n, changed in inside.items():
+        custom = nodes[n].op
+        assert isinstance(custom, Custom), "a path of two leads into a custom kernel"
+        block = custom.block
+        inner = tuple(Node(changed.get(m, node.op), node.args) for m, node in enumerate(block.nodes))
+        nodes[n] = Node(Custom(BlockGraph(block.grid, block.loop, inner)), nodes[n].args)
+    return SGraph(tuple(nodes), graph.output)

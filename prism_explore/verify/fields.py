@@ -1,0 +1,431 @@
+"""Exact evaluation in prime fields: a second opinion with a bound on how often it errs.
+
+The interpreter runs a graph as it does on floats; only the numbers differ. A number is a pair of
+residues, modulo p and modulo q = (p - 1) / 2. Sums, products and quotients are taken in both; exp(x) is a
+power of a random generator of the subgroup of order q, with x's residue modulo q as the exponent, so
+exp(a + b) = exp(a) · exp(b) holds and the result has a residue modulo p alone. A root is that square root
+which is a square itself; where there is none, the inputs it depends on are drawn anew. Functions that are
+nothing to a field (relu, tanh, gelu, erf) are a keyed hash of their argument, so of them nothing is used but
+that equal arguments give equal results. An order there is not: no maximum, no mask, no absolute value.
+
+Each number carries what the bound needs: as a quotient, the degree of its numerator and its denominators, and
+which exponentials occur in them. If two results differ as functions, with a difference whose numerator has degree d
+and k exponentials, a trial misses that with probability at most
+
+    d / q                                where there is no exponential
+    8 d k^4 / q + q^(-1/k^2)             otherwise
+
+and r roots in a result's element, kept only where each is a square in both fields, cost a factor of at most 8^r. Two
+exponents, or two denominators, count as one where their residues are the same; for different ones that has
+probability of the order of d / q, which the factor 8 covers.
+
+Source: Mirage's test on random residues (arXiv 2405.05751, section 5), but with inputs that are independent and
+uniform, which that system's are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import blake2b
+from typing import TypeAlias
+
+import numpy as np
+
+from prism_explore.ir.evaluate import Array, run
+from prism_explore.ir.ops import Accumulate, Binary, Custom, Op, Reduce, RunningMax, Scalar, Unary, op_name
+from prism_explore.ir.sgraph import SGraph
+
+Q = 1073740571
+P = 2 * Q + 1
+"""Both are prime, and 3 modulo 4: a square's square root is its (m + 1) / 4-th power."""
+
+MOST_EXPONENTIALS = 64
+"""In one number; long before that many, the bound says nothing."""
+MOST_DRAWS = 128
+"""Of inputs on which every root of the program exists."""
+"""In one number; long before that many, the bound says nothing."""
+
+Exponents: TypeAlias = frozenset[int]
+"""The exponentials that occur in a polynomial, by the residues of their exponents; 0 is none."""
+Below: TypeAlias = tuple[tuple[int, int, int, Exponents], ...]
+"""A number's denominators: residue, power, degree and exponentials of each, sorted."""
+
+_NONE: Exponents = frozenset((0,))
+
+
+class Inconclusive(Exception):
+    """A graph or a draw of which fields say nothing; it never leaves this package."""
+
+    def __init__(self, reason: str, depends: int = 0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.depends = depends
+        """The inputs, as bits, that a draw with another outcome must change; 0 where no draw would help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What one trial draws beside its inputs: a generator of the subgroup, and the key of the hash."""
+
+    generator: int
+    key: bytes
+
+    @staticmethod
+    def draw(rng: np.random.Generator) -> Field:
+        """A random generator of the subgroup of order q, and a random key."""
+        while (generator := pow(int(rng.integers(2, P)), 2, P)) == 1:
+            pass
+        return Field(generator, rng.bytes(16))
+
+
+class Residue:
+    """A number of the trial, with the degrees and exponentials of the function that it is a value of."""
+
+    __slots__ = ("below", "degree", "depends", "exponents", "field", "height", "p", "q", "roots")
+
+    def __init__(
+        self,
+        field: Field,
+        p: int,
+        q: int | None,
+        degree: int = 0,
+        exponents: Exponents = _NONE,
+        below: Below = (),
+        roots: frozenset[int] = frozenset(),
+        depends: int = 0,
+        height: int = 0,
+    ) -> None:
+        self.field, self.p, self.q = field, p, q
+        self.degree, self.exponents, self.below = degree, exponents, below
+        self.roots, self.depends, self.height = roots, depends, height
+
+    # ------------------------------------------------------------ ring
+    def __add__(self, other: object) -> Residue:
+        o = self._of(other)
+        q = None if self.q is None or o.q is None else (self.q + o.q) % Q
+        if self.below == o.below:
+            degree, exponents, below = max(self.degree, o.degree), self.exponents | o.exponents, self.below
+        else:
+            below = _common(self.below, o.below)
+            one, two = (_times((x.degree, x.exponents), _missing(x.below, below)) for x in (self, o))
+            degree, exponents = max(one[0], two[0]), one[1] | two[1]
+        return Residue(
+            self.field,
+            (self.p + o.p) % P,
+            q,
+            degree,
+            _few(exponents),
+            below,
+            self.roots | o.roots,
+            self.depends | o.depends,
+            max(self.height, o.height),
+        )
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Residue:
+        q = None if self.q is None else -self.q % Q
+        return Residue(
+            self.field,
+            -self.p % P,
+            q,
+            self.degree,
+            self.exponents,
+            self.below,
+            self.roots,
+            self.depends,
+            self.height,
+        )
+
+    def __sub__(self, other: object) -> Residue:
+        return self + -self._of(other)
+
+    def __rsub__(self, other: object) -> Residue:
+        return self._of(other) + -self
+
+    def __mul__(self, other: object) -> Residue:
+        o = self._of(other)
+        q = None if self.q is None or o.q is None else self.q * o.q % Q
+        return Residue(
+            self.field,
+            self.p * o.p % P,
+            q,
+            self.degree + o.degree,
+            _spread(self.exponents, o.exponents),
+            _product(self.below, o.below) if self.below and o.below else self.below or o.below,
+            self.roots | o.roots,
+            self.depends | o.depends,
+            max(self.height, o.height),
+        )
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> Residue:
+        return self * self._of(other)._inverse()
+
+    def __rtruediv__(self, other: object) -> Residue:
+        return self._of(other) * self._inverse()
+
+    def __pow__(self, power: object) -> Residue:
+        exponent = Fraction(power)  # type: ignore[arg-type]
+        if exponent.denominator == 2:
+            return self.sqrt() ** exponent.numerator
+        if exponent.denominator != 1:
+            raise Inconclusive(f"a power of {exponent}")
+        base = self if exponent > 0 else self._inverse()
+        out = self._of(1)
+        for _ in range(abs(exponent.numerator)):
+            out = out * base
+        return out
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Residue):
+            return False
+        return self.p == other.p and (self.q == other.q or self.q is None or other.q is None)
+
+    def __hash__(self) -> int:
+        return hash(self.p)
+
+    def _inverse(self) -> Residue:
+        """1/x, and 0 for 0, as the claim has it."""
+        q = None if self.q is None else pow(self.q, Q - 2, Q)
+        above: tuple[int, Exponents] = _missing((), self.below)
+        below: Below = ((self.p, 1, self.degree, self.exponents),)
+        if self.degree == 0 and len(self.exponents) == 1:
+            (only,) = self.exponents
+            above, below = (above[0], frozenset((e - only) % Q for e in above[1])), ()
+        return Residue(self.field, pow(self.p, P - 2, P), q, *above, below, self.roots, self.depends, self.height)
+
+    def _of(self, other: object) -> Residue:
+        if isinstance(other, Residue):
+            return other
+        number = Fraction(other)  # type: ignore[arg-type]
+        above, below = number.numerator, number.denominator
+        if below == 1:
+            return Residue(self.field, above % P, above % Q)
+        return Residue(self.field, above * pow(below, -1, P) % P, above * pow(below, -1, Q) % Q)
+
+    # ------------------------------------------------------------ functions
+    def exp(self) -> Residue:
+        """A power of the generator; it has no residue modulo q."""
+        if self.q is None:
+            raise Inconclusive("an exponential of an exponential")
+        p = pow(self.field.generator, self.q, P)
+        return Residue(self.field, p, None, 0, frozenset((self.q,)), (), self.roots, self.depends, self._whole_degree)
+
+    @property
+    def _whole_degree(self) -> int:
+        """Of numerator and denominators together."""
+        return self.degree + sum(power * d for _, power, d, _ in self.below)
+
+    def sqrt(self) -> Residue:
+        """The square root that is a square.
+
+        Raises:
+            Inconclusive: there is none.
+        """
+        if len(self.exponents) > 1:
+            raise Inconclusive("a root of exponentials")
+        p, q = pow(self.p, (P + 1) // 4, P), None if self.q is None else pow(self.q, (Q + 1) // 4, Q)
+        if p * p % P != self.p or (q is not None and q * q % Q != self.q):
+            raise Inconclusive("no square root in the fields", self.depends)
+        roots = self.roots | {self.p}
+        return Residue(self.field, p, q, self._whole_degree, _NONE, (), roots, self.depends, self.height)
+
+    def _hashed(self, name: str) -> Residue:
+        """A function of which nothing is known: a variable of its own per argument."""
+        if self.q is None:
+            raise Inconclusive(f"{name} of an exponential")
+        text = f"{name} {self.p} {self.q}".encode()
+        drawn = int.from_bytes(blake2b(text, key=self.field.key, digest_size=16).digest(), "little")
+        return Residue(self.field, drawn % P, (drawn >> 64) % Q, 1, roots=self.roots, depends=self.depends)
+
+    def relu(self) -> Residue:
+        """Uninterpreted."""
+        return self._hashed("relu")
+
+    def tanh(self) -> Residue:
+        """Uninterpreted."""
+        return self._hashed("tanh")
+
+    def erf(self) -> Residue:
+        """Uninterpreted."""
+        return self._hashed("erf")
+
+    def gelu(self) -> Residue:
+        """Uninterpreted."""
+        return self._hashed("gelu")
+
+    def gelu_tanh(self) -> Residue:
+        """Uninterpreted."""
+        return self._hashed("gelu_tanh")
+
+
+# ---------------------------------------------------------------- degrees and exponentials
+def _few(exponents: Exponents) -> Exponents:
+    if len(exponents) > MOST_EXPONENTIALS:
+        raise Inconclusive(f"more than {MOST_EXPONENTIALS} exponentials in one number")
+    return exponents
+
+
+def _spread(a: Exponents, b: Exponents) -> Exponents:
+    """The exponentials of a product."""
+    if a == _NONE:
+        return b
+    if b == _NONE:
+        return a
+    return _few(frozenset((x + y) % Q for x in a for y in b))
+
+
+def _times(a: tuple[int, Exponents], b: tuple[int, Exponents]) -> tuple[int, Exponents]:
+    return a[0] + b[0], _spread(a[1], b[1])
+
+
+def _product(a: Below, b: Below) -> Below:
+    powers = {key: (power, d, e) for key, power, d, e in a}
+    for key, power, d, e in b:
+        powers[key] = (power + powers[key][0] if key in powers else power, d, e)
+    return tuple(sorted(((key, *rest) for key, rest in powers.items()), key=_by_residue))
+
+
+def _common(a: Below, b: Below) -> Below:
+    powers = {key: (power, d, e) for key, power, d, e in a}
+    for key, power, d, e in b:
+        powers[key] = (max(power, powers[key][0]) if key in powers else power, d, e)
+    return tuple(sorted(((key, *rest) for key, rest in powers.items()), key=_by_residue))
+
+
+def _by_residue(entry: tuple[int, int, int, Exponents]) -> int:
+    return entry[0]
+
+
+def _missing(has: Below, wanted: Below) -> tuple[int, Exponents]:
+    """Degree and exponentials of what a numerator is multiplied by when its denominators grow."""
+    powers = {key: power for key, power, _, _ in has}
+    total: tuple[int, Exponents] = (0, _NONE)
+    for key, power, d, e in wanted:
+        for _ in range(power - powers.get(key, 0)):
+            total = _times(total, (d, e))
+    return total
+
+
+def error_bound(one: Residue, other: Residue) -> float:
+    """How likely a trial shows these two alike where they are values of different functions, at most."""
+    left = _times((one.degree, one.exponents), _missing((), other.below))
+    right = _times((other.degree, other.exponents), _missing((), one.below))
+    degree = max(left[0], right[0], one.height, other.height, 1)
+    exponentials = len(left[1] | right[1])
+    roots = len(one.roots | other.roots)
+    bound = degree / Q
+    if one.q is None or other.q is None:
+        bound = 8 * degree * exponentials**4 / Q + Q ** (-1 / exponentials**2)
+    return min(1.0, bound * 8.0**roots)
+
+
+# ---------------------------------------------------------------- graphs
+def obstacle(graph: SGraph) -> str:
+    """The operator of a graph that fields do not have; empty where there is none."""
+    for node in graph.nodes:
+        if named := _missing_operator(node.op):
+            return named
+        if isinstance(node.op, Custom):
+            for inner in node.op.block.nodes:
+                if named := _missing_operator(inner.op):
+                    return named
+    return ""
+
+
+def _missing_operator(op: Op) -> str:
+    match op:
+        case Binary("max" | "min" | "mask") | Scalar("max" | "min", _) | Unary("abs"):
+            return op_name(op)
+        case Reduce("max", _) | Accumulate("max", _) | RunningMax():
+            return op_name(op)
+        case _:
+            return ""
+
+
+def guesses(graph: SGraph) -> bool:
+    """Whether a graph has functions of which fields know less than is true: roots, and what is hashed."""
+    known: list[Op] = [node.op for node in graph.nodes]
+    known += [inner.op for _, block in graph.customs for inner in block.nodes]
+    return any(
+        (isinstance(op, Unary) and op.fn not in ("exp", "square", "recip", "neg", "silu", "sigmoid"))
+        or (isinstance(op, Reduce | Accumulate) and op.fn == "rms")
+        or (isinstance(op, Scalar) and op.fn == "pow" and op.value.denominator != 1)
+        for op in known
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Inputs of a trial, and what the program gives on them."""
+
+    inputs: Mapping[str, Array]
+    expected: Array
+
+
+def draw(graph: SGraph, shapes: tuple[tuple[str, tuple[int, ...]], ...], symbols: Mapping[str, int], seed: int) -> Draw:
+    """Uniform independent inputs on which the program has a value, the same for the same seed.
+
+    Where a root does not exist, the inputs that it depends on are drawn again, and only those: rows are
+    rejected, not draws.
+
+    Raises:
+        Inconclusive: no such inputs in as many draws as are allowed, or fields say nothing about this program.
+    """
+    rng = np.random.default_rng((seed, P))
+    field = Field.draw(rng)
+    inputs: dict[str, Array] = {}
+    bit = 1
+    places: list[tuple[str, tuple[int, ...]]] = []
+    for name, shape in shapes:
+        values = np.empty(shape, dtype=object)
+        for place in np.ndindex(*shape):
+            values[place] = _variable(field, rng, bit)
+            places.append((name, place))
+            bit <<= 1
+        inputs[name] = values
+    for _ in range(MOST_DRAWS):
+        try:
+            return Draw(inputs, run(graph, inputs, symbols)[graph.output])
+        except Inconclusive as stuck:
+            if not stuck.depends:
+                raise
+            for n, (name, place) in enumerate(places):
+                if stuck.depends >> n & 1:
+                    inputs[name][place] = _variable(field, rng, 1 << n)
+    raise Inconclusive(f"no square roots in the fields in {MOST_DRAWS} draws")
+
+
+def _variable(field: Field, rng: np.random.Generator, bit: int) -> Residue:
+    return Residue(field, int(rng.integers(P)), int(rng.integers(Q)), 1, depends=bit)
+
+
+@dataclass(frozen=True, slots=True)
+class Differs:
+    """Where a candidate gives something else than the program, and the residues modulo p."""
+
+    place: tuple[int, ...]
+    expected: int
+    found: int
+
+
+def compare(draw: Draw, graph: SGraph, symbols: Mapping[str, int]) -> float | Differs:
+    """The error bound where a candidate gives what the program did, else a difference.
+
+    Raises:
+        Inconclusive: a root that the candidate takes does not exist here, or fields say nothing about it.
+    """
+    found = run(graph, draw.inputs, symbols)[graph.output]
+    bound = 0.0
+    for place in np.ndindex(*found.shape):
+        one, other = draw.expected.item(place), found.item(place)
+        if not isinstance(one, Residue):
+            raise Inconclusive("a result without inputs")
+        if one != other:
+            return Differs(place, one.p, other.p if isinstance(other, Residue) else -1)
+        bound = max(bound, error_bound(one, other))
+    return bound
