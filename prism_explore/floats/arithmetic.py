@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prism_explore.ir.evaluate import Array, Rounding, evaluate, exact
+from prism_explore.ir import evaluate
+from prism_explore.ir.evaluate import Array, Rounding, exact
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.tensors import DType
 
@@ -69,13 +70,13 @@ def run(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int], wo
     """
     given = {name: value.astype(np.float32) for name, value in inputs.items()}
     with np.errstate(all="ignore"):
-        return evaluate(graph, given, sizes, working.rounded).astype(np.float64)
+        return evaluate.run(graph, given, sizes, working.rounded)[graph.output].astype(np.float64)
 
 
 def run_exactly(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int]) -> Array:
     """The result in float64: what the working precision is compared with."""
     with np.errstate(all="ignore"):
-        return evaluate(graph, inputs, sizes)
+        return evaluate.run(graph, inputs, sizes)[graph.output]
 
 
 def representable(value: Array, working: Precision) -> Array:

@@ -25,12 +25,13 @@ import numpy as np
 from prism_explore.floats.arithmetic import Precision, precision, run, run_exactly
 from prism_explore.floats.audit import Concern, audit, chain
 from prism_explore.floats.hostile import ROWS, Case, cases, draw
-from prism_explore.floats.instances import Instance, plan
+from prism_explore.floats.instances import LONG, Planner
 from prism_explore.ir.evaluate import Array
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Verified
 from prism_explore.ir.tensors import DType
+from prism_explore.verify.extents import Instance
 
 FACTOR = 32.0
 """How many times the program's own worst error a candidate may make."""
@@ -95,7 +96,7 @@ class Safe:
     program_worst: float
     modelled: float = 0.0
     """A bound for the relative error of the longest chain of additions, modelled: its length times the unit
-    roundoff; for sums without cancellation, at the largest sizes that were run."""
+    roundoff; for sums without cancellation, at the program's own extents, a symbol among them counted as 1024."""
     program_modelled: float = 0.0
     concerns: tuple[Concern, ...] = ()
     """What the audit found that alone decides nothing."""
@@ -148,6 +149,7 @@ class Assessor:
         self.dtype: DType = dtype or program.graph.output_type.dtype
         self.seed = seed
         self._working = precision(self.dtype)
+        self._planner = Planner(program)
         self._truths: OrderedDict[object, _Truth] = OrderedDict()
 
     def assess(self, verified: Verified) -> Assessment:
@@ -156,7 +158,7 @@ class Assessor:
         working = self._working
         if working is None:
             return Unassessed(name, self.dtype, "its precision is that of the reference; there is no wider one here")
-        planned = plan(self.program, graph)
+        planned = self._planner.plan(graph)
         if isinstance(planned, str):
             return Unassessed(name, self.dtype, planned)
         small = next((i for i in planned.small if _agree(i, working, self.seed)), None)
@@ -184,15 +186,14 @@ class Assessor:
         if any(c.is_decisive for c in concerns):
             said = "; ".join(_sentences(concerns))
             return Unassessed(name, self.dtype, f"{said}; no input that was tried shows harm", concerns)
-        at = long or small
         return Safe(
             name,
             self.dtype,
             runs,
             worst,
             program_worst,
-            chain(at.candidate, at.sizes) * working.unit,
-            chain(at.program, at.sizes) * working.unit,
+            chain(graph, small.symbols, LONG[0]) * working.unit,
+            chain(self.program.graph, small.symbols, LONG[0]) * working.unit,
             concerns,
         )
 
@@ -202,9 +203,9 @@ class Assessor:
         Raises:
             ValueError: the evidence names sizes at which this candidate is not run.
         """
-        planned = plan(self.program, candidate)
+        planned = self._planner.plan(candidate)
         among = () if isinstance(planned, str) else planned.all
-        instance = next((i for i in among if tuple(i.sizes.items()) == evidence.sizes), None)
+        instance = next((i for i in among if i.sizes == evidence.sizes), None)
         if instance is None or self._working is None:
             raise ValueError(f"no run of this candidate has the sizes {dict(evidence.sizes)}")
         working = self._working
@@ -212,8 +213,7 @@ class Assessor:
         return _compared(instance, evidence.case, truth, working, evidence.seed)[0]
 
     def _truth(self, instance: Instance, case: Case, working: Precision) -> _Truth:
-        symbols = {s for i in instance.program.inputs for d in i.type.dims for s in d.symbols}
-        key = (case, tuple(sorted((s, n) for s, n in instance.sizes.items() if s in symbols)))
+        key = (case, instance.key)
         if key in self._truths:
             self._truths.move_to_end(key)
         else:
@@ -241,9 +241,9 @@ def assess(
 def _agree(instance: Instance, working: Precision, seed: int) -> bool:
     """Whether the two are equal at these sizes: a constant may be tied to the program's own."""
     case = next(cases(instance.program))
-    inputs = draw(instance.program, instance.sizes, case, working, seed)
-    exact = run_exactly(instance.program, inputs, instance.sizes)
-    found = run_exactly(instance.candidate, inputs, instance.sizes)
+    inputs = draw(instance.shapes, case, working, seed)
+    exact = run_exactly(instance.program, inputs, instance.symbols)
+    found = run_exactly(instance.candidate, inputs, instance.symbols)
     here = np.isfinite(exact)
     if not here.any():
         return True
@@ -252,9 +252,9 @@ def _agree(instance: Instance, working: Precision, seed: int) -> bool:
 
 
 def _truth_of(instance: Instance, case: Case, working: Precision, seed: int) -> _Truth:
-    inputs = draw(instance.program, instance.sizes, case, working, seed)
-    exact = run_exactly(instance.program, inputs, instance.sizes)
-    program = run(instance.program, inputs, instance.sizes, working)
+    inputs = draw(instance.shapes, case, working, seed)
+    exact = run_exactly(instance.program, inputs, instance.symbols)
+    program = run(instance.program, inputs, instance.symbols, working)
     with np.errstate(all="ignore"):
         finite = np.isfinite(exact) & (np.abs(exact) <= working.largest)
         size = np.where(finite, np.abs(exact), 0.0)
@@ -273,7 +273,7 @@ def _compared(
     instance: Instance, case: Case, truth: _Truth, working: Precision, seed: int
 ) -> tuple[Evidence | None, float]:
     """What is wrong with the candidate on a case, if anything; and its largest error."""
-    found = run(instance.candidate, truth.inputs, instance.sizes, working)
+    found = run(instance.candidate, truth.inputs, instance.symbols, working)
     with np.errstate(all="ignore"):
         error = np.where(np.isfinite(found), _relative(found, truth.exact, truth.scale), inf)
     error = np.where(truth.fine, error, 0.0)
@@ -282,7 +282,7 @@ def _compared(
     if worst <= half_lost(working) or worst <= FACTOR * truth.error:
         return None, worst
     values = (float(truth.exact[at]), float(truth.program[at]), float(found[at]))
-    return Evidence(case, tuple(instance.sizes.items()), seed, at, *values, worst, truth.error), worst
+    return Evidence(case, instance.sizes, seed, at, *values, worst, truth.error), worst
 
 
 def _worst_of_each(found: list[Evidence]) -> tuple[Evidence, ...]:

@@ -265,25 +265,32 @@ def _binary(fn: str, a: Key, b: Key) -> Key:
 
 
 # ---------------------------------------------------------------- the modelled bound
-def chain(graph: SGraph, sizes: Mapping[str, int]) -> int:
+def chain(graph: SGraph, cuts: Mapping[str, int], otherwise: int) -> float:
     """How many roundings the result's longest path has one behind the other, sums counted term by term.
 
     Times the unit roundoff it bounds the relative error of sums without cancellation; modelled, since
     machines add in trees and in wider registers.
 
+    Args:
+        graph: with its own extents; tiles need not be whole.
+        cuts: numbers for grid sizes and loop ranges.
+        otherwise: the number for every symbol of the data.
+
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2.
     """
     types = graph.types()
-    lengths: list[int] = []
-    results: dict[int, tuple[int, ...]] = {}
+    data = dict.fromkeys(graph.data_symbols, otherwise)
+    sizes = {**dict.fromkeys(graph.parameters, 1), **cuts, **data}
+    lengths: list[float] = []
+    results: dict[int, tuple[float, ...]] = {}
     for n, node in enumerate(graph.nodes):
         before = [lengths[a] for a in node.args]
         match node.op:
             case Custom(block):
                 operands = tuple(types[a] for a in node.args)
                 tiles = block_types(block, operands)
-                iterations = block.loop.size.value(sizes) if block.loop else 1
-                inside: list[int] = []
+                iterations = float(block.loop.size.rational(sizes)) if block.loop else 1
+                inside: list[float] = []
                 for inner in block.nodes:
                     match inner.op:
                         case Load(operand, _, _):
@@ -302,7 +309,7 @@ def chain(graph: SGraph, sizes: Mapping[str, int]) -> int:
     return lengths[graph.output]
 
 
-def _roundings(op: Op, operands: tuple[TensorType, ...], sizes: Mapping[str, int], iterations: int) -> int:
+def _roundings(op: Op, operands: tuple[TensorType, ...], sizes: Mapping[str, int], iterations: float) -> float:
     match op:
         case Input() | Band() | Load() | Store() | Custom() | Result():
             return 0
@@ -311,11 +318,11 @@ def _roundings(op: Op, operands: tuple[TensorType, ...], sizes: Mapping[str, int
         case Reduce("max", _) | Accumulate("max", _):
             return 0
         case MatMul():
-            return operands[0].dims[-1].value(sizes)
+            return float(operands[0].dims[-1].rational(sizes))
         case Reduce(_, along):
-            return operands[0].dims[along].value(sizes)
+            return float(operands[0].dims[along].rational(sizes))
         case Accumulate(_, along) | AccumulateRescaled(along):
-            tile = operands[0].dims[along].value(sizes) if along is not None else 1
+            tile = float(operands[0].dims[along].rational(sizes)) if along is not None else 1
             steps = 3 * iterations if isinstance(op, AccumulateRescaled) else iterations
             return tile + steps - 1
         case Unary() | Scalar() | Binary():

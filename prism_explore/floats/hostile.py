@@ -7,7 +7,7 @@ the case; so a case, the sizes and a seed are all it takes to have the very same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -164,13 +164,15 @@ def cases(graph: SGraph, growing_only: bool = False) -> Iterator[Case]:
             yield from (Case(row.name, given.name, d) for d in dims)
 
 
-def draw(graph: SGraph, sizes: Mapping[str, int], case: Case, working: Precision, seed: int) -> dict[str, Array]:
-    """The inputs of a case: numbers of the working precision as float64, the same for the same seed."""
+def draw(shapes: Iterable[tuple[str, Shape]], case: Case, working: Precision, seed: int) -> dict[str, Array]:
+    """The inputs of a case: numbers of the working precision as float64, the same for the same seed.
+
+    `shapes` gives each input's, in the program's order.
+    """
     row = ROWS[case.hostile]
     rng = np.random.default_rng(seed)
     out: dict[str, Array] = {}
-    for given in graph.inputs:
-        shape = tuple(d.value(sizes) for d in given.type.dims)
-        make = row.generator if given.name == case.tensor else row.others
-        out[given.name] = representable(make(rng, shape, working, case.dim), working)
+    for name, shape in shapes:
+        make = row.generator if name == case.tensor else row.others
+        out[name] = representable(make(rng, shape, working, case.dim), working)
     return out

@@ -1,38 +1,24 @@
 """At which sizes a candidate is run: small ones, and once more with one long reduction.
 
-The program's numbers are extents of axes, as for the refuter: each axis gets an extent of its own, so that
-nothing has to be run at its published size. Where that cannot be, because a view or a constant is tied to
-the numbers as they stand, the axes keep their extents if they are small enough.
+The sizes are found as the refuter's are (`verify.extents`): each axis gets an extent of its own, so that
+nothing has to be run at its published size. Where a constant is tied to an extent, that axis keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from math import lcm, prod
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from prism_explore.errors import ShapeError
-from prism_explore.ir.axes import AxisTable, axes_of
-from prism_explore.ir.dims import ONE, Dim, dim
-from prism_explore.ir.ops import Input, MatMul, Node, Reduce
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.ops import MatMul, Reduce
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
+from prism_explore.verify.extents import TINY, Extents, Instance, Pair
 
-LONG = 1024
-"""Elements of the long reduction."""
-LONGEST = 8192
-"""Elements of an axis that a constant is tied to, at most."""
+LONG = (1024, 1152, 960, 720)
+"""Elements of the long reduction; the first at which every tile is whole is taken."""
 MOST_ELEMENTS = 1 << 18
 """Elements of all inputs together, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """Both graphs, and a number for every symbol in them."""
-
-    program: SGraph
-    candidate: SGraph
-    sizes: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,101 +36,68 @@ class Plan:
         return (*self.small, self.long) if self.long else self.small
 
 
-def plan(program: TensorProgram, candidate: SGraph) -> Plan | str:
-    """Sizes at which both graphs can be run, or why there are none."""
-    table = axes_of(program.graph)
-    given = _general(program, candidate, table)
-    if isinstance(given, str):
-        as_it_stands = _sized(program.graph, candidate, {}, {})
-        if as_it_stands is None:
-            return f"it cannot be run at other sizes ({given}), and as it stands its inputs are too large"
-        return Plan((as_it_stands,), None)
-    flat, general, symbols = given
-    extents = {symbols[a.name]: a.extent for a in table.axes}
-    reduced = [symbols[name] for name in _reduced(program.graph, table)]
-    longest = max(reduced, key=lambda s: extents[s].constant or LONG, default=None)
-    small = _sized(flat, general, extents, {})
-    tied = {s: int(c) for s in reduced if (c := extents[s].constant) is not None and c <= LONGEST}
-    wide = _sized(flat, general, extents, tied)
-    if wide is not None and any(wide.sizes[s] != n for s, n in tied.items()):
-        wide = None
-    long = _sized(flat, general, extents, {longest: LONG}) if longest else None
-    found = tuple(i for i in (small, wide) if i is not None)
-    return Plan(found, long) if found else "no small sizes meet its conditions"
+class Planner:
+    """Finds sizes for the candidates of one program."""
+
+    def __init__(self, program: TensorProgram) -> None:
+        self._extents = Extents(program)
+        table = axes_of(program.graph)
+        extents = {a.name: a.extent.constant for a in table.axes}
+        # What is reduced and has the most elements; a symbol may be anything, so it counts as many.
+        self._reduced = sorted(_reduced(program, table.of), key=lambda name: -(extents[name] or LONG[0]))
+
+    def plan(self, candidate: SGraph) -> Plan | str:
+        """Sizes at which program and candidate can be run, or why there are none."""
+        pair = self._extents.pair(candidate)
+        if isinstance(pair, str):
+            return pair
+        small = self._extents.instance(pair)
+        found = [] if isinstance(small, str) else [small]
+        found += self._tied(pair)
+        if not found:
+            return str(small)
+        return Plan(tuple(found), next(self._long(pair), None))
+
+    def _tied(self, pair: Pair) -> Iterator[Instance]:
+        """At the given extents of axes that a constant may be tied to: all that it may be, else each reduced one."""
+        tied = self._extents.tied(pair)
+        one_by_one = [{name: tied[name]} for name in self._reduced if name in tied]
+        for fixed in (tied, *one_by_one) if len(tied) > 1 else one_by_one:
+            instance = self._extents.instance(pair, TINY, fixed)
+            if isinstance(instance, Instance) and _fits(instance):
+                yield instance
+
+    def _long(self, pair: Pair) -> Iterator[Instance]:
+        for name in self._reduced:
+            if name not in dict(pair.names):
+                continue
+            for length in LONG:
+                instance = self._extents.instance(pair, TINY, {name: length})
+                if isinstance(instance, Instance) and _fits(instance):
+                    yield instance
 
 
-def _reduced(graph: SGraph, table: AxisTable) -> Iterator[str]:
+def _fits(instance: Instance) -> bool:
+    total = 0
+    for _, shape in instance.shapes:
+        elements = 1
+        for n in shape:
+            elements *= n
+        total += elements
+    return total <= MOST_ELEMENTS
+
+
+def _reduced(program: TensorProgram, of: tuple[tuple[str | None, ...], ...]) -> tuple[str, ...]:
     """Axes that the program sums, averages or contracts, or takes a maximum over."""
     seen: dict[str, None] = {}
-    for node in graph.nodes:
+    for node in program.graph.nodes:
         match node.op:
             case Reduce(_, along):
-                axis = table.of[node.args[0]][along]
+                axis = of[node.args[0]][along]
             case MatMul():
-                axis = table.of[node.args[0]][-1]
+                axis = of[node.args[0]][-1]
             case _:
                 continue
         if axis is not None:
             seen.setdefault(axis)
-    yield from seen
-
-
-def _general(
-    program: TensorProgram, candidate: SGraph, table: AxisTable
-) -> tuple[SGraph, SGraph, Mapping[str, str]] | str:
-    """Both graphs over a symbol per axis, or why they do not type-check there."""
-    taken = set(candidate.parameters)
-    symbols: dict[str, str] = {}
-    for axis in table.axes:
-        symbols[axis.name] = axis.name if axis.name not in taken else f"{axis.name}_axis"
-    dims = {
-        node.op.name: tuple(ONE if a is None else dim(symbols[a]) for a in table.of[n])
-        for n, node in enumerate(program.graph.nodes)
-        if isinstance(node.op, Input)
-    }
-    try:
-        flat, general = _with_dims(program.graph, dims), _with_dims(candidate, dims)
-        wanted, found = flat.output_type.dims, general.output_type.dims
-        general.conditions()
-    except ShapeError as error:
-        return str(error)
-    if wanted != found:
-        return "the results' dims differ at other extents"
-    return flat, general, symbols
-
-
-def _with_dims(graph: SGraph, dims: Mapping[str, tuple[Dim, ...]]) -> SGraph:
-    nodes = tuple(
-        Node(Input(n.op.name, replace(n.op.type, dims=dims[n.op.name]))) if isinstance(n.op, Input) else n
-        for n in graph.nodes
-    )
-    return SGraph(nodes, graph.output)
-
-
-def _sized(
-    program: SGraph, candidate: SGraph, extents: Mapping[str, Dim], wanted: Mapping[str, int]
-) -> Instance | None:
-    """Numbers for all symbols: grid sizes and loop ranges of 2 or 3, every tile whole, axes short.
-
-    `wanted` names axes that should be that long, or a little less where a tile would not be whole.
-    """
-    conditions = candidate.conditions()
-    for other in (3, 2):
-        numbers = {s: other if k % 2 and extents and not wanted else 2 for k, s in enumerate(candidate.parameters)}
-        for axis in extents or dict.fromkeys(program.data_symbols):
-            step = 1
-            for d in conditions:
-                for powers, coefficient in d.terms:
-                    if dict(powers).get(axis, 0) > 0:
-                        below = prod(numbers[s] ** -e for s, e in powers if e < 0 and s in numbers)
-                        step = lcm(step, below * coefficient.denominator)
-            numbers[axis] = step * max(wanted.get(axis, 0) // step, 2)
-        try:
-            for d in conditions:
-                d.value(numbers)
-        except ShapeError:
-            continue
-        if sum(i.type.elements.value(numbers) for i in candidate.inputs) > MOST_ELEMENTS:
-            return None
-        return Instance(program, candidate, numbers)
-    return None
+    return tuple(seen)
