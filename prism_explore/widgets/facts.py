@@ -7,6 +7,7 @@ as one sentence for the log.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -78,6 +79,14 @@ class Facts:
     """Of the last fact that a phase worked for."""
     log: deque[Line] = field(default_factory=lambda: deque[Line](maxlen=LOGGED))
     count: int = 0
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Facts:
+        """What these events add up to; they are taken to have happened at once."""
+        facts = cls()
+        for number, event in enumerate(events):
+            facts.add(Entry(number, 0.0, event))
+        return facts
 
     def add(self, entry: Entry) -> None:
         """Take one entry."""

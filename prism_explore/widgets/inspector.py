@@ -16,6 +16,7 @@ from prism_explore.ir.ops import Custom, Load, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph, block_types
 from prism_explore.ir.text import parse, show_node
+from prism_explore.widgets.egraph_frames import frame_inspector, frame_ref, growth_of
 from prism_explore.widgets.facts import Facts, numbers_text
 from prism_explore.widgets.live import COMMANDS, read_click
 from prism_explore.widgets.sections import Action, Inspector, Link, Pair, ReasonCard
@@ -62,6 +63,9 @@ def inspect(ref: str, program: TensorProgram, facts: Facts, book: Ledger) -> Ins
         return _trial(trial, book)
     if ref.startswith("program.%"):
         return _tensor(ref, "", ref.removeprefix("program.%"), facts, program.graph)
+    if (frame := frame_ref(ref)) is not None:
+        growth = growth_of(frame, program, facts)
+        return frame_inspector(frame, growth) if growth is not None else None
     owner, _, tensor = ref.rpartition("/")
     text = facts.candidates[owner].sgraph if owner in facts.candidates else ""
     text = facts.families[owner].sgraph if owner in facts.families else text
@@ -237,7 +241,11 @@ def _candidate(ref: str, facts: Facts, book: Ledger) -> Inspector:
         facts=tuple(told),
         why=tuple(cards),
         actions=steering_actions(event.family, family.choice if family else ""),
-        links=(Link(event.family, f"family {event.family}"), *(Link(t.trial, t.trial) for t in trials[:24])),
+        links=(
+            Link(event.family, f"family {event.family}"),
+            Link(f"{ref}/goal@0", "the e-graph of both results, step by step"),
+            *(Link(t.trial, t.trial) for t in trials[:24]),
+        ),
     )
 
 
@@ -316,6 +324,7 @@ def _tensor(ref: str, owner: str, name: str, facts: Facts, graph: SGraph) -> Ins
                 how = "egglog derived it from these axioms alone" if replayed else f"not replayed: {note}"
                 cards.append(ReasonCard("lemma", "", f"{operation} = {value}", facts=(("by", by), ("check", how))))
     links = [Link(c, f"e-class {c}") for c, _, _ in classes]
+    links += [Link(f"{ref}@0", "its e-graph, step by step")] if owner in facts.candidates else []
     links += [Link(owner, owner)] if owner else []
     return Inspector(ref, title, kind, "", (what,), tuple(told), why=tuple(cards), links=tuple(links))
 

@@ -24,6 +24,7 @@ from prism_explore.events.ledger import (
 from prism_explore.ir.ops import Custom, Input, Node, op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
+from prism_explore.widgets.egraph_frames import frame_ref, frame_scene, growth_of
 from prism_explore.widgets.egraph_view import egraph_scene
 from prism_explore.widgets.facts import Facts, numbers_text
 from prism_explore.widgets.inspector import (
@@ -325,6 +326,10 @@ def _eclasses(candidate: str, program: TensorProgram, facts: Facts, look: Look) 
                 Row(f"{candidate}/{tensor}", (tensor, operation, value, ", ".join(axioms) or "definition", how))
             )
     lemmas = Table(_LEMMA_COLUMNS, tuple(rows), nothing)
+    frame = frame_ref(look.selection)
+    if frame is not None and frame.candidate == candidate and (growth := growth_of(frame, program, facts)) is not None:
+        picture = frame_scene(frame, growth, float(look.dock_px))
+        return EClasses(candidate, picture.title, picture, lemmas)
     if verdict is None:
         return EClasses(candidate, "", None, lemmas)
     count = len(verdict.classes)

@@ -12,7 +12,9 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.widgets.charts import empty
+from prism_explore.widgets.egraph_frames import frame_ref, frame_scene, growth_of
 from prism_explore.widgets.egraph_view import egraph_scene, saturation_scene
+from prism_explore.widgets.facts import Facts
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.search_map import reasons_scene, search_scene
 from prism_explore.widgets.sgraph_view import program_scene, sgraph_scene
@@ -33,13 +35,17 @@ def picture_svg(entries: Iterable[Entry], picture: str = "search") -> str:
 
 
 def picture_scene(events: Iterable[Event], picture: str = "search") -> Scene:
-    """A picture by name, or the graph of a family or candidate by id.
+    """A picture by name, the graph of a family or candidate by id, or a frame such as f1.c1/goal@0 of an e-graph.
 
     Raises:
         ShapeError: there is no such picture.
     """
     facts = tuple(events)
     book = ledger(facts)
+    if (frame := frame_ref(picture)) is not None and book.started is not None:
+        growth = growth_of(frame, parse_program(book.started.program), Facts.of(facts))
+        if growth is not None:
+            return frame_scene(frame, growth)
     match picture:
         case "search":
             return search_scene(facts, book)
