@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 from prism_explore.errors import PrismError, ShapeError
 from prism_explore.ir.dims import Dim, dim
@@ -81,6 +82,7 @@ def load_mirage(
     general: bool = False,
     skip: bool = False,
     constants: Mapping[str, float | str] | None = None,
+    dtype: DType | None = None,
 ) -> tuple[SGraph, ...]:
     """The graphs of a file that Mirage saved, as sGraphs; nothing in the file is executed.
 
@@ -91,13 +93,14 @@ def load_mirage(
         skip: leave out a graph that cannot be read, with a warning that says why, instead of raising.
             `read_mirage` keeps the reasons as data.
         constants: numbers for `scalar`, `min_val` and `max_val` where a file does not say them.
+        dtype: the dtype of all tensors, instead of the file's; f32 to compile for a CPU, say.
 
     Raises:
         ParseError: the file is damaged or something else; the message says where and what was expected.
         UnsupportedOperator: an operator has no counterpart here.
         ShapeError: dims do not fit together.
     """
-    content = read_mirage(path, skip=skip, constants=constants)
+    content = read_mirage(path, skip=skip, constants=constants, dtype=dtype)
     for left in content.skipped:
         warnings.warn(f"{content.file}: graph {left.index} is left out: {left.reason}", stacklevel=2)
     graphs = (g.sgraph for g in content.graphs)
@@ -105,7 +108,11 @@ def load_mirage(
 
 
 def read_mirage(
-    path: str | Path, *, skip: bool = False, constants: Mapping[str, float | str] | None = None
+    path: str | Path,
+    *,
+    skip: bool = False,
+    constants: Mapping[str, float | str] | None = None,
+    dtype: DType | None = None,
 ) -> MirageFile:
     """Like `load_mirage`, with each graph's place in the file, and with the reasons for those left out.
 
@@ -120,6 +127,8 @@ def read_mirage(
         (v for k, v in found if k == "data_type" and isinstance(v, int)),
         (v for k, v in found if k == "op_type" and isinstance(v, str)),
     )
+    if dtype is not None:
+        codes = cast("Mapping[int, DType]", dict.fromkeys(codes, dtype))
     given = {name: Fraction(str(value)) for name, value in (constants or {}).items()}
     graphs: list[MirageGraph] = []
     skipped: list[Skipped] = []

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+import torch
 
 import prism_explore as px
+from prism_explore.codegen import emit
+from prism_explore.codegen.load import load
 from prism_explore.errors import ShapeError
 from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.stages import Refuted, Verified, Witness
+from prism_explore.ir.stages import Kernel, Parameters, Refuted, Verified, Witness
+from prism_explore.targets import target
 from prism_explore.verify.refute import replay
 from tests.mirage import references
 from tests.mirage.references import FILES, path, program, reference
@@ -49,6 +53,23 @@ def test_a_graph_of_the_file_runs_like_one_of_ours():
     inputs = {i.name: rng.uniform(-1, 1, [d.value({}) for d in i.type.dims]) for i in graph.inputs}
     x, w, a, b = inputs.values()
     np.testing.assert_allclose(x @ w + x @ a @ b, evaluate(graph, inputs))
+
+
+@pytest.mark.parametrize("name", ["gqa_bs8", "gated_mlp_bs8"])
+def test_a_proved_graph_compiles_and_runs(name):
+    build, _ = FILES[name]
+    graph = px.load_mirage(path(name), dtype="f32")[0]
+    verdict = px.check(reference(build, graph), graph)
+    assert isinstance(verdict, Verified)
+    family, goal = verdict.candidate.sgraph, verdict.candidate.family.program
+    data = dict(zip(family.data_symbols, (4, 8, 16, 32, 16), strict=False))
+    cuts = dict.fromkeys(family.parameters, 2)
+    made = emit(verdict, Parameters(tuple(cuts.items())), data, target("cpu"))
+    assert isinstance(made, Kernel), made
+    rng = np.random.default_rng(5)
+    inputs = {i.name: rng.uniform(0.1, 0.6, [d.value(data) for d in i.type.dims]) for i in goal.inputs}
+    found = load(made)(*[torch.tensor(a, dtype=torch.float32) for a in inputs.values()])
+    np.testing.assert_allclose(evaluate(goal, inputs), found.numpy(), rtol=1e-4)
 
 
 # ---------------------------------------------------------------- which input is which
