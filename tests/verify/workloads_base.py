@@ -1,8 +1,9 @@
 """How a candidate of a workload is written down, at the published shape and at a small one.
 
 Every text is a template over its workload's sizes, so that the same candidate is proved at the published
-shape and run at a small one. Texts are in the form of `ir.text`, with three abbreviations that `spelled` writes out: calls may be nested,
-tensors may have names (`$x`), and a load may name the kernel's operand.
+shape and run at a small one. Texts are in the form of `ir.text`, with abbreviations that `spelled` writes
+out: calls may be nested, tensors may have names (`$x`), a load may name the kernel's operand, and a store
+may stand anywhere in its block.
 """
 
 from __future__ import annotations

@@ -473,8 +473,11 @@ right(
     "residual_rmsnorm_linear",
     "R1-squares-multiplied-out",
     variant(
-        RESIDUAL,
-        mean="add(add(accum_mean(square($x), dim=1), accum_mean(square($r), dim=1)), mul_scalar(accum_mean(mul($x, $r), dim=1), 2))",
+        RESIDUAL.replace(
+            "    $mean =",
+            "    $squares = add(accum_mean(square($x), dim=1), accum_mean(square($r), dim=1))\n    $mean =",
+        ),
+        mean="add($squares, mul_scalar(accum_mean(mul($x, $r), dim=1), 2))",
     ),
 )
 right(
