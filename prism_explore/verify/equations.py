@@ -15,7 +15,7 @@ Nothing here is the prover's: what a trial is run at must not depend on what it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Literal, TypeAlias
@@ -52,6 +52,10 @@ Equation: TypeAlias = tuple[Literal["product", "sum"], Slots, Slots]
 """Both sides have one product, or one sum."""
 
 
+BEGIN = -1
+"""In place of a variable: position 0."""
+
+
 class NoExtents(Exception):
     """These graphs are outside of what is solved here; never leaves this module."""
 
@@ -70,6 +74,10 @@ class Variables:
     """Places along an axis: borders of a split (elements below), positions of a slice (elements before)."""
     part_of: dict[int, int] = field(default_factory=dict[int, int])
     """A tile's dim is the low part of the whole one."""
+    made: dict[tuple[str, int, Slots], int] = field(default_factory=dict[tuple[str, int, Slots], int])
+    """Tiles by the whole and its cuts, wholes by tile and cuts: the same is the same variable at once."""
+    pieces: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    """What a concatenation was made of."""
     free: set[int] = field(default_factory=set[int])
     """Variables that may be 1 although they are not: what a slice leaves over."""
     joins: int = 0
@@ -84,6 +92,8 @@ class Variables:
             self.symbols.copy(),
             self.marks.copy(),
             self.part_of.copy(),
+            self.made.copy(),
+            self.pieces.copy(),
             self.free.copy(),
             self.joins,
         )
@@ -118,6 +128,25 @@ class Variables:
     def sum(self, whole: Iterable[int], parts: Iterable[int]) -> None:
         """Both sides add up to the same."""
         self.equations.append(("sum", tuple(whole), tuple(parts)))
+
+    def cut(self, whole: int, parts: Sequence[int], given: Dim) -> int:
+        """The tile that remains of a dim which grid dims and a loop cut."""
+        key = ("tile", self.find(whole), tuple(map(self.find, parts)))
+        if key not in self.made:
+            tile = self.made[key] = self.new(given)
+            self.product((whole,), (*parts, tile))
+            if tile:
+                self.part_of[tile] = whole
+                self.made[("whole", self.find(tile), key[2])] = whole
+        return self.made[key]
+
+    def laid(self, tile: int, parts: Sequence[int], given: Dim) -> int:
+        """The dim that tiles give side by side."""
+        key = ("whole", self.find(tile), tuple(map(self.find, parts)))
+        if key not in self.made:
+            whole = self.made[key] = self.new(given)
+            self.product((whole,), (*parts, tile))
+        return self.made[key]
 
     def mark(self, kind: str, axis: int, at: Dim) -> int:
         """The variable for a place along an axis."""
@@ -242,34 +271,21 @@ class Reader:
             args = [values[a] for a in node.args]
             match node.op:
                 case Load(operand, imap, fmap):
-                    cuts = [[g for g, along in zip(grid, imap or (), strict=True) if along == d] for d in range(16)]
-                    if fmap is not None:
-                        cuts[fmap].append(loop)
-                    values.append(self._cut(operands[operand], cuts, given[m]))
+                    tiles = list(operands[operand])
+                    for d in {*(imap or ()), fmap}:
+                        if d is not None:
+                            parts = [g for g, along in zip(grid, imap or (), strict=True) if along == d]
+                            tiles[d] = self.variables.cut(tiles[d], parts + [loop] * (fmap == d), given[m][d])
+                    values.append(tuple(tiles))
                 case Store(omap):
                     whole: list[int] = []
                     for d, tile in enumerate(args[0]):
                         parts = [g for g, along in zip(grid, omap or (), strict=True) if along == d]
-                        whole.append(self.variables.new(given[m][d]) if parts else tile)
-                        if parts:
-                            self.variables.product((whole[-1],), (*parts, tile))
+                        whole.append(self.variables.laid(tile, parts, given[m][d]) if parts else tile)
                     values.append(tuple(whole))
                 case op:
                     values.append(self._apply(op, args, given[m], (n, m)))
         return [values[s] for s in block.stores]
-
-    def _cut(self, whole: Slots, cuts: list[list[int]], given: tuple[Dim, ...]) -> Slots:
-        found: list[int] = []
-        for slot, parts, size in zip(whole, cuts, given, strict=False):
-            if not parts:
-                found.append(slot)
-                continue
-            tile = self.variables.new(size)
-            self.variables.product((slot,), (*parts, tile))
-            if tile:
-                self.variables.part_of[tile] = slot
-            found.append(tile)
-        return tuple(found)
 
     def _apply(self, op: Op, args: list[Slots], given: tuple[Dim, ...], path: Path) -> Slots:
         match op:
@@ -322,22 +338,43 @@ class Reader:
                 self.variables.join(x, y)
         whole = self.variables.new(given)
         self.variables.sum((whole,), (a[along], b[along]))
-        self.variables.marks.setdefault(("place", whole, self.variables.given[a[along]]), a[along])
+        self.variables.pieces[whole] = (a[along], b[along])
         return (*a[:along], whole, *a[along + 1 :])
 
     def _sliced(self, whole: int, start: Dim, stop: Dim) -> tuple[Slots, int]:
-        """The variables of where a slice begins (0 for the very beginning) and ends, and its length."""
+        """The variables of where a slice begins (`BEGIN` for the very beginning) and ends, and its length."""
         variables = self.variables
         all_of_it = variables.given[whole]
-        begin = variables.mark("place", whole, start) if start != ZERO else 0
-        end = whole if stop == all_of_it else variables.mark("place", whole, stop)
+        begin, end = self._place(whole, start), self._place(whole, stop)
         length = variables.new(stop - start)
-        variables.sum((end,), (begin, length) if begin else (length,))
+        variables.sum((end,), (length,) if begin == BEGIN else (begin, length))
         if end != whole:
             rest = variables.new(all_of_it - stop)
             variables.free.add(rest)
             variables.sum((whole,), (end, rest))
         return (begin, end), length
+
+    def _place(self, whole: int, at: Dim) -> int:
+        """The variable for a position of a dim; in a concatenation it is a position of one of the pieces."""
+        variables = self.variables
+        if at == ZERO:
+            return BEGIN
+        if at == variables.given[whole]:
+            return whole
+        if whole not in variables.pieces:
+            return variables.mark("place", whole, at)
+        first, second = variables.pieces[whole]
+        before = variables.given[first]
+        if at == before:
+            return first
+        if _is_positive(before - at):
+            return self._place(first, at)
+        if not _is_positive(at - before):
+            return variables.mark("place", whole, at)
+        within = self._place(second, at - before)
+        place = variables.mark("place", whole, at)
+        variables.sum((place,), (first, within))
+        return place
 
     def _reshaped(self, slots: Slots, wanted: tuple[Dim, ...]) -> Slots:
         """The dims of a reshape: groups with one product, each merged, split, or both."""
@@ -379,6 +416,10 @@ class Reader:
             above = below
         out[theirs[-1]] = above
         self.variables.free.discard(above)
+
+
+def _is_positive(d: Dim) -> bool:
+    return bool(d.terms) and all(c > 0 for _, c in d.terms)
 
 
 def _divides(a: Dim, b: Dim) -> bool:

@@ -17,15 +17,20 @@ from prism_explore.ir.dims import ZERO, Dim, dim
 from prism_explore.ir.ops import Band, Custom, Expand, Input, Node, Op, Reshape, Scalar, Slice
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph
-from prism_explore.verify.equations import Equation, NoExtents, Path, Reader, Slots, Variables, View
+from prism_explore.verify.equations import BEGIN, Equation, NoExtents, Path, Reader, Slots, Variables, View
 from prism_explore.verify.solver import Solver
 
 TINY = -1
 """The choice of numbers that has the fewest elements, be they equal."""
 LARGEST = 4096
 """No extent that a trial may choose is larger; those it is given may be."""
+FEW_STEPS = 1_000
+"""Operators run by the interpreter for one trial, over all blocks and iterations: about 2 ms. Where it takes more for
+grid sizes and loop ranges that all differ, they are 2 and 3 in turn."""
 MOST_STEPS = 20_000
-"""Operators run by the interpreter for one trial, over all blocks and iterations: about 50 ms."""
+"""More than that is not tried: about 50 ms."""
+KEPT = 2048
+"""Solutions that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,8 @@ class Instance:
     sizes: tuple[tuple[str, int], ...]
     """For people and for a replay: the program's axes, then the candidate's grid sizes and loop ranges."""
     coinciding: tuple[str, ...]
-    """Axes of the program that the candidate needs to be equally long."""
+    """Axes of the inputs that the candidate needs to be equally long; where the program itself cuts one into
+    pieces of equal length, pieces may be."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -93,19 +99,29 @@ class Extents:
         self.program = program.graph
         table = axes_of(program.graph)
         self._variables = Variables()
-        self._axes = {a.name: self._variables.new(a.extent) for a in table.axes}
-        slots = [tuple(0 if a is None else self._axes[a] for a in axes) for axes in table.of]
-        self._inputs = {n.op.name: slots[k] for k, n in enumerate(program.graph.nodes) if isinstance(n.op, Input)}
-        self._extents = {a.name: a.extent for a in table.axes}
-        for name, slot in self._axes.items():
-            if str(self._extents[name]) in self._extents[name].symbols:
-                self._variables.symbols.setdefault(str(self._extents[name]), slot)
+        self._axes: dict[str, int] = {}
+        self._inputs: dict[str, Slots] = {}
+        extents = {a.name: a.extent for a in table.axes}
+        for node, axes in zip(program.graph.nodes, table.of, strict=True):
+            if isinstance(node.op, Input):
+                for name in axes:
+                    if name is not None and name not in self._axes:
+                        slot = self._axes[name] = self._variables.new(extents[name])
+                        if str(extents[name]) in extents[name].symbols:
+                            self._variables.symbols.setdefault(str(extents[name]), slot)
+                self._inputs[node.op.name] = tuple(0 if a is None else self._axes[a] for a in axes)
+        self._given = frozenset(self._axes)
         reader = Reader(self._variables)
         self._error = ""
+        values: list[Slots] = []
         try:
             values = reader.graph(program.graph, self._inputs)
         except NoExtents as error:
-            self._error, values = str(error), slots
+            self._error, values = str(error), [()] * len(program.graph.nodes)
+        for axes, slots in zip(table.of, values, strict=True):
+            for name, slot in zip(axes, slots, strict=False):
+                if name is not None and slot:
+                    self._axes.setdefault(name, slot)
         self._views = tuple(reader.views)
         self._output = values[program.graph.output]
         self._variables.close()
@@ -134,10 +150,8 @@ class Extents:
         for root, called in roots.items():
             names[next(s for s in _spellings(called[0]) if s not in taken)] = root
         alone = self._variables.find
-        apart = [{alone(self._axes[name]) for name in called} for called in roots.values()]
-        together = [
-            name for called, before in zip(roots.values(), apart, strict=True) if len(before) > 1 for name in called
-        ]
+        of_inputs = [[name for name in called if name in self._given] for called in roots.values()]
+        together = [n for called in of_inputs if len({alone(self._axes[n]) for n in called}) > 1 for n in called]
         return Pair(
             self.program,
             candidate,
@@ -152,16 +166,19 @@ class Extents:
 
     def instance(self, pair: Pair, n: int = 0, fixed: Mapping[str, int] | None = None) -> Instance | str:
         """The n-th choice of numbers, or one with some of the named numbers given; or why there is none."""
-        key = (pair.system, n, tuple((fixed or {}).items()))
-        if key not in self._solved:
-            if len(self._solved) > 2048:
-                self._solved.clear()
-            self._solved[key] = _solve(pair, n, fixed or {})
-        numbers = self._solved[key]
-        if numbers is None:
-            return "no small sizes meet its conditions"
-        instance = _instance(pair, numbers)
-        return instance if instance.steps <= MOST_STEPS else f"a trial would take more than {MOST_STEPS:,} steps"
+        dear = False
+        for differ in (True, False):
+            key = (pair.system, n, differ, tuple((fixed or {}).items()))
+            if key not in self._solved:
+                if len(self._solved) >= KEPT:
+                    self._solved.clear()
+                self._solved[key] = _solve(pair, n, fixed or {}, differ)
+            if (numbers := self._solved[key]) is not None:
+                instance = _instance(pair, numbers)
+                if instance.steps <= (FEW_STEPS if differ and not fixed else MOST_STEPS):
+                    return instance
+                dear = True
+        return f"a trial would take more than {MOST_STEPS:,} steps" if dear else "no small sizes meet its conditions"
 
     def tied(self, pair: Pair) -> dict[str, int]:
         """Axes whose given extent a constant in either graph speaks of, as a mean's 1/4096 does, at that extent."""
@@ -197,39 +214,38 @@ def _spellings(name: str) -> Iterator[str]:
     yield from (f"{name}_{n}" for n in count(1))
 
 
-def _solve(pair: Pair, n: int, fixed: Mapping[str, int]) -> dict[int, int] | None:
-    find = pair.variables.find
+def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[int, int] | None:
+    """Numbers for all variables; where not all can `differ`, grid sizes and loop ranges may be equal."""
+    find, named = pair.variables.find, dict(pair.names)
     constants = {find(s): number for s, number in pair.variables.numbers.items()}
     if any(constants[find(s)] != number for s, number in pair.variables.numbers.items()):
         return None
-    named = dict(pair.names)
-    cuts, axes = pair.names[: -pair.axes or None], pair.names[len(pair.names) - pair.axes :]
-    many = max(len(cuts), 2)
+    given = {named[name]: number for name, number in fixed.items() if name in named}
+    cuts, axes = pair.names[: len(pair.names) - pair.axes], pair.names[len(pair.names) - pair.axes :]
+    others = sorted({find(s) for s in range(len(pair.variables.parent))} - set(named.values()) - set(constants))
     order: list[tuple[int, Sequence[int]]] = []
     for k, (_, root) in enumerate(cuts):
-        first = 2 if n == TINY else 2 + (k + n) % many
+        first = 2 if n == TINY else 2 + (k + n) % (max(len(cuts), 2) if differ else 2)
         order.append((root, (first, *(m for m in range(2, 10) if m != first))))
-    order += [(root, range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n))) for _, root in axes]
-    others = sorted({find(s) for s in range(len(pair.variables.parent))} - set(named.values()) - set(constants))
+    roots = {root for _, root in axes}
+    made = {left[0] for _, left, right in pair.equations if len(left) == 1 and roots.issuperset(right)}
+    numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n))
+    order += [(root, numbers) for _, root in sorted(axes, key=lambda axis: axis[1] in made)]
     order += [(root, range(1, 40)) for root in others]
     free = {find(s) for s in pair.variables.free}
-    least = dict.fromkeys((r for r in (*named.values(), *others)), 2)
-    relaxed = {**least, **dict.fromkeys(others, 1)}
-    strict = {**least, **dict.fromkeys((r for r in others if r in free), 1)}
-    chosen = frozenset(named.values())
-    given = {named[name]: number for name, number in fixed.items() if name in named}
+    relaxed = {**dict.fromkeys(named.values(), 2), **dict.fromkeys(others, 1)}
+    strict = {**relaxed, **{r: 2 for r in others if r not in free}}
+    apart = frozenset(root for _, root in (pair.names if differ else axes)) - set(given)
+
+    loose = {*constants, *(root for _, root in cuts)}
 
     def accepts(values: Mapping[int, int]) -> bool:
-        return all(_keeps_rows(band) for band in _bands(pair, lambda slot: values[find(slot)]))
+        return _keep_rows(pair, lambda slot: values[find(slot)])
 
-    apart = frozenset(r for r in chosen if r not in given) if given else chosen
-    choices = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
-    for demands, differ in choices[2:] if n == TINY else choices:
-        solver = Solver(pair.equations, demands, differ, max(LARGEST, *given.values(), 0), accepts)
-        trail: list[int] = []
-        if all(solver.put(r, number, trail) for r, number in (*constants.items(), *given.items())) and solver.solve(
-            order
-        ):
+    demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
+    for least, different in demands[2:] if n == TINY else demands:
+        solver = Solver(pair.equations, least, different, loose, max(LARGEST, *given.values(), 0), accepts)
+        if solver.put_all((*constants.items(), *given.items())) and solver.solve(order):
             return solver.values
     return None
 
@@ -261,7 +277,7 @@ def _view(view: View, number: Callable[[int], int]) -> Op:
             return Expand(along, dim(number(view.slots[along])))
         case Slice(along, _, _):
             begin, end = view.slots
-            return Slice(along, dim(number(begin)) if begin else ZERO, dim(number(end)))
+            return Slice(along, ZERO if begin == BEGIN else dim(number(begin)), dim(number(end)))
         case op:
             raise AssertionError(f"{type(op).__name__} names no sizes")
 
@@ -303,11 +319,19 @@ def _bands(pair: Pair, number: Callable[[int], int]) -> list[Band]:
     return found
 
 
-def _keeps_rows(band: Band) -> bool:
-    """Whether every row keeps an entry, which is what a mask needs to have a meaning."""
-    ahead = band.columns - band.rows
-    low_enough = band.low is None or band.low.rational({}) <= ahead.rational({})
-    return low_enough and (band.high is None or band.high.rational({}) >= 0)
+def _keep_rows(pair: Pair, number: Callable[[int], int]) -> bool:
+    """Whether in each band every row has an entry, which is what a mask needs to have a meaning.
+
+    Not asked where the given band's first rows have none either, whatever the extents.
+    """
+    given = [v.op for views in pair.views for v in views if isinstance(v.op, Band)]
+    for before, band in zip(given, _bands(pair, number), strict=True):
+        if band.low is not None and band.low.rational({}) > (band.columns - band.rows).rational({}):
+            return False
+        bare = before.high is not None and before.high.constant is not None and before.high.constant < 0
+        if band.high is not None and band.high.rational({}) < 0 and not bare:
+            return False
+    return True
 
 
 def _with_numbers(graph: SGraph, ops: Mapping[Path, Op]) -> SGraph:
