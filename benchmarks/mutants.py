@@ -32,6 +32,7 @@ COLUMNS = (
     "proved, but rounding sways it",
     "proved, not run",
     "proved, wrongly",
+    "crashed",
 )
 
 
@@ -49,7 +50,7 @@ def table(rows: dict[str, Counter[str]], title: str) -> None:
         + "".join(f"{word.replace('unknown, ', '? ').replace('proved, ', '! ')[:13]:>14}" for word in COLUMNS)
     )
     for name, counts in rows.items():
-        print(f"{name:30}" + "".join(f"{counts[word] or '':>14}" for word in COLUMNS))
+        print(f"{name:44}" + "".join(f"{counts[word] or '':>14}" for word in COLUMNS))
 
 
 def main() -> None:
@@ -82,8 +83,11 @@ def main() -> None:
         f"{account.legal} mutants in {seconds:.0f} s CPU, {seconds / account.legal * 1e3:.2f} ms each, judge included"
     )
     print(f"equal: {account.equal}; of these unknown: {account.missed_share:.3%}")
-    print(f"wrongly proved: {len(account.false)}; prover and refuter disagree: {len(account.disagreements)}")
-    for text in (*account.false, *account.disagreements, *account.examples[: options.examples]):
+    print(
+        f"wrongly proved: {len(account.false)}; prover and refuter disagree: {len(account.disagreements)}; "
+        f"crashes: {len(account.crashes)}"
+    )
+    for text in (*account.crashes, *account.false, *account.disagreements, *account.examples[: options.examples]):
         print(f"\n{text}")
     if options.json:
         figures = {
@@ -100,9 +104,10 @@ def main() -> None:
             "candidates": account.by_base,
             "wrongly_proved": account.false,
             "disagreements": account.disagreements,
+            "crashes": account.crashes,
         }
         options.json.write_text(json.dumps(figures, indent=1))
-    sys.exit(bool(account.false or account.disagreements))
+    sys.exit(bool(account.false or account.disagreements or account.crashes))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from prism_explore.events.journal import Journal
@@ -46,6 +46,8 @@ class Account:
     false: list[str] = field(default_factory=list)
     """Proved, and not equal."""
     disagreements: list[str] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
+    """The verifier raised something."""
 
     def note(self, base: Base, found: Mutant, word: str) -> None:
         self.verdicts[word] += 1
@@ -82,7 +84,7 @@ def run(
         beside: called after each mutant.
     """
     r = random.Random(seed)
-    provers: Mapping[str, Prover] = {}
+    provers: dict[TensorProgram, Prover] = {}
     account = Account()
     made = 0
     while account.legal < count:
@@ -91,15 +93,19 @@ def run(
         found = next((m for _ in range(20) if (m := mutant(base.sgraph, base.program, r)) is not None), None)
         if found is None:
             continue
-        if base.program.name not in provers:
-            provers = {**provers, base.program.name: Prover(base.program, saturation=saturation)}
-        account.note(base, found, _verdict(provers[base.program.name], base, found, account))
+        if base.program not in provers:
+            provers[base.program] = Prover(base.program, saturation=saturation)
+        account.note(base, found, _verdict(provers[base.program], base, found, account))
         beside(account)
     return account
 
 
 def _verdict(prover: Prover, base: Base, found: Mutant, account: Account) -> str:
-    verdict = prover.verify(candidate(base.program, found.graph), Journal())
+    try:
+        verdict = prover.verify(candidate(base.program, found.graph), Journal())
+    except Exception as error:
+        account.crashes.append(f"{base.name}: {_names(found)}: {type(error).__name__} {error}\n{show(found.graph)}")
+        return "crashed"
     match verdict:
         case Refuted():
             return "refuted"

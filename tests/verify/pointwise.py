@@ -44,6 +44,9 @@ from prism_explore.verify.normal_form import (
 Array: TypeAlias = np.ndarray[Any, Any]
 
 
+LARGEST_EXPONENT = 300.0
+
+
 class TooLong(Exception):
     """More products than a test should wait for."""
 
@@ -125,6 +128,27 @@ def total_functions() -> Iterator[None]:
 _SCALAR: dict[str, Any] = evaluate._SCALAR  # type: ignore[assignment]
 
 
+@contextmanager
+def other_bottoms(seed: int | None) -> Iterator[None]:
+    """The interpreter with another very low number at each masked place, or with minus infinity.
+
+    What depends on which ones they are has no limit, and a softmax of nothing but masked entries is
+    not defined.
+    """
+    row = ops.BINARY["mask"]
+
+    def masked(x: Array, keep: Array) -> Array:
+        low = row.numpy(x, keep)
+        noise = -np.inf if seed is None else low * np.random.default_rng(seed).uniform(0.5, 1.0, low.shape)
+        return np.where(keep != 0, low, noise)
+
+    ops.BINARY["mask"] = replace(row, numpy=masked)
+    try:
+        yield
+    finally:
+        ops.BINARY["mask"] = row
+
+
 # ---------------------------------------------------------------- arrays with named axes
 @dataclass(frozen=True)
 class Named:
@@ -154,6 +178,11 @@ def _combine(fn: Callable[[Array, Array], Array], values: list[Named], limit: in
     for other in arrays[1:]:
         out = fn(out, other)
     return Named(names, out)
+
+
+def _exp(x: Array) -> Array:
+    """No number where a float would say 0 or infinity: an exponential is neither."""
+    return np.where((np.abs(x) > LARGEST_EXPONENT) & np.isfinite(x), np.nan, np.exp(x))
 
 
 def _kept(x: Array) -> Array:
@@ -234,7 +263,7 @@ class Meaning:
             case Prime(value):
                 return Named((), np.asarray(float(value)))
             case Exp(term):
-                return self._map(np.exp, self.term(term))
+                return self._map(_exp, self.term(term))
             case Group(inner):
                 return self.everywhere(inner)
             case Opaque(function, (arg,)):

@@ -16,10 +16,15 @@ from tests.verify.corpus import CASES, PROGRAMS
 from tests.verify.hostile import Base, run
 from tests.verify.mutate import apply_kind, judge, smaller, tidy
 from tests.verify.mutations import KINDS
+from tests.verify.workloads import ENTRIES, program_of, sgraph_of
 
 MUTANTS = 10_000
 SMALL = {name: TensorProgram(name, smaller(p.graph)) for name, p in PROGRAMS.items()}
-BASES = [Base(c.name, SMALL[c.program], smaller(c.sgraph)) for c in CASES]
+BASES = [
+    *(Base(c.name, SMALL[c.program], smaller(c.sgraph)) for c in CASES),
+    *(Base(e.name, program_of(e.workload, tiny=True), sgraph_of(e, tiny=True)) for e in ENTRIES),
+]
+"""Every candidate of the corpus and of the workloads, right and wrong ones."""
 
 
 @pytest.mark.slow
@@ -30,6 +35,7 @@ def test_no_mutant_is_falsely_proved(request, capsys):
 
     with capsys.disabled():
         print(f"\n{dict(account.verdicts)}; unknown and equal: {account.missed_share:.2%} {dict(account.missed)}")
+    assert [] == account.crashes
     assert [] == account.false
     assert [] == account.disagreements
     assert account.verdicts["proved"] > wanted / 20, "mutants that stay right are needed, or the test shows nothing"
