@@ -31,6 +31,8 @@ class Precision:
     largest: float
     smallest: float
     """Smallest normal number."""
+    headroom: float
+    """How far below the largest number a result should stay, as a factor."""
     rounded: Rounding
 
     @property
@@ -52,9 +54,9 @@ def _to_f16(value: Array) -> Array:
 
 
 PRECISIONS: tuple[Precision, ...] = (
-    Precision("f32", "IEEE single, run as it is", 24, float(np.finfo(np.float32).max), 2.0**-126, exact),
-    Precision("bf16", "bfloat16, emulated: rounded after each operator", 8, 3.3895314e38, 2.0**-126, _to_bf16),
-    Precision("f16", "IEEE half, emulated: rounded after each operator", 11, 65504.0, 2.0**-14, _to_f16),
+    Precision("f32", "IEEE single, run as it is", 24, float(np.finfo(np.float32).max), 2.0**-126, 2.0**10, exact),
+    Precision("bf16", "bfloat16, emulated: rounded after each operator", 8, 3.3895314e38, 2.0**-126, 2.0**10, _to_bf16),
+    Precision("f16", "IEEE half, emulated: rounded after each operator", 11, 65504.0, 2.0**-14, 2.0**2, _to_f16),
 )
 
 
@@ -63,14 +65,30 @@ def precision(name: DType) -> Precision | None:
     return next((p for p in PRECISIONS if p.name == name), None)
 
 
-def run(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int], working: Precision) -> Array:
+def run(
+    graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int], working: Precision, cautious: bool = False
+) -> Array:
     """The result in the working precision, as float64 numbers; what overflows or is no number stays so.
 
-    `inputs` are float64 arrays of numbers that the precision has (see `representable`).
+    Args:
+        graph: closed.
+        inputs: float64 arrays of numbers that the precision has (see `representable`).
+        sizes: a number for every symbol.
+        working: the precision.
+        cautious: whether what is near the ends of the range is past them: denormal results become 0, and positive
+            ones that leave no `headroom` infinite. A result that stands this does not stand at a cliff.
     """
     given = {name: value.astype(np.float32) for name, value in inputs.items()}
+
+    def narrowed(value: Array) -> Array:
+        value = working.rounded(value)
+        value = np.where(np.abs(value) < working.smallest, np.zeros_like(value), value)
+        # Negative ones are left alone: a mask puts the most negative number there is.
+        return np.where(value > working.largest / working.headroom, np.full_like(value, np.inf), value)
+
     with np.errstate(all="ignore"):
-        return evaluate.run(graph, given, sizes, working.rounded)[graph.output].astype(np.float64)
+        values = evaluate.run(graph, given, sizes, narrowed if cautious else working.rounded)
+    return values[graph.output].astype(np.float64)
 
 
 def run_exactly(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int]) -> Array:

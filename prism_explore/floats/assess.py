@@ -36,7 +36,11 @@ from prism_explore.verify.extents import Instance
 FACTOR = 32.0
 """How many times the program's own worst error a candidate may make."""
 FINE = 0.1
-"""The program is fine at an element where its own relative error is below this."""
+"""The program is fine at an element where its own relative error is below this, in a cautious run, too.
+
+A result that rests on denormal numbers, or on coming just short of an overflow, is luck: the formula next to it
+need not have it. See `arithmetic.run`.
+"""
 REMEMBERED = 256
 """Runs of the program that are kept for the next candidate."""
 AGREES = 1e-6
@@ -255,12 +259,14 @@ def _truth_of(instance: Instance, case: Case, working: Precision, seed: int) -> 
     inputs = draw(instance.shapes, case, working, seed)
     exact = run_exactly(instance.program, inputs, instance.symbols)
     program = run(instance.program, inputs, instance.symbols, working)
+    cautious = run(instance.program, inputs, instance.symbols, working, cautious=True)
     with np.errstate(all="ignore"):
         finite = np.isfinite(exact) & (np.abs(exact) <= working.largest)
         size = np.where(finite, np.abs(exact), 0.0)
         scale = np.max(size, axis=-1, keepdims=True) if size.ndim else size
         error = np.where(finite & np.isfinite(program), _relative(program, exact, scale), inf)
-    fine = error < FINE
+        robust = np.where(finite & np.isfinite(cautious), _relative(cautious, exact, scale), inf)
+    fine = (error < FINE) & (robust < FINE)
     return _Truth(inputs, exact, program, fine, scale, float(np.max(error[fine], initial=0.0)))
 
 

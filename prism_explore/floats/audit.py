@@ -1,12 +1,14 @@
 """What the graph alone says about a candidate's arithmetic, before any number is tried.
 
-Every tensor gets a *key*: what it is, with tiles taken for wholes, constant factors left out and maxima of
-maxima joined. Keys are coarse on purpose; they only tell whether a candidate takes an exp, or divides, where
-the program does not, and never that it is right to do so.
+Every tensor gets a *key*: what it is, with tiles taken for wholes, constant factors left out, maxima of maxima
+joined, and products, quotients and matrix products taken for the set of their factors. Keys are coarse on purpose;
+they only tell whether a candidate takes an exp, or divides, where the program does not, and never that it is
+right to do so.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -106,7 +108,7 @@ def audit(program: TensorProgram, candidate: SGraph) -> tuple[Concern, ...]:
     """Everything that `FINDINGS` has to say of a candidate, in order of its tensors."""
     of_program = tuple(_values(program.graph))
     own = tuple(_values(candidate))
-    exps = {v.key for v in of_program if _is(v.op, "exp")}
+    exps = {key for v in of_program for key in _exps(v, of_program)}
     divisors = {d for v in of_program for d in _divisors(v, of_program)}
     differences = {v.key for v in of_program if _is_variance(v.key)}
     found: list[Concern] = []
@@ -132,6 +134,17 @@ _MOVES = (Load, Store, Custom, Result, Permute, Reshape, Expand, Slice)
 
 def _is(op: Op, fn: str) -> bool:
     return isinstance(op, Unary) and op.fn == fn
+
+
+def _exps(v: _Value, among: tuple[_Value, ...]) -> Iterator[Key]:
+    """The exps that an operator takes, by itself or by its definition."""
+    match v.op:
+        case Unary("exp"):
+            yield v.key
+        case Unary("silu") | Unary("sigmoid"):
+            yield ("exp", _negated(among[v.args[0]].key))
+        case _:
+            return
 
 
 def _is_bounded(key: Key) -> bool:
@@ -163,6 +176,8 @@ def _divisors(v: _Value, among: tuple[_Value, ...]) -> Iterator[Key]:
             yield among[v.args[0]].key
         case Unary("rsqrt"):
             yield ("sqrt", among[v.args[0]].key)
+        case Unary("silu") | Unary("sigmoid"):
+            yield _binary("add", ("exp", _negated(among[v.args[0]].key)), ("one",))
         case Scalar("pow", exponent) if exponent < 0:
             key = among[v.args[0]].key
             yield ("sqrt", key) if exponent.denominator == 2 else key
@@ -210,34 +225,69 @@ def _key(op: Op, args: tuple[Key, ...]) -> Key:
             return ("band", str(op))
         case Load() | Store() | Custom() | Result() | Permute() | Reshape() | Expand() | Slice():
             return args[0]
+        case Scalar("mul", value) if value == 0:
+            return ("zero",)
         case Scalar("mul", value):
             return _negated(args[0]) if value < 0 else args[0]
         case Scalar("pow", value) if value == 2:
-            return ("square", args[0])
+            return _product((args[0], 2))
         case Scalar("pow", value) if abs(value.numerator) == 1 and value.denominator == 2:
-            return ("sqrt", args[0])
+            return _product((("sqrt", args[0]), value.numerator))
+        case Scalar("add", value) if value == 1:
+            return _binary("add", args[0], ("one",))
         case Scalar(fn, value):
             return (fn, str(value), args[0])
         case Unary("neg"):
             return _negated(args[0])
         case Unary("rsqrt"):
-            return ("recip", ("sqrt", args[0]))
+            return _product((("sqrt", args[0]), -1))
+        case Unary("recip"):
+            return _product((args[0], -1))
+        case Unary("square"):
+            return _product((args[0], 2))
         case Unary(fn):
             return (fn, args[0])
         case Binary(fn):
             return _binary(fn, args[0], args[1])
         case MatMul():
-            return ("matmul", *args)
+            return _total(_product((args[0], 1), (args[1], 1)))
         case Concat():
             return args[0] if args[0] == args[1] else ("concat", *args)
         case Reduce("max", _) | Accumulate("max", _) | RunningMax():
             return args[0] if args[0][0] == "max" else ("max", args[0])
         case Reduce("rms", _) | Accumulate("rms", _):
-            return ("sqrt", ("sum", ("square", args[0])))
+            return ("sqrt", _total(_product((args[0], 2))))
         case Reduce() | Accumulate():
-            return args[0] if args[0][0] == "sum" else ("sum", args[0])
+            return _total(args[0])
         case AccumulateRescaled():
-            return ("sum", args[0])
+            return _total(args[0])
+
+
+def _product(*factors: tuple[Key, int]) -> Key:
+    """The factors of a product with their exponents, in order; one that cancels is gone."""
+    powers: Counter[Key] = Counter()
+    for key, exponent in factors:
+        match key:
+            case ("product", *inner):
+                for factor in inner:
+                    assert isinstance(factor, tuple), "a product has factors"
+                    base, times = factor
+                    assert isinstance(base, tuple) and isinstance(times, str), "a factor is a key and its exponent"
+                    powers[base] += exponent * int(times)
+            case ("square", tuple() as base):
+                powers[base] += 2 * exponent
+            case _:
+                powers[key] += exponent
+    left = [(key, n) for key, n in powers.items() if n]
+    if len(left) == 1 and left[0][1] in (1, 2):
+        key, n = left[0]
+        return key if n == 1 else ("square", key)
+    return ("product", *sorted(((key, str(n)) for key, n in left), key=repr))
+
+
+def _total(key: Key) -> Key:
+    """A sum; of a product of different things it is taken for the product."""
+    return key if key[0] in ("sum", "product") else ("sum", key)
 
 
 def _negated(key: Key) -> Key:
@@ -252,13 +302,15 @@ def _negated(key: Key) -> Key:
 
 def _binary(fn: str, a: Key, b: Key) -> Key:
     match fn:
-        case "mul" if a == b:
-            return ("square", a)
+        case "mul":
+            return _product((a, 1), (b, 1))
+        case "div":
+            return _product((a, 1), (b, -1))
         case "add" if b[0] == "neg":
             return ("sub", a, b[1])
         case "max" if a[0] == b[0] == "max" and a == b:
             return a
-        case "add" | "mul" | "max" | "min":
+        case "add" | "max" | "min":
             return (fn, *sorted((a, b), key=repr))
         case _:
             return (fn, a, b)

@@ -94,7 +94,7 @@ def _denormal(rng: Rng, shape: Shape, working: Precision, _: int) -> Array:
 
 
 def _just_fits(rng: Rng, shape: Shape, working: Precision, _: int) -> Array:
-    room = 64.0 * max(shape, default=1)
+    room = 64.0 * working.headroom * max(shape, default=1)
     return np.clip(rng.standard_normal(shape), -4.0, 4.0) * np.sqrt(working.largest / room)
 
 
@@ -142,7 +142,7 @@ HOSTILE: tuple[Hostile, ...] = (
         grows=True,
     ),
     Hostile("denormals", "below the smallest normal number: squares are 0, digits are few", _denormal, _ordinary),
-    Hostile("huge norms", "as large as a sum of squares still fits", _just_fits, _ordinary),
+    Hostile("huge norms", "as large as a sum of squares still fits with room to spare", _just_fits, _ordinary),
     Hostile("zeros", "all zero: 0/0 in a norm without epsilon", _zero, _ordinary),
     Hostile("constant rows", "all equal, and no round number: a variance that is 0", _constant, _ordinary),
     Hostile("mixed magnitudes", "numbers of very different size side by side", _mixed, _ordinary),

@@ -145,7 +145,7 @@ def _merges(frame: Frame) -> list[str]:
 
 
 def _buttons(ref: FrameRef, frame: Frame, frames: int, width: float) -> list[Shape]:
-    ways = ((0.0, frame.number - 1, "‹ before"), (width - BUTTON_PX, frame.number + 1, "behind ›"))
+    ways = ((0.0, frame.number - 1, "‹ back"), (width - BUTTON_PX, frame.number + 1, "forward ›"))
     out = [
         Shape(f"to{n}", "box", "op", x, 0, BUTTON_PX, ROW_PX, "pill", (Text(x + BUTTON_PX / 2, 17, says),), ref.at(n))
         for x, n, says in ways

@@ -13,6 +13,7 @@ from prism_explore.floats.audit import FINDINGS, audit, chain
 from prism_explore.floats.hostile import HOSTILE, Case, cases, draw
 from prism_explore.frontend import trace
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.stages import Candidate, Family, Proof, Verified
 from prism_explore.programs import WORKLOADS, Workload
 from tests.floats.forms import (
     NORMALISED_SPLIT,
@@ -28,6 +29,7 @@ from tests.floats.forms import (
     rms_norm_linear,
     softmax,
 )
+from tests.verify import workloads
 
 
 # ---------------------------------------------------------------- what is marked
@@ -249,3 +251,57 @@ def test_every_published_workload_can_be_assessed(row: Workload) -> None:
 
     assert isinstance(found, Safe), explain(found)
     assert found.worst == found.program_worst
+
+
+# ---------------------------------------------------------------- the known forms of the workloads
+UNSAFE = (
+    "swiglu-R3-by-growing-exp",
+    "gated_mlp-R3-by-tanh",
+    "layernorm_linear-one-pass",
+    "layernorm_linear-fused",
+    "moe_gating-one-kernel",
+    "softmax-no-maximum",
+    "softmax-any-shift",
+    "safe_grouped_attention-R6",
+    "safe_attention-R6",
+    "causal_attention-R6-mask-as-factor",
+    "causal_attention-R10-shifted-by-all-scores",
+    "sliding_window_attention-R6-mask-before-exp",
+    "latent_attention-absorbed-in-the-kernel",
+)
+SAFE = (
+    "rmsnorm_linear-R1",
+    "swiglu-R3-by-definition",
+    "attention-R6",
+    "attention-R7",
+    "attention-R7-loop",
+    "attention-R10",
+    "attention-rows-and-columns-exchanged",
+    "grouped_attention-R6",
+    "grouped_attention-R7",
+    "qknorm-R8-norm-behind-the-product",
+    "safe_attention-R10",
+    "safe_attention-two-passes",
+    "safe_grouped_attention-R10",
+)
+
+
+@pytest.mark.parametrize("name", [*UNSAFE, *SAFE])
+def test_known_forms_are_marked_as_numerical_analysts_would(name: str) -> None:
+    (entry,) = [e for e in workloads.RIGHT if e.name == name]
+    program, sgraph = workloads.program_of(entry.workload), workloads.sgraph_of(entry)
+    candidate = Candidate("f1.c1", Family("f1", program, sgraph), sgraph, (), ())
+
+    found = assess(Verified(candidate, Proof("normal form", "", ()), ()))
+
+    assert isinstance(found, Unsafe if name in UNSAFE else Safe), explain(found)
+
+
+def test_a_result_that_rests_on_denormal_numbers_is_no_merit_of_the_program() -> None:
+    """exp(-95) of every logit: the program's quotient is right by luck, a sum of such products is not."""
+    program = attention(False)
+    assessor = Assessor(program)
+    found = assessor.assess(proved(program, PLAIN_ATTENTION))
+
+    assert isinstance(found, Safe)
+    assert found.worst < 1e-3
