@@ -171,7 +171,8 @@ class _Program:
                 title = f"{next(b.name for b in outs if b)}: custom"
                 self.nests.append(_nest(title, block, sources, types, outs, self.choices))
             case Result():
-                raise AssertionError("a further result is written with its kernel")
+                twin = next(p for p, n in enumerate(self.graph.nodes) if n == node and p in self.sources)
+                self.sources[position] = self.sources[twin]
             case op:
                 self._by_block(position, op, types, sources)
 

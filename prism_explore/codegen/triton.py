@@ -46,9 +46,9 @@ from prism_explore.ir.ops import (
     Unary,
     UnaryFn,
 )
-from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.sgraph import SGraph, block_types
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
-from prism_explore.ir.tensors import DType
+from prism_explore.ir.tensors import DType, TensorType
 from prism_explore.ir.text import show, show_block
 from prism_explore.targets import Target
 
@@ -173,6 +173,7 @@ def write_triton(
     shapes = [tuple(d.value(numbers) for d in t.dims) for t in types]
     body: list[str] = []
     given = ""
+    written: dict[int, list[str]] = {}
     for position, node in enumerate(graph.nodes):
         args = [called[a] for a in node.args]
         dtype = types[position].dtype
@@ -184,24 +185,33 @@ def write_triton(
             case Custom():
                 plan = by_position[position]
                 suffix = "" if len(plans) == 1 else f"_{position}"
+                results = _results(graph, position)
+                memory = (*(types[a] for a in node.args), *(t for _, t in results))
                 kernel = write_kernel(
                     plan,
                     names.fresh(f"{stem}_kernel{suffix}"),
-                    tuple(called[a] for a in node.args),
-                    tuple((types[t].dtype, strides_of(types[t], shapes[t])) for t in (*node.args, position)),
+                    tuple(called[a] or "band" for a in node.args),
+                    tuple((t.dtype, strides_of(t, _extents(t, numbers))) for t in memory),
                     _kernel_comment(plan),
                 )
                 kernels[position] = kernel
-                called.append(names.fresh("out" if position == graph.output else f"t{position}"))
-                body.append(
-                    f"{called[-1]} = torch.empty({shapes[position]}, dtype={TORCH_DTYPE[dtype]}, "
-                    f"device={args[0]}.device)"
-                )
-                body += _launch_lines(kernel, [*args, called[-1]], schedule)
+                near = next(filter(None, args), given.split(",")[0])
+                outs = [names.fresh("out" if at == graph.output else f"t{at}") for at, _ in results]
+                for out, (_, t) in zip(outs, results, strict=True):
+                    made = f"torch.empty({_extents(t, numbers)}, dtype={TORCH_DTYPE[t.dtype]}, device={near}.device)"
+                    body.append(f"{out} = {made}")
+                written[position] = outs
+                called.append(outs[0])
+                body += _launch_lines(kernel, [*args, *outs], schedule)
+            case Result(index):
+                called.append(written[node.args[0]][index])
             case Band() as band:
+                if not _is_read(graph, position):
+                    called.append("")
+                    continue
                 called.append(names.fresh(f"band{position}"))
                 body.append(f"{called[-1]} = {_band_text(band, numbers, dtype, given)}")
-            case Result() | Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 called.append(names.fresh(f"t{position}"))
@@ -273,11 +283,34 @@ def _check(name: str, shape: tuple[int, ...], dtype: DType) -> str:
 
 
 def _launch_lines(kernel: KernelText, tensors: list[str], schedule: Mapping[str, int]) -> list[str]:
+    pointers = [tensors[a.operand] for a in kernel.arguments if a.kind == "pointer"]
     strides = [f"{tensors[a.operand]}.stride({a.dim})" for a in kernel.arguments if a.kind == "stride"]
     constants = [f"{a.name}={a.value}" for a in kernel.arguments if a.kind == "constant"]
     constants += [f"{name}={value}" for name, value in schedule.items()]
-    words = (line for part in (tensors, strides, constants) for line in wrapped(part))
+    words = (line for part in (pointers, strides, constants) for line in wrapped(part))
     return [f"{kernel.name}[{kernel.grid or (1,)}](", *words, ")"]
+
+
+def _results(graph: SGraph, position: int) -> tuple[tuple[int | str, TensorType], ...]:
+    """What a custom kernel writes: where each result shows in the graph, or a name of its own, and its type."""
+    node, types = graph.nodes[position], graph.types()
+    assert isinstance(node.op, Custom), "results belong to custom kernels"
+    block = node.op.block
+    tiles = block_types(block, tuple(types[a] for a in node.args))
+    shown: dict[int, int] = {0: position}
+    for t, other in enumerate(graph.nodes):
+        if isinstance(other.op, Result) and other.args[0] == position:
+            shown.setdefault(other.op.index, t)
+    return tuple((shown.get(n, f"{position}_{n}"), tiles[store]) for n, store in enumerate(block.stores))
+
+
+def _extents(t: TensorType, numbers: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(d.value(numbers) for d in t.dims)
+
+
+def _is_read(graph: SGraph, band: int) -> bool:
+    """Whether torch needs a band as a tensor; kernels compute it in place."""
+    return any(band in n.args and not isinstance(n.op, Custom) for n in graph.nodes)
 
 
 def _band_text(band: Band, numbers: Mapping[str, int], dtype: DType, given: str) -> str:

@@ -13,8 +13,22 @@ from typing import TypeAlias
 
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.ops import Custom, Input, Load, MatMul, Node, Store
-from prism_explore.ir.sgraph import SGraph, block_types
+from prism_explore.ir.ops import (
+    Band,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Permute,
+    Reshape,
+    Result,
+    Slice,
+    Store,
+)
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.tensors import TensorType
 
 Slot: TypeAlias = tuple[int, int, int]
@@ -31,7 +45,7 @@ def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:
     """The tile axis of each dim of each block tensor of the custom kernel at `position`.
 
     Two tiles of one axis that never meet inside the block (cut in different ways) are two tile axes:
-    the second is called `b2` where the first is `b`. The store's dims are those of what it stores.
+    the second is called `b2` where the first is `b`. A store's dims are those of what it stores.
     """
     block, types = _block(graph, position)
     slots = [(position, j, d) for j, ty in enumerate(types) for d, size in enumerate(ty.dims) if not size.is_one]
@@ -69,7 +83,8 @@ def _block(graph: SGraph, position: int) -> tuple[tuple[Node, ...], tuple[Tensor
     kernel_types = graph.types()
     block = node.op.block
     types = block_types(block, tuple(kernel_types[a] for a in node.args))
-    return block.nodes[:-1], types[:-1]
+    first = block.stores[0]
+    return block.nodes[:first], types[:first]
 
 
 def _global_names(graph: SGraph) -> dict[Slot, str]:
@@ -94,8 +109,8 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
                 for d, cut in enumerate(cuts(node.op, types[outside].rank)):
                     if inner_types[j].dims[d].is_one and not types[outside].dims[d].is_one:
                         pairs.append(((outside, -1, d), single.setdefault(cut, (outside, -1, d))))
-        stored = block.nodes[-1].args[0]
-        pairs += [((position, stored, d), (position, -1, d)) for d in range(types[position].rank)]
+        for result, stored in _stored(graph, position, block):
+            pairs += [((position, stored, d), (result, -1, d)) for d in range(types[result].rank)]
     slots = sorted(slot for slot, size in sizes.items() if not size.is_one)
     first: dict[str, Slot] = {}
     pairs += [(slot, first.setdefault(lone, slot)) for slot in slots if slot[1] < 0 and (lone := _lone(sizes[slot]))]
@@ -110,6 +125,14 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
     return {slot: names[root[slot]] for slot in slots}
 
 
+def _stored(graph: SGraph, position: int, block: BlockGraph) -> Iterator[tuple[int, int]]:
+    """Each kernel-level result of a custom kernel, and the block tensor that it is made of."""
+    yield position, block.nodes[block.stores[0]].args[0]
+    for t, node in enumerate(graph.nodes):
+        if isinstance(node.op, Result) and node.args[0] == position:
+            yield t, block.nodes[block.stores[node.op.index]].args[0]
+
+
 def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | None) -> Iterator[tuple[Slot, Slot]]:
     """Pairs of dims that an operator makes one index; `position` is None at kernel level."""
 
@@ -119,8 +142,15 @@ def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | N
     for t, node in enumerate(nodes):
         rank = types[t].rank
         match node.op:
-            case Input() | Load() | Store() | Custom():
+            case Input() | Band() | Load() | Store() | Custom() | Result():
                 continue
+            case Reshape():
+                (o,) = node.args
+                yield from ((slot(t, d), slot(o, e)) for e, d in _kept(types[o].dims, types[t].dims))
+            case Permute(order):
+                yield from ((slot(t, d), slot(node.args[0], source)) for d, source in enumerate(order))
+            case Expand(along, _) | Slice(along, _, _) | Concat(along):
+                yield from ((slot(t, d), slot(o, d)) for o in node.args for d in range(rank) if d != along)
             case MatMul():
                 a, b = node.args
                 ra, rb = types[a].rank, types[b].rank
@@ -132,6 +162,15 @@ def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | N
                 for o in node.args:
                     r = types[o].rank
                     yield from ((slot(t, d + rank - r), slot(o, d)) for d in range(r))
+
+
+def _kept(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> Iterator[tuple[int, int]]:
+    """Dims that a reshape leaves as they are, from both ends inwards; those of size 1 come and go."""
+    left, right = ([d for d, size in enumerate(dims) if not size.is_one] for dims in (old, new))
+    while left and right and old[left[0]] == new[right[0]]:
+        yield left.pop(0), right.pop(0)
+    while left and right and old[left[-1]] == new[right[-1]]:
+        yield left.pop(), right.pop()
 
 
 def _classes(slots: Iterable[Slot], pairs: Iterable[tuple[Slot, Slot]]) -> dict[Slot, Slot]:

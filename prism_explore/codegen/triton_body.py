@@ -16,7 +16,11 @@ import keyword
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil, floor
 from typing import Literal, TypeAlias, assert_never
+
+import numpy as np
 
 from prism_explore.codegen.triton_axes import cuts
 from prism_explore.codegen.triton_plan import BlockPlan, Section
@@ -40,9 +44,11 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    ScalarFn,
     Slice,
     Store,
     Unary,
+    bottom,
     op_name,
 )
 from prism_explore.ir.sgraph import consumers
@@ -75,10 +81,27 @@ UNARY_TEXT: dict[str, UnaryText] = {
         UnaryText("sigmoid", "tl.sigmoid({0})", False),
         UnaryText("relu", "tl.maximum({0}, 0.0)", True),
         UnaryText("tanh", "2.0 * tl.sigmoid(2.0 * {0}) - 1.0", True),
+        UnaryText("abs", "tl.abs({0})", True),
+        UnaryText("erf", "tl.erf({0})", True),
+        UnaryText("gelu", "0.5 * {0} * (1.0 + tl.erf({0} * 0.7071067811865476))", True),
+        UnaryText("gelu_tanh", "{0} * tl.sigmoid(1.5957691216057308 * ({0} + 0.044715 * {0} * {0} * {0}))", True),
     )
 }
 
-BINARY_SIGN: dict[BinaryFn, str] = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+BINARY_TEXT: dict[BinaryFn, str] = {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "{0} * {1}",
+    "div": "{0} / {1}",
+    "max": "tl.maximum({0}, {1})",
+    "min": "tl.minimum({0}, {1})",
+    "mask": "tl.where({1} != 0, {0}, {2!r})",
+}
+"""The third argument stands for minus infinity."""
+
+
+LOWEST = -3.4028234663852886e38
+"""The most negative float32: where a maximum starts, and what the padding holds while one is taken."""
 
 
 class Names:
@@ -111,7 +134,7 @@ class Argument:
     name: str
     kind: ArgumentKind
     operand: int
-    """Which pointer a pointer or stride belongs to, in order; the result's is the last."""
+    """Which tensor a pointer or stride belongs to: the operands in order, then the results."""
     dim: int
     """Of a stride: which dim."""
     value: int
@@ -127,7 +150,7 @@ class KernelText:
     grid: tuple[int, ...]
     arguments: tuple[Argument, ...]
     dtypes: tuple[DType, ...]
-    """Of the pointers, in order."""
+    """Of the operands and the results, in order."""
     source: str
 
 
@@ -151,10 +174,12 @@ class _Writer:
     wide_index: bool
     lines: dict[Section, list[str]] = field(default_factory=lambda: {"before": [], "loop": [], "after": []})
     values: dict[int, _Value] = field(default_factory=dict[int, _Value])
+    scales: dict[int, str] = field(default_factory=dict[int, str])
+    """Per scale of rescaled sums: the variable that holds this iteration's factor."""
     strides: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
     constants: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict[tuple[str, str], tuple[str, int]])
-    offsets: dict[tuple[str | None, int | None, bool], str] = field(
-        default_factory=dict[tuple[str | None, int | None, bool], str]
+    offsets: dict[tuple[str | None, int | None, bool, int, int], str] = field(
+        default_factory=dict[tuple[str | None, int | None, bool, int, int], str]
     )
     masks: dict[str, str] = field(default_factory=dict[str, str])
     masked: dict[tuple[str, int, Section], str] = field(default_factory=dict[tuple[str, int, Section], str])
@@ -201,14 +226,18 @@ class _Writer:
             self.pids[grid] = self.names.fresh(f"pid_{self.plan.block.grid[grid].name}")
         return self.pids[grid]
 
-    def offset(self, axis: str | None, grid: int | None, looped: bool) -> str:
-        """The variable that holds a tile's indices along one dim of a tensor."""
+    def offset(self, axis: str | None, grid: int | None, looped: bool, shift: int = 0, whole: int = 0) -> str:
+        """The variable that holds a tile's indices along one dim of a tensor.
+
+        A slice of a tile begins `shift` behind its start, and the tile's own extent is `whole`.
+        """
         looped = looped and self.plan.iterations > 1
-        key = (axis, grid, looped)
+        key = (axis, grid, looped, shift, whole)
         if key not in self.offsets:
             start = self.start(grid, looped)
-            lanes = f"tl.arange(0, {self.padded(axis)})"
-            first = "" if not start else f"{start} + " if axis is None else f"{start} * {self.extent(axis)} + "
+            lanes = f"tl.arange(0, {self.padded(axis)})" + (f" + {shift}" if shift else "")
+            extent = str(whole) if whole else self.extent(axis)
+            first = "" if not start else f"{start} + " if extent == "1" else f"{start} * {extent} + "
             text = f"{first}{lanes}"
             name = self.names.fresh(f"offs_{axis or 'one'}")
             text = f"({text}).to(tl.int64)" if self.wide_index else text
@@ -223,18 +252,30 @@ class _Writer:
             self.lines["before"].append(f"{self.masks[axis]} = tl.arange(0, {self.padded(axis)}) < {self.extent(axis)}")
         return self.masks[axis]
 
-    def pointer(self, which: int, shape: AxisNames, places: list[tuple[int | None, bool]]) -> str:
-        """Addresses of a tile: one term per dim of the tensor; leading dims may be dropped from the tile."""
+    def pointer(
+        self,
+        which: int,
+        shape: AxisNames,
+        places: list[tuple[int | None, bool]],
+        cut: tuple[int, int, int] | None = None,
+    ) -> str:
+        """Addresses of a tile: one term per dim of the tensor; leading dims may be dropped from the tile.
+
+        `cut` is a dim that is sliced, where the slice begins, and the extent of the tile that it is a slice of.
+        """
         terms = [self.pointers[which]]
         dropped = len(places) - len(shape)
         for d, (grid, looped) in enumerate(places):
+            shift, whole = cut[1:] if cut is not None and cut[0] == d else (0, 0)
             if d < dropped:
                 start = self.start(grid, looped)
+                if whole:
+                    start = f"({start} * {whole} + {shift})" if start else str(shift)
                 if start:
                     start = f"tl.cast({start}, tl.int64)" if self.wide_index else start
                     terms.append(f"{start} * {self.stride(which, d)}")
             else:
-                offset = self.offset(shape[d - dropped], grid, looped)
+                offset = self.offset(shape[d - dropped], grid, looped, shift, whole)
                 terms.append(f"{offset}{_along(d - dropped, len(shape))} * {self.stride(which, d)}")
         return " + ".join(terms)
 
@@ -279,18 +320,18 @@ class _Writer:
             section = plan.sections[j]
             args = [self.values[a] for a in node.args if a not in plan.fused]
             match node.op:
-                case Load() as load:
-                    self.values[j] = self.load(j, load, section)
+                case Load(operand) as load:
+                    self.values[j] = self.band(j, load) if operand in plan.bands else self.load(j, load, section)
                 case Unary(fn):
                     row = UNARY_TEXT[fn]
                     zero = args[0].zero if row.keeps_zero else self.no_padding(args[0].shape)
                     self.values[j] = self.made(j, row.text.format(args[0].name), zero)
                 case Scalar(fn, value):
-                    sign = "+" if fn == "add" else "*"
-                    zero = args[0].zero if fn == "mul" or not value else self.no_padding(args[0].shape)
-                    self.values[j] = self.made(j, f"{args[0].name} {sign} {float(value)!r}", zero)
+                    keeps = fn == "mul" or (fn == "pow" and value > 0) or not value
+                    zero = args[0].zero if keeps else self.no_padding(args[0].shape)
+                    self.values[j] = self.made(j, _scalar_text(fn, args[0].name, value), zero)
                 case Binary(fn):
-                    text = f"{args[0].name} {BINARY_SIGN[fn]} {args[1].name}"
+                    text = BINARY_TEXT[fn].format(args[0].name, args[1].name, self.bottom(j))
                     self.values[j] = self.made(j, text, self.zero_of(fn, args[0], args[1]))
                 case MatMul():
                     if j not in plan.fused:
@@ -300,11 +341,30 @@ class _Writer:
                     self.values[j] = self.reduced(j, fn, along, section)
                 case Accumulate():
                     self.values[j] = self.accumulated(j, node.op)
+                case AccumulateRescaled() if plan.iterations > 1:
+                    self.values[j] = self.rescaled(j, node.op)
+                case AccumulateRescaled(along):
+                    self.values[j] = self.accumulated(j, Accumulate("sum", along))
+                case RunningMax(along):
+                    self.values[j] = self.running(j, along, section)
+                case Permute(order):
+                    text = f"tl.permute({self.lifted(node.args[0])}, {order})"
+                    self.values[j] = self.made(j, text, tuple(self.full_zero(node.args[0])[d] for d in order))
+                case Expand(along, _):
+                    zero = list(self.full_zero(node.args[0]))
+                    zero[along] = self.no_padding(plan.shapes[j])[along]
+                    text = f"tl.broadcast_to({self.lifted(node.args[0])}, {self.shape(plan.shapes[j])})"
+                    self.values[j] = self.made(j, text, tuple(zero))
+                case Reshape():
+                    text = f"tl.reshape({self.lifted(node.args[0])}, {self.shape(plan.shapes[j])})"
+                    self.values[j] = self.made(j, text, self.no_padding(plan.shapes[j]))
+                case Slice():
+                    self.values[j] = self.sliced(j, section)
                 case Store(omap):
-                    self.store(args[0], omap or (), section)
+                    self.store(j, args[0], omap or (), section)
                 case Input() | Band() | Custom() | Result():
                     raise AssertionError("BlockGraph refuses kernel-level operators")
-                case Permute() | Reshape() | Expand() | Slice() | Concat() | RunningMax() | AccumulateRescaled():
+                case Concat():
                     raise AssertionError("plan_kernels refuses what cannot be written")
                 case _:
                     assert_never(node.op)
@@ -313,10 +373,44 @@ class _Writer:
         name = self.put(self.plan.sections[j], f"{op_name(self.plan.block.nodes[j].op)}_{j}", text)
         return _Value(name, self.plan.shapes[j], zero)
 
-    def load(self, j: int, load: Load, section: Section) -> _Value:
+    def bottom(self, j: int) -> float:
+        """What stands for minus infinity in the arithmetic of %j."""
+        return bottom(np.dtype(np.float64 if self.plan.types[j].dtype == "f64" else np.float32))
+
+    def lifted(self, j: int) -> str:
+        """A value with all the dims of its tensor, also those that were dropped."""
+        value, rank = self.values[j], len(self.plan.dims[j])
+        missing = rank - len(value.shape)
+        return f"{value.name}[{', '.join([*['None'] * missing, *[':'] * len(value.shape)])}]" if missing else value.name
+
+    def full_zero(self, j: int) -> tuple[bool, ...]:
+        return (*(True,) * (len(self.plan.dims[j]) - len(self.values[j].shape)), *self.values[j].zero)
+
+    def band(self, j: int, load: Load) -> _Value:
+        """A band, computed from the indices of its tile."""
+        plan, shape = self.plan, self.plan.shapes[j]
+        band = plan.bands[load.operand]
+        (rows, columns) = (self.offset(a, *cut) for a, cut in zip(shape, cuts(load, 2), strict=True))
+        ahead = f"{columns}[None, :] - {rows}[:, None]"
+        tests = [f"({ahead} >= {ceil(d.rational({}))})" for d in (band.low,) if d is not None]
+        tests += [f"({ahead} <= {floor(d.rational({}))})" for d in (band.high,) if d is not None]
+        kind = "tl.float64" if plan.types[j].dtype == "f64" else "tl.float32"
+        text = f"({' & '.join(tests) or f'{ahead} == {ahead}'}).to({kind})"
+        section: Section = "loop" if load.fmap is not None and plan.iterations > 1 else plan.sections[j]
+        return _Value(self.put(section, f"band_{j}", text), shape, self.no_padding(shape))
+
+    def sliced(self, j: int, section: Section) -> _Value:
+        """A slice of a tile, loaded by itself."""
+        plan = self.plan
+        (arg,) = plan.block.nodes[j].args
+        load, cut = plan.block.nodes[arg].op, plan.exact.nodes[j].op
+        assert isinstance(load, Load) and isinstance(cut, Slice), "plan_kernels refuses other slices"
+        return self.load(j, load, section, (cut.dim, cut.start.constant or 0, plan.dims[arg][cut.dim]))
+
+    def load(self, j: int, load: Load, section: Section, cut: tuple[int, int, int] | None = None) -> _Value:
         plan = self.plan
         shape = plan.shapes[j]
-        pointer = self.pointer(load.operand, shape, cuts(load, len(plan.dims[j])))
+        pointer = self.pointer(load.operand, shape, cuts(load, len(plan.dims[j])), cut)
         inside = self.inside(shape)
         text = f"tl.load({pointer}, mask={inside}, other=0.0)" if inside else f"tl.load({pointer})"
         if len(text) > 88:
@@ -355,7 +449,7 @@ class _Writer:
                 case "max" | "min":
                     out.append(left and right)
                 case "mask":
-                    out.append(False)
+                    out.append(False)  # where it keeps nothing it is far from zero
         return tuple(out)
 
     def product(self, j: int, section: Section, total: str = "") -> tuple[str, tuple[bool, ...]]:
@@ -401,15 +495,79 @@ class _Writer:
         return self.made(j, _finished(fn, text, self.plan.dims[arg][along]), zero)
 
     def partial(self, value: _Value, fn: ReduceFn, d: int, section: Section) -> tuple[str, tuple[bool, ...]]:
-        """The sum over dim `d`, of squares for rms."""
+        """The sum over dim `d`, of squares for rms; or the maximum."""
+        if fn == "max":
+            value = self.lowered(value, d, section)
+            return f"tl.max({value.name}, axis={d}, keep_dims=True)", (*value.zero[:d], True, *value.zero[d + 1 :])
         value = self.zeroed(value, d, section)
         inside = f"{value.name} * {value.name}" if fn == "rms" else value.name
         return f"tl.sum({inside}, axis={d}, keep_dims=True)", (*value.zero[:d], True, *value.zero[d + 1 :])
+
+    def lowered(self, value: _Value, d: int, section: Section) -> _Value:
+        """The value with the lowest number in the padding of dim `d`."""
+        axis = value.shape[d]
+        if axis is None or not self.plan.axes[axis].is_padded:
+            return value
+        text = f"tl.where({self.mask(axis)}{_along(d, len(value.shape))}, {value.name}, {LOWEST!r})"
+        name = self.put(section, f"{value.name}_inside", text)
+        return _Value(name, value.shape, (*value.zero[:d], False, *value.zero[d + 1 :]))
+
+    def largest(self, arg: int, along: int | None, section: Section) -> tuple[str, tuple[bool, ...]]:
+        """The maximum over a dim, if one is given and the tile has it."""
+        value = self.values[arg]
+        d = -1 if along is None else along - (len(self.plan.dims[arg]) - len(value.shape))
+        return self.partial(value, "max", d, section) if d >= 0 else (value.name, value.zero)
+
+    def running(self, j: int, along: int | None, section: Section) -> _Value:
+        """A maximum that is carried from one iteration to the next."""
+        arg = self.plan.block.nodes[j].args[0]
+        text, zero = self.largest(arg, along, section)
+        if section != "loop":
+            return self.made(j, text, zero)
+        name = self.names.fresh(f"running_max_{j}")
+        self.start_at(j, name, LOWEST)
+        self.lines["loop"].append(f"{name} = tl.maximum({name}, {text})")
+        return _Value(name, self.plan.shapes[j], self.no_padding(self.plan.shapes[j]))
+
+    def start_at(self, j: int, name: str, value: float) -> None:
+        kind = "tl.float64" if self.plan.types[j].dtype == "f64" else "tl.float32"
+        first = f"tl.full({self.shape(self.plan.shapes[j])}, {value!r}, dtype={kind})"
+        self.lines["before"].append(f"{name} = {first}")
+
+    def factor(self, scale: int) -> str:
+        """exp(scale before - scale now), once per iteration for all sums of one scale."""
+        if scale not in self.scales:
+            now = self.values[scale].name
+            before, name = self.names.fresh(f"{now}_before"), self.names.fresh(f"rescale_{scale}")
+            self.start_at(scale, before, LOWEST)
+            self.lines["loop"] += [f"{name} = tl.exp({before} - {now})", f"{before} = {now}"]
+            self.scales[scale] = name
+        return self.scales[scale]
+
+    def rescaled(self, j: int, op: AccumulateRescaled) -> _Value:
+        """A sum that is brought to this iteration's scale before the iteration's part is added."""
+        plan = self.plan
+        arg, scale = plan.block.nodes[j].args
+        factor, total = self.factor(scale), self.names.fresh(f"acc_{j}")
+        self.start_at(j, total, 0.0)
+        d = -1 if op.dim is None else op.dim - (len(plan.dims[arg]) - len(plan.shapes[arg]))
+        if arg in plan.fused:
+            text, zero = self.product(arg, "loop", f"{total} * {factor}")
+        elif d >= 0:
+            text, zero = self.partial(self.values[arg], "sum", d, "loop")
+            text = f"{total} * {factor} + {text}"
+        else:
+            value = self.values[arg]
+            text, zero = f"{total} * {factor} + {value.name}", value.zero
+        self.lines["loop"].append(f"{total} = {text}")
+        return _Value(total, plan.shapes[j], zero)
 
     def accumulated(self, j: int, op: Accumulate) -> _Value:
         plan = self.plan
         arg = plan.block.nodes[j].args[0]
         looping = plan.iterations > 1
+        if op.fn == "max":
+            return self.running(j, op.dim, "loop" if looping else "before")
         section: Section = "loop" if looping else "before"
         total = self.names.fresh(f"acc_{j}")
         d = -1 if op.dim is None else op.dim - (len(plan.dims[arg]) - len(plan.shapes[arg]))
@@ -433,12 +591,12 @@ class _Writer:
         name = self.put(plan.sections[j], f"{op.fn}_{j}", _finished(op.fn, total, count))
         return _Value(name, plan.shapes[j], zero)
 
-    def store(self, value: _Value, omap: tuple[int | None, ...], section: Section) -> None:
-        which = len(self.pointers) - 1
-        places = cuts(Load(0, omap), len(self.plan.dims[-1]))
+    def store(self, j: int, value: _Value, omap: tuple[int | None, ...], section: Section) -> None:
+        which = len(self.plan.operands) + self.plan.block.stores.index(j)
+        places = cuts(Load(0, omap), len(self.plan.dims[j]))
         pointer = self.pointer(which, value.shape, places)
         inside = self.inside(value.shape)
-        dtype = self.plan.types[-1].dtype
+        dtype = self.plan.types[j].dtype
         text = value.narrow or (f"{value.name}.to({TRITON_DTYPE[dtype]})" if dtype[-2:] == "16" else value.name)
         parts = [pointer, text, *([f"mask={inside}"] if inside else [])]
         line = f"tl.store({', '.join(parts)})"
@@ -460,11 +618,12 @@ def write_kernel(
         plan: what `plan_kernels` found.
         name: of the function; legal.
         operand_names: what the kernel-level operands are called; made legal here.
-        operand_types: dtype and strides of each operand, then of the result.
+        operand_types: dtype and strides of each operand, then of each result.
         comment: lines that stand at the top of the body.
     """
     names = Names(("tl", "range", name))
-    pointers = tuple(names.fresh(f"{n}_ptr") for n in (*operand_names, "out"))
+    results = ("out", *(f"out{n}" for n in range(1, len(plan.block.stores))))
+    pointers = tuple(names.fresh(f"{n}_ptr") for n in (*operand_names, *results))
     writer = _Writer(plan, names, pointers, _needs_wide_index(plan))
     writer.write()
     body = [f"# {line}".rstrip() for line in comment]
@@ -473,7 +632,7 @@ def write_kernel(
     if writer.lines["loop"]:
         body += [f"for {writer.counter} in range({writer.loops}):", *_indented(writer.lines["loop"])]
     body += writer.lines["after"]
-    arguments = [Argument(p, "pointer", o, 0, 0) for o, p in enumerate(pointers)]
+    arguments = [Argument(p, "pointer", o, 0, 0) for o, p in enumerate(pointers) if o not in plan.bands]
     arguments += [
         Argument(text, "stride", o, d, operand_types[o][1][d]) for (o, d), text in sorted(writer.strides.items())
     ]
@@ -526,6 +685,22 @@ def _at(value: _Value, d: int, rank: int) -> tuple[str | None, bool]:
     """Axis and zero padding of a value at dim `d` of a result of `rank` dims."""
     own = d - (rank - len(value.shape))
     return (None, True) if own < 0 else (value.shape[own], value.zero[own])
+
+
+def _scalar_text(fn: ScalarFn, x: str, value: Fraction) -> str:
+    match fn:
+        case "add":
+            return f"{x} + {float(value)!r}"
+        case "mul":
+            return f"{x} * {float(value)!r}"
+        case "max":
+            return f"tl.maximum({x}, {float(value)!r})"
+        case "min":
+            return f"tl.minimum({x}, {float(value)!r})"
+        case "pow":
+            whole, half = divmod(abs(value), 1)
+            text = " * ".join([x] * int(whole) + ([f"tl.sqrt({x})"] if half else [])) or "1.0"
+            return text if value > 0 else f"1.0 / ({text})" if value else f"{x} * 0.0 + 1.0"
 
 
 def _finished(fn: ReduceFn, total: str, count: int) -> str:

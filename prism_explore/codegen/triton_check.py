@@ -31,7 +31,7 @@ from prism_explore.codegen.triton_worker import Failure, Plain, Worker, serve
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import dim
 from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.ops import Custom, Input, Load, Node
+from prism_explore.ir.ops import Band, Custom, Input, Load, Node
 from prism_explore.ir.sgraph import SGraph, tile_dims
 from prism_explore.ir.stages import Kernel, Parameters
 from prism_explore.ir.tensors import DType, TensorType
@@ -195,6 +195,9 @@ def twin(graph: SGraph, numbers: Mapping[str, int]) -> tuple[SGraph, dict[str, i
                 if a and str(size) == a:
                     symbols[a] = extents[a]
             node = Node(Input(node.op.name, replace(node.op.type, dims=dims)), node.args)
+        elif isinstance(node.op, Band):
+            rows, columns = (dim(extents[a]) if a else dim(1) for a in names)
+            node = Node(replace(node.op, rows=rows, columns=columns))
         nodes.append(node)
     try:
         made = SGraph(tuple(nodes), graph.output).substitute(symbols)
@@ -232,13 +235,15 @@ def _extents(graph: SGraph, small: Mapping[str, int]) -> dict[str, int]:
 
 
 def _without_bf16(graph: SGraph) -> SGraph:
-    nodes = tuple(
-        Node(Input(n.op.name, replace(n.op.type, dtype="f16")), n.args)
-        if isinstance(n.op, Input) and n.op.type.dtype == "bf16"
-        else n
-        for n in graph.nodes
-    )
-    return SGraph(nodes, graph.output)
+    nodes: list[Node] = []
+    for n in graph.nodes:
+        if isinstance(n.op, Input) and n.op.type.dtype == "bf16":
+            nodes.append(Node(Input(n.op.name, replace(n.op.type, dtype="f16")), n.args))
+        elif isinstance(n.op, Band) and n.op.dtype == "bf16":
+            nodes.append(Node(replace(n.op, dtype="f16")))
+        else:
+            nodes.append(n)
+    return SGraph(tuple(nodes), graph.output)
 
 
 def _random(type_: TensorType, numbers: Mapping[str, int], seed: int, positive: bool) -> Array:

@@ -19,22 +19,22 @@ from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
-    Binary,
+    Band,
     Concat,
     Expand,
+    Input,
     Load,
     MatMul,
+    Node,
     Permute,
-    Reduce,
     Reshape,
     RunningMax,
     Scalar,
     Slice,
     Store,
-    Unary,
     op_name,
 )
-from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, consumers, phases, walk
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, consumers, op_sizes, phases, walk
 from prism_explore.ir.stages import Parameters
 from prism_explore.ir.tensors import BYTES, TensorType
 from prism_explore.targets import Target
@@ -59,6 +59,9 @@ minutes to compile, so this is a cut by judgement, not by the machine."""
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks along x, y and z. Source: CUDA C++ Programming Guide, table of technical specifications."""
+
+LARGEST_POWER = 8
+"""Powers up to here are written as products."""
 
 SCHEDULE = {"num_warps": 4, "num_stages": 2}
 """Choices of the schedule and their defaults; a schedule's other keys belong to other backends."""
@@ -92,7 +95,11 @@ class BlockPlan:
 
     position: int
     block: BlockGraph
+    exact: BlockGraph
+    """The same with numbers in operators that name sizes."""
     operands: tuple[TensorType, ...]
+    bands: Mapping[int, Band]
+    """Operands that are computed in place, with numbers for all symbols."""
     grid: tuple[int, ...]
     iterations: int
     types: tuple[TensorType, ...]
@@ -101,7 +108,7 @@ class BlockPlan:
     """The same in numbers."""
     axes: Mapping[str, TileAxis]
     of: tuple[AxisNames, ...]
-    """The tile axis of each dim of each block tensor but the store's."""
+    """The tile axis of each dim of each block tensor but the stores'."""
     shapes: tuple[AxisNames, ...]
     """Of each block tensor as the kernel holds it: leading dims of extent 1 are dropped down to rank 2."""
     sections: tuple[Section, ...]
@@ -109,6 +116,23 @@ class BlockPlan:
     """Matrix products that go to `tl.dot`; the others are written out."""
     fused: frozenset[int]
     """Products whose only use is an accumulator, which they add to directly."""
+
+    def is_read_anew(self, j: int) -> bool:
+        """Whether %j is a slice of what is loaded, so that it can be loaded itself."""
+        node = self.block.nodes[j]
+        source = self.block.nodes[node.args[0]].op
+        return isinstance(node.op, Slice) and isinstance(source, Load) and source.operand not in self.bands
+
+    def is_whole_reshape(self, j: int) -> bool:
+        """Whether a reshape keeps every element where it is although extents are padded.
+
+        Dims that stay as they are may be padded; those that split or merge may not.
+        """
+        (arg,) = self.block.nodes[j].args
+        old, new = ([a for a in self.of[t] if a] for t in (arg, j))
+        changed = {*old} ^ {*new}
+        in_order = [a for a in old if a not in changed] == [a for a in new if a not in changed]
+        return in_order and not any(self.axes[a].is_padded for a in changed)
 
     def padded(self, shape: AxisNames) -> tuple[int, ...]:
         """Extents in registers."""
@@ -154,7 +178,7 @@ def plan_kernels(
         plans = tuple(_plan(graph, position, numbers) for position, _ in graph.customs)
     except ShapeError as failure:
         return Obstacle("tune.illegal", str(failure))
-    return _unsupported(graph) or _constant_obstacle(graph) or _first_obstacle(plans, parameters, target) or plans
+    return _unsupported(plans) or _constant_obstacle(graph) or _first_obstacle(plans, parameters, target) or plans
 
 
 def schedule_of(parameters: Parameters) -> dict[str, int]:
@@ -167,6 +191,10 @@ def _plan(graph: SGraph, position: int, numbers: Mapping[str, int]) -> BlockPlan
     node = graph.nodes[position]
     kernel_types = graph.types()
     block = dict(graph.customs)[position]
+    named = any(op_sizes(n.op) for _, n in walk(graph) if not isinstance(n.op, Input))
+    given = graph.substitute(numbers) if named else graph
+    exact = dict(given.customs)[position]
+    bands = {o: op for o, a in enumerate(node.args) if isinstance(op := given.nodes[a].op, Band)}
     operands = tuple(kernel_types[a] for a in node.args)
     types = block_types(block, operands)
     dims = tuple(tuple(d.value(numbers) for d in t.dims) for t in types)
@@ -186,12 +214,14 @@ def _plan(graph: SGraph, position: int, numbers: Mapping[str, int]) -> BlockPlan
     fused = frozenset(
         j
         for j, n in enumerate(block.nodes)
-        if isinstance(n.op, MatMul) and len(readers[j]) == 1 and block.nodes[readers[j][0]].op == Accumulate("sum")
+        if isinstance(n.op, MatMul) and len(readers[j]) == 1 and _adds(block.nodes[readers[j][0]], j)
     )
     return BlockPlan(
         position,
         block,
+        exact,
         operands,
+        bands,
         tuple(p.size.value(numbers) for p in block.grid),
         iterations,
         types,
@@ -203,6 +233,13 @@ def _plan(graph: SGraph, position: int, numbers: Mapping[str, int]) -> BlockPlan
         dots,
         fused if iterations > 1 else frozenset(),
     )
+
+
+def _adds(reader: Node, j: int) -> bool:
+    """Whether an accumulator adds up %j as it stands."""
+    if reader.op == AccumulateRescaled():
+        return reader.args[1] != j
+    return reader.op == Accumulate("sum")
 
 
 def _pad_products(
@@ -236,7 +273,9 @@ def _shapes(block: BlockGraph, of: tuple[AxisNames, ...], axes: Mapping[str, Til
     for j, node in enumerate(block.nodes):
         if isinstance(node.op, Store):
             shapes.append(shapes[node.args[0]])
-        elif isinstance(node.op, Load):
+        elif isinstance(node.op, Permute | Reshape | Expand):
+            shapes.append(of[j])
+        elif isinstance(node.op, Load | Slice):
             shape = of[j]
             while len(shape) > 2 and (shape[0] is None or axes[shape[0]].padded == 1):
                 shape = shape[1:]
@@ -255,9 +294,8 @@ def _sections(block: BlockGraph, iterations: int) -> tuple[Section, ...]:
     readers = consumers(block.nodes)
     sections: dict[int, Section] = {}
     for j in range(len(block.nodes) - 1, -1, -1):
-        in_loop = any(
-            isinstance(block.nodes[c].op, Accumulate) or sections[c] in ("loop", "before") for c in readers[j]
-        )
+        accumulated = any(isinstance(block.nodes[c].op, Accumulate | AccumulateRescaled) for c in readers[j])
+        in_loop = accumulated or any(sections[c] in ("loop", "before") for c in readers[j])
         match when[j]:
             case "loop":
                 sections[j] = "loop"
@@ -268,24 +306,27 @@ def _sections(block: BlockGraph, iterations: int) -> tuple[Section, ...]:
     return tuple(sections[j] for j in range(len(block.nodes)))
 
 
-def _unsupported(graph: SGraph) -> Obstacle | None:
+def _unsupported(plans: tuple[BlockPlan, ...]) -> Obstacle | None:
     """The first operator inside a custom kernel that has no text here."""
-    for position, block in graph.customs:
-        for j, node in enumerate(block.nodes):
+    for plan in plans:
+        for j, node in enumerate(plan.block.nodes):
+            missing = ""
             match node.op:
-                case Permute() | Reshape() | Expand() | Slice() | Concat() | RunningMax() | AccumulateRescaled():
-                    known = False
-                case Unary("abs" | "erf" | "gelu" | "gelu_tanh") | Scalar("pow" | "max" | "min"):
-                    known = False
-                case Binary("max" | "min" | "mask") | Reduce("max") | Accumulate("max"):
-                    known = False
+                case Concat():
+                    missing = "tiles in registers cannot be put side by side"
+                case Slice() if not plan.is_read_anew(j):
+                    missing = "a tile in registers cannot be cut; only what is loaded can"
+                case Reshape() if not plan.is_whole_reshape(j):
+                    missing = "a padded dim would be split or merged"
+                case Scalar("pow", value) if value.denominator > 2 or abs(value) > LARGEST_POWER:
+                    missing = f"powers are products and square roots, up to {LARGEST_POWER}"
+                case Load(operand) if operand in plan.bands and len(plan.shapes[j]) < 2:
+                    missing = "a band has two dims"
                 case _:
-                    known = True
-            if not known:
-                reason = f"kernel %{position}: the Triton backend has no {op_name(node.op)} (%{j})"
+                    pass
+            if missing:
+                reason = f"kernel %{plan.position}: the Triton backend has no {op_name(node.op)} (%{j}) here: {missing}"
                 return Obstacle("tune.unsupported", reason)
-        if len(block.stores) > 1:
-            return Obstacle("tune.unsupported", f"kernel %{position}: the Triton backend has one store per kernel")
     return None
 
 
@@ -328,7 +369,7 @@ def _grid_reason(plan: BlockPlan, target: Target | None) -> str | None:
 def _tile_reason(plan: BlockPlan, warps: int, target: Target | None) -> str | None:
     """What no compiler can mend: tiles beyond Triton, the threads or the shared memory."""
     for j, node in enumerate(plan.block.nodes):
-        if isinstance(node.op, Accumulate | Store) and not plan.shapes[j]:
+        if isinstance(node.op, Accumulate | AccumulateRescaled | RunningMax | Store) and not plan.shapes[j]:
             return f"%{j} is a tensor without dims; give it a dim of size 1"
         shape = plan.work(j)
         elements = prod(shape)

@@ -64,7 +64,7 @@ def test_a_kernel_computes_what_its_sgraph_means(case, data) -> None:
 
 
 @pytest.mark.parametrize("case", WIDER, ids=lambda c: c.name)
-@settings(max_examples=7, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(data=st.data())
 def test_a_kernel_with_views_masks_or_running_maxima_computes_what_its_sgraph_means(case, data) -> None:
     sizes = drawn_sizes(case, data)
@@ -203,8 +203,9 @@ def test_other_scalars(fn, value) -> None:
 
 
 RESHAPES = [
-    ((4, 6), (24,)), ((24,), (4, 6)), ((4, 6), (6, 4)), ((2, 3, 8), (6, 8)), ((6, 8), (2, 3, 8)), ((5, 1, 7), (5, 7)),
-    ((5, 7), (1, 5, 1, 7, 1)), ((4, 6, 10), (8, 30)), ((12, 10), (3, 4, 2, 5)), ((2, 6, 35), (12, 5, 7)), ((1, 1), (1,)),
+    ((4, 6), (24,)), ((24,), (4, 6)), ((4, 6), (6, 4)), ((2, 3, 8), (6, 8)), ((6, 8), (2, 3, 8)),
+    ((5, 1, 7), (5, 7)), ((5, 7), (1, 5, 1, 7, 1)), ((4, 6, 10), (8, 30)), ((12, 10), (3, 4, 2, 5)),
+    ((2, 6, 35), (12, 5, 7)), ((1, 1), (1,)),
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from prism_explore.ir.text import parse
 from prism_explore.targets import GPUS
 from tests.codegen import triton_graphs as graphs
 from tests.codegen.triton_graphs import verified
+from tests.codegen.wider import CAUSAL_FLASH, LATEST, LORA_CONCAT, MERGED_INSIDE
 
 NO_SCHEDULE = Parameters(())
 
@@ -66,6 +67,34 @@ def test_attention_reads_as_it_did(golden):
 
 def test_two_kernels_and_what_torch_does_between_them_read_as_they_did(golden):
     golden("triton_two_kernels", source(graphs.SPLIT, b=6, gx=3, gy=2))
+
+
+def test_online_softmax_reads_as_it_did(golden):
+    golden("triton_causal_flash", source(CAUSAL_FLASH.replace("f32", "f16"), h=2, m=32, d=32, s=64, e=32, gy=2, f=4))
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "reason"),
+    [
+        (LORA_CONCAT, {"b": 4, "d": 8, "n": 8, "r": 2, "gx": 2},
+         "kernel %5: the Triton backend has no concat (%4) here: tiles in registers cannot be put side by side"),
+        (MERGED_INSIDE, {"b": 6, "t": 3, "d": 8, "n": 8, "gx": 1, "gy": 2},
+         "kernel %2: the Triton backend has no reshape (%3) here: a padded dim would be split or merged"),
+        (LATEST.replace("gelu_tanh(%4)", "pow_scalar(%4, 1/3)"), {"b": 4, "d": 8, "gx": 2, "f": 2},
+         "kernel %1: the Triton backend has no pow_scalar (%5) here: powers are products and square roots, up to 8"),
+    ],
+)  # fmt: skip
+def test_what_has_no_text_is_told_with_its_operator(text, numbers, reason):
+    found = write_triton(parse(text), numbers, NO_SCHEDULE)
+
+    assert Obstacle("tune.unsupported", reason) == found
+
+
+def test_a_band_is_computed_in_its_kernel_and_never_passed():
+    text = source(CAUSAL_FLASH, h=2, m=32, d=32, s=64, e=32, gy=2, f=4)
+
+    assert "band_ptr" not in text
+    assert "def launch(q, k, v):" in text
 
 
 def test_the_same_numbers_give_the_same_source():

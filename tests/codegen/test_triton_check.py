@@ -43,6 +43,7 @@ from prism_explore.ir.text import parse, show
 from tests import strategies
 from tests.codegen import triton_graphs as graphs
 from tests.codegen.triton_graphs import verified
+from tests.codegen.wider import CAUSAL_FLASH, MERGED_INSIDE, WIDER, legal
 
 pytest.importorskip("triton")
 
@@ -113,7 +114,64 @@ def test_batched_products_are_right(interpreter, dtype, sizes):
     agrees(parse(graphs.SEVERAL_HEADS.replace("f32", dtype)), numbers, interpreter)
 
 
-@pytest.mark.parametrize("fn", ["sum", "mean", "rms"])
+# ---------------------------------------------------------------- views, masks, running maxima
+WRITTEN = [c for c in WIDER if c.name not in ("rope", "lora_concat", "lora_concat_loop", "merged_inside")]
+
+
+@pytest.mark.parametrize("case", WRITTEN, ids=lambda c: c.name)
+@pytest.mark.parametrize("seed", range(3))
+def test_views_masks_and_running_maxima_are_right(interpreter, case, seed):
+    rng = np.random.default_rng([seed, len(case.name)])
+    counts = ("gx", "gy", "f", "h")
+    extents = (1, 2, 3, 5, 8, 16)
+    while True:
+        sizes = case.sizes({s: int(rng.integers(1, 4) if s in counts else rng.choice(extents)) for s in case.free})
+        if legal(case, sizes):
+            break
+
+    agrees(case.graph, sizes, interpreter, seed)
+
+
+def test_dims_that_are_no_padding_split_and_merge(interpreter):
+    agrees(parse(MERGED_INSIDE), {"gy": 2, "b": 32, "t": 4, "d": 8, "gx": 2, "n": 32}, interpreter)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f64", "bf16"])
+def test_online_softmax_is_right_in_other_dtypes(interpreter, dtype):
+    numbers = {"h": 2, "m": 10, "gy": 2, "d": 5, "s": 24, "f": 3, "e": 7}
+
+    agrees(parse(CAUSAL_FLASH.replace("f32", dtype)), numbers, interpreter)
+
+
+def test_a_tile_that_is_masked_as_a_whole_does_no_harm(interpreter):
+    text = CAUSAL_FLASH.replace("low=-1*s, high=s-1*m", "low=8, high=20")
+
+    agrees(parse(text), {"h": 1, "m": 4, "d": 8, "s": 24, "e": 8, "gy": 1, "f": 6}, interpreter)
+
+
+@pytest.mark.parametrize(
+    "text", ["pow_scalar(%2, 3)", "pow_scalar(%2, -5/2)", "max_scalar(%2, 1/3)", "min_scalar(%2, 1/3)"]
+)
+def test_other_scalars_are_right(interpreter, text):
+    agrees(
+        parse(graphs.EVERY_FUNCTION.replace("FN(%2)", text).replace("OP", "add")),
+        {"b": 5, "gx": 1, "f": 2},
+        interpreter,
+    )
+
+
+def test_the_twin_of_a_masked_kernel_is_checked(interpreter):
+    kernel = emit_triton(
+        verified(parse(CAUSAL_FLASH)), Parameters((("gy", 2), ("f", 4))), {"h": 2, "m": 64, "d": 32, "s": 64, "e": 32}
+    )
+    assert isinstance(kernel, Kernel), kernel
+    found = check_triton(kernel, interpreter)
+
+    assert isinstance(found, Checked), found
+    assert found.agrees, found
+
+
+@pytest.mark.parametrize("fn", ["sum", "mean", "rms", "max"])
 @pytest.mark.parametrize("along", [0, 1, 2])
 @pytest.mark.parametrize("sizes", [(6, 2), (3, 3)])
 def test_reductions_over_any_dim_are_right(interpreter, fn, along, sizes):
