@@ -11,6 +11,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.stages import Kernel, Parameters, Refuted, Verified, Witness
 from prism_explore.targets import target
+from prism_explore.verdicts import differs, fitted
 from prism_explore.verify.refute import replay
 from tests.mirage import references
 from tests.mirage.references import FILES, path, program, reference
@@ -40,6 +41,12 @@ def test_every_wrong_graph_is_refuted_with_numbers_that_anyone_can_run_again():
         again = replay(verdict.witness, candidate.family.program, candidate.sgraph)
         assert isinstance(again, Witness)
         assert verdict.witness == again
+
+
+def test_a_graph_can_be_judged_at_its_very_numbers():
+    for name, wrong in ((WRONG, True), ("lora_bs8", False)):
+        graph, goal = fitted(reference(FILES[name][0], first := px.load_mirage(path(name))[0]), first)
+        assert wrong == differs(goal, graph)
 
 
 def test_a_verdict_says_itself():
