@@ -19,11 +19,13 @@ import numpy as np
 import pytest
 
 from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.text import parse
 from prism_explore.verify import index
 from prism_explore.verify.algebra import Algebra, Stuck
+from prism_explore.verify.index import ZERO, Digit, Index, Moved, Radix, Var, Zero, digit, extent, moved, radix
 from prism_explore.verify.lowering import lower
 from prism_explore.verify.rules import RULES
 from tests.verify.corpus import numbered
@@ -583,6 +585,211 @@ ENTRIES: dict[str, Entry] = {
 }
 
 
+# ---------------------------------------------------------------- index terms
+A, B, C, D, P = (dim(s) for s in "abcdp")
+U, V, W = Var("u", A), Var("v", B), Var("w", C)
+K = Var("k", A * B * C)
+LONG = Var("j", A * B * C * D)
+BLOCK, TILE = Var("x", B), Var("t", C)
+INDEX_SIZES = [
+    dict(zip("abcdp", sizes, strict=True)) for sizes in product((1, 2, 3), (2, 3), (1, 2, 4), (2, 3), (1, 2))
+]
+
+
+@dataclass(frozen=True)
+class IndexEntry:
+    """Raw terms, as written: what a rule makes one, and what it must not."""
+
+    goals: tuple[tuple[Index, Index], ...]
+    twins: tuple[tuple[Index, Index, str], ...]
+
+
+def cut(i: Index, before: Dim, size: Dim, after: Dim) -> Index:
+    return Digit(i, before, size, after)
+
+
+INDEX_ENTRIES: dict[str, IndexEntry] = {
+    "I1": IndexEntry(
+        ((Radix((U, Radix((V, W)))), Radix((U, V, W))), (Radix((ZERO, V, W)), Radix((V, W)))),
+        ((Radix((U, Radix((V, W)))), Radix((U, W, V)), "the digits in another order"),),
+    ),
+    "I2": IndexEntry(
+        (
+            (Radix((cut(K, ONE, A, B * C), cut(K, A, B, C))), cut(K, ONE, A * B, C)),
+            (Radix((cut(K, ONE, A, B * C), cut(K, A, B * C, ONE))), K),
+        ),
+        (
+            (Radix((cut(K, A, B, C), cut(K, ONE, A, B * C))), cut(K, ONE, A * B, C), "the digits in another order"),
+            (
+                Radix((cut(K, ONE, A, B * C), cut(Var("l", A * B * C), A, B * C, ONE))),
+                K,
+                "digits of two numbers",
+            ),
+            (Radix((cut(K, ONE, A, B * C), cut(K, A * B, C, ONE))), cut(K, ONE, A * C, B), "a digit is left out"),
+        ),
+    ),
+    "I3": IndexEntry(
+        ((cut(K, ONE, A * B * C, ONE), K), (cut(K, A, ONE, B * C), ZERO)),
+        ((cut(K, ONE, A, B * C), K, "one digit of several"), (cut(K, A, B, C), ZERO, "a digit with several values")),
+    ),
+    "I4": IndexEntry(
+        ((cut(cut(LONG, A, B * C, D), B, C, ONE), cut(LONG, A * B, C, D)),),
+        (
+            (cut(cut(LONG, A, B * C, D), ONE, B, C), cut(LONG, A * B, C, D), "the other digit"),
+            (cut(cut(LONG, A, B * C, D), B, C, ONE), cut(LONG, A, C, B * D), "counted from the other end"),
+        ),
+    ),
+    "I5": IndexEntry(
+        (
+            (cut(Radix((U, BLOCK, TILE)), A, B, C), BLOCK),
+            (cut(Radix((U, BLOCK, TILE)), A, B * C, ONE), Radix((BLOCK, TILE))),
+        ),
+        (
+            (cut(Radix((BLOCK, TILE)), ONE, C, B), BLOCK, "the borders lie elsewhere"),
+            (cut(Radix((U, BLOCK, TILE)), A, B, C), TILE, "another part"),
+        ),
+    ),
+    "I6": IndexEntry(
+        (
+            (cut(Radix((Var("k", A * B), TILE)), A, B, C), cut(Var("k", A * B), A, B, ONE)),
+            (
+                cut(Radix((Var("k", A * B), TILE)), A, B * C, ONE),
+                Radix((cut(Var("k", A * B), A, B, ONE), TILE)),
+            ),
+        ),
+        (
+            (
+                cut(Radix((Var("k", A * B), TILE)), A, B, C),
+                cut(Var("k", A * B), ONE, B, A),
+                "cut from the other end",
+            ),
+            (
+                cut(Radix((Var("k", B), Var("l", A * C))), A, B * C, ONE),
+                Radix((cut(Var("k", B), A, B / A, ONE), Var("l", A * C))),
+                "b / a need not be an integer",
+            ),
+        ),
+    ),
+    "I7": IndexEntry(
+        (
+            (
+                cut(Radix((U, Var("k", B * C), Var("l", D * P))), A * B, C, D * P),
+                cut(Var("k", B * C), B, C, ONE),
+            ),
+            (
+                cut(Radix((W, Var("k", 6 * A), Var("l", D))), C * 2, A, D * 3),
+                cut(Var("k", 6 * A), dim(2), A, dim(3)),
+            ),
+        ),
+        (
+            (
+                cut(Radix((W, Var("k", B * C))), B, C * C, ONE),
+                cut(Var("k", B * C), B / C, C * C, ONE),
+                "c does not divide b",
+            ),
+            (
+                cut(Radix((W, Var("k", 6 * A), Var("l", D))), C * 2, A, D * 3),
+                cut(Var("k", 6 * A), dim(3), A, dim(2)),
+                "the window lies elsewhere",
+            ),
+        ),
+    ),
+    "I8": IndexEntry(
+        (
+            (Moved(Moved(U, B, A + B), D, A + B + D), Moved(U, B + D, A + B + D)),
+            (Moved(Moved(U, B, A + B), dim("b") - B - B, A), U),
+        ),
+        (
+            (Moved(U, B, A + B), U, "moved and not moved back"),
+            (Moved(Moved(U, B, A + B), D, A + B + D), Moved(U, B, A + B + D), "moved once"),
+        ),
+    ),
+    "I9": IndexEntry(
+        (
+            (cut(Moved(TILE, P * C, (A + P) * C), ONE, A + P, C), Moved(Zero(), P, A + P)),
+            (cut(Moved(TILE, P * C, (A + P) * C), A + P, C, ONE), TILE),
+        ),
+        (
+            (cut(Moved(TILE, P, A * C), A, C, ONE), TILE, "the slice begins inside a row"),
+            (cut(Moved(TILE, P * C, (A + P) * C), ONE, A + P, C), Zero(), "another row"),
+        ),
+    ),
+}
+
+
+def normal(i: Index) -> Index:
+    """The term built anew, by the rules."""
+    match i:
+        case Zero() | Var():
+            return i
+        case Radix(parts):
+            return radix([normal(p) for p in parts])
+        case Digit(base, before, size, after):
+            return digit(normal(base), before, size, after)
+        case Moved(base, by, size):
+            return moved(normal(base), by, size)
+
+
+def variables(i: Index) -> dict[str, Dim]:
+    match i:
+        case Zero():
+            return {}
+        case Var(name, size):
+            return {name: size}
+        case Radix(parts):
+            return {name: size for p in parts for name, size in variables(p).items()}
+        case Digit(base, _, _, _) | Moved(base, _, _):
+            return variables(base)
+
+
+def extents_of(i: Index) -> list[Dim]:
+    match i:
+        case Zero():
+            return []
+        case Var(_, size):
+            return [size]
+        case Radix(parts):
+            return [e for p in parts for e in extents_of(p)]
+        case Digit(base, before, size, after):
+            return [before, size, after, *extents_of(base)]
+        case Moved(base, _, size):
+            return [size, *extents_of(base)]
+
+
+def index_values(left: Index, right: Index) -> list[tuple[int, int]]:
+    """Both sides at all values of all variables, wherever all extents are whole."""
+    found: list[tuple[int, int]] = []
+    names = {**variables(left), **variables(right)}
+    for sizes in INDEX_SIZES:
+        if any(e.rational(sizes).denominator != 1 or e.rational(sizes) < 1 for e in extents_of(left)):
+            continue
+        if any(e.rational(sizes) <= 0 for e in extents_of(right)):
+            continue
+        for at in product(*(range(e.value(sizes)) for e in names.values())):
+            here = dict(zip(names, at, strict=True))
+            found.append((exact_index(left, here, sizes), exact_index(right, here, sizes)))
+    return found
+
+
+def exact_index(i: Index, at: Mapping[str, int], sizes: Mapping[str, int]) -> int:
+    """By the definition of each term alone; a cut that is not whole takes what a careless program would."""
+    match i:
+        case Zero():
+            return 0
+        case Var(name, _):
+            return at[name]
+        case Radix(parts):
+            total = 0
+            for p in parts:
+                total = total * int(extent(p).rational(sizes)) + exact_index(p, at, sizes)
+            return total
+        case Digit(base, _, size, after):
+            whole = exact_index(base, at, sizes) // max(int(after.rational(sizes)), 1)
+            return whole % max(int(size.rational(sizes)), 1)
+        case Moved(base, by, _):
+            return exact_index(base, at, sizes) + int(by.rational(sizes))
+
+
 # ---------------------------------------------------------------- the tests
 def forms(left: SGraph, right: SGraph, algebra: Algebra) -> bool:
     """Whether the verifier's own two ways to a proof make them one."""
@@ -678,3 +885,34 @@ def test_the_two_sides_of_a_twin_really_differ(twin: Twin):
     found = instances(graph(twin.left), graph(twin.right), random.Random(2), twin.values, twin.floating, many=400)
 
     assert not all(found), twin.why
+
+
+def index_rows(of: str) -> list[object]:
+    rows = [(rule, item) for rule, entry in INDEX_ENTRIES.items() for item in getattr(entry, of)]
+    return [pytest.param(*item, id=f"{rule}-{n}") for n, (rule, item) in enumerate(rows)]
+
+
+def test_every_index_rule_has_goals_and_twins():
+    assert [r.name for r in index.RULES] == list(INDEX_ENTRIES)
+    assert all(entry.goals and entry.twins for entry in INDEX_ENTRIES.values())
+
+
+@pytest.mark.parametrize(("left", "right"), index_rows("goals"))
+def test_two_index_terms_that_a_rule_makes_one_are_one(left: Index, right: Index):
+    assert left != right
+    assert extent(left) == extent(right)
+    assert normal(left) == normal(right)
+
+
+@pytest.mark.parametrize(("left", "right"), index_rows("goals"))
+def test_both_sides_of_an_index_rule_are_the_same_numbers(left: Index, right: Index):
+    found = index_values(left, right)
+
+    assert len(found) >= 20
+    assert all(one == other for one, other in found)
+
+
+@pytest.mark.parametrize(("left", "right", "why"), index_rows("twins"))
+def test_no_index_rule_goes_further_than_its_condition(left: Index, right: Index, why: str):
+    assert normal(left) != normal(right), why
+    assert any(one != other for one, other in index_values(left, right)), why
