@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from itertools import product
+from math import prod
 from operator import methodcaller
 from typing import Any, TypeAlias
 
@@ -170,37 +173,55 @@ def bind_sizes(graph: SGraph, inputs: Mapping[str, Array]) -> dict[str, int]:
 
 def apply(op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
     """One compute operator on arrays; `sizes` are for operators that name sizes themselves."""
+    return meaning(op, sizes)(*args)
+
+
+def meaning(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Array]:
+    """What an operator does, as a function of its operands; `sizes` are for operators that name sizes themselves."""
     match op:
         case Unary(fn):
-            return _own(fn, args[0]) if args[0].dtype == object else UNARY[fn].numpy(args[0])
+            return partial(_unary, fn)
         case Scalar(fn, value):
-            constant = value if args[0].dtype == object else args[0].dtype.type(value)
-            return _SCALAR[fn](args[0], constant)
+            return partial(_scalar, fn, value)
         case Binary(fn):
-            return BINARY[fn].numpy(args[0], args[1])
+            return BINARY[fn].numpy
         case MatMul():
-            return np.matmul(args[0], args[1])
+            return np.matmul
         case Reduce(fn, along):
-            return _reduce(fn, args[0], along, args[0].shape[along])
+            return partial(_reduce, fn, along)
         case Permute(order):
-            return np.transpose(args[0], order)
+            return partial(np.transpose, axes=order)
         case Reshape(dims):
-            return np.reshape(args[0], [d.value(sizes) for d in dims])
+            return partial(_reshape, [d.value(sizes) for d in dims])
         case Expand(along, size):
-            return np.repeat(args[0], size.value(sizes), axis=along)
+            return partial(np.repeat, repeats=size.value(sizes), axis=along)
         case Slice(along, start, stop):
-            where = [slice(None)] * args[0].ndim
-            where[along] = slice(_position(start, sizes), _position(stop, sizes))
-            return args[0][tuple(where)]
+            return partial(_slice, along, _position(start, sizes), _position(stop, sizes))
         case Concat(along):
-            return np.concatenate(args, axis=along)
+            return partial(_concat, along)
 
 
-def _own(fn: UnaryFn, x: Array) -> Array:
-    """A function of numbers that may bring their own."""
-    if x.size and hasattr(x.flat[0], fn):
+def _unary(fn: UnaryFn, x: Array) -> Array:
+    """An elementwise function; the elements of an object array may bring their own."""
+    if x.dtype == object and x.size and hasattr(x.flat[0], fn):
         return np.asarray(np.frompyfunc(methodcaller(fn), 1, 1)(x), dtype=object)
     return UNARY[fn].numpy(x)
+
+
+def _scalar(fn: ScalarFn, value: Fraction, x: Array) -> Array:
+    return _SCALAR[fn](x, value if x.dtype == object else x.dtype.type(value))
+
+
+def _reshape(shape: list[int], x: Array) -> Array:
+    return np.reshape(x, shape)
+
+
+def _slice(along: int, start: int, stop: int, x: Array) -> Array:
+    return x[(*[slice(None)] * along, slice(start, stop))]
+
+
+def _concat(along: int, x: Array, y: Array) -> Array:
+    return np.concatenate((x, y), axis=along)
 
 
 _SCALAR: Mapping[ScalarFn, Callable[[Array, Any], Array]] = {
@@ -224,16 +245,14 @@ def _band(band: Band, sizes: Mapping[str, int]) -> npt.NDArray[np.bool_]:
     return (low <= ahead) & (ahead <= high)
 
 
-def _reduce(fn: ReduceFn, x: Array, along: int, count: int) -> Array:
-    match fn:
-        case "sum":
-            return np.sum(x, axis=along, keepdims=True)
-        case "mean":
-            return np.sum(x, axis=along, keepdims=True) / count
-        case "rms":
-            return np.sqrt(np.sum(np.square(x), axis=along, keepdims=True) / count)
-        case "max":
-            return np.max(x, axis=along, keepdims=True)
+def _reduce(fn: ReduceFn, along: int, x: Array) -> Array:
+    if fn == "max":
+        return np.maximum.reduce(x, axis=along, keepdims=True)
+    total = np.add.reduce(np.square(x) if fn == "rms" else x, axis=along, keepdims=True)
+    if fn == "sum":
+        return total
+    mean = total / x.shape[along]
+    return np.sqrt(mean) if fn == "rms" else mean
 
 
 def run_block_graph(
@@ -254,33 +273,67 @@ def run_block_graph(
 
 
 @dataclass(frozen=True, slots=True)
+class _Cut:
+    """How a load cuts one dim: the piece has a number in mixed radix, the grid's coordinate before the loop's index."""
+
+    along: int
+    digits: tuple[tuple[int, int], ...]
+    """Which of the grid's coordinates, or the loop's index behind them; and how many there are."""
+    pieces: int
+
+
+_Step: TypeAlias = tuple[int, Node, Callable[..., Array] | None]
+"""A node, where its value goes, and what it does if it only computes."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Schedule:
     """A block graph at given sizes: how often it runs, and which of its nodes run when."""
 
     grid: tuple[int, ...]
     iterations: int
-    once: tuple[tuple[int, Node], ...]
+    cuts: Mapping[int, tuple[_Cut, ...]]
+    """Per load."""
+    once: tuple[_Step, ...]
     """The same in every iteration."""
-    each: tuple[tuple[int, Node], ...]
+    each: tuple[_Step, ...]
     """In every iteration, what is accumulated too."""
-    behind: tuple[tuple[int, Node], ...]
+    behind: tuple[_Step, ...]
     """Behind the loop, where accumulators are closed."""
 
 
 def _schedule(block: BlockGraph, sizes: Mapping[str, int]) -> _Schedule:
-    once: list[tuple[int, Node]] = []
-    each: list[tuple[int, Node]] = []
-    behind: list[tuple[int, Node]] = []
+    once: list[_Step] = []
+    each: list[_Step] = []
+    behind: list[_Step] = []
     for position, (node, when) in enumerate(zip(block.nodes, phases(block), strict=True)):
-        if isinstance(node.op, Accumulate | AccumulateRescaled):
-            each.append((position, node))
-            behind.append((position, node))
-        else:
-            (once if when == "invariant" else each if when == "loop" else behind).append((position, node))
+        match node.op:
+            case Accumulate() | AccumulateRescaled():
+                each.append((position, node, None))
+                behind.append((position, node, None))
+                continue
+            case Load() | Store() | RunningMax():
+                step = (position, node, None)
+            case Input() | Band() | Custom() | Result():
+                raise AssertionError("no kernel-level operator in a block")
+            case op:
+                step = (position, node, meaning(op, sizes))
+        (once if when == "invariant" else each if when == "loop" else behind).append(step)
+    grid = tuple(p.size.value(sizes) for p in block.grid)
     iterations = block.loop.size.value(sizes) if block.loop else 1
-    return _Schedule(
-        tuple(p.size.value(sizes) for p in block.grid), iterations, tuple(once), tuple(each), tuple(behind)
-    )
+    loads = {n: node.op for n, node in enumerate(block.nodes) if isinstance(node.op, Load)}
+    cuts = {n: _cuts(load, grid, iterations) for n, load in loads.items()}
+    return _Schedule(grid, iterations, cuts, tuple(once), tuple(each), tuple(behind))
+
+
+def _cuts(load: Load, grid: tuple[int, ...], iterations: int) -> tuple[_Cut, ...]:
+    digits: dict[int, list[tuple[int, int]]] = {}
+    for g, along in enumerate(load.imap or ()):
+        if along is not None:
+            digits.setdefault(along, []).append((g, grid[g]))
+    if load.fmap is not None:
+        digits.setdefault(load.fmap, []).append((len(grid), iterations))
+    return tuple(_Cut(along, tuple(of), prod(n for _, n in of)) for along, of in digits.items())
 
 
 def _run_blocks(
@@ -333,11 +386,14 @@ def _run_block(
     before: dict[int, Array] = {}
     """Per accumulator and running maximum, what it held after the last iteration; per scale, its last value."""
     for i in range(schedule.iterations):
-        for position, node in schedule.each if i else (*schedule.once, *schedule.each):
+        for position, node, act in schedule.each if i else (*schedule.once, *schedule.each):
+            if act is not None:
+                values[position] = rounded(act(*[values[a] for a in node.args]))
+                continue
             args = [values[a] for a in node.args]
             match node.op:
-                case Load() as load:
-                    values[position] = _tile(schedule, load, operands[load.operand], where, i)
+                case Load(which):
+                    values[position] = _tile(schedule.cuts[position], operands[which], (*where, i))
                 case Accumulate(fn, along):
                     part = _partial(fn, along, args[0])
                     join = np.maximum if fn == "max" else np.add
@@ -350,12 +406,10 @@ def _run_block(
                 case RunningMax(along):
                     part = _partial("max", along, args[0])
                     values[position] = np.maximum(values[position], part) if i else part
-                case Store() | Input() | Band() | Custom() | Result():
-                    raise AssertionError("stores come behind the loop, and no kernel-level operator is in a block")
-                case op:
-                    values[position] = rounded(apply(op, args, sizes))
+                case _:
+                    raise AssertionError("stores come behind the loop")
     out: list[Array] = []
-    for position, node in schedule.behind:
+    for position, node, act in schedule.behind:
         match node.op:
             case Accumulate(fn, along):
                 closed = _finish(fn, along, before[position], values[node.args[0]], schedule.iterations)
@@ -364,28 +418,24 @@ def _run_block(
                 values[position] = rounded(before[position])
             case Store():
                 out.append(values[node.args[0]])
-            case Input() | Band() | Custom() | Result() | Load() | RunningMax():
-                raise AssertionError("these do not come behind the loop")
-            case op:
-                values[position] = rounded(apply(op, [values[a] for a in node.args], sizes))
+            case _:
+                assert act is not None, "only what computes comes behind the loop"
+                values[position] = rounded(act(*[values[a] for a in node.args]))
     return out
 
 
-def _tile(schedule: _Schedule, load: Load, operand: Array, where: tuple[int, ...], i: int) -> Array:
-    window = [slice(0, n) for n in operand.shape]
-
-    def cut(along: int, piece: int, pieces: int) -> None:
-        start, whole = window[along].start, window[along].stop - window[along].start
-        if whole % pieces:
-            raise ShapeError(f"dim {along} of a tile has {whole} elements, which cannot be cut into {pieces}")
-        length = whole // pieces
-        window[along] = slice(start + piece * length, start + (piece + 1) * length)
-
-    for coordinate, pieces, along in zip(where, schedule.grid, load.imap or (), strict=True):
-        if along is not None:
-            cut(along, coordinate, pieces)
-    if load.fmap is not None:
-        cut(load.fmap, i, schedule.iterations)
+def _tile(cuts: tuple[_Cut, ...], operand: Array, where: tuple[int, ...]) -> Array:
+    """The part of an operand at the grid's coordinates and the loop's index."""
+    window = [slice(None)] * operand.ndim
+    for cut in cuts:
+        length, rest = divmod(operand.shape[cut.along], cut.pieces)
+        if rest:
+            whole = operand.shape[cut.along]
+            raise ShapeError(f"dim {cut.along} of an operand has {whole} elements, no multiple of {cut.pieces} tiles")
+        piece = 0
+        for which, times in cut.digits:
+            piece = piece * times + where[which]
+        window[cut.along] = slice(piece * length, (piece + 1) * length)
     return operand[tuple(window)]
 
 
@@ -394,8 +444,8 @@ def _partial(fn: ReduceFn, along: int | None, tile: Array) -> Array:
     if along is None:
         return tile
     if fn == "max":
-        return np.max(tile, axis=along, keepdims=True)
-    return np.sum(np.square(tile) if fn == "rms" else tile, axis=along, keepdims=True)
+        return np.maximum.reduce(tile, axis=along, keepdims=True)
+    return np.add.reduce(np.square(tile) if fn == "rms" else tile, axis=along, keepdims=True)
 
 
 def _finish(fn: ReduceFn, along: int | None, total: Array, tile: Array, iterations: int) -> Array:

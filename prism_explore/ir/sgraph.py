@@ -167,7 +167,8 @@ class SGraph:
             for size in sizes:
                 for symbol in size.symbols:
                     seen.setdefault(symbol)
-        return tuple(s for s in seen if s not in self.data_symbols)
+        given = self.data_symbols
+        return tuple(s for s in seen if s not in given)
 
     @property
     def data_symbols(self) -> tuple[str, ...]:

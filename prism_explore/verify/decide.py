@@ -43,6 +43,8 @@ from prism_explore.verify.outcome import Limits, explain
 from prism_explore.verify.refute import Attempt, Refuter, Survived, Untried
 from prism_explore.verify.saturate import LIMITS, prove_equal
 
+MOST_NAMES = 20_000
+"""Classes whose names are remembered: those of about a thousand proofs."""
 DISAGREE = "prover and refuter disagree"
 
 
@@ -67,7 +69,9 @@ class Prover:
         self._goal = _lowered(program.graph, self._plain)
         self._spelled_goal: Lowered | _Gap | None = None
         self._limits = saturation
-        self._class_ids: dict[str, str] = {}
+        self._named: dict[str, tuple[str, str]] = {}
+        """Per form in a proof, the id of its class and how it is printed."""
+        self._classes_so_far = 0
 
     def verify(self, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:
         """The verdict on a candidate, noted in the journal.
@@ -208,10 +212,16 @@ class Prover:
             put(form, f"k{n}")
             for m, inner in enumerate(found.blocks.get(n, ())):
                 put(inner, f"k{n}.b{m}")
-        return tuple(
-            EClass(self._class_ids.setdefault(key, f"c{len(self._class_ids) + 1}"), show(form), tuple(members))
-            for key, (form, members) in groups.items()
-        )
+        return tuple(EClass(*self._name(key, form), tuple(members)) for key, (form, members) in groups.items())
+
+    def _name(self, key: str, form: NormalForm) -> tuple[str, str]:
+        """The id and the text of a class; no id is given twice, and the oldest names are forgotten first."""
+        if key not in self._named:
+            if len(self._named) >= MOST_NAMES:
+                del self._named[next(iter(self._named))]
+            self._classes_so_far += 1
+            self._named[key] = f"c{self._classes_so_far}", show(form)
+        return self._named[key]
 
     # ------------------------------------------------------------ what is said where there is no proof
     def _unknown(self, candidate: Candidate, limit: str, found: Lowered | _Gap, case: Case | None = None) -> Unknown:

@@ -97,6 +97,7 @@ class Extents:
 
     def __init__(self, program: TensorProgram) -> None:
         self.program = program.graph
+        self._parameters = program.graph.parameters
         table = axes_of(program.graph)
         self._variables = Variables()
         self._axes: dict[str, int] = {}
@@ -133,9 +134,9 @@ class Extents:
             return self._error
         variables = self._variables.copy()
         reader = Reader(variables)
-        taken = set(candidate.parameters)
+        cuts = candidate.parameters
         try:
-            for symbol in (*self.program.parameters, *candidate.parameters):
+            for symbol in (*self._parameters, *cuts):
                 variables.size(dim(symbol))
             values = reader.graph(candidate, self._inputs)
         except NoExtents as error:
@@ -143,12 +144,12 @@ class Extents:
         for a, b in zip(self._output, values[candidate.output], strict=True):
             variables.join(a, b)
         equations = variables.close()
-        names: dict[str, int] = {s: variables.find(variables.symbols[s]) for s in candidate.parameters}
+        names: dict[str, int] = {s: variables.find(variables.symbols[s]) for s in cuts}
         roots: dict[int, list[str]] = {}
         for name, slot in self._axes.items():
             roots.setdefault(variables.find(slot), []).append(name)
         for root, called in roots.items():
-            names[next(s for s in _spellings(called[0]) if s not in taken)] = root
+            names[next(s for s in _spellings(called[0]) if s not in cuts)] = root
         alone = self._variables.find
         of_inputs = [[name for name in called if name in self._given] for called in roots.values()]
         together = [n for called in of_inputs if len({alone(self._axes[n]) for n in called}) > 1 for n in called]

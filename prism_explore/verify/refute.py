@@ -92,10 +92,11 @@ class Refuter:
         self._obstacle = fields.obstacle(program.graph)
         self._sides: dict[tuple[object, ...], _Side] = {}
         self._draws: dict[tuple[object, ...], fields.Draw | str] = {}
+        self._last: tuple[SGraph, Pair | str] | None = None
 
     def attempt(self, candidate: SGraph, seed: int, instances: int = 2) -> Attempt:
         """Run both sides at `instances` assignments of sizes; the first difference ends it."""
-        pair = self._extents.pair(candidate)
+        pair = self._pair(candidate)
         if isinstance(pair, str):
             return Untried(pair)
         trials: list[Trial] = []
@@ -116,7 +117,7 @@ class Refuter:
         differ, which refutes nothing that was claimed. Axes of which no constant speaks may be small even so; only
         where that does not help are all extents as given.
         """
-        pair = self._extents.pair(candidate)
+        pair = self._pair(candidate)
         if isinstance(pair, str):
             return Untried(pair)
         tied = self._extents.tied(pair)
@@ -137,7 +138,7 @@ class Refuter:
         named = self._obstacle or fields.obstacle(candidate)
         if named:
             return Untried(f"prime fields have no {named}")
-        pair = self._extents.pair(candidate)
+        pair = self._pair(candidate)
         instance = pair if isinstance(pair, str) else self._extents.instance(pair, TINY)
         if isinstance(instance, str):
             return Untried(instance)
@@ -153,7 +154,7 @@ class Refuter:
 
     def replay(self, witness: Witness, candidate: SGraph) -> Attempt:
         """Run a witness again."""
-        pair = self._extents.pair(candidate)
+        pair = self._pair(candidate)
         if isinstance(pair, str):
             return Untried(pair)
         if {name for name, _ in pair.names} != {name for name, _ in witness.sizes}:
@@ -166,6 +167,12 @@ class Refuter:
         else:
             outcome = self._compare(instance, witness.seed, witness.between)
         return Survived((outcome,)) if isinstance(outcome, Trial) else outcome
+
+    def _pair(self, candidate: SGraph) -> Pair | str:
+        """The system of a candidate; it is asked for several times in a row."""
+        if self._last is None or self._last[0] is not candidate:
+            self._last = candidate, self._extents.pair(candidate)
+        return self._last[1]
 
     # ------------------------------------------------------------ floats
     def _as_given(self, pair: Pair, seed: int) -> Attempt:
