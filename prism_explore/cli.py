@@ -39,8 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         match args.command:
             case "list":
+                width = max(len(row.name) for row in WORKLOADS)
                 for row in WORKLOADS:
-                    print(f"{row.name:<22} {row.says}")
+                    print(f"{row.name:<{width}}  {row.says}")
             case _:
                 _run(args)
     except PrismError as error:

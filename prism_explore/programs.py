@@ -321,7 +321,7 @@ WORKLOADS: tuple[Workload, ...] = (
     ),
     _row(
         rmsnorm_linear_bare,
-        "the same, of Llama-2-7B's query, key and value layer",
+        "RMSNorm, then Llama-2-7B's query, key and value layer in one matrix",
         "Mirage, RMSNorm: X[2b, 4096], W[4096, 6144]; our b is its 2b",
         _ONE_MATRIX,
         {"d": 4096, "n": 6144},
@@ -346,7 +346,7 @@ WORKLOADS: tuple[Workload, ...] = (
     ),
     _row(
         swiglu,
-        "the same at Falcon-7B's size",
+        "silu of one linear layer times another, at Falcon-7B's size",
         "Mirage, GatedMLP: X[8, 4096], W[4096, 4096]",
         {"x": "b d", "gate": "d n", "up": "d n"},
         {"d": 4096, "n": 4096},
@@ -511,7 +511,7 @@ WORKLOADS: tuple[Workload, ...] = (
     ),
     _row(
         safe_grouped_attention,
-        "the same with grouped key heads, one query row as in decoding",
+        "scaled_dot_product_attention with grouped key heads, one query row as in decoding",
         "torch.nn.functional, at Llama-3-8B's heads",
         _GROUPS,
         _LLAMA_3_8B,
@@ -519,7 +519,7 @@ WORKLOADS: tuple[Workload, ...] = (
     ),
     _row(
         causal_attention,
-        "the same under a causal mask",
+        "scaled_dot_product_attention under a causal mask",
         "torch.nn.functional, at Llama-2-7B's heads",
         _SELF,
         {"h": 32, "s": 2048, "d": 128},
@@ -527,7 +527,7 @@ WORKLOADS: tuple[Workload, ...] = (
     ),
     _row(
         sliding_window_attention,
-        "the same under a sliding window",
+        "attention under a sliding window, its mask made of positions",
         "Mistral-7B's heads; its window of 4096 halved with the sequence",
         _SELF,
         {"h": 32, "s": 4096, "d": 128, "window": 2048},

@@ -338,8 +338,11 @@ def _new_full(t: Translation, x: Any, sizes: Any, value: Any, **kwargs: Any) -> 
     return _full(t, sizes, value, **kwargs)
 
 
-def _scalar_tensor(t: Translation, value: Any, **_: Any) -> Value:
-    return _full(t, [], value)
+def _new_filled(value: int) -> Callable[..., Value]:
+    def spell(t: Translation, x: Any, sizes: Any, **kwargs: Any) -> Value:
+        return _full(t, sizes, value, **kwargs)
+
+    return spell
 
 
 def _arange(t: Translation, *borders: Any, **_: Any) -> Value:
@@ -483,7 +486,8 @@ ROWS: tuple[Row, ...] = (
     Row("zeros_like", "zeros_like", _filled_like(0)),
     Row("full_like", "full_like", _full_like),
     Row("new_full", "new_full", _new_full),
-    Row("scalar_tensor", "tensor", _scalar_tensor),
+    Row("new_ones", "new_ones", _new_filled(1)),
+    Row("new_zeros", "new_zeros", _new_filled(0)),
     Row("arange", "arange", _arange),
     *(Row(fn, word, _comparison(fn)) for fn, word in COMPARISONS.items()),
     *(Row(fn, "&", _and) for fn in ("__and__", "bitwise_and", "logical_and")),
@@ -491,7 +495,6 @@ ROWS: tuple[Row, ...] = (
     *(Row(fn, "~", _not) for fn in ("bitwise_not", "logical_not")),
     Row("dropout", "nn.functional.dropout", _dropout),
     Row("to", "to", _to),
-    Row("_to_copy", "to", _to),
     Row("type_as", "type_as", _like),
 )
 BY_NAME: dict[str, Row] = {r.aten: r for r in ROWS}

@@ -197,7 +197,7 @@ VIEW_ROWS: tuple[Row, ...] = (
     *_rows(_permute, "permute"),
     *_rows(_reversed, "T", "numpy_T"),
     *_rows(_movedim, "movedim"),
-    *_rows(_view, "view", "view", "_unsafe_view"),
+    *_rows(_view, "view"),
     *_rows(_view, "reshape"),
     *_rows(_flatten, "flatten"),
     *_rows(_unflatten, "unflatten"),
@@ -216,5 +216,5 @@ VIEW_ROWS: tuple[Row, ...] = (
     *_rows(_stack, "stack"),
     *_rows(_same, "clone"),
     *_rows(_same, "contiguous"),
-    *_rows(_same, "detach", "detach", "alias", "lift_fresh_copy"),
+    *_rows(_same, "detach"),
 )
