@@ -11,6 +11,7 @@ this package and becomes an `Unknown`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from math import floor, gcd, lcm, prod
 from typing import assert_never
@@ -20,7 +21,7 @@ from prism_explore.verify import index
 from prism_explore.verify.index import Index, Var, moved
 from prism_explore.verify.maxima import maximum, running
 from prism_explore.verify.naming import Budget as Budget
-from prism_explore.verify.naming import Naming, Opened, by_key
+from prism_explore.verify.naming import Collapsed, Naming, Opened, by_key, checked, erased, moves_one_to_one
 from prism_explore.verify.naming import Stuck as Stuck
 from prism_explore.verify.normal_form import (
     NF_ONE,
@@ -144,6 +145,9 @@ class Algebra(Naming):
             return b
         if b.key == NF_ONE.key:
             return a
+        for one, other in ((a, b), (b, a)):
+            if len(one.terms) == 1 and one.terms[0][0] is UNIT:
+                return self.scale(other, checked(one.terms[0][1]))
         memo = (a.key, b.key)
         if memo not in self._products:
             if len(a.terms) * len(b.terms) > self.budget.terms:
@@ -153,7 +157,7 @@ class Algebra(Naming):
                 bound, factors = self.open_term(s)
                 for t, d in b.terms:
                     more, others = self.open_term(t)
-                    total += self.term((*bound, *more), (*factors, *others), number(c * d)).terms
+                    total += self.term((*bound, *more), (*factors, *others), checked(c * d)).terms
             self._products[memo] = self.collect(total)
         return self._products[memo]
 
@@ -195,8 +199,11 @@ class Algebra(Naming):
         if q == 0 and n.sign == 2:
             return NF_ONE
         if isinstance(q, int) and q > 0:
+            if len(n.terms) == 1 and not n.terms[0][0].bound:
+                return self._power_of_product(*n.terms[0], q)
             result = n
             for _ in range(q - 1):
+                self.spend(1)
                 result = self.mul(result, n)
             return result
         if n.guarded and len(n.terms) > 1:
@@ -242,7 +249,7 @@ class Algebra(Naming):
         """
         coefficients = [Fraction(c) for _, c in terms]
         g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
-        if not roots and terms[0][1] < 0:
+        if not roots and _leads_negative(terms):
             g = -g
         atoms: dict[str, Atom] = {}
         met: dict[str, list[Number]] = {}
@@ -283,8 +290,9 @@ class Algebra(Naming):
         return self.collect(total)
 
     def _number_power(self, c: Number, q: Number) -> NormalForm:
+        checked(Fraction(2) ** min((c.numerator.bit_length() + c.denominator.bit_length()) * abs(floor(q)), 10**5))
         if isinstance(q, int):
-            return self.constant(number(Fraction(c) ** q))
+            return self.constant(Fraction(c) ** q)
         factors: list[Factor] = []
         for value, sign in ((Fraction(c).numerator, 1), (Fraction(c).denominator, -1)):
             factors += [(Prime(p), k * q * sign) for p, k in _factorise(value)]
@@ -329,7 +337,7 @@ class Algebra(Naming):
             return n
         if not n.terms and function in _ODD | _EVEN:
             return NF_ZERO
-        if function in _ODD | _EVEN and _leads_negative(n):
+        if function in _ODD | _EVEN and _leads_negative(n.terms):
             return self.scale(self.apply(function, self.scale(n, -1)), -1 if function in _ODD else 1)
         return _single(Opaque(function, (n,)))
 
@@ -430,6 +438,9 @@ class Algebra(Naming):
         if not used:
             return n
         memo = (n.key, tuple(sorted((v, i.key) for v, i in used.items())))
+        if memo not in self._replaced and moves_one_to_one(used, n.free):
+            with suppress(Collapsed):
+                self._replaced[memo] = self.rename_form(n, used)
         if memo not in self._replaced:
             total: list[tuple[Term, Number]] = []
             for t, c in n.terms:
@@ -616,16 +627,21 @@ class Algebra(Naming):
         groups = {a.inner.key: (a, e) for a, e in factors if isinstance(a, Group) and e <= 0}
         if not groups:
             return None
+        sorts = {_sort(a.inner.terms[0][0]) for a, _ in groups.values() if len(a.inner.terms) == 1}
         for over, inside in components(bound, factors):
             if not over:
                 continue
-            found = groups.get(NormalForm(((self.close(over, inside), 1),)).key)
+            found = None
+            if _sort_of(over, inside) in sorts:
+                found = groups.get(NormalForm(((self.close(over, inside), 1),)).key)
             if found is not None and found[1] < 0 and not any(a is found[0] for a, _ in inside):
                 group, e = found
                 rest = [f for f in factors if f not in inside and f[0] is not group]
                 return [v for v in bound if v not in over], [*rest, (group, number(e + 1))]
             weights = tuple(f for f in inside if f[0].sign or (isinstance(f[1], int) and f[1] % 2 == 0))
-            if not weights or any(all(v.name not in a.free for a, _ in weights) for v in over):
+            if not weights or _sort_of(over, weights) not in sorts:
+                continue
+            if any(all(v.name not in a.free for a, _ in weights) for v in over):
                 continue
             found = groups.get(NormalForm(((self.close(over, weights), 1),)).key)
             if found is not None and found[1] == 0 and found[0].sign and not any(a is found[0] for a, _ in inside):
@@ -675,10 +691,23 @@ def _single(a: Atom) -> NormalForm:
     return NormalForm(((Term((), ((a, 1),)), 1),))
 
 
-def _leads_negative(n: NormalForm) -> bool:
-    """Whether the coefficients add up to less than 0, or the first one is negative where they add up to 0."""
-    total = sum(c for _, c in n.terms)
-    return total < 0 or (not total and bool(n.terms) and n.terms[0][1] < 0)
+def _sort(t: Term) -> str:
+    return _sort_of(t.bound, t.factors)
+
+
+def _sort_of(bound: Sequence[Var], factors: Sequence[Factor]) -> str:
+    """What two products have in common that differ by names only."""
+    kinds = sorted([f"{type(a).__name__}{len(a.free)}^{e}" for a, e in factors])
+    return f"{len(bound)} {sorted([str(v.extent) for v in bound])} {kinds}"
+
+
+def _leads_negative(terms: Sequence[tuple[Term, Number]]) -> bool:
+    """Which of x and -x this is: one answer for both, which no name sways as long as the terms differ."""
+    total = sum(c for _, c in terms)
+    if total or not terms:
+        return total < 0
+    least = min(((erased(t.key), c) for t, c in terms), key=lambda p: p[0])
+    return least[1] < 0
 
 
 def _factorise(value: int) -> Iterator[tuple[int, int]]:

@@ -6,14 +6,16 @@ names b<height>.<number> say how deeply binders are nested, so renaming alone ne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 from math import factorial, prod
 from typing import TypeAlias, TypeVar, assert_never
 
+from prism_explore.ir.dims import ONE, Dim
 from prism_explore.verify import index
-from prism_explore.verify.index import Index, Var
+from prism_explore.verify.index import Digit, Index, Radix, Var, extent
 from prism_explore.verify.normal_form import (
     Atom,
     Bottom,
@@ -32,12 +34,18 @@ from prism_explore.verify.normal_form import (
     Running,
     Size,
     Term,
+    number,
 )
-from prism_explore.verify.pieces import oriented
+from prism_explore.verify.pieces import band, interval
 
 Opened: TypeAlias = tuple[tuple[Var, ...], NormalForm]
 """A piece of a maximum under fresh names."""
 _Closed = TypeVar("_Closed", Term, Piece)
+
+LETTERS = 250
+"""How much of a form's text is one step of work."""
+_LARGEST_NUMBER = 2_048
+"""Bits."""
 
 
 class Stuck(Exception):
@@ -52,14 +60,29 @@ class Stuck(Exception):
 class Budget:
     """How much work one candidate may cost."""
 
-    steps: int = 5_000
-    """Factors handled while building terms."""
+    steps: int = 15_000
+    """Factors and renamings handled while building terms; long ones count by their length."""
     terms: int = 256
     """Terms in one normal form."""
     orders: int = 720
     """Orders tried for bound indices that look alike."""
     kept: int = 20_000
     """Results remembered before all are dropped."""
+
+
+class Collapsed(Exception):
+    """Indices were replaced and the shape does not stay. Caught where the indices are given."""
+
+
+def checked(c: Number) -> Number:
+    """The number, if it is of a reasonable size.
+
+    Raises:
+        Stuck: it is not; squares of squares grow beyond all bounds.
+    """
+    if c.numerator.bit_length() + c.denominator.bit_length() > _LARGEST_NUMBER:
+        raise Stuck(f"a number of more than {_LARGEST_NUMBER} bits")
+    return number(c)
 
 
 class Naming:
@@ -91,7 +114,9 @@ class Naming:
         kept = tuple(sorted([p for p in terms if p[1]], key=by_key))
         if len(kept) > self.budget.terms:
             raise Stuck(f"a normal form of more than {self.budget.terms} terms")
-        return NormalForm(kept)
+        result = NormalForm(kept)
+        self.spend(len(result.key) // LETTERS)
+        return result
 
     # ------------------------------------------------------------ opening
     def open_term(self, t: Term) -> tuple[tuple[Var, ...], tuple[Factor, ...]]:
@@ -110,7 +135,11 @@ class Naming:
         return bound, self.rename_form(p.inner, {v.name: w for v, w in zip(p.bound, bound, strict=True)})
 
     def rename(self, a: Atom, by: Mapping[str, Index]) -> Atom:
-        """Variables renamed, one to one; the shape stays and only the order is made anew."""
+        """Variables renamed, or put as numbers one to one; the shape stays and only the order is made anew.
+
+        Raises:
+            Collapsed: a known 0/1 value is 0 or 1 everywhere now.
+        """
         used = [v for v in by if v in a.free]
         if not used:
             return a
@@ -118,6 +147,7 @@ class Naming:
         known = self._renamed.get(memo)
         if known is not None:
             return known
+        self.spend(1 + len(a.key) // LETTERS)
         match a:
             case Read(tensor, indices):
                 result: Atom = Read(tensor, tuple(index.substitute(i, by) for i in indices))
@@ -128,14 +158,16 @@ class Naming:
             case Opaque(function, args):
                 result = Opaque(function, tuple(self.rename_form(n, by) for n in args))
             case InBand(low, high, row, column):
-                result = oriented(low, high, index.substitute(row, by), index.substitute(column, by))
+                result = _same_band(low, high, index.substitute(row, by), index.substitute(column, by))
             case Interval(i, low, high):
-                result = Interval(index.substitute(i, by), low, high)
+                value = interval(index.substitute(i, by), low, high)
+                if not isinstance(value, Interval):
+                    raise Collapsed
+                result = value
             case Bottom(keep):
                 result = Bottom(self.rename_form(keep, by))
             case Max(pieces):
-                renamed = (self.close_piece(p.bound, self.rename_form(p.inner, by)) for p in pieces)
-                result = Max(tuple(sorted(renamed)))
+                result = Max(tuple(sorted([self._rename_piece(p, by) for p in pieces])))
             case Running(v, inner, at):
                 result = Running(v, self.rename_form(inner, by), index.substitute(at, by))
             case Size() | Prime():
@@ -148,7 +180,14 @@ class Naming:
     def _rename_term(self, t: Term, by: Mapping[str, Index]) -> Term:
         if t.free.isdisjoint(by):
             return t
-        return self.close(t.bound, [(self.rename(a, by), e) for a, e in t.factors])
+        factors = [(self.rename(a, by), e) for a, e in t.factors]
+        if t.settled:
+            return Term(t.bound, tuple(sorted(factors, key=by_key)))
+        return self.close(t.bound, factors)
+
+    def _rename_piece(self, p: Piece, by: Mapping[str, Index]) -> Piece:
+        inner = self.rename_form(p.inner, by)
+        return Piece(p.bound, inner) if p.settled else self.close_piece(p.bound, inner)
 
     def rename_form(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
         """Variables renamed, one to one."""
@@ -167,13 +206,15 @@ class Naming:
             to: dict[str, Index] = {bound[0].name: only}
             return Term((only,), tuple(sorted([(self.rename(a, to), e) for a, e in factors], key=by_key)))
 
+        places = [(a.key, str(e)) for a, e in factors]
+
         def shape(v: Var, by: Mapping[str, Index]) -> str:
-            return "*".join(sorted(f"{self.rename(a, by).key}^{e}" for a, e in factors if v.name in a.free))
+            return "*".join(sorted([f"{self.rename(a, by).key}^{e}" for a, e in factors if v.name in a.free]))
 
-        def renamed(new: tuple[Var, ...], by: Mapping[str, Index]) -> Term:
-            return Term(new, tuple(sorted(((self.rename(a, by), e) for a, e in factors), key=by_key)))
+        def renamed(new: tuple[Var, ...], by: Mapping[str, Index], settled: bool) -> Term:
+            return Term(new, tuple(sorted([(self.rename(a, by), e) for a, e in factors], key=by_key)), settled)
 
-        return self._least(bound, height, len(factors), shape, renamed)
+        return self._least(bound, height, len(factors), places, shape, renamed)
 
     def close_piece(self, bound: Sequence[Var], inner: NormalForm) -> Piece:
         """A maximum's piece with canonical bound names."""
@@ -183,20 +224,22 @@ class Naming:
         def shape(_: Var, by: Mapping[str, Index]) -> str:
             return self.rename_form(inner, by).key
 
-        def renamed(new: tuple[Var, ...], by: Mapping[str, Index]) -> Piece:
-            return Piece(new, self.rename_form(inner, by))
+        def renamed(new: tuple[Var, ...], by: Mapping[str, Index], settled: bool) -> Piece:
+            return Piece(new, self.rename_form(inner, by), settled)
 
-        return self._least(bound, 1 + inner.height, len(inner.terms), shape, renamed)
+        return self._least(bound, 1 + inner.height, len(inner.terms), [(inner.key, "")], shape, renamed)
 
     def _least(
         self,
         bound: Sequence[Var],
         height: int,
         work: int,
+        places: Sequence[tuple[str, str]],
         shape: Callable[[Var, Mapping[str, Index]], str],
-        renamed: Callable[[tuple[Var, ...], Mapping[str, Index]], _Closed],
+        renamed: Callable[[tuple[Var, ...], Mapping[str, Index], bool], _Closed],
     ) -> _Closed:
-        groups = [[bound[0]]] if len(bound) == 1 else _alike(bound, shape)
+        told = [list(bound)] if len(bound) == 1 else _told_apart(bound, places)
+        groups = _alike(bound, shape) if told is None else told
         orders = prod(factorial(len(g)) for g in groups)
         if orders > self.budget.orders:
             raise Stuck("too many bound indices that look alike")
@@ -206,11 +249,32 @@ class Naming:
             new = tuple(Var(f"b{height}.{n}", v.extent) for n, v in enumerate(order))
             if orders > 1:
                 self.spend(work)
-            found = renamed(new, {v.name: w for v, w in zip(order, new, strict=True)})
+            found = renamed(new, {v.name: w for v, w in zip(order, new, strict=True)}, told is not None)
             if best is None or found.key < best.key:
                 best = found
         assert best is not None, "there is always one order"
         return best
+
+
+_READ = re.compile(r"'[^']*'\[[^\]]*\]")
+_NAME = re.compile(r"(?<![\w.~])[A-Za-z~][\w.]*:")
+
+
+def _told_apart(bound: Sequence[Var], places: Sequence[tuple[str, str]]) -> list[list[Var]] | None:
+    """Bound indices in an order that no name sways, by where in which tensors they are; None where two are alike.
+
+    Args:
+        bound: the indices.
+        places: per factor its key, and what else belongs to it.
+    """
+    seen: dict[str, Var] = {}
+    for v in bound:
+        mark, found = f"{v.name}:", list[str]()
+        for key, more in places:
+            if mark in key:
+                found += [erased(place.replace(mark, "?")) + more for place in _READ.findall(key) if mark in place]
+        seen[f"{'*'.join(sorted(found))} {v.extent}"] = v
+    return [[seen[text]] for text in sorted(seen)] if len(seen) == len(bound) else None
 
 
 def _alike(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str]) -> list[list[Var]]:
@@ -221,7 +285,10 @@ def _alike(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str
         for v in bound:
             by: dict[str, Index] = {w.name: Var(f"?{colour[w.name]}", w.extent) for w in bound if w != v}
             by[v.name] = Var("?", v.extent)
-            seen[v.name] = shape(v, by)
+            try:
+                seen[v.name] = shape(v, by)
+            except Collapsed:
+                seen[v.name] = str(v.extent)
         ranks = {text: f"{n:03}" for n, text in enumerate(sorted(set(seen.values())))}
         settled = len(ranks) in (len(bound), len(set(colour.values())))
         colour = {name: ranks[text] for name, text in seen.items()}
@@ -231,6 +298,50 @@ def _alike(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str
     for v in bound:
         groups.setdefault(colour[v.name], []).append(v)
     return [groups[c] for c in sorted(groups)]
+
+
+def _same_band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
+    if row == column:  # only where two indices bear one name for a moment, to see where they are
+        return InBand(low, high, row, column)
+    value = band(low, high, row, column)
+    if not isinstance(value, InBand):
+        raise Collapsed
+    return value
+
+
+def moves_one_to_one(by: Mapping[str, Index], free: frozenset[str]) -> bool:
+    """Whether the replaced indices and those put in correspond one to one, apart from all others.
+
+    Each stands in one replacement only, as a part of a number; or in several that are all its digits, each once.
+    """
+    seen: set[str] = set()
+    digits: dict[str, list[Digit]] = {}
+    for i in by.values():
+        for part in i.parts if isinstance(i, Radix) else (i,):
+            match part:
+                case Var(name, _) if name not in seen and name not in digits:
+                    seen.add(name)
+                case Digit(Var(name, _), _, _, _) if name not in seen:
+                    digits.setdefault(name, []).append(part)
+                case _:
+                    return False
+    if not (free - by.keys()).isdisjoint((*seen, *digits)):
+        return False
+    for parts in digits.values():
+        after = {d.before: d.before * d.size for d in parts}
+        border = ONE
+        for _ in parts:
+            if border not in after:
+                return False
+            border = after[border]
+        if len(after) != len(parts) or border != extent(parts[0].base):
+            return False
+    return True
+
+
+def erased(key: str) -> str:
+    """A key without the names in it."""
+    return _NAME.sub("_:", key)
 
 
 def _renaming(used: list[str], by: Mapping[str, Index]) -> str:

@@ -184,6 +184,8 @@ class Piece(Keyed):
 
     bound: tuple[Var, ...]
     inner: NormalForm
+    settled: bool = True
+    """As for a term."""
 
     def __post_init__(self) -> None:
         free, height = self.inner.free, self.inner.height
@@ -249,6 +251,8 @@ class Term(Summed):
     bound: tuple[Var, ...]
     factors: tuple[Factor, ...]
     """Ordered by the atoms' keys; no atom twice."""
+    settled: bool = True
+    """Whether the order of its bound indices stays when free indices are renamed."""
 
     def __post_init__(self) -> None:
         words: list[str] = []
