@@ -136,10 +136,38 @@ def _family(graph: SGraph, data: Mapping[str, Dims] | None, wanted: Dims | None)
         if not loose:
             general.types()
             free = [s for s in general.parameters + general.data_symbols if s in symbols.values]
-            return General(general, tuple((s, symbols.values[s]) for s in free), tuple(n for n in notes if n))
+            found = General(general, tuple((s, symbols.values[s]) for s in free), tuple(n for n in notes if n))
+            return _without_divisors(found)
         for name in loose:
             symbols.solve(name, dim(symbols.values[name]))
     raise ShapeError("too many sizes depend on one another")
+
+
+def _without_divisors(general: General) -> General:
+    """Where one grid size or loop range must divide another, the other is written as a product.
+
+    The second kernel's loop over the parts that the first one made has f2 divide gy1: gy1 becomes f2 times a new
+    gy1. No member is lost, and any numbers are legal then.
+    """
+    for _ in range(len(general.numbers)):
+        numbers = dict(general.numbers)
+        mine = set(general.sgraph.parameters)
+        for condition in general.sgraph.conditions():
+            ((powers, coefficient),) = condition.terms if condition.is_monomial else (((), Fraction(0)),)
+            above, below = [s for s, e in powers if e == 1], [s for s, e in powers if e == -1]
+            if coefficient == 1 and len(above) == len(below) == 1 and len(powers) == 2 and mine >= {*above, *below}:
+                whole, part = above[0], below[0]
+                times = Fraction(numbers[whole], numbers[part])
+                if times.denominator == 1:
+                    sgraph = general.sgraph.substitute({whole: dim(whole) * part})
+                    now = f"{whole} counts parts of {part}, {times} instead of {numbers[whole]}"
+                    note = f"{now}: {condition} must be whole"
+                    changed = numbers | {whole: int(times)}
+                    general = General(sgraph, tuple(changed.items()), (*general.notes, note))
+                    break
+        else:
+            return general
+    return general
 
 
 def _settle(differ: _Differ, symbols: _Symbols) -> str:
