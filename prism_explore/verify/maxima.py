@@ -182,10 +182,11 @@ def _closed(algebra: Algebra, flat: list[Opened]) -> NormalForm:
         return others[0].inner
     if len(others) == 2 and not any(p.bound for p in others):
         a, b = (p.inner for p in others)
-        if not b.terms or not a.terms:
-            return algebra.apply("relu", a if a.terms else b)
-        if not algebra.is_masked(a, b) and a == algebra.scale(b, -1):
-            return algebra.apply("abs", a)
+        if not algebra.is_masked(a, b):
+            if not b.terms or not a.terms:
+                return algebra.apply("relu", a if a.terms else b)
+            if a == algebra.scale(b, -1):
+                return algebra.apply("abs", a)
     return algebra.term((), [(Max(tuple(sorted(others))), 1)], 1)
 
 

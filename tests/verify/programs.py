@@ -462,10 +462,10 @@ def _sizes(symbols: tuple[str, ...], conditions: tuple[Dim, ...], wanted: int) -
     return tuple(found)
 
 
-def draw_inputs(graph: SGraph, sizes: Mapping[str, int], r: Rng) -> dict[str, np.ndarray]:
-    """Numbers from an interval, or from a few values with 0 among them, where conventions show."""
+def draw_inputs(graph: SGraph, sizes: Mapping[str, int], r: Rng, coarse: float = 0.4) -> dict[str, np.ndarray]:
+    """Numbers from an interval, or by chance from a few values with 0 among them, where conventions show."""
     rng = np.random.default_rng(r.randrange(1 << 30))
-    coarse = r.random() < 0.4
+    coarse = r.random() < coarse
     out: dict[str, np.ndarray] = {}
     for given in graph.inputs:
         shape = [d.value(sizes) for d in given.type.dims]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,11 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism_explore.errors import ShapeError
+from prism_explore.frontend import trace
 from prism_explore.ir.evaluate import evaluate, evaluate_all
 from prism_explore.ir.ops import Binary, Input, Node, RunningMax, Scalar
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.text import show
+from prism_explore.ir.text import parse, show
+from prism_explore.programs import Workload
 from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.lowering import lower
 from prism_explore.verify.normal_form import NormalForm
@@ -29,6 +32,9 @@ from tests.verify.corpus import CASES, PROGRAMS
 from tests.verify.mutate import mutate, smaller
 from tests.verify.pointwise import Array, Meaning, TooLong, other_bottoms, total_functions
 from tests.verify.programs import arbitrary, draw_inputs, sizes_of
+from tests.verify.workloads import ENTRIES
+from tests.verify.workloads_base import Entry, row_of, spelled
+from tests.verify.workloads_base import _constants as constants_of
 
 PROGRAMS_IN_ALL = 5_000
 LARGEST_ERROR = 1e-6
@@ -42,8 +48,9 @@ def disagreement(graph: SGraph, r: random.Random, *, spell_out: bool = False) ->
     except Stuck as stuck:
         return stuck.limit.split(":")[0]
     worst, compared = 0.0, 0
+    scans = any(scans_what_is_masked(nodes) for nodes in levels(graph))
     for sizes in sizes_of(graph):
-        inputs = draw_inputs(graph, sizes, r)
+        inputs = draw_inputs(graph, sizes, r, coarse=0.0 if scans else 0.4)
         meaning = Meaning(sizes, inputs)
         with np.errstate(all="ignore"), total_functions():
             truths = limits(graph, inputs, sizes)
@@ -64,18 +71,21 @@ def disagreement(graph: SGraph, r: random.Random, *, spell_out: bool = False) ->
 def limits(graph: SGraph, inputs: dict[str, Array], sizes: dict[str, int]) -> tuple[Array, ...]:
     """Every kernel-level tensor; no number where what is masked has no limit, of which nothing is claimed."""
     truths = evaluate_all(graph, inputs, sizes)
-    levels = [graph.nodes, *(block.nodes for _, block in graph.customs)]
-    if not any(isinstance(n.op, Binary) and n.op.fn == "mask" for nodes in levels for n in nodes):
+    if not any(isinstance(n.op, Binary) and n.op.fn == "mask" for nodes in levels(graph) for n in nodes):
         return truths
     # A scan's first tile may be masked as a whole; there minus infinity itself would be no number.
-    scans = any(scans_what_is_masked(nodes) for nodes in levels)
-    for seed in (1, 2) if scans else (1, None):
+    scans = any(scans_what_is_masked(nodes) for nodes in levels(graph))
+    for seed in (1, 2, 3, 4) if scans else (1, None):
         with other_bottoms(seed):
             others = evaluate_all(graph, inputs, sizes)
         truths = tuple(
             np.where(np.isclose(t, o, rtol=1e-9, atol=1e-12), t, np.nan) for t, o in zip(truths, others, strict=True)
         )
     return truths
+
+
+def levels(graph: SGraph) -> list[tuple[Node, ...]]:
+    return [graph.nodes, *(block.nodes for _, block in graph.customs)]
 
 
 def scans_what_is_masked(nodes: tuple[Node, ...]) -> bool:
@@ -126,10 +136,28 @@ def test_the_normal_forms_of_arbitrary_graphs_mean_what_the_graphs_compute(reque
     print(dict(tally))
 
 
+TINY = {"b": 2, "d": 4, "n": 6, "s": 4, "t": 6, "h": 4, "g": 2, "r": 2, "e": 2, "window": 3}
+TINY_BLOCK = {"s": 4, "d": 8, "m": 4, "c": 2, "n": 6, "heads": 4, "kv_heads": 2}
+
+
+def tiny(entry: Entry) -> SGraph:
+    """A workload's candidate at sizes where its form can be evaluated at every point."""
+    row, inputs = tiny_row(entry.workload)
+    return parse(spelled(entry.text.format_map(constants_of(row.sizes)), inputs))
+
+
+@cache
+def tiny_row(name: str) -> tuple[Workload, list[tuple[str, str]]]:
+    row = row_of(name)
+    sizes = TINY_BLOCK if "heads" in row.sizes else TINY
+    row = row.resized(**{k: n for k, n in sizes.items() if k in row.sizes}) if row.shapes else row
+    return row, [(i.name, str(i.type)) for i in trace(row.code, row.inputs, name).program.inputs]
+
+
 def test_the_normal_forms_of_mutants_mean_what_the_mutants_compute(request):
     wanted = (request.config.getoption("--mutants", None) or PROGRAMS_IN_ALL) // 2
     r = random.Random(11)
-    bases = [smaller(c.sgraph) for c in CASES]
+    bases = [smaller(c.sgraph) for c in CASES] + [tiny(e) for e in ENTRIES]
     tally: Counter[str] = Counter()
     while tally["compared"] < wanted:
         graph = r.choice(bases)
@@ -177,3 +205,20 @@ def test_the_comparison_would_notice_a_wrong_form():
     assert Meaning(sizes, inputs).form(form, {"p0": 0, "p1": 3}) != pytest.approx(truth, rel=1e-3)
     wrong = algebra.scale(form, 2)
     assert Meaning(sizes, inputs).form(wrong, {"p0": 1, "p1": 3}) != pytest.approx(truth, rel=1e-3)
+
+
+def test_a_maximum_of_what_is_masked_and_numbers_is_found():
+    """It was looked for without end: the maximum with 0 and relu each asked for the other."""
+    graph = parse(
+        """sgraph
+  x = input f32[6, 6]
+  %1 = band(rows=6, columns=6, high=0, dtype=f32)
+  %2 = mask(x, %1)
+  %3 = max_scalar(%2, -2)
+  %4 = relu(%3)
+  return %4"""
+    )
+
+    outcome = disagreement(graph, random.Random(0))
+
+    assert isinstance(outcome, float) and outcome < LARGEST_ERROR
