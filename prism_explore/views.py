@@ -25,7 +25,7 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows, verdict_text
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import EClass, Lemma
+from prism_explore.ir.stages import EClass
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.verify.equalities import Equalities, equalities
 
@@ -228,13 +228,11 @@ class Record:
             raise ShapeError(f"no candidate {candidate!r}; there are {', '.join(born) or 'none yet'}")
         (started,) = self.of(ExplorationStarted)
         verdict = next((e for e in reversed(self.of(VerdictReached)) if e.candidate == candidate), None)
-        replayed = next((e for e in reversed(self.of(CertificateReplayed)) if e.candidate == candidate), None)
         return equalities(
             parse_program(started.program),
             parse(born[candidate].sgraph),
             candidate,
             tuple(EClass(*c) for c in verdict.classes) if verdict else (),
-            tuple(Lemma(*x) for x in replayed.lemmas) if replayed else (),
         )
 
     def text(self, table: str) -> str:

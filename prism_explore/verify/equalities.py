@@ -24,17 +24,18 @@ from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.ops import Custom, Input, Load, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
-from prism_explore.ir.stages import EClass, Lemma, Verified
+from prism_explore.ir.stages import EClass, Verified
 from prism_explore.ir.text import show_node
 from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.certificate import obligations
+from prism_explore.verify.derive import derive
 from prism_explore.verify.frames import Growth, follow
 from prism_explore.verify.index import LOOP, Index, digit, grid_index, position, var
 from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.normal_form import NormalForm, show
 from prism_explore.verify.outcome import Limits, NotStated
 from prism_explore.verify.rewriter import Rewriter
-from prism_explore.verify.saturate import problem
+from prism_explore.verify.saturate import problem, replay
 
 SHOWN = Limits(iterations=8, nodes=2_000, seconds=10.0)
 """How far an e-graph grows that is only looked at."""
@@ -82,8 +83,6 @@ class Equalities:
     """None where the two results are in one class."""
     program: TensorProgram = field(repr=False)
     sgraph: SGraph = field(repr=False)
-    lemmas: tuple[Lemma, ...] = field(default=(), repr=False)
-    """Of the certificate, if there is one: their axioms are those that the e-graphs are grown with."""
 
     @property
     def shared(self) -> tuple[EClass, ...]:
@@ -114,11 +113,13 @@ class Equalities:
         """Every tensor that has a lemma, in order; the last is `goal`."""
         return tuple(owed.tensor for owed in obligations(self.program, self.sgraph))
 
-    def lemma(self, tensor: str = "goal", limits: Limits = SHOWN) -> Growth:
+    def lemma(self, tensor: str = "goal", limits: Limits = SHOWN, *, searched: bool = False) -> Growth:
         """The e-graph of a tensor's lemma, from what is put in until both sides meet or nothing more happens.
 
         The lemma says that the operator, applied to its operands' normal forms, gives the tensor's; `goal`
-        says that the two results are equal. Runs egglog in a process of its own, within the limits.
+        says that the two results are equal. As in a certificate, the terms of a derivation are put in and
+        axioms only join them; where there is none, or `searched` asks for it, axioms also add terms, in search
+        of a way. Runs egglog in a process of its own, within the limits.
 
         Raises:
             KeyError: there is no such tensor.
@@ -128,9 +129,12 @@ class Equalities:
                 continue
             if owed.statement is None:
                 return Growth(tensor, owed.operation, owed.value, NotStated(owed.trouble), ())
-            axioms = next((x.axioms for x in self.lemmas if x.tensor == tensor and x.replayed), ())
+            found = None if searched or owed.statement.trivial else derive(owed.statement)
             with Rewriter(limits.memory_bytes) as rewriter:
-                stop, steps = rewriter.watch(problem(owed.statement), limits, axioms)
+                if found is not None:
+                    stop, steps = rewriter.watch(replay(found), limits, found.axioms, joining=True)
+                else:
+                    stop, steps = rewriter.watch(problem(owed.statement), limits)
             return Growth(tensor, owed.operation, owed.value, stop, follow(steps))
         raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
 
@@ -168,7 +172,6 @@ def equalities(
     sgraph: SGraph,
     candidate: str = "",
     classes: tuple[EClass, ...] = (),
-    lemmas: tuple[Lemma, ...] = (),
 ) -> Equalities:
     """What is equal to what, whatever the verdict was.
 
@@ -177,7 +180,6 @@ def equalities(
         sgraph: the candidate's, its maps closed.
         candidate: its id, for texts.
         classes: those of a proof; without them tensors are grouped anew, by normal form.
-        lemmas: those of its certificate.
     """
     algebra = Algebra()
     try:
@@ -189,7 +191,7 @@ def equalities(
         found = lower(sgraph, algebra)
     except Stuck as stuck:
         return _nothing(program, sgraph, candidate, stuck.limit)
-    return compared(program, sgraph, wanted, found, algebra, candidate, classes, lemmas)
+    return compared(program, sgraph, wanted, found, algebra, candidate, classes)
 
 
 def compared(
@@ -200,7 +202,6 @@ def compared(
     algebra: Algebra,
     candidate: str = "",
     classes: tuple[EClass, ...] = (),
-    lemmas: tuple[Lemma, ...] = (),
 ) -> Equalities:
     """The same of two graphs that are lowered already, by this algebra."""
     named = {m: c.id for c in classes for m in c.members}
@@ -213,13 +214,13 @@ def compared(
     goal = named.get(f"program.%{program.graph.output}")
     equal = goal is not None and goal == named.get(f"k{sgraph.output}")
     parting = None if equal else _parting(program, sgraph, classes, tiles)
-    return Equalities(candidate, classes, tiles, parting, program, sgraph, lemmas)
+    return Equalities(candidate, classes, tiles, parting, program, sgraph)
 
 
 def of_verified(verified: Verified) -> Equalities:
     """What is equal to what in a proof, under the proof's own names."""
     candidate, proof = verified.candidate, verified.proof
-    return equalities(candidate.family.program, candidate.sgraph, candidate.id, proof.classes, proof.lemmas)
+    return equalities(candidate.family.program, candidate.sgraph, candidate.id, proof.classes)
 
 
 def _nothing(program: TensorProgram, sgraph: SGraph, candidate: str, reason: str) -> Equalities:

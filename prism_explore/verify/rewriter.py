@@ -141,11 +141,11 @@ class Rewriter:
         return Saturation(_stop(self._ask("replay", goal, limits, (), 0, None), limits))
 
     def watch(
-        self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = ()
+        self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = (), joining: bool = False
     ) -> tuple[StopReason, tuple[dict[str, Any], ...]]:
         """Apply axioms one at a time; the e-graph at the start and behind each that changed it, see `watch`."""
         seen: list[dict[str, Any]] = []
-        done = self._ask("watch", goal, limits, axioms, 0, seen.append)
+        done = self._ask("watch", goal, limits, axioms, 0, seen.append, joining)
         return _stop(done, limits), tuple(seen)
 
     def _ask(

@@ -33,7 +33,8 @@ def watch(request: Plain) -> Iterator[Plain]:
     parser = bindings.EGraph()
     graph = bindings.EGraph()
     sets = "\n".join(f"(ruleset axiom{n})" for n in range(len(rows)))
-    rules = "\n".join(a.rules().replace(":ruleset axioms", f":ruleset axiom{n}") for n, a in enumerate(rows))
+    written = [a.joining if request.get("joining") else a.rules() for a in rows]
+    rules = "\n".join(text.replace(":ruleset axioms", f":ruleset axiom{n}") for n, text in enumerate(written))
     conditions = "\n".join(c.rule() for c in CONDITIONS)
     sides = f"(let $left {request['left']})\n(let $right {request['right']})"
     graph.run_program(

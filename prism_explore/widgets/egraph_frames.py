@@ -13,7 +13,6 @@ from functools import lru_cache
 
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Lemma
 from prism_explore.ir.text import parse
 from prism_explore.verify.equalities import equalities
 from prism_explore.verify.frames import ClassFrame, Frame, Growth
@@ -54,15 +53,13 @@ def growth_of(ref: FrameRef, program: TensorProgram, facts: Facts) -> Growth | N
     """The lemma's e-graph from start to end; None where there is no such candidate or tensor."""
     if ref.candidate not in facts.candidates:
         return None
-    certificate = facts.certificates.get(ref.candidate)
-    lemmas = tuple(Lemma(*row) for row in certificate.lemmas) if certificate else ()
-    return _growth(program, parse(facts.candidates[ref.candidate].sgraph), ref.tensor, lemmas)
+    return _growth(program, parse(facts.candidates[ref.candidate].sgraph), ref.tensor)
 
 
 @lru_cache(32)
-def _growth(program: TensorProgram, sgraph: SGraph, tensor: str, lemmas: tuple[Lemma, ...]) -> Growth | None:
+def _growth(program: TensorProgram, sgraph: SGraph, tensor: str) -> Growth | None:
     try:
-        return equalities(program, sgraph, lemmas=lemmas).lemma(tensor)
+        return equalities(program, sgraph).lemma(tensor)
     except KeyError:
         return None
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from prism_explore.events.journal import Entry
+from prism_explore.events.kinds import FloatsAssessed
 from prism_explore.events.ledger import (
     PHASES,
     Fold,
@@ -62,6 +63,7 @@ from prism_explore.widgets.sections import (
     View,
 )
 from prism_explore.widgets.sgraph_view import program_scene, sgraph_scene
+from prism_explore.widgets.text_views import standing
 from prism_explore.widgets.tuning_view import tuning_scene
 
 PHASE_SAYS: Mapping[str, str] = {
@@ -275,7 +277,7 @@ def _families(ledger: Ledger, facts: Facts) -> Table:
         best = min(mine, key=lambda t: t.time_s or 0.0, default=None)
         cells: tuple[str | Cell, ...] = (
             Cell(f.family, float(f.family[1:]), "badge-best" if f.is_best else ""),
-            Cell(f.status, kind=STATUS_KIND[f.status]),
+            Cell(standing(f), kind=STATUS_KIND[f.status], tip=_floats_tip(facts.floats.get(f.family))),
             Cell(f.choice or "–", kind="pruned-user" if f.choice == "rejected" else ""),
             Cell(f"{f.proved} / {f.unknown} / {f.refuted} of {f.candidates}", f.proved),
             _seconds(f.floor_s),
@@ -285,6 +287,10 @@ def _families(ledger: Ledger, facts: Facts) -> Table:
         )
         rows.append(Row(f.family, cells, "rejected" if f.choice == "rejected" else ""))
     return Table(_FAMILY_COLUMNS, tuple(rows), "No family is complete yet: press . to step, or Space to run.")
+
+
+def _floats_tip(found: FloatsAssessed | None) -> str:
+    return "" if found is None else f"In floating point: {found.detail}."
 
 
 def _seconds(value: float | None) -> Cell:

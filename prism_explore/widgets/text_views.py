@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from prism_explore.events.journal import Entry
-from prism_explore.events.ledger import Ledger, claim, ledger, seconds_per_stage, seconds_text
+from prism_explore.events.ledger import FamilyRow, Ledger, claim, ledger, seconds_per_stage, seconds_text
 from prism_explore.widgets.facts import numbers_text
 from prism_explore.widgets.type_setting import columns, shorten
 
@@ -44,13 +44,18 @@ class TextTable:
         return "  ".join(parts).rstrip()
 
 
+def standing(row: FamilyRow) -> str:
+    """A family's status, and its standing in floating point where that is not safe."""
+    return row.status if row.floats in ("", "safe") else f"{row.status}, {row.floats} in floats"
+
+
 def families_table(book: Ledger) -> TextTable:
     """One row per family."""
     heads = ("family", "status", "by you", "candidates>", "proved>", "unknown>", "refuted>", "trials>", "best>")
     rows = tuple(
         (
             f.family + (" ★" if f.is_best else ""),
-            f.status,
+            standing(f),
             f.choice,
             f"{f.candidates:,}",
             f"{f.proved:,}",

@@ -164,14 +164,22 @@ def test_a_wrong_candidates_results_do_not_meet() -> None:
     assert "the axioms add nothing more" in growth.text()
 
 
+def test_a_search_adds_terms_and_a_derivation_only_joins_them(fused: Equalities, division: Growth) -> None:
+    searched = fused.lemma("k2.b5", searched=True)
+
+    assert isinstance(searched.stop, Proved)
+    assert [0] == [f.number for f in division.frames if f.added]
+    assert any(f.added for f in searched.frames[1:])
+
+
 def test_a_limit_ends_what_is_shown(fused: Equalities) -> None:
-    growth = fused.lemma("k2.b5", Limits(nodes=30))
+    growth = fused.lemma("k2.b5", Limits(nodes=30), searched=True)
 
     assert isinstance(growth.stop, NodeLimit)
     assert growth.frames[-1].nodes > 30
 
 
-def test_a_certificate_says_with_which_axioms_to_grow() -> None:
+def test_a_lemma_grows_by_the_axioms_of_its_certificate() -> None:
     (case,) = [c for c in CASES if c.name == "rms_fused"]
     verdict = Prover(PROGRAMS[case.program]).verify(candidate(PROGRAMS[case.program], case.sgraph), Journal())
     assert isinstance(verdict, Verified)
@@ -270,7 +278,7 @@ def test_the_export_is_what_egglog_serialises_of_the_same_e_graph(fused: Equalit
     sides = f"(let $left {goal.left})\n(let $right {goal.right})"
     graph.run_program(*graph.parse_program("\n".join((SIGNATURE, rules, goal.facts, sides))))
     theirs = json.loads(graph.serialize([]).to_json())
-    ours = json.loads(json.dumps(fused.lemma("k2.b5").frames[0].to_json()))
+    ours = json.loads(json.dumps(fused.lemma("k2.b5", searched=True).frames[0].to_json()))
 
     assert set(theirs) == set(ours)
     assert {frozenset(n) for n in theirs["nodes"].values()} == {frozenset(n) for n in ours["nodes"].values()}

@@ -6,10 +6,12 @@ import re
 
 import pytest
 
+from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateInstantiated, ExplorationStarted
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
-from prism_explore.verify.frames import Growth
+from prism_explore.verify.frames import Growth, follow
+from prism_explore.verify.outcome import Proved
 from prism_explore.widgets.egraph_frames import FrameRef, frame_inspector, frame_ref, frame_scene, growth_of
 from prism_explore.widgets.facts import Facts
 from prism_explore.widgets.panels import Book, Look, Search, sections
@@ -52,7 +54,7 @@ def test_every_frame_is_drawn_with_the_ways_to_its_neighbours(growth: Growth) ->
 
 
 def test_a_frame_shows_its_classes_and_what_happened(growth: Growth) -> None:
-    n = next(f.number for f in growth.frames if f.merged and f.added)
+    n = next(f.number for f in growth.frames if f.merged)
     frame = growth.frames[n]
     scene = frame_scene(FrameRef("f1.c1", "k2.b5", n), growth)
     shapes = {s.id: s for s in scene.shapes}
@@ -71,9 +73,6 @@ def test_a_frame_behind_the_last_is_the_last(growth: Growth) -> None:
 
 
 def test_a_large_e_graph_is_cut_off_visibly_and_keeps_its_sides() -> None:
-    from prism_explore.verify.frames import follow
-    from prism_explore.verify.outcome import Proved
-
     nodes = [("At", [f'"x{n:03}"'], [], str(n)) for n in range(200)]
     frames = follow([{"iteration": 0, "axiom": "", "matches": 0, "nodes": nodes, "roots": ["198", "199"]}])
     scene = frame_scene(FrameRef("f1.c1", "k1", 0), Growth("k1", "", "", Proved(), frames))
@@ -93,8 +92,6 @@ def test_the_inspector_tells_a_frame_in_words(growth: Growth) -> None:
 
 
 def test_selecting_a_frame_shows_it_among_the_e_classes() -> None:
-    from prism_explore.events.journal import Journal
-
     journal, book = Journal(), Book.empty()
     for event in EVENTS:
         book.add(journal.note(event))
