@@ -178,6 +178,16 @@ def test_a_family_row_says_how_it_fares() -> None:
     assert {"f1": "unsafe", "f2": "safe"} == {r.family: r.floats for r in ledger(facts()).families}
 
 
+def test_tables_say_which_family_is_not_safe() -> None:
+    journal = Journal()
+    for event in facts():
+        journal.note(event)
+    table = Record(journal).text("families")
+
+    assert "proved, unsafe in floats" in table
+    assert 1 == table.count("in floats")
+
+
 def test_a_record_tells_why_and_keeps_the_evidence(tmp_path: Any) -> None:
     journal = Journal()
     for event in facts():
