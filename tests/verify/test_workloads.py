@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pytest
 
+from prism_explore.events.journal import Journal
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Refuted, Unknown, Verified
 from prism_explore.ir.text import parse, show
-from tests.verify.workloads import ENTRIES, Entry, program_of, sgraph_of
+from prism_explore.programs import WORKLOADS
+from prism_explore.verify.decide import Prover
+from tests.verify.corpus import candidate
+from tests.verify.workloads import ENTRIES, OPEN, RIGHT, WRONG, Entry, program_of, sgraph_of
 
 BATCH = 6
 """What every symbol of a program is here; 2 and 3 divide it."""
@@ -56,3 +63,45 @@ def test_a_candidate_is_as_right_or_wrong_as_its_row_says(entry):
     assert parse(show(sgraph_of(entry))) == sgraph_of(entry)
     assert program_of(entry.workload).graph.output_type.dims == sgraph_of(entry).output_type.dims
     assert entry.right is not differs(entry)
+
+
+def test_every_workload_has_right_candidates_and_wrong_ones():
+    for row in WORKLOADS:
+        assert 2 <= sum(e.right for e in ENTRIES if e.workload == row.name), row.name
+        assert 2 <= sum(not e.right for e in ENTRIES if e.workload == row.name), row.name
+
+
+def test_every_known_form_is_there():
+    forms = " ".join(e.form for e in RIGHT)
+
+    assert [] == [f"R{n}" for n in range(1, 11) if not re.search(rf"\bR{n}\b", forms)]
+
+
+# ---------------------------------------------------------------- verdicts
+@cache
+def prover_of(name: str) -> Prover:
+    return Prover(program_of(name))
+
+
+@pytest.mark.parametrize("entry", RIGHT, ids=lambda e: e.name)
+def test_a_right_candidate_is_proved_at_its_published_shape(entry):
+    prover = prover_of(entry.workload)
+    verdict = prover.verify(candidate(prover.program, sgraph_of(entry)), Journal())
+
+    if entry.needs:
+        assert isinstance(verdict, Unknown), f"{entry.name} has a verdict now; take its row out of OPEN"
+        assert verdict.limit.startswith(entry.needs)
+    else:
+        assert isinstance(verdict, Verified), verdict
+
+
+@pytest.mark.parametrize("entry", WRONG, ids=lambda e: e.name)
+def test_a_wrong_candidate_is_refuted_at_its_published_shape(entry):
+    prover = prover_of(entry.workload)
+    verdict = prover.verify(candidate(prover.program, sgraph_of(entry)), Journal())
+
+    assert isinstance(verdict, Refuted), verdict
+
+
+def test_what_is_still_open_is_a_candidate_that_is_right():
+    assert set(OPEN) <= {e.name for e in RIGHT}

@@ -5,11 +5,32 @@ LoRA R4, nTrans R5, attention in one kernel R6, split over keys in two R7, norma
 behind a contraction R9, online softmax R10.
 """
 
+from dataclasses import replace
+
 from tests.verify import workloads_attention, workloads_laws, workloads_linear
 from tests.verify.workloads_base import Entry, program_of, sgraph_of
 
-ENTRIES: tuple[Entry, ...] = (*workloads_linear.ENTRIES, *workloads_attention.ENTRIES, *workloads_laws.ENTRIES)
+_APART = "the normal forms differ"
+_BITS = "a number of more than 2048 bits"
+OPEN: dict[str, tuple[str, str]] = {
+    "mlp_relu-by-absolute-value": (_APART, "relu(x) = (x + |x|) / 2"),
+    "grouped_attention-R6-heads-in-the-block": (_APART, "a tile's dims regrouped at equal borders"),
+    "safe_grouped_attention-R6-heads-in-the-block": (_APART, "a tile's dims regrouped at equal borders"),
+    "sliding_window_attention-R10-two-masks": (_APART, "two one-sided bands are one two-sided band"),
+    "rotary_scores-split": (_APART, "a sum over both halves is the sum over the whole"),
+    "rotary_scores-split-halves-exchanged": (_APART, "a sum over both halves is the sum over the whole"),
+    "transformer_block-five-kernels": (_BITS, "an exponent that is a long decimal"),
+    "transformer_block-five-kernels-silu-by-definition": (_BITS, "an exponent that is a long decimal"),
+    "sigmoid-one-minus": (_APART, "sigmoid(-x) = 1 - sigmoid(x)"),
+    "silu-mirrored": (_APART, "silu(-x) = silu(x) - x"),
+}
+"""Right candidates that are still unknown: the limit that is given, and what it would take."""
+
+ENTRIES: tuple[Entry, ...] = tuple(
+    replace(e, needs=OPEN[e.name][0]) if e.name in OPEN else e
+    for e in (*workloads_linear.ENTRIES, *workloads_attention.ENTRIES, *workloads_laws.ENTRIES)
+)
 RIGHT = tuple(e for e in ENTRIES if e.right)
 WRONG = tuple(e for e in ENTRIES if not e.right)
 
-__all__ = ["ENTRIES", "RIGHT", "WRONG", "Entry", "program_of", "sgraph_of"]
+__all__ = ["ENTRIES", "OPEN", "RIGHT", "WRONG", "Entry", "program_of", "sgraph_of"]

@@ -207,7 +207,7 @@ wrong(
     "value-tiles-replicated",
     swapped(
         swapped(R6, "imap=[0, -, -], fmap=2", "imap=[0, -, -]"), "imap=[0, -, 2], fmap=1", "imap=[0, -, 2]"
-    ).replace("$den = accum_sum($e, dim=2)", "$den = sum($e, dim=2)"),
+    ).replace("accum_sum($e, dim=2)", "sum($e, dim=2)"),
 )
 wrong(
     "attention",
@@ -515,6 +515,8 @@ for _name, _band in (("causal_attention", _BAND), ("sliding_window_attention", _
     )
     wrong(_name, "sum-not-masked", variant(_plain, den="accum_sum(exp($s), dim=3)"))
     wrong(_name, "masked-with-zero", variant(_rows, s="mul(mul_scalar(matmul($q, $k), {scale}), $keep)"))
+    wrong(_name, "sum-over-queries", swapped(_rows, "sum($e, dim=3)", "sum($e, dim=2)"))
+    wrong(_name, "divided-by-the-largest", variant(_plain, den="accum_max($e, dim=3)"))
     wrong(_name, "not-rescaled", variant(_online, num="accum(matmul($e, $v))", den="accum_sum($e, dim=3)"))
 wrong(
     "sliding_window_attention",

@@ -17,6 +17,7 @@ from functools import cache
 from prism_explore.frontend import trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
 from prism_explore.programs import Workload, workload
 
@@ -45,7 +46,7 @@ class Entry:
     text: str
     right: bool
     needs: str = ""
-    """Where no verdict but unknown is reached yet: a part of the reason that is given."""
+    """Where no verdict but unknown is reached yet: the beginning of the reason that is given."""
 
     @property
     def name(self) -> str:
@@ -59,13 +60,13 @@ class Table:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
-    def right(self, workloads: str, form: str, text: str, needs: str = "") -> None:
+    def right(self, workloads: str, form: str, text: str) -> None:
         """A candidate that equals each of the named workloads."""
-        self.entries.extend(Entry(w, form, text, True, needs) for w in workloads.split())
+        self.entries.extend(Entry(w, form, text, True) for w in workloads.split())
 
-    def wrong(self, workloads: str, form: str, text: str, needs: str = "") -> None:
+    def wrong(self, workloads: str, form: str, text: str) -> None:
         """A candidate that differs from each of the named workloads."""
-        self.entries.extend(Entry(w, form, text, False, needs) for w in workloads.split())
+        self.entries.extend(Entry(w, form, text, False) for w in workloads.split())
 
 
 def variant(text: str, **lines: str) -> str:
@@ -96,12 +97,7 @@ MORE: dict[str, Workload] = {}
 
 def law(name: str, code: Callable[..., object], **shapes: str) -> None:
     """A program of the corpus that is no workload; its dims are all symbolic."""
-    from prism_explore.ir.tensors import tensor
-
-    types = {a: tensor(*dims.split()) for a, dims in shapes.items()}
-    MORE[name] = Workload(
-        name, "", code, types, {s: SMALL[s] for t in types.values() for d in t.dims for s in d.symbols}, ""
-    )
+    MORE[name] = Workload(name, "", code, {a: tensor(*dims.split()) for a, dims in shapes.items()}, {}, "")
 
 
 def row_of(name: str) -> Workload:
@@ -139,7 +135,7 @@ def _constants(sizes: Mapping[str, int]) -> dict[str, object]:
         }
         known["scale"] = Fraction(repr(each**-0.5))
     elif "d" in sizes:
-        known |= {"scale": Fraction(repr(sizes["d"] ** -0.5)), "half": sizes["d"] // 2}
+        known |= {"scale": Fraction(repr(sizes["d"] ** -0.5)), "half": sizes["d"] // 2, "less": sizes["d"] - 1}
     if "h" in sizes and "g" in sizes:
         known["each"] = sizes["h"] // sizes["g"]
     if "window" in sizes:

@@ -15,24 +15,13 @@ def _exp(x: Any) -> Any:
     return torch.exp(x)
 
 
-def two(
-    name: str,
-    code: Any,
-    right: dict[str, str],
-    wrong: dict[str, str],
-    needs: dict[str, str] | None = None,
-    **shapes: str,
-) -> None:
-    """A program and, by form, the results that equal it or not; each is computed over a grid of rows."""
+def spellings(name: str, code: Any, right: dict[str, str], wrong: dict[str, str], **shapes: str) -> None:
+    """A program and, by form, expressions that equal it or not; each is computed over a grid of rows."""
     law(name, code, **shapes)
-    operands = [a for a, dims in shapes.items() if dims.split()[0] == "b"]
-    others = [a for a in shapes if a not in operands]
-    loads = [f"    ${a} = load({a}, imap=[0])" for a in operands] + [f"    ${a} = load({a}, imap=[-])" for a in others]
+    head = [f"  $o = custom({', '.join(shapes)}) grid[x=gx]", *(f"    ${a} = load({a}, imap=[0])" for a in shapes)]
     for table, forms in ((_table.right, right), (_table.wrong, wrong)):
         for form, result in forms.items():
-            lines = [f"  $o = custom({', '.join((*operands, *others))}) grid[x=gx]", *loads]
-            lines += [f"    store({result}, omap=[0])", "  return $o"]
-            table(name, form, "\n".join(lines), needs.get(form, "") if needs else "")
+            table(name, form, "\n".join((*head, f"    store({result}, omap=[0])", "  return $o")))
 
 
 def _product_of_exps(x: Any, y: Any) -> Any:
@@ -89,7 +78,7 @@ def _square_of_a_sum(x: Any, y: Any) -> Any:
     return (x + y) ** 2
 
 
-two(
+spellings(
     "exp_times_exp",
     _product_of_exps,
     {"exp-of-sum": "exp(add($x, $y))", "quotient": "div(exp($x), exp(neg($y)))"},
@@ -97,7 +86,7 @@ two(
     x="b d",
     y="b d",
 )
-two(
+spellings(
     "div_div",
     _quotient_of_quotients,
     {
@@ -110,7 +99,7 @@ two(
     y="b d",
     z="b d",
 )
-two(
+spellings(
     "mul_div",
     _product_with_quotient,
     {"product-first": "div(mul($x, $y), $z)", "quotient-of-x": "mul(div($x, $z), $y)"},
@@ -119,7 +108,7 @@ two(
     y="b d",
     z="b d",
 )
-two(
+spellings(
     "rsqrt",
     _inverse_root,
     {
@@ -135,14 +124,14 @@ two(
     },
     x="b d",
 )
-two(
+spellings(
     "cube",
     _cube,
     {"products": "mul(mul($x, $x), $x)", "square-times": "mul($x, square($x))"},
     {"of-absolute": "pow_scalar(abs($x), 3)", "fourth": "square(square($x))"},
     x="b d",
 )
-two(
+spellings(
     "sigmoid",
     _sigmoid,
     {
@@ -154,7 +143,7 @@ two(
     {"other-sign": "sigmoid(neg($x))", "by-tanh-of-x": "add_scalar(mul_scalar(tanh($x), 1/2), 1/2)"},
     x="b d",
 )
-two(
+spellings(
     "tanh",
     _tanh,
     {
@@ -165,7 +154,7 @@ two(
     {"by-sigmoid-of-x": "add_scalar(mul_scalar(sigmoid($x), 2), -1)", "even": "tanh(abs($x))"},
     x="b d",
 )
-two(
+spellings(
     "silu",
     _silu,
     {
@@ -176,7 +165,7 @@ two(
     {"relu": "relu($x)", "sigmoid-of-square": "mul($x, sigmoid(square($x)))"},
     x="b d",
 )
-two(
+spellings(
     "maximum",
     _largest,
     {
@@ -189,7 +178,7 @@ two(
     x="b d",
     y="b d",
 )
-two(
+spellings(
     "variance",
     _variance,
     {
@@ -200,7 +189,7 @@ two(
     {"not-centred": "mean(square($x), dim=1)", "mean-not-squared": "sub(mean(square($x), dim=1), mean($x, dim=1))"},
     x="b d",
 )
-two(
+spellings(
     "square_of_a_sum",
     _square_of_a_sum,
     {
