@@ -29,6 +29,7 @@ COLUMNS = (
     "unknown, wrong",
     "unknown, for one shape only",
     "unknown, not run",
+    "unknown, no number in floats",
     "proved, but rounding sways it",
     "proved, not run",
     "proved, wrongly",

@@ -122,11 +122,13 @@ def _verdict(prover: Prover, base: Base, found: Mutant, account: Account) -> str
         case Unknown():
             why = verdict.limit.split(":")[0]
             account.limits[why] += 1
+            truth = judge(base.program, found.graph)
+            if verdict.limit == DISAGREE and truth.lost:
+                return "unknown, no number in floats"
             if verdict.limit == DISAGREE:
                 account.disagreements.append(f"{base.name}: {_names(found)}\n{show(found.graph)}")
             if why.startswith(COINCIDING):
                 return "unknown, for one shape only"
-            truth = judge(base.program, found.graph)
             if truth.instances and truth.worst < TOLERANCE:
                 account.missed[why] += 1
                 if len(account.examples) < 40:

@@ -163,6 +163,8 @@ class Agreement:
     instances: int
     shaky: bool = False
     """Whether rounding alone moves a side by more than that."""
+    lost: bool = False
+    """Whether the interpreter's own divisions and exponentials give the graph no number where the program has one."""
 
 
 def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreement:
@@ -170,11 +172,13 @@ def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreemen
 
     In real arithmetic with x/0 = 0, which is what the verifier speaks of.
     """
-    worst, ran, shaky = 0.0, 0, False
+    worst, ran, shaky, lost = 0.0, 0, False, False
     for n, sizes in enumerate(sizes_of(graph, instances)):
         rng = np.random.default_rng(n)
         data = {s: sizes[s] for s in program.graph.data_symbols}
         inputs = {i.name: rng.uniform(-1.0, 1.0, [d.value(data) for d in i.type.dims]) for i in program.graph.inputs}
+        with np.errstate(all="ignore"):
+            lost |= bool((np.isfinite(evaluate(program, inputs)) & ~np.isfinite(evaluate(graph, inputs, sizes))).any())
         with np.errstate(all="ignore"), total_functions():
             expected = evaluate(program, inputs)
             found = evaluate(graph, inputs, sizes)
@@ -190,4 +194,4 @@ def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreemen
                 shaky |= float(np.nan_to_num(again, nan=0.0, posinf=np.inf).max()) > 1e-9
         worst = max(worst, largest)
         ran += 1
-    return Agreement(worst, ran, shaky)
+    return Agreement(worst, ran, shaky, lost)
