@@ -624,33 +624,26 @@ class Algebra(Naming):
 
     def _join_power(self, bound: Sequence[Var], factors: list[Factor]) -> tuple[list[Var], list[Factor]] | None:
         """Rule S7: a sum times a negative power of itself; rule S8: times its power 0."""
-        groups = {a.inner.key: (a, e) for a, e in factors if isinstance(a, Group) and e <= 0}
-        if not groups:
-            return None
-        sorts = {_sort(a.inner.terms[0][0]) for a, _ in groups.values() if len(a.inner.terms) == 1}
-        for over, inside in components(bound, factors):
-            if not over:
+        for group, e in factors:
+            if not isinstance(group, Group) or e > 0 or len(group.inner.terms) != 1:
                 continue
-            found = None
-            if _sort_of(over, inside) in sorts:
-                found = groups.get(NormalForm(((self.close(over, inside), 1),)).key)
-            if found is not None and found[1] < 0 and not any(a is found[0] for a, _ in inside):
-                group, e = found
-                rest = [f for f in factors if f not in inside and f[0] is not group]
-                return [v for v in bound if v not in over], [*rest, (group, number(e + 1))]
-            weights = tuple(f for f in inside if f[0].sign or (isinstance(f[1], int) and f[1] % 2 == 0))
-            if not weights or _sort_of(over, weights) not in sorts:
-                continue
-            if any(all(v.name not in a.free for a, _ in weights) for v in over):
-                continue
-            found = groups.get(NormalForm(((self.close(over, weights), 1),)).key)
-            if found is not None and found[1] == 0 and found[0].sign and not any(a is found[0] for a, _ in inside):
-                return list(bound), [f for f in factors if f[0] is not found[0]]
+            wanted = _sort(group.inner.terms[0][0])
+            others = [f for f in factors if f[0] is not group]
+            for over, inside in components([v for v in bound if v.name not in group.free], others):
+                if not over:
+                    continue
+                if e < 0 and _sort_of(over, inside) == wanted and self._is_sum(group, over, inside):
+                    rest = [f for f in others if f not in inside]
+                    return [v for v in bound if v not in over], [*rest, (group, number(e + 1))]
+                weights = tuple(f for f in inside if f[0].sign or (isinstance(f[1], int) and f[1] % 2 == 0))
+                if e == 0 and group.sign and _sort_of(over, weights) == wanted and self._is_sum(group, over, weights):
+                    return list(bound), others
         return None
 
-    def is_masked(self, *forms: NormalForm) -> bool:
-        """Whether one of them may be minus infinity."""
-        return any(n.masked for n in forms)
+    def _is_sum(self, group: Group, over: Sequence[Var], factors: Sequence[Factor]) -> bool:
+        if not all(any(v.name in a.free for a, _ in factors) for v in over):
+            return False
+        return NormalForm(((self.close(over, factors), 1),)) == group.inner
 
     # ------------------------------------------------------------ equality
     def cleared(self, a: NormalForm, b: NormalForm, rounds: int = 4) -> bool:

@@ -206,7 +206,7 @@ RULES: tuple[Rule, ...] = (
         "I6",
         "a part of extent u*v = Radix(Digit(.;1,u,v), Digit(.;u,v,1))",
         "A part is cut where a border falls inside it.",
-        "u and v are products of symbols and a whole number, so they are integers",
+        "u and v are products of symbols, a whole number and one of P, Q, R and the parts' extents: all integers",
         _POSITIONAL,
         "n = (n div v) * v + n mod v for every integer v > 0.",
     ),
@@ -305,7 +305,7 @@ def digit(base: Index, before: Dim, size: Dim, after: Dim) -> Index:
         case Digit(inner, p, _, r):
             return digit(inner, p * before, size, after * r)
         case Radix(parts):
-            window = _window(parts, before, size)
+            window = _window(parts, before, size, after)
             if window is not None:
                 return radix(window)
             return _narrow(parts, before, size, after)
@@ -332,10 +332,11 @@ def moved(i: Index, by: Dim, size: Dim) -> Index:
     return i if by == NOTHING and extent(i) == size else Moved(i, by, size)
 
 
-def _window(parts: tuple[Index, ...], before: Dim, size: Dim) -> Sequence[Index] | None:
+def _window(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim) -> Sequence[Index] | None:
     """The digits between two borders, or None where a border cannot be placed (I5, I6)."""
-    cut = _cut(parts, before)
-    cut = None if cut is None else _cut(cut, before * size)
+    known = (before, size, after, *map(extent, parts))
+    cut = _cut(parts, before, known)
+    cut = None if cut is None else _cut(cut, before * size, known)
     if cut is None:
         return None
     start, prefix = 0, ONE
@@ -349,19 +350,31 @@ def _window(parts: tuple[Index, ...], before: Dim, size: Dim) -> Sequence[Index]
     return cut[start:end]
 
 
-def _cut(parts: tuple[Index, ...], border: Dim) -> tuple[Index, ...] | None:
-    """The same number with a border where the product of the leading parts is `border` (I6)."""
+def _cut(parts: tuple[Index, ...], border: Dim, known: Sequence[Dim]) -> tuple[Index, ...] | None:
+    """The same number with a border where the product of the leading parts is `border` (I6).
+
+    Args:
+        parts: the number.
+        border: where to cut.
+        known: sizes that are integers wherever the number and its digits are what they are meant to be.
+    """
     prefix = ONE
     for n, part in enumerate(parts):
         if prefix == border:
             return parts
         reach = prefix * extent(part)
-        if reach != border and divides(prefix, border) and divides(border, reach):
-            u, v = quotient(border, prefix), quotient(reach, border)
-            assert u is not None and v is not None, "one divides the other"
+        u, v = quotient(border, prefix), quotient(reach, border)
+        if reach != border and u and v and _is_integer(u, known) and _is_integer(v, known):
             return (*parts[:n], digit(part, ONE, u, v), digit(part, u, v, ONE), *parts[n + 1 :])
         prefix = reach
     return parts if prefix == border else None
+
+
+def _is_integer(d: Dim, known: Sequence[Dim]) -> bool:
+    if is_whole(d):
+        return True
+    multiples = (quotient(d, k) for k in known)
+    return any(q is not None and is_whole(q) for q in multiples)
 
 
 def _narrow(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim) -> Index:

@@ -180,13 +180,12 @@ def _closed(algebra: Algebra, flat: list[Opened]) -> NormalForm:
         others.append(Piece((), algebra.constant(max(numbers))))
     if len(others) == 1 and not others[0].bound:
         return others[0].inner
-    if len(others) == 2 and not any(p.bound for p in others):
+    if len(others) == 2 and not any(p.bound or p.inner.masked for p in others):
         a, b = (p.inner for p in others)
-        if not algebra.is_masked(a, b):
-            if not b.terms or not a.terms:
-                return algebra.apply("relu", a if a.terms else b)
-            if a == algebra.scale(b, -1):
-                return algebra.apply("abs", a)
+        if not b.terms or not a.terms:
+            return algebra.apply("relu", a if a.terms else b)
+        if a == algebra.scale(b, -1):
+            return algebra.apply("abs", a)
     return algebra.term((), [(Max(tuple(sorted(others))), 1)], 1)
 
 

@@ -148,15 +148,12 @@ def fuse(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
 
 
 def split(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
-    """Rule S4 for the first index that occurs in `places` only as digits whose borders form a chain."""
+    """Rule S4 for the first index that occurs in `places` as digits, if their borders form a chain."""
     extents = {v.name: v.extent for v in bound}
     digits: dict[str, dict[str, Digit]] = {}
-    whole: set[str] = set()
 
     def meet(i: Index) -> None:
         match i:
-            case Var(name, _):
-                whole.add(name)
             case Radix(parts):
                 for p in parts:
                     meet(p)
@@ -164,7 +161,7 @@ def split(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
                 digits.setdefault(name, {})[i.key] = i
             case Digit(base, _, _, _) | Moved(base, _, _):
                 meet(base)
-            case Zero():
+            case Zero() | Var():
                 pass
             case _:
                 assert_never(i)
@@ -173,7 +170,7 @@ def split(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
         if not i.free.isdisjoint(extents):
             meet(i)
     for name, found in digits.items():
-        if name in whole or name not in extents:
+        if name not in extents:
             continue
         borders = {str(d): d for cut in found.values() for d in (cut.before, cut.before * cut.size)}
         inner = [d for d in borders.values() if d not in (ONE, extents[name])]

@@ -173,6 +173,7 @@ GOALS = [
     ("I5", digit(radix([BLOCK, TILE]), ONE, G, N / G), "x"),
     ("I5", digit(radix([BLOCK, TILE]), G, N / G, ONE), "p"),
     ("I6", digit(radix([Var("u", dim("a*b")), TILE]), A, dim("b"), N / G), "u<a|b|1>"),
+    ("I6", digit(radix([BLOCK, TILE]), ONE, G * A, N / (G * A)), "(x,p<1|a|n/(a*g)>)"),
     ("I7", digit(radix([Var("u", dim("c")), K, Var("v", dim("d"))]), dim("2*c"), N / 6, dim("3*d")), "k<2|n/6|3>"),
     ("I8", moved(moved(K, A, N + A), ZERO_DIM - A, N), "k"),
     ("I8", moved(moved(K, A, N + A), A, N + A + A), "k+2*a"),

@@ -171,6 +171,8 @@ def numbered_from(first: int, text: str) -> str:
     out, names, inside = [], {}, {}
     for line in text.strip("\n").split("\n"):
         table = inside if line.startswith("    ") else names
+        if table is names:
+            inside.clear()
         head = line.split("=")[0].strip()
         start = 0 if table is inside else first
         body = line
@@ -386,3 +388,45 @@ def test_the_last_of_a_loops_values_rescales_whatever_they_are():
     inputs = "  x = input f32[n]\n  y = input f32[f]\n"
 
     assert "Σ_{k1:f,k1_1:n/f} x[(k1,k1_1)] exp(y[-1 + f])^-1 exp(y[k1])" == show(one(Algebra(), text, inputs))
+
+
+TWO_KERNELS = """
+  $y = custom(x) grid[x=gx*h]
+    $x = load(0, imap=[1])
+    $s = sum($x, dim=1)
+    $d = div($x, $s)
+    $out = store($d, omap=[1])
+  $z = custom($y) grid[x=gx]
+    $y = load(0, imap=[1])
+    $s = sum($y, dim=1)
+    $out = store($s, omap=[1])
+  return $z
+"""
+
+
+def test_kernels_whose_blocks_are_nested_meet_in_one_form():
+    one_kernel = """
+  $y = custom(x) grid[x=gx] loop[i=h]
+    $x = load(0, imap=[1], fmap=1)
+    $s = sum($x, dim=1)
+    $d = div($x, $s)
+    $a = accum_sum($d, dim=1)
+    $out = store($a, omap=[1])
+  return $y
+"""
+    algebra = Algebra()
+    inputs = "  x = input f32[b, k]\n"
+
+    assert one(algebra, one_kernel, inputs) == one(algebra, TWO_KERNELS, inputs)
+    assert one(algebra, one_kernel, inputs) != one(algebra, TWO_KERNELS.replace("x=gx*h", "x=h"), inputs)
+
+
+def test_work_ends_where_numbers_or_forms_grow_without_end():
+    inputs = "  x = input f32[n]\n"
+    doubled = ["  $a0 = add(x, x)", *(f"  $a{n + 1} = square($a{n})" for n in range(40)), "  return $a40"]
+    crossed = ["  $a0 = add_scalar(x, 1)", *(f"  $a{n + 1} = square($a{n})" for n in range(40)), "  return $a40"]
+
+    with pytest.raises(Stuck, match="a number of more than 2048 bits"):
+        one(Algebra(), "\n".join(doubled), inputs)
+    with pytest.raises(Stuck, match="a normal form of more than 256 terms"):
+        one(Algebra(), "\n".join(crossed), inputs)
