@@ -106,7 +106,7 @@ def flow(
     if any(result.count(a) > 1 for a in looped):
         return "axis.once"
     for a in args:
-        if a.largest and op != _LARGEST:
+        if a.largest and op != _LARGEST and not isinstance(op, Store):
             return "loop.partial"
     match op:
         case Load():

@@ -14,6 +14,7 @@ from prism_explore.ir.text import parse, show
 from prism_explore.targets import GPUS
 from tests.codegen import triton_graphs as graphs
 from tests.codegen.triton_graphs import verified
+from tests.codegen.wider import CAUSAL_FLASH, LATEST, SPLIT_KV
 
 pytest.importorskip("triton")
 
@@ -57,6 +58,9 @@ def test_the_fused_rmsnorm_compiles(compiler, arch, dtype):
         (graphs.SPLIT, {"b": 6, "gx": 3, "gy": 2}),
         (graphs.REDUCTIONS.replace("FN", "rms").replace("DIM", "1"), {"b": 6, "gx": 2}),
         (graphs.BIAS.replace("f32", "f64"), {"b": 5, "gx": 3, "f": 2}),
+        (CAUSAL_FLASH, {"h": 2, "m": 40, "d": 64, "s": 96, "e": 32, "gy": 2, "f": 4}),
+        (SPLIT_KV, {"m": 16, "d": 64, "s": 128, "e": 64, "gx": 2, "f": 2, "gy": 2}),
+        (LATEST, {"b": 32, "d": 48, "gx": 2, "f": 4}),
     ],
 )
 def test_the_other_programs_compile_too(compiler, arch, text, numbers):

@@ -13,7 +13,22 @@ from prism_explore.ir.axes import compute_axes
 from prism_explore.ir.dims import dim
 from prism_explore.ir.evaluate import run_block_graph
 from prism_explore.ir.flow import FLOW_RULES, Flow, flow
-from prism_explore.ir.ops import Accumulate, Binary, Load, MatMul, Node, Reduce, Scalar, Store, Unary
+from prism_explore.ir.ops import (
+    Accumulate,
+    Binary,
+    Concat,
+    Expand,
+    Load,
+    MatMul,
+    Node,
+    Permute,
+    Reduce,
+    Reshape,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+)
 from prism_explore.ir.sgraph import BlockGraph, ParallelDim
 from prism_explore.ir.tensors import tensor
 
@@ -30,8 +45,9 @@ def blocks(draw):
     behind = [False] * len(nodes)
     for _ in range(draw(st.integers(2, 5))):
         ops = [Unary("neg"), Unary("square"), Scalar("mul", 3), Scalar("add", 1), MatMul(), Accumulate("sum")]
-        ops += [Binary(fn) for fn in ("add", "sub", "mul", "div")]
-        ops += [kind(fn, d) for kind in (Reduce, Accumulate) for fn in ("sum", "mean", "rms") for d in (0, 1)]
+        ops += [Binary(fn) for fn in ("add", "sub", "mul", "div", "max", "min")]
+        ops += [kind(fn, d) for kind in (Reduce, Accumulate) for fn in ("sum", "mean", "rms", "max") for d in (0, 1)]
+        ops += [Accumulate("max"), Permute((1, 0))]
         op = draw(st.sampled_from(ops))
         arity = 2 if isinstance(op, Binary | MatMul) else 1
         args = tuple(draw(st.integers(0, len(nodes) - 1)) for _ in range(arity))
@@ -105,16 +121,41 @@ LOADS = [Node(Load(0, (), None)), Node(Load(1, (), None))]
         ("loop.partial", Binary("sub"), (5, 2)),
         ("loop.partial", Binary("div"), (5, 2)),
         ("loop.partial", Binary("add"), (3, 5)),
+        ("loop.partial", Binary("max"), (2, 5)),
+        ("loop.partial", Binary("mask"), (3, 5)),
+        ("loop.partial", Accumulate("max"), (2,)),
+        ("loop.partial", Accumulate("max"), (0,)),
+        ("loop.unmapped", Slice(1, dim(0), dim(2)), (0,)),
+        ("loop.unmapped", Reshape((dim(8),)), (0,)),
+        ("loop.unmapped", Concat(1), (0, 5)),
     ],
 )
 def test_what_the_transitions_forbid_is_named(rule, op, args):
     nodes = [*LOADS, Node(MatMul(), (0, 1)), Node(Accumulate("sum"), (0,)), Node(Accumulate("sum"), (2,))]
     nodes.append(Node(Load(2, (), None)))
     axes = [X, W, ("m", "n"), X, ("m", "n"), ("m", None)]
-    result = compute_axes(op, tuple(axes[a] for a in args))
+    result = compute_axes(op, tuple(axes[a] for a in args)) or (None,)
 
     assert rule == states([*nodes, Node(op, args)], [*axes, result], {"k"})
     assert rule in FLOW_RULES
+
+
+def test_a_maximum_over_the_loop_is_whole_behind_its_accumulator_and_not_before():
+    nodes = [LOADS[0], Node(Reduce("max", 1), (0,))]
+    axes = [X, ("m", None)]
+
+    assert [Flow("loop", "k"), Flow("loop", "k", partial=True, largest=True)] == states(nodes, axes, {"k"})
+    accumulated = states([*nodes, Node(Accumulate("max"), (1,))], [*axes, axes[1]], {"k"})
+    assert Flow("after") == accumulated[-1]
+    for op in (Unary("neg"), Scalar("mul", -1), Accumulate("sum"), Reduce("sum", 0)):
+        assert "loop.partial" == states([*nodes, Node(op, (1,))], [*axes, axes[1]], {"k"})
+
+
+@pytest.mark.parametrize("op", [Slice(0, dim(0), dim(1)), Expand(0, dim(3)), Concat(0)])
+def test_a_view_of_other_axes_passes_what_the_loop_cuts(op):
+    args = (0, 0) if isinstance(op, Concat) else (0,)
+
+    assert Flow("loop", "k") == states([LOADS[0], Node(op, args)], [X, (None, "k")], {"k"})[-1]
 
 
 def test_an_accumulator_must_vary_with_the_loop():

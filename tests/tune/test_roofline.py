@@ -178,6 +178,84 @@ def test_a_value_that_all_iterations_share_is_summed_once_in_the_floor() -> None
     assert floor.flops <= min(costs)
 
 
+def wide(text: str) -> Candidate:
+    graph = parse(text)
+    return Candidate("f1.c1", Family("f1", rmsnorm_linear(), graph), graph, (), ())
+
+
+FLASH = """sgraph
+  q = input f32[m, 16]
+  k = input f32[16, s]
+  v = input f32[s, 16]
+  %3 = band(rows=m, columns=s, high=0, dtype=f32)
+  %4 = custom(q, k, v, %3) grid[x=gx] loop[i=f]
+    %0 = load(0, imap=[0])
+    %1 = load(1, imap=[-], fmap=1)
+    %2 = load(2, imap=[-], fmap=0)
+    %3 = load(3, imap=[0], fmap=1)
+    %4 = matmul(%0, %1)
+    %5 = mask(%4, %3)
+    %6 = running_max(%5, dim=1)
+    %7 = sub(%5, %6)
+    %8 = exp(%7)
+    %9 = matmul(%8, %2)
+    %10 = accum_rescaled(%9, %6)
+    %11 = accum_rescaled(%8, %6, dim=1)
+    %12 = store(%10, omap=[0])
+    %13 = store(%11, omap=[0])
+  %5 = result(%4, index=1)
+  %6 = div(%4, %5)
+  return %6"""
+
+
+@pytest.mark.parametrize("gx", [1, 4])
+@pytest.mark.parametrize("f", [1, 2, 8])
+def test_online_softmax_costs_its_products_and_more_and_its_floor_is_below(gx: int, f: int) -> None:
+    candidate, shapes = wide(FLASH), {"m": 8, "s": 32}
+    executed = sum(w.executed.rational({**shapes, "gx": gx, "f": f}) for w in work_of(candidate.sgraph))
+    products = 8 * 32 * (2 * 16 - 1) + 8 * 16 * 2 * 32
+
+    assert products < executed < 2 * products
+    assert 0 < floor_of(candidate, shapes, TOY).flops <= executed
+
+
+def test_a_band_is_not_read_and_every_result_is_written() -> None:
+    attention, division = work_of(parse(FLASH))
+
+    assert (0, 1, 2) == attention.reads
+    assert dim("m") * (16 + 1) * 4 == attention.written
+    assert (4, 5) == division.reads
+
+
+def test_a_view_costs_nothing_and_shows_no_more_than_there_is() -> None:
+    text = """sgraph
+      x = input f32[b, 64]
+      %1 = slice(x, dim=1, start=0, stop=16)
+      %2 = permute(%1, order=[1, 0])
+      %3 = reshape(%2, dims=[16, b, 1])
+      %4 = expand(%3, dim=2, size=1000)
+      %5 = max(%4, dim=0)
+      return %5"""
+    (work,) = work_of(parse(text))
+    floor = floor_of(wide(text), {"b": 8}, TOY)
+
+    assert work.flops == dim("b") * 1000 * 15
+    assert floor.bytes <= 8 * 16 * 4 + 8 * 1000 * 4
+
+
+def test_two_views_of_one_tensor_count_as_the_larger_one() -> None:
+    text = """sgraph
+      x = input f32[b, 64]
+      %1 = slice(x, dim=1, start=0, stop=48)
+      %2 = slice(x, dim=1, start=16, stop=64)
+      %3 = add(%1, %2)
+      return %3"""
+    big = 1 << 20
+    kept = TOY.last_cache_bytes
+
+    assert floor_of(wide(text), {"b": big}, TOY).bytes == 2 * big * 48 * 4 - kept
+
+
 def test_a_shape_without_a_number_is_the_callers_mistake() -> None:
     with pytest.raises(ShapeError, match="needs a number for 'b'"):
         model_of(fused().candidate, {}, TOY)

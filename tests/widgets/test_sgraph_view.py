@@ -7,7 +7,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism_explore.ir.dims import dim
-from prism_explore.ir.ops import Accumulate, Binary, Custom, Input, Load, Node, Scalar, Store, Unary
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    Node,
+    Op,
+    Permute,
+    Reduce,
+    Reshape,
+    Result,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+)
 from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph, phases
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
@@ -21,6 +42,8 @@ from prism_explore.widgets.sgraph_view import (
     sgraph_scene,
     shape_text,
 )
+from tests.codegen.corpus import Case
+from tests.codegen.wider import FLASH, SPLIT_KV, WIDER
 from tests.strategies import R1, programs, rmsnorm_linear
 from tests.widgets.pictures import check, check_nothing_overlaps, check_texts_fit, rect
 
@@ -302,6 +325,54 @@ def test_operands_are_named_where_their_order_matters() -> None:
     assert "mul" == op_text(Node(Binary("mul"), (1, 2)), {})
     assert "+ 1e-06" == op_text(Node(Scalar("add", Fraction(1, 10**6)), (1,)), {})
     assert "× 3" == op_text(Node(Scalar("mul", Fraction(3)), (1,)), {})
+
+
+@pytest.mark.parametrize(
+    ("op", "said"),
+    [
+        (Scalar("pow", Fraction(1, 2)), "^ 0.5"), (Scalar("max", Fraction(0)), "at least 0"),
+        (Scalar("min", Fraction(6)), "at most 6"), (Binary("mask"), "mask %1, %2"), (Binary("max"), "max"),
+        (Reduce("max", 1), "max dim 1"), (Accumulate("max"), "accum max"), (Accumulate("max", 1), "accum max dim 1"),
+        (RunningMax(), "running max"), (RunningMax(2), "running max dim 2"),
+        (AccumulateRescaled(), "accum rescaled %1, %2"), (AccumulateRescaled(1), "accum rescaled dim 1 %1, %2"),
+        (Permute((1, 0)), "permute 1 0"), (Reshape((dim("b"), dim("d") / 2)), "reshape b × d/2"),
+        (Expand(1, dim("t")), "repeat dim 1, t times"), (Slice(0, dim(0), dim("d")), "slice dim 0, 0 to d"),
+        (Concat(1), "concat dim 1 %1, %2"), (Result(2), "result 3 of %1"),
+        (Band(dim("m"), dim("s"), None, dim(0)), "band column − row ≤ 0"),
+        (Band(dim("m"), dim("s"), dim("-2"), dim(3)), "band -2 ≤ column − row ≤ 3"),
+    ],
+)  # fmt: skip
+def test_every_operator_has_words_for_people(op: Op, said: str) -> None:
+    assert said == op_text(Node(op, (1, 2)), {})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", WIDER, ids=lambda c: c.name)
+def test_views_masks_and_several_results_are_drawn_without_overlap(engine: Engine, case: Case) -> None:
+    scene = sgraph_scene(case.graph, "f1.c1", engine=engine)
+
+    check(scene)
+    check_nothing_overlaps(scene)
+    check_texts_fit(scene)
+
+
+@pytest.mark.parametrize("collapsed", [(), (3,)])
+def test_every_result_hangs_on_the_store_that_writes_it(collapsed: tuple[int, ...]) -> None:
+    scene = sgraph_scene(parse(SPLIT_KV), collapsed=collapsed)
+    edges = {(e.source, e.target) for e in scene.edges}
+    sources = ["k3"] * 3 if collapsed else ["k3.b14", "k3.b15", "k3.b16"]
+
+    assert all((source, result) in edges for source, result in zip(sources[1:], ("k4", "k5"), strict=True))
+    assert collapsed or ("k3.b14", "k3") in edges
+    assert all((result, f"k6.b{load}") in edges for load, result in enumerate(("k3", "k4", "k5")))
+
+
+def test_rescaled_sums_stand_on_the_loops_border_and_a_running_maximum_within() -> None:
+    scene = sgraph_scene(parse(FLASH))
+
+    assert ["k3.b9", "k3.b10"] == [s.id for s in scene.shapes if s.kind == "accum"]
+    assert "op" == by_id(scene, "k3.b5").kind
+    assert "2 accumulators" in describe(parse(FLASH))
 
 
 def test_the_description_says_what_the_picture_shows() -> None:
