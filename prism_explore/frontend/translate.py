@@ -135,7 +135,7 @@ class Translation:
         row = self._rows.get(name)
         if row is None:
             if name.endswith("_") and not name.startswith("_"):
-                raise self.unsupported(f"operator {name}", f"it writes in place; use {name.rstrip('_')} and its result")
+                raise self.unsupported(f"operator {name}", "it writes in place; compute a new tensor instead")
             raise self.unsupported(f"operator {name}")
         return row.spell(self, *node.args, **node.kwargs)
 

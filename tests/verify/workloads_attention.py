@@ -487,6 +487,32 @@ CAUSAL_ROWS = """
     store(matmul(div($e, sum($e, dim=3)), $v), omap=[0, 1, 2])
   return $o
 """
+CAUSAL_SPLIT = """
+  $keep = band(rows={s}, columns={s}, high=0, dtype=f32)
+  $num = custom(q, k, v, $keep) grid[x=gb, y=gh, z=s] loop[i=f]
+    $q = load(q, imap=[0, 1, -])
+    $k = load(k, imap=[0, 1, 3], fmap=3)
+    $v = load(v, imap=[0, 1, 2], fmap=2)
+    $keep = load($keep, imap=[-, -, 1], fmap=1)
+    $s = mask(mul_scalar(matmul($q, $k), {scale}), $keep)
+    $m = running_max($s, dim=3)
+    $e = exp(sub($s, $m))
+    store(accum_rescaled(matmul($e, $v), $m), omap=[0, 1, 3])
+    store(accum_rescaled($e, $m, dim=3), omap=[0, 1, 3])
+    store(accum_max($s, dim=3), omap=[0, 1, 3])
+  $den = result($num, index=1)
+  $most = result($num, index=2)
+  $o = custom($num, $den, $most) grid[x=pb, y=ph] loop[i=s]
+    $num = load($num, imap=[0, 1], fmap=3)
+    $den = load($den, imap=[0, 1], fmap=3)
+    $most = load($most, imap=[0, 1], fmap=3)
+    $run = running_max($most)
+    $w = exp(sub($most, $run))
+    $top = accum_rescaled(mul($num, $w), $run)
+    $below = accum_rescaled(mul($den, $w), $run)
+    store(div($top, $below), omap=[0, 1])
+  return $o
+"""
 _BAND = "band(rows={s}, columns={s}, high=0, dtype=f32)"
 _WINDOW = "band(rows={s}, columns={s}, low={back}, high=0, dtype=f32)"
 for _name, _band in (("causal_attention", _BAND), ("sliding_window_attention", _WINDOW)):
@@ -495,6 +521,8 @@ for _name, _band in (("causal_attention", _BAND), ("sliding_window_attention", _
     right(_name, "R6-mask-as-factor", _plain)
     right(_name, "R6-mask-before-exp", variant(_plain, e="exp(mask($s, $keep))"))
     right(_name, "whole-rows", _rows)
+    right(_name, "R7-split", swapped(CAUSAL_SPLIT, _BAND, _band))
+    wrong(_name, "split-without-weights", variant(swapped(CAUSAL_SPLIT, _BAND, _band), w="exp(sub($run, $run))"))
     right(_name, "R10-mask-twice", variant(_online, e="mul(exp(sub($s, $m)), $keep)"))
     right(
         _name,

@@ -238,7 +238,8 @@ def _closing(text: str, start: int) -> int:
 
 
 def _split(text: str) -> list[str]:
-    parts, depth, last = [], 0, 0
+    parts: list[str] = []
+    depth = last = 0
     for n, c in enumerate(text):
         depth += (c in "([") - (c in ")]")
         if c == "," and not depth:
