@@ -345,6 +345,8 @@ def _window(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim) -> Seq
         start += 1
     end = start
     while prefix != before * size:
+        if end == len(cut):  # a size that is whole for one choice of symbols only, such as 1/g
+            return None
         prefix = prefix * extent(cut[end])
         end += 1
     return cut[start:end]

@@ -222,3 +222,25 @@ def test_a_maximum_of_what_is_masked_and_numbers_is_found():
     outcome = disagreement(graph, random.Random(0))
 
     assert isinstance(outcome, float) and outcome < LARGEST_ERROR
+
+
+def test_a_size_that_is_whole_for_one_choice_only_is_no_reason_to_fall():
+    """1/gx is whole where gx is 1: a border came before the place where its window began."""
+    graph = parse(
+        """sgraph
+  x = input f32[6, 6]
+  %1 = custom(x) grid[] loop[i=gx]
+    %0 = load(0, imap=[], fmap=1)
+    %1 = accum(%0)
+    %2 = reshape(%1, dims=[6, 2/gx, 3])
+    %3 = square(%2)
+    %4 = store(%3, omap=[])
+  %2 = reshape(%1, dims=[6, 2, 1/gx, 3])
+  %3 = permute(%2, order=[0, 2, 1, 3])
+  %4 = reshape(%3, dims=[6, 2/gx, 3])
+  return %4"""
+    )
+
+    outcome = disagreement(graph, random.Random(0))
+
+    assert isinstance(outcome, float) and outcome < LARGEST_ERROR
