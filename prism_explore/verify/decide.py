@@ -1,9 +1,8 @@
 """The verdict: proved for all sizes, refuted with a witness, or unknown with the limit that was hit.
 
-In order: equal normal forms; else the refuter; else, where it found nothing, the dearer ways to a
-proof. Whatever is proved must survive the refuter too, on floats and where that is possible in exact
-arithmetic. Should the two ever disagree, the verdict is unknown, the candidate is not offered, and the case is
-kept as a text that `replay_case` runs again.
+In order: the refuter, on floats; equal normal forms; the dearer ways to a proof. Whatever is proved must
+survive in exact arithmetic too, where that is possible. Should prover and refuter ever disagree, the verdict
+is unknown, the candidate is not offered, and the case is kept as a text that `replay_case` runs again.
 """
 
 from __future__ import annotations
@@ -45,6 +44,11 @@ from prism_explore.verify.saturate import LIMITS, prove_equal
 
 MOST_NAMES = 20_000
 """Classes whose names are remembered: those of about a thousand proofs."""
+STEPS_TO_EXPLAIN = 500
+"""Of the budget, for finding which tiles both sides share where there is no proof."""
+AUDITED = 16
+"""Of so many refuted candidates the prover is asked about one; the others do not need it."""
+DEEP = "a term nests too deep"
 DISAGREE = "prover and refuter disagree"
 
 
@@ -72,6 +76,7 @@ class Prover:
         self._named: dict[str, tuple[str, str]] = {}
         """Per form in a proof, the id of its class and how it is printed."""
         self._classes_so_far = 0
+        self._refuted = 0
 
     def verify(self, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:
         """The verdict on a candidate, noted in the journal.
@@ -104,9 +109,11 @@ class Prover:
         dims, wanted = graph.output_type.dims, self.program.graph.output_type.dims
         if dims != wanted:
             return Unknown(candidate, f"the result has dims {_list(dims)}, the program's has {_list(wanted)}")
+        attempt, tied = self.refuter.attempt(graph, seed), False
+        if isinstance(attempt, Witness) and not self.refuter.may_be_tied(graph) and not self._audits():
+            return Refuted(candidate, attempt)
         found = _lowered(graph, self._plain)
         outcome = self._by_normal_form(graph, found)
-        attempt, tied = self.refuter.attempt(graph, seed), False
         if isinstance(attempt, Witness):
             if isinstance(outcome, _Gap) or isinstance(found, _Gap):
                 return Refuted(candidate, attempt)
@@ -128,6 +135,11 @@ class Prover:
             limit = next(o.limit for o in (outcome, found) if isinstance(o, _Gap))
             return self._unknown(candidate, limit, found)
         return self._confirmed(candidate, found, outcome, attempt.trials, seed, tied)
+
+    def _audits(self) -> bool:
+        """Whether the prover is asked about this one although it is refuted: now and then, to see the two disagree."""
+        self._refuted += 1
+        return self._refuted % AUDITED == 1
 
     def _confirmed(
         self, candidate: Candidate, found: Lowered, method: Method, trials: tuple[Trial, ...], seed: int, tied: bool
@@ -175,6 +187,8 @@ class Prover:
                     return "cleared denominators"
         except Stuck as stuck:
             return _Gap(stuck.limit)
+        except RecursionError:
+            return _Gap(DEEP)
         if self._limits is None:
             return _Gap("the normal forms differ")
         run = prove_equal(goal, result, self._limits, journal, candidate.id)
@@ -233,6 +247,7 @@ class Prover:
         apart: tuple[tuple[str, str], ...] = ()
         if isinstance(goal, Lowered) and isinstance(found, Lowered):
             self._plain.restart()
+            self._plain.steps = max(0, self._plain.budget.steps - STEPS_TO_EXPLAIN)
             common = compared(self.program, graph, goal, found, self._plain)
             shared = tuple(
                 Shared(
@@ -314,6 +329,8 @@ def _lowered(graph: SGraph, algebra: Algebra) -> Lowered | _Gap:
         return lower(graph, algebra)
     except Stuck as stuck:
         return _Gap(stuck.limit)
+    except RecursionError:
+        return _Gap(DEEP)
 
 
 def _list(dims: tuple[Dim, ...]) -> str:

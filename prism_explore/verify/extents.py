@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
-from math import prod
+from math import gcd, prod
+from typing import Literal, TypeAlias
 
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ZERO, Dim, dim
@@ -27,6 +28,8 @@ LARGEST = 4096
 FEW_STEPS = 1_000
 """Operators run by the interpreter for one trial, over all blocks and iterations: about 2 ms. Where it takes more for
 grid sizes and loop ranges that all differ, they are 2 and 3 in turn."""
+MOST_DIFFERENT = 8
+"""Grid sizes and loop ranges that can all differ."""
 MOST_STEPS = 20_000
 """More than that is not tried: about 50 ms."""
 KEPT = 2048
@@ -89,7 +92,8 @@ class Pair:
         """All that the numbers depend on: candidates that are cut alike share them."""
         bands = tuple(v.op for views in self.views for v in views if isinstance(v.op, Band))
         variables = self.variables
-        return self.equations, self.names, tuple(variables.numbers.items()), frozenset(variables.free), bands
+        alike = tuple(map(variables.find, range(len(variables.parent))))
+        return self.equations, self.names, alike, tuple(variables.numbers.items()), frozenset(variables.free), bands
 
 
 class Extents:
@@ -98,11 +102,13 @@ class Extents:
     def __init__(self, program: TensorProgram) -> None:
         self.program = program.graph
         self._parameters = program.graph.parameters
+        self._constants = _constants(program.graph)
         table = axes_of(program.graph)
         self._variables = Variables()
         self._axes: dict[str, int] = {}
         self._inputs: dict[str, Slots] = {}
         extents = {a.name: a.extent for a in table.axes}
+        self._whole = prod(e.constant or 1 for e in extents.values())
         for node, axes in zip(program.graph.nodes, table.of, strict=True):
             if isinstance(node.op, Input):
                 for name in axes:
@@ -168,7 +174,7 @@ class Extents:
     def instance(self, pair: Pair, n: int = 0, fixed: Mapping[str, int] | None = None) -> Instance | str:
         """The n-th choice of numbers, or one with some of the named numbers given; or why there is none."""
         dear = False
-        for differ in (True, False):
+        for differ in (True, False) if len(pair.names) - pair.axes <= MOST_DIFFERENT else (False,):
             key = (pair.system, n, differ, tuple((fixed or {}).items()))
             if key not in self._solved:
                 if len(self._solved) >= KEPT:
@@ -181,14 +187,19 @@ class Extents:
                 dear = True
         return f"a trial would take more than {MOST_STEPS:,} steps" if dear else "no small sizes meet its conditions"
 
+    def may_be_tied(self, candidate: SGraph) -> bool:
+        """Whether some constant above 1 in program or candidate has no prime factor but those of given extents."""
+        return any(self._is_made_of_extents(c) for c in self._constants | _constants(candidate))
+
+    def _is_made_of_extents(self, number: int) -> bool:
+        while (common := gcd(number, self._whole)) > 1:
+            number //= common
+        return number == 1
+
     def tied(self, pair: Pair) -> dict[str, int]:
         """Axes whose given extent a constant in either graph speaks of, as a mean's 1/4096 does, at that extent."""
-        constants: set[int] = set()
-        for graph in (pair.program, pair.candidate):
-            for op in _operators(graph):
-                if isinstance(op, Scalar):
-                    for number in (abs(op.value.numerator), op.value.denominator):
-                        constants |= {number, number * number}
+        constants = self._constants | _constants(pair.candidate)
+        constants |= {c * c for c in constants}
         found: dict[str, int] = {}
         for name, root in pair.names[len(pair.names) - pair.axes :]:
             extent = pair.variables.given[root].constant
@@ -201,6 +212,12 @@ class Extents:
         axes = pair.names[len(pair.names) - pair.axes :]
         extents = ((name, pair.variables.given[root].constant) for name, root in axes)
         return {name: extent for name, extent in extents if extent is not None}
+
+
+def _constants(graph: SGraph) -> set[int]:
+    """Numerators and denominators above 1 of the numbers in formulas."""
+    found = {n for op in _operators(graph) if isinstance(op, Scalar) for n in op.value.as_integer_ratio()}
+    return {abs(n) for n in found if abs(n) > 1}
 
 
 def _operators(graph: SGraph) -> Iterator[Op]:
@@ -238,10 +255,11 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
     strict = {**relaxed, **{r: 2 for r in others if r not in free}}
     apart = frozenset(root for _, root in (pair.names if differ else axes)) - set(given)
 
+    places = _places(pair)
     loose = {*constants, *(root for _, root in cuts)}
 
     def accepts(values: Mapping[int, int]) -> bool:
-        return _keep_rows(pair, lambda slot: values[find(slot)])
+        return _keep_rows(places, pair, lambda slot: values[find(slot)])
 
     demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
     for least, different in demands[2:] if n == TINY else demands:
@@ -259,7 +277,7 @@ def _instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
 
     shapes = tuple((name, tuple(map(number, slots))) for name, slots in pair.inputs)
     symbols = {s: number(slot) for s, slot in pair.variables.symbols.items()}
-    bands = iter(_bands(pair, number))
+    bands = _bands(pair, number)
     program, candidate = (
         _with_numbers(graph, {v.path: next(bands) if isinstance(v.op, Band) else _view(v, number) for v in views})
         for graph, views in zip((pair.program, pair.candidate), pair.views, strict=True)
@@ -283,54 +301,72 @@ def _view(view: View, number: Callable[[int], int]) -> Op:
             raise AssertionError(f"{type(op).__name__} names no sizes")
 
 
-def _bands(pair: Pair, number: Callable[[int], int]) -> list[Band]:
-    """The bands of program and candidate, in order, at small extents.
+_Rule: TypeAlias = int | Dim | Literal["columns - rows"] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A band at small extents, as rules for its bounds."""
+
+    band: Band
+    rows: int
+    columns: int
+    low: _Rule
+    high: _Rule
+
+
+def _places(pair: Pair) -> tuple[_Place, ...]:
+    """The bands of program and candidate, in order.
 
     A bound that is the difference of the two extents stays that; other numbers above 2 become 3, 4, .. in order, so
     that windows of different width stay different.
     """
-    views = [v for views in pair.views for v in views if isinstance(v.op, Band)]
-    if not views:
-        return []
-    bounds = [d for v in views if isinstance(v.op, Band) for d in (v.op.low, v.op.high) if d is not None]
-    wide = sorted({abs(c) for c in (d.constant for d in bounds) if c is not None and abs(c) > 2})
-    small = {c: 3 + k for k, c in enumerate(wide)}
-    symbols = {s: number(slot) for s, slot in pair.variables.symbols.items()}
+    views = [(v, v.op) for views in pair.views for v in views if isinstance(v.op, Band)]
+    bounds = {d.constant for _, band in views for d in (band.low, band.high) if d is not None}
+    small = {c: 3 + k for k, c in enumerate(sorted({abs(c) for c in bounds if c is not None and abs(c) > 2}))}
 
-    def placed(d: Dim | None, difference: Dim, rows: int, columns: int) -> Dim | None:
-        if d is None:
+    def rule(d: Dim | None, band: Band) -> _Rule:
+        if d is None or d == ZERO:
+            return None if d is None else 0
+        if d == band.columns - band.rows:
+            return "columns - rows"
+        c = d.constant
+        return d if c is None else c if abs(c) <= 2 else small[abs(c)] * (1 if c > 0 else -1)
+
+    return tuple(_Place(band, v.slots[0], v.slots[1], rule(band.low, band), rule(band.high, band)) for v, band in views)
+
+
+def _bound(rule: _Rule, pair: Pair, number: Callable[[int], int], ahead: int) -> Fraction | None:
+    match rule:
+        case None:
             return None
-        if d == difference and d != ZERO:
-            here = Fraction(columns - rows)
-        elif d.constant is None:
-            here = d.rational(symbols)
-        else:
-            here = Fraction(
-                d.constant if abs(d.constant) <= 2 else small[abs(d.constant)] * (1 if d.constant > 0 else -1)
-            )
-        return Dim((((), here),)) if here else ZERO
-
-    found: list[Band] = []
-    for view in views:
-        op = view.op
-        assert isinstance(op, Band), "chosen above"
-        rows, columns = map(number, view.slots)
-        low, high = (placed(d, op.columns - op.rows, rows, columns) for d in (op.low, op.high))
-        found.append(replace(op, rows=dim(rows), columns=dim(columns), low=low, high=high))
-    return found
+        case int():
+            return Fraction(rule)
+        case Dim():
+            return rule.rational({s: number(slot) for s, slot in pair.variables.symbols.items()})
+        case _:
+            return Fraction(ahead)
 
 
-def _keep_rows(pair: Pair, number: Callable[[int], int]) -> bool:
+def _bands(pair: Pair, number: Callable[[int], int]) -> Iterator[Band]:
+    """The bands at small extents, in order."""
+    for place in _places(pair):
+        rows, columns = number(place.rows), number(place.columns)
+        low, high = (_bound(rule, pair, number, columns - rows) for rule in (place.low, place.high))
+        low, high = (None if b is None else Dim((((), b),)) if b else ZERO for b in (low, high))
+        yield replace(place.band, rows=dim(rows), columns=dim(columns), low=low, high=high)
+
+
+def _keep_rows(places: tuple[_Place, ...], pair: Pair, number: Callable[[int], int]) -> bool:
     """Whether in each band every row has an entry, which is what a mask needs to have a meaning.
 
     Not asked where the given band's first rows have none either, whatever the extents.
     """
-    given = [v.op for views in pair.views for v in views if isinstance(v.op, Band)]
-    for before, band in zip(given, _bands(pair, number), strict=True):
-        if band.low is not None and band.low.rational({}) > (band.columns - band.rows).rational({}):
-            return False
-        bare = before.high is not None and before.high.constant is not None and before.high.constant < 0
-        if band.high is not None and band.high.rational({}) < 0 and not bare:
+    for place in places:
+        ahead = number(place.columns) - number(place.rows)
+        low, high = (_bound(rule, pair, number, ahead) for rule in (place.low, place.high))
+        bare = isinstance(place.high, int) and place.high < 0
+        if (low is not None and low > ahead) or (high is not None and high < 0 and not bare):
             return False
     return True
 

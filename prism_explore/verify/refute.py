@@ -110,6 +110,13 @@ class Refuter:
             trials.append(outcome)
         return Survived(tuple(trials), pair.coinciding)
 
+    def may_be_tied(self, candidate: SGraph) -> bool:
+        """Whether a constant in either graph may speak of given extents, so that other extents prove nothing.
+
+        A mean's 1/4096 does, or 1/8 for a root of 64: numbers without a prime factor that no extent has.
+        """
+        return self._extents.may_be_tied(candidate)
+
     def attempt_as_given(self, candidate: SGraph, seed: int) -> Attempt:
         """One trial at the program's own extents, for constants that are tied to them.
 
