@@ -204,8 +204,9 @@ def default_space(program: TensorProgram) -> Space:
             case _:
                 pass
     kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions))
-    block = Operators(
-        tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), ("plain", "sum", "mean", "rms")
-    )
+    accumulators: tuple[Accumulator, ...] = ("plain", "sum", "mean", "rms")
+    if "max" in reductions:
+        accumulators = (*accumulators, "max")
+    block = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), accumulators)
     given = sum(isinstance(n.op, Input | Band) for n in program.graph.nodes)
     return Space(kernel, block, block_inputs=max(3, given))

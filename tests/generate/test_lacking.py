@@ -13,7 +13,7 @@ from prism_explore.generate.abstract import Goal, Theory
 from prism_explore.generate.polynomials import features, leaf, show
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
-from prism_explore.ir.ops import Band, Binary, Input, MatMul, op_name
+from prism_explore.ir.ops import Accumulate, Band, Binary, Input, MatMul, op_name
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.space import default_space
 from prism_explore.ir.text import parse_program
@@ -176,6 +176,25 @@ def test_a_band_is_given_to_kernels_like_an_input():
     assert all(any(isinstance(n.op, Band) for n in g.nodes) for g in graphs)
     assert any(isinstance(n.op, MatMul) for g in graphs for _, b in g.customs for n in b.nodes)
     assert all("mask" in [op_name(n.op) for _, b in g.customs for n in b.nodes] for g in graphs)
+
+
+def test_a_maximum_over_the_loop_is_found_where_the_program_takes_one():
+    program = parse_program("""program largest
+      x = input f32[b, 64]
+      w = input f32[64, 96]
+      %2 = matmul(x, w)
+      %3 = max(x, dim=1)
+      %4 = sub(%2, %3)
+      return %4""")
+    space = default_space(program)
+    journal = Journal(clock=lambda: 0.0)
+    families = [f for f in generate(program, space, MACHINE, journal) if f is not None]
+    graphs = [c.sgraph for f in families for c in instantiate(f, space, MACHINE, journal)]
+    blocks = [b for g in graphs for _, b in g.customs if b.loop]
+    accumulators = [{n.op for n in b.nodes if isinstance(n.op, Accumulate)} for b in blocks]
+
+    assert "max" not in default_space(ROPE).block.accumulators
+    assert {Accumulate("sum"), Accumulate("max", 1)} in accumulators
 
 
 @pytest.mark.parametrize("program", [ROPE, CAUSAL, HEADS], ids=lambda p: p.name)
