@@ -45,7 +45,7 @@ from prism_explore.verify.normal_form import (
     Term,
     number,
 )
-from prism_explore.verify.pieces import Known, band, cases, intersection, interval, joined
+from prism_explore.verify.pieces import Known, band, cases, common_bands, intersection, interval, joined
 from prism_explore.verify.sums import components, fuse, indices_of, split
 
 _HALF = Fraction(1, 2)
@@ -290,7 +290,8 @@ class Algebra(Naming):
         return self.collect(total)
 
     def _number_power(self, c: Number, q: Number) -> NormalForm:
-        checked(Fraction(2) ** min((c.numerator.bit_length() + c.denominator.bit_length()) * abs(floor(q)), 10**5))
+        bits = max(c.numerator.bit_length(), c.denominator.bit_length()) - 1
+        checked(1 << min(bits * abs(floor(q)), 1 << 16))
         if isinstance(q, int):
             return self.constant(Fraction(c) ** q)
         factors: list[Factor] = []
@@ -525,6 +526,7 @@ class Algebra(Naming):
         kept: list[Factor] = []
         expand: list[tuple[NormalForm, int]] = []
         where: list[Interval] = []
+        bands: list[InBand] = []
         for f in merged.values():
             a, e = f
             if e == 1 and type(a) is Read:
@@ -534,7 +536,7 @@ class Algebra(Naming):
                 case Interval():
                     where.append(a)
                 case InBand():
-                    kept.append((a, 1))
+                    bands.append(a)
                 case Bottom():
                     return self._masked(bound, merged.values(), coefficient)
                 case _ if e == 0:
@@ -555,6 +557,11 @@ class Algebra(Naming):
             if met is None:
                 return NF_ZERO
             kept += [(i, 1) for i in met]
+        if bands:
+            overlap = common_bands(bands) if len(bands) > 1 else bands
+            if overlap is None:
+                return NF_ZERO
+            kept += [(b, 1) for b in overlap]
         if expand:
             result = self.term((), kept, coefficient)
             for n, k in expand:

@@ -91,6 +91,45 @@ def band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand
     return oriented(low, high, row, column)
 
 
+def common_bands(found: Sequence[InBand]) -> list[InBand] | None:
+    """Bands of the same two indices joined to one where their bounds are ordered (rule D1); None where it is empty."""
+    out: list[InBand] = []
+    for new in found:
+        for n, old in enumerate(out):
+            met = _common(old, new)
+            if met == 0:
+                return None
+            if isinstance(met, InBand):
+                out[n] = met
+                break
+        else:
+            out.append(new)
+    return out
+
+
+def _common(old: InBand, new: InBand) -> InBand | Known | None:
+    """What is in both bands; None where that is no band that is known."""
+    if (new.row, new.column) == (old.row, old.column):
+        low, high = new.low, new.high
+    elif (new.column, new.row) == (old.row, old.column):
+        low, high = (None if d is None else ZERO - d for d in (new.high, new.low))
+    else:
+        return None
+    if low is not None and old.low is not None:
+        low = _greater(low, old.low)
+        if low is None:
+            return None
+    if high is not None and old.high is not None:
+        high = _smaller(high, old.high)
+        if high is None:
+            return None
+    low = old.low if low is None else low
+    high = old.high if high is None else high
+    if low is not None and high is not None and at_most(high + ONE, low):
+        return 0
+    return band(low, high, old.row, old.column)
+
+
 def _plus(d: Dim | None, by: Dim) -> Dim | None:
     return None if d is None else d + by
 

@@ -202,11 +202,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "D1",
-        "band(l, h)[i, j]^e = band(l, h)[i, j]",
-        "A band is 0 or 1.",
-        "-",
+        "band(l, h)[i, j]^e = band(l, h)[i, j]; band(l, h)[i, j] * band(m, k)[i, j] = band(max(l, m), min(h, k))[i, j]",
+        "A band is 0 or 1, and two bands of the same places meet in a band.",
+        "the second: the bounds are provably ordered",
         "case distinction",
-        "0^e = 0 and 1^e = 1 for every exponent e, as 0^e is 0 by convention.",
+        "0^e = 0 and 1^e = 1, as 0^0 is 0 by convention; both sides are 1 exactly where all four bounds are kept.",
     ),
     Rule(
         "D2",
