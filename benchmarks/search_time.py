@@ -1,7 +1,7 @@
 """How long until all families are proved: per workload, what was searched, cut, proved, and what it cost.
 
     .venv/bin/python benchmarks/search_time.py
-    .venv/bin/python benchmarks/search_time.py --repeat 5 --json
+    .venv/bin/python benchmarks/search_time.py swiglu lora --repeat 5 --json
 
 CPU seconds of this process and its children, generation to verdicts, no tuning; the first run of each workload is
 shown as "first" because it pays for cold memories, the median of the rest as "again". Tracing is not counted.
@@ -26,26 +26,34 @@ from prism_explore.events.ledger import Ledger, Phase, ledger, seconds_per_stage
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Seconds from a program to its proved families.")
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="names of `prism-explore list`; none for all")
     parser.add_argument("--repeat", type=int, default=3, help="runs per workload")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(argv)
-    rows = [_row(workload, args.repeat) for workload in px.WORKLOADS]
+    known = {w.name: w for w in px.WORKLOADS}
+    if strangers := sorted(set(args.workloads) - set(known)):
+        parser.error(f"no workload {', '.join(strangers)}; there are {', '.join(known)}")
     head = {
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
     }
+    chosen = [known[name] for name in args.workloads or known]
     if args.json:
-        print(json.dumps({**head, "rows": rows}, indent=1))
+        print(json.dumps({**head, "rows": [_row(w, args.repeat) for w in chosen]}, indent=1))
         return
     print(", ".join(head.values()))
-    for row in rows:
-        print(f"\n{row['workload']}: {row['cpu_first_s']:.2f} CPU s first, {row['cpu_again_s']:.2f} again")
-        print(
-            f"  {row['expanded']:,} partial graphs grown, {row['families']} families, {row['candidates']} candidates: "
-            f"{row['proved']} proved, {row['refuted']} refuted, {row['unknown']} unknown; peak {row['peak_mb']:.0f} MB"
-        )
-        print("  wall s by stage, first run: " + ", ".join(f"{k} {v:.2f}" for k, v in row["stages_s"].items()))
-        print("  cut: " + ", ".join(f"{n:,} {code}" for code, n in row["cuts"].items()))
+    for workload in chosen:
+        _print(_row(workload, args.repeat))
+
+
+def _print(row: Mapping[str, Any]) -> None:
+    print(f"\n{row['workload']}: {row['cpu_first_s']:.2f} CPU s first, {row['cpu_again_s']:.2f} again")
+    print(
+        f"  {row['expanded']:,} partial graphs grown, {row['families']} families, {row['candidates']} candidates: "
+        f"{row['proved']} proved, {row['refuted']} refuted, {row['unknown']} unknown; peak {row['peak_mb']:.0f} MB"
+    )
+    print("  wall s by stage, first run: " + ", ".join(f"{k} {v:.2f}" for k, v in row["stages_s"].items()))
+    print("  cut: " + ", ".join(f"{n:,} {code}" for code, n in row["cuts"].items()), flush=True)
 
 
 def _row(workload: Any, repeat: int) -> dict[str, Any]:
