@@ -31,7 +31,18 @@ from prism_explore.verify.outcome import Limits, NotStated, Proved, Saturation, 
 from prism_explore.verify.rewriter import Problem, Rewriter, shared
 from prism_explore.verify.saturate import noting, problem, replay
 from prism_explore.verify.statement import CannotState, Statement, state
-from prism_explore.verify.terms import Expr, Fresh, of_accumulate, of_load, of_normal_form, of_operator, of_store
+from prism_explore.verify.terms import (
+    Expr,
+    Fresh,
+    of_accumulate,
+    of_accumulate_rescaled,
+    of_band,
+    of_load,
+    of_normal_form,
+    of_operator,
+    of_running_max,
+    of_store,
+)
 
 LEMMA_LIMITS = Limits(iterations=10)
 """The usual ones for a lemma; most take three iterations and a hundred e-nodes."""
@@ -158,18 +169,27 @@ def _of_graph(graph: SGraph, lowered: Lowered, prefix: str) -> Iterator[Obligati
     called = {n: node.op.name for n, node in enumerate(graph.nodes) if isinstance(node.op, ops.Input)}
     for n, node in enumerate(graph.nodes):
         values = tuple(lowered.values[a] for a in node.args)
+        form = lowered.values[n]
         match node.op:
             case ops.Input():
                 continue
             case ops.Custom(block):
                 operands = tuple(types[a] for a in node.args)
                 yield from _of_block(block, lowered.blocks[n], values, operands, f"{prefix}{n}")
-            case ops.Load() | ops.Store() | ops.Accumulate():
+                continue
+            case ops.Band() as band:
+                sides = _spelled(form, lambda fresh, op=band: of_band(op))
+            case ops.Result(which):
+                custom = graph.nodes[node.args[0]].op
+                assert isinstance(custom, ops.Custom), "SGraph checks what a result belongs to"
+                stored = lowered.blocks[node.args[0]][custom.block.stores[which]]
+                sides = _spelled(form, lambda fresh, of=stored: of_normal_form(of, fresh))
+            case ops.Load() | ops.Store() | ops.Accumulate() | ops.AccumulateRescaled() | ops.RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 shapes = tuple(types[a].dims for a in node.args)
-                sides = _sides(op, values, shapes, types[n].rank, lowered.values[n])
-                yield _stated(f"{prefix}{n}", show_node(node, called), lowered.values[n], sides)
+                sides = _sides(op, values, shapes, types[n].rank, form)
+        yield _stated(f"{prefix}{n}", show_node(node, called), form, sides)
 
 
 def _of_block(
@@ -184,7 +204,7 @@ def _of_block(
         op, form = node.op, forms[n]
         args = values if isinstance(op, ops.Load) else tuple(forms[a] for a in node.args)
         shapes = tuple(types[a].dims for a in node.args)
-        tensor = kernel if isinstance(op, ops.Store) else f"{kernel}.b{n}"
+        tensor = kernel if n == block.stores[0] else f"{kernel}.b{n}"
         sides = _block_sides(block, op, args, shapes, types[n].dims, form)
         yield _stated(tensor, show_node(node), form, sides)
 
@@ -197,21 +217,33 @@ def _block_sides(
     shape: tuple[Dim, ...],
     form: NormalForm,
 ) -> Callable[[], tuple[Expr, Expr]]:
-    def sides() -> tuple[Expr, Expr]:
-        fresh = Fresh()
+    loop = block.loop.size if block.loop else None
+
+    def left(fresh: Fresh) -> Expr:
+        given = [of_normal_form(a, fresh) for a in args]
         match op:
             case ops.Load(operand, _, _):
-                left = of_load(block, op, of_normal_form(args[operand], fresh), shape)
+                return of_load(block, op, given[operand], shape)
             case ops.Store():
-                left = of_store(block, op, of_normal_form(args[0], fresh), shapes[0])
+                return of_store(block, op, given[0], shapes[0])
             case ops.Accumulate():
-                loop = block.loop.size if block.loop else None
-                left = of_accumulate(op, of_normal_form(args[0], fresh), shapes[0], loop, fresh)
-            case ops.Input() | ops.Custom():
+                return of_accumulate(op, given[0], shapes[0], loop, fresh)
+            case ops.RunningMax():
+                return of_running_max(op, given[0], shapes[0], loop, fresh)
+            case ops.AccumulateRescaled():
+                return of_accumulate_rescaled(op, given[0], given[1], shapes[0], loop, fresh)
+            case ops.Input() | ops.Band() | ops.Custom() | ops.Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case _:
-                return _sides(op, args, shapes, len(shape), form)()
-        return left, of_normal_form(form, fresh)
+                return of_operator(op, tuple(given), shapes, len(shape), fresh)
+
+    return _spelled(form, left)
+
+
+def _spelled(form: NormalForm, left: Callable[[Fresh], Expr]) -> Callable[[], tuple[Expr, Expr]]:
+    def sides() -> tuple[Expr, Expr]:
+        fresh = Fresh()
+        return left(fresh), of_normal_form(form, fresh)
 
     return sides
 
@@ -223,12 +255,10 @@ def _sides(
     rank: int,
     form: NormalForm,
 ) -> Callable[[], tuple[Expr, Expr]]:
-    def sides() -> tuple[Expr, Expr]:
-        fresh = Fresh()
-        operands = tuple(of_normal_form(a, fresh) for a in args)
-        return of_operator(op, operands, shapes, rank, fresh), of_normal_form(form, fresh)
+    def left(fresh: Fresh) -> Expr:
+        return of_operator(op, tuple(of_normal_form(a, fresh) for a in args), shapes, rank, fresh)
 
-    return sides
+    return _spelled(form, left)
 
 
 # ---------------------------------------------------------------- for people

@@ -39,7 +39,20 @@ from prism_explore.ir.stages import Lemma
 from prism_explore.ir.text import show_node
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, SIGNATURE, number
 from prism_explore.verify.kernel import follow
-from prism_explore.verify.reading import Complaint, Evaluation, Numbers, Reading, Tree, inverse, parse, show
+from prism_explore.verify.meaning import Meaning, same_result
+from prism_explore.verify.reading import (
+    LOW,
+    TOO_LARGE,
+    Complaint,
+    Evaluation,
+    Numbers,
+    Reading,
+    Tree,
+    inverse,
+    parse,
+    show,
+    times,
+)
 
 Replay: TypeAlias = Callable[[str, str, str], str]
 """Runs a program of egglog with a left and a right side; says why they are not equal, or nothing."""
@@ -108,7 +121,8 @@ def check(
         for lemma, step in zip(lemmas, (*made, None), strict=True):
             if lemma.tensor not in found:
                 try:
-                    _test(lemma, step, tensors, results)
+                    with np.errstate(all="ignore"):
+                        _test(lemma, step, tensors, results)
                 except _BAD_TEXT as complaint:
                     complaints.append((lemma.tensor, str(complaint)))
     if not drawn:
@@ -132,23 +146,27 @@ class _Step:
 
 def _steps(graph: SGraph, prefix: str) -> Iterator[_Step]:
     types = graph.types()
+    kernels: dict[str, list[str]] = {}
     called = {n: node.op.name for n, node in enumerate(graph.nodes) if isinstance(node.op, ops.Input)}
     for n, node in enumerate(graph.nodes):
         names = tuple(f"{prefix}{a}" for a in node.args)
         shapes = tuple(types[a].dims for a in node.args)
+        if isinstance(node.op, ops.Result):
+            names = (kernels[names[0]][node.op.index],)
         if not isinstance(node.op, ops.Custom):
             yield _Step(f"{prefix}{n}", node.op, show_node(node, called), names, shapes, types[n].dims)
             continue
         block = node.op.block
         inside = block_types(block, tuple(types[a] for a in node.args))
+        stored = [f"{prefix}{n}", *(f"{prefix}{n}.b{m}" for m in block.stores[1:])]
+        kernels[f"{prefix}{n}"] = stored
         for m, inner in enumerate(block.nodes):
-            last = isinstance(inner.op, ops.Store)
             if isinstance(inner.op, ops.Load):
                 operands, of = (names[inner.op.operand],), (shapes[inner.op.operand],)
             else:
                 operands = tuple(f"{prefix}{n}.b{a}" for a in inner.args)
                 of = tuple(inside[a].dims for a in inner.args)
-            tensor = f"{prefix}{n}" if last else f"{prefix}{n}.b{m}"
+            tensor = stored[block.stores.index(m)] if m in block.stores else f"{prefix}{n}.b{m}"
             yield _Step(tensor, inner.op, show_node(inner), operands, of, inside[m].dims, block)
 
 
@@ -211,7 +229,7 @@ def _facts(reading: Reading) -> Iterator[str]:
 
 def _leaves(e: Tree) -> Iterator[Tree]:
     if isinstance(e, tuple):
-        if e[0] == "at":
+        if e[0] in ("at", "within", "near"):
             yield e
         else:
             for x in e[1:]:
@@ -220,8 +238,8 @@ def _leaves(e: Tree) -> Iterator[Tree]:
 
 def _egglog(e: Tree) -> str:
     match e:
-        case ("at", *words):
-            return f'(At "{" ".join(map(show, words)).replace(chr(34), "_")}")'
+        case ("at" | "within" | "near" as op, *words):
+            return f'({op.capitalize()} "{" ".join(map(show, words)).replace(chr(34), "_")}")'
         case ("num", str(value)):
             above, _, below = value.partition("/")
             return f"(Num {number(int(above), int(below or 1))})"
@@ -229,8 +247,10 @@ def _egglog(e: Tree) -> str:
             return f'(Size "{symbol}")'
         case ("call", str(fn), a):
             return f'(Call "{fn}" {_egglog(a)})'
-        case ("sum", str(axis), a):
-            return f'(Sum "{axis}" {_egglog(a)})'
+        case ("sum" | "most" | "rescaled" as op, str(axis), *parts):
+            return f'({op.capitalize()} "{axis}" {" ".join(map(_egglog, parts))})'
+        case ("upto", str(axis), at, a):
+            return f'(Upto "{axis}" "{show(at).replace(chr(34), "_")}" {_egglog(a)})'
         case (str(op), *parts):
             return f"({op.capitalize()} {' '.join(map(_egglog, parts))})"
         case _:
@@ -251,7 +271,33 @@ def _egglog_dim(size: Dim) -> str:
 
 # ---------------------------------------------------------------- the test
 def _test(lemma: Lemma, step: _Step | None, tensors: _Tensors, results: tuple[str, str]) -> None:
-    """That a lemma says what its operator does, at a few random points."""
+    """That a lemma says what its operator does: as it is spelled, and as numbers where that is not too many."""
+    point, reading = tensors.point, tensors.point.readings[lemma.tensor]
+    try:
+        _evaluate(lemma, step, tensors, results)
+    except Complaint as complaint:
+        if str(complaint) != TOO_LARGE or (not reading.steps and lemma.axioms):
+            raise
+    if step is None:
+        for side, tensor in zip((reading.left, reading.right), results, strict=True):
+            same_result(point, side, reading, tensor, tensors.shapes[tensor])
+        return
+    at = point.points(_axes(step))
+    meaning = Meaning(step.op, step.operands, step.shapes, step.shape, step.block, point, tensors.given)
+    meaning.compare(meaning.wanted(), reading.left, reading, at, at)
+
+
+def _axes(step: _Step) -> dict[str, Dim]:
+    """The names that a lemma about a step has for places."""
+    axes = {f"p{d}": size for d, size in enumerate(step.shape)}
+    if step.block is not None:
+        axes |= {f"g{n}": p.size for n, p in enumerate(step.block.grid)}
+        axes |= {"l": step.block.loop.size} if step.block.loop else {}
+    return axes
+
+
+def _evaluate(lemma: Lemma, step: _Step | None, tensors: _Tensors, results: tuple[str, str]) -> None:
+    """That both sides are what the operator gives, at a few random points."""
     point, reading = tensors.point, tensors.point.readings[lemma.tensor]
     if step is None:
         if lemma.operation != f"{results[0]} = {results[1]}":
@@ -265,18 +311,14 @@ def _test(lemma: Lemma, step: _Step | None, tensors: _Tensors, results: tuple[st
     else:
         if lemma.operation != step.operation:
             raise Complaint(f"the graph says {step.operation}, the lemma {lemma.operation}")
-        axes = {f"p{d}": size for d, size in enumerate(step.shape)}
-        if step.block is not None:
-            axes |= {f"g{n}": p.size for n, p in enumerate(step.block.grid)}
-            axes |= {"l": step.block.loop.size} if step.block.loop else {}
-        at = point.points(axes)
+        at = point.points(_axes(step))
         wanted = _applied(step, tensors, [at[f"p{d}"] for d in range(len(step.shape))], at)
         _compare("the left side", wanted, point.side(reading.left, reading, at))
     _compare("the right side", wanted, point.side(reading.right, reading, at))
 
 
 def _compare(what: str, wanted: Numbers, found: Numbers) -> None:
-    a, b = np.broadcast_arrays(wanted, found)
+    a, b = (np.where(x < LOW / 2, -np.inf, x) for x in np.broadcast_arrays(wanted, found))
     if not np.allclose(a, b, rtol=CLOSE, atol=CLOSE * 1e-3, equal_nan=True):
         raise Complaint(f"{what} is {b.flat[0]:.9g} where the operator gives {a.flat[0]:.9g}")
 
@@ -300,6 +342,20 @@ class _Tensors:
         here = {**at, **{f"p{d}": i for d, i in enumerate(place)}}
         return self.point.side(reading.right, reading, here, deep)
 
+    def low(self, tensor: str, place: list[Numbers], at: Mapping[str, Numbers]) -> Numbers:
+        """What makes an element of a tensor minus infinity: below 0 where it is masked, else 0."""
+        total = np.zeros(1)
+        reading = self.point.readings.get(tensor)
+        pending = [] if reading is None or tensor in self.given else [reading.right]
+        here = {**at, **{f"p{d}": i for d, i in enumerate(place)}}
+        while pending and reading is not None:
+            e = pending.pop()
+            if e[0] == "add":
+                pending += e[1:]
+            elif e[0] == "bottom":
+                total = total + self.point.side(e, reading, here)
+        return total
+
 
 def _applied(step: _Step, tensors: _Tensors, place: list[Numbers], at: Mapping[str, Numbers]) -> Numbers:
     """The operator's result at a place, from what the lemmas say of its operands."""
@@ -313,19 +369,44 @@ def _applied(step: _Step, tensors: _Tensors, place: list[Numbers], at: Mapping[s
         of = step.shapes[n]
         return [i if size != ONE else i * 0 for i, size in zip(where[len(where) - len(of) :], of, strict=True)]
 
+    def part_of(along: int | None, new: list[Numbers], also: Mapping[str, Numbers]) -> Numbers:
+        """A tile's maximum over one of its dims, if one is given."""
+        if along is None:
+            return operand(0, place, 1 + len(new), also)
+        return point.greatest(
+            [point.extent(step.shapes[0][along])],
+            1 + len(new),
+            lambda more: operand(0, _at(place, along, more[0]), 2 + len(new), also),
+        )
+
+    def summed(along: int | None, new: list[Numbers], also: Mapping[str, Numbers]) -> Numbers:
+        """A tile's sum over one of its dims, if one is given."""
+        if along is None:
+            return operand(0, place, 1 + len(new), also)
+        return point.total(
+            [point.extent(step.shapes[0][along])],
+            1 + len(new),
+            lambda more: operand(0, _at(place, along, more[0]), 2 + len(new), also),
+        )
+
     match step.op:
         case ops.Unary("rsqrt"):
             return inverse(np.sqrt(operand(0, place)))
         case ops.Unary("recip"):
             return inverse(operand(0, place))
+        case ops.Unary("exp"):
+            found = np.exp(operand(0, place))
+            return np.where(tensors.low(step.operands[0], place, at) < 0, 0.0, found)
         case ops.Unary(fn):
             return ops.UNARY[fn].numpy(operand(0, place))
-        case ops.Scalar("add", value):
-            return operand(0, place) + float(value)
-        case ops.Scalar(_, value):
-            return operand(0, place) * float(value)
+        case ops.Scalar(fn, value):
+            return _scalar(fn, operand(0, place), float(value))
         case ops.Binary("div"):
-            return operand(0, aligned(0, place)) * inverse(operand(1, aligned(1, place)))
+            return times(operand(0, aligned(0, place)), inverse(operand(1, aligned(1, place))))
+        case ops.Binary("mul"):
+            return times(operand(0, aligned(0, place)), operand(1, aligned(1, place)))
+        case ops.Binary("mask"):
+            return np.where(operand(1, aligned(1, place)) != 0, operand(0, aligned(0, place)), LOW)
         case ops.Binary(fn):
             return ops.BINARY[fn].numpy(operand(0, aligned(0, place)), operand(1, aligned(1, place)))
         case ops.MatMul():
@@ -333,7 +414,7 @@ def _applied(step: _Step, tensors: _Tensors, place: list[Numbers], at: Mapping[s
             def term(new: list[Numbers]) -> Numbers:
                 left = [*aligned(0, [*place[:-1], place[-1]])[:-1], new[0]]
                 right = [*aligned(1, place)[:-2], new[0], place[-1]]
-                return operand(0, left, 2) * operand(1, right, 2)
+                return times(operand(0, left, 2), operand(1, right, 2))
 
             return point.total([point.extent(step.shapes[0][-1])], 1, term)
         case ops.Reduce(fn, along):
@@ -349,6 +430,54 @@ def _applied(step: _Step, tensors: _Tensors, place: list[Numbers], at: Mapping[s
                 return operand(0, where, 1 + len(new), {"l": new[0]} if loop else None)
 
             return _reduced(fn, lengths, part, point)
+        case ops.RunningMax(along):
+            if step.block is None or step.block.loop is None:
+                return part_of(along, [], {})
+
+            def so_far(new: list[Numbers]) -> Numbers:
+                return np.where(new[0] <= at["l"], part_of(along, new[:1], {"l": new[0]}), -np.inf)
+
+            return point.greatest([point.extent(step.block.loop.size)], 1, so_far)
+        case ops.AccumulateRescaled(along):
+            if step.block is None or step.block.loop is None:
+                return summed(along, [], {})
+            length = point.extent(step.block.loop.size)
+            return point.loop(
+                length,
+                1,
+                lambda new: summed(along, new, {"l": new[0]}),
+                lambda new: operand(1, aligned(1, place), 1 + len(new), {"l": new[0]}),
+            )
+        case ops.Permute(order):
+            where = [place[0]] * len(order)
+            for n, d in enumerate(order):
+                where[d] = place[n]
+            return operand(0, where)
+        case ops.Reshape():
+            flat = np.zeros(1, dtype=np.int64)
+            for i, size in zip(place, step.shape, strict=True):
+                flat = flat * point.extent(size) + i
+            where = list[Numbers]()
+            for size in reversed(step.shapes[0]):
+                where.append(flat % point.extent(size))
+                flat = flat // point.extent(size)
+            return operand(0, where[::-1])
+        case ops.Expand(along, _):
+            return operand(0, _at(place, along, place[along] * 0))
+        case ops.Slice(along, start, _):
+            return operand(0, _at(place, along, place[along] + point.number(start)))
+        case ops.Concat(along):
+            cut = point.extent(step.shapes[0][along])
+            last = point.extent(step.shapes[1][along]) - 1
+            first = operand(0, _at(place, along, np.minimum(place[along], cut - 1)))
+            second = operand(1, _at(place, along, np.clip(place[along] - cut, 0, last)))
+            return np.where(place[along] < cut, first, second)
+        case ops.Result():
+            return operand(0, place)
+        case ops.Band(_, _, low, high):
+            apart, keep = place[1] - place[0], np.ones(1)
+            keep = keep if low is None else keep * (apart >= point.number(low))
+            return keep if high is None else keep * (apart <= point.number(high))
         case ops.Load(_, imap, fmap):
             assert step.block is not None, "loads are in blocks"
             where = list(place)
@@ -374,6 +503,24 @@ def _applied(step: _Step, tensors: _Tensors, place: list[Numbers], at: Mapping[s
             assert_never(step.op)
 
 
+def _scalar(fn: ops.ScalarFn, a: Numbers, value: float) -> Numbers:
+    match fn:
+        case "add":
+            return a + value
+        case "mul":
+            return times(a, np.full(1, value))
+        case "max":
+            return np.maximum(a, value)
+        case "min":
+            return np.minimum(a, value)
+        case "pow":
+            if value == 0:
+                return np.ones_like(a)
+            return np.power(a, value) if value > 0 else inverse(np.power(a, -value))
+        case _:
+            assert_never(fn)
+
+
 def _at(place: list[Numbers], along: int, i: Numbers) -> list[Numbers]:
     return [*place[:along], i, *place[along + 1 :]]
 
@@ -381,6 +528,8 @@ def _at(place: list[Numbers], along: int, i: Numbers) -> list[Numbers]:
 def _reduced(
     fn: ops.ReduceFn, lengths: list[int], part: Callable[[list[Numbers]], Numbers], point: Evaluation
 ) -> Numbers:
+    if fn == "max":
+        return point.greatest(lengths, 1, part)
     if fn == "sum":
         return point.total(lengths, 1, part)
     if fn == "mean":

@@ -12,22 +12,34 @@ and the search of `saturate` is tried instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from hashlib import md5
-from itertools import groupby, permutations, product
-from math import factorial, prod
+from functools import cmp_to_key
+from itertools import pairwise
 
+from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.verify.closure import follow
-from prism_explore.verify.ledger import RENAME, Derivation, Id, Ledger, Step
-from prism_explore.verify.polynomials import ONE, Poly, Polynomials, TooMany
+from prism_explore.verify.extremes import Extremes
+from prism_explore.verify.index import Var, Zero, at_most, extent, moved
+from prism_explore.verify.ledger import (
+    CUT,
+    EVERYTHING,
+    RESCALED,
+    SUM_IN_PIECES,
+    Derivation,
+    Id,
+    Ledger,
+    Step,
+)
+from prism_explore.verify.polynomials import HALF, ONE, Poly, TooMany
 from prism_explore.verify.products import Monomial, Power
 from prism_explore.verify.statement import Axis, Statement
+from prism_explore.verify.terms import Within
 
-ORDERS = 720
-"""Orders of axes that look alike; beyond them they stay as they are."""
 ROUNDS = 4
 """How often denominators are cleared."""
+ODD = frozenset({"tanh", "erf"})
+EVEN = frozenset({"abs"})
 
 
 def derive(statement: Statement) -> Derivation | None:
@@ -38,6 +50,7 @@ def derive(statement: Statement) -> Derivation | None:
     for spelled in (False, True):
         deriver = Deriver(statement.axes, spelled=spelled)
         left, right = deriver.of(statement.left), deriver.of(statement.right)
+        deriver.mark_borders()
         try:
             met = deriver.normal(left) == deriver.normal(right) or deriver.cleared(left, right)
         except (TooMany, ValueError, RecursionError):
@@ -57,16 +70,14 @@ def needed(ledger: Ledger, left: Id, right: Id) -> Derivation | None:
     return ledger.extract(left, right, steps)
 
 
-class Deriver(Polynomials):
+class Deriver(Extremes):
     """Terms and their polynomials, functions and sums included."""
 
     def __init__(self, axes: Iterable[Axis], *, spelled: bool = False) -> None:
-        """`spelled`: silu and sigmoid are replaced by their definitions."""
+        """`spelled`: functions that have a definition are replaced by it."""
         super().__init__(axes)
         self.spelled = spelled
-        self._canonical: dict[tuple[int, int, str], str] = {}
-        self._taken = 0
-        self._shapes: dict[tuple[Id, tuple[tuple[str, str], ...]], str] = {}
+        self._borders: dict[str, list[Dim]] = {}
 
     # ------------------------------------------------------------ every operator
     def normal(self, e: Id) -> Poly:
@@ -77,25 +88,38 @@ class Deriver(Polynomials):
 
     def _normal(self, e: Id) -> Poly:
         node = self.nodes[e]
+        inside = [self.normal(x) for x in node.inside]
         match node.op:
-            case "at" | "size":
+            case "at" | "size" | "near":
                 return self.single(e)
+            case "within":
+                return self._within(e)
             case "num":
                 return self.constant(Fraction(node.label))
             case "add":
-                return self.add(*map(self.normal, node.inside))
+                return self.add(*inside)
             case "mul":
-                return self.multiply(*map(self.normal, node.inside))
+                return self.multiply(*inside)
             case "inv":
-                return self.inverted(self.normal(node.inside[0]))
+                return self._by_cases("inv", "", inside[0], self.inverted)
             case "sqrt":
-                return self.root(self.normal(node.inside[0]))
+                return self._by_cases("sqrt", "", inside[0], self.root)
             case "exp":
-                return self._exp(self.normal(node.inside[0]))
+                return self._by_cases("exp", "", inside[0], self._exp)
             case "call":
-                return self._call(node.label, self.normal(node.inside[0]))
+                return self.call(node.label, inside[0])
             case "sum":
-                return self._sum(node.label, self.normal(node.inside[0]))
+                return self._sum(node.label, inside[0])
+            case "bottom":
+                return self._bottom(inside[0])
+            case "greater":
+                return self.greatest([((), p) for p in inside])
+            case "most":
+                return self.greatest([((node.label,), inside[0])])
+            case "upto":
+                return self.running(self.shell(e), inside[0])
+            case "rescaled":
+                return self._rescaled(node.label, *inside)
             case op:
                 raise AssertionError(f"no term has the operator {op}")
 
@@ -112,27 +136,87 @@ class Deriver(Polynomials):
             so_far = self.inserted(so_far, factor)
         return self.settled(so_far)
 
+    def _bottom(self, p: Poly) -> Poly:
+        keep = self.make("bottom", self.spell(p))
+        if p == self.constant(ONE):
+            self.say("bottom of one", keep, self.zero)
+            return ()
+        return self.single(keep)
+
+    def _rescaled(self, axis: str, p: Poly, scale: Poly) -> Poly:
+        a, b = self.spell(p), self.spell(scale)
+        size = self.extents[axis]
+        final = self.placed(b, axis, moved(Zero(), size - 1, size))
+        if final is None:
+            raise TooMany
+        before = self.make("exp", self.mul(self.number(-ONE), final))
+        total = self.make("sum", self.mul(a, self.make("exp", b)), label=axis)
+        by = self.mul(before, total)
+        self.say(RESCALED, self.make("rescaled", a, b, label=axis), by)
+        return self.normal(by)
+
+    # ------------------------------------------------------------ functions
+    def call(self, fn: str, p: Poly) -> Poly:
+        """A function by its name."""
+        return self._by_cases("call", fn, p, lambda q: self._call(fn, q))
+
     def _call(self, fn: str, p: Poly) -> Poly:
         a = self.spell(p)
         this = self.make("call", a, label=fn)
-        if self.spelled and fn == "silu":
-            by = self.mul(a, self.make("call", a, label="sigmoid"))
-            self.say("silu", this, by)
-            return self.normal(by)
-        if self.spelled and fn == "sigmoid":
-            opposite = self.make("exp", self.mul(self.number(-ONE), a))
-            by = self.make("inv", self._plus(self.one, opposite))
-            self.say("sigmoid", this, by)
+        by = self._definition(fn, a) if self.spelled else None
+        if by is not None:
+            self.say("abs by a root" if fn == "abs" else fn, this, by)
             return self.normal(by)
         if fn == "relu":
-            return self._relu(p, this)
+            return self.relu(p)
+        if fn == "abs" and self.nonnegative(a):
+            self.say("abs of a nonnegative", this, a)
+            return p
+        if fn in ODD | EVEN:
+            kind = "odd" if fn in ODD else "even"
+            if not p:
+                self.say(f"{fn} of zero", this, self.zero)
+                return ()
+            if p[0][1] < 0:
+                opposite = self.multiply(self.constant(-ONE), p)
+                x = self.spell(opposite)
+                self.multiply(self.constant(-ONE), opposite)
+                positive = self.make("call", x, label=fn)
+                flipped = self.mul(self.number(-ONE), positive) if kind == "odd" else positive
+                self.say(f"{fn} is {kind}", self.make("call", self.mul(self.number(-ONE), x), label=fn), flipped)
+                return self.normal(flipped)
         return self.single(this)
 
-    def _relu(self, p: Poly, this: Id) -> Poly:
+    def _definition(self, fn: str, a: Id) -> Id | None:
+        """What a function is, where the two sides of a lemma may spell it differently."""
+        match fn:
+            case "silu":
+                return self.mul(a, self.make("call", a, label="sigmoid"))
+            case "sigmoid":
+                opposite = self.make("exp", self.mul(self.number(-ONE), a))
+                return self.make("inv", self._plus(self.one, opposite))
+            case "tanh":
+                grown = self._plus(self.one, self.make("exp", self.mul(self.number(2 * ONE), a)))
+                return self._plus(self.one, self.mul(self.number(-2 * ONE), self.make("inv", grown)))
+            case "gelu":
+                inner = self.mul(a, self.make("inv", self.make("sqrt", self.number(2 * ONE))))
+                grown = self._plus(self.one, self.make("call", inner, label="erf"))
+                return self.mul(self.number(HALF), self.mul(a, grown))
+            case "abs":
+                return self.make("sqrt", self.mul(a, a))
+            case _:
+                return None
+
+    def relu(self, p: Poly) -> Poly:
+        """`max(p, 0)` by its name."""
         a = self.spell(p)
+        this = self.make("call", a, label="relu")
         if self.nonnegative(a):
             self.say("relu of a nonnegative", this, a)
             return p
+        if len(p) == 1 and p[0][1] == 1 and len(p[0][0]) == 1 and self.nodes[p[0][0][0][0]].op in ("most", "greater"):
+            self.say("relu", this, self.make("greater", a, self.zero))
+            return self.greatest([((), p), ((), ())])
         common, rest = self._content(p, roots=True) if len(p) > 1 else self._outside(p)
         if common is None:
             return self.single(this)
@@ -143,7 +227,7 @@ class Deriver(Polynomials):
 
     def _outside(self, p: Poly) -> tuple[tuple[Monomial, Fraction] | None, Poly]:
         """The number and the factors of one term that are not below 0; and the rest."""
-        ((m, c),) = p
+        (m, c) = p[0]
         out = tuple(f for f in m if self.nonnegative(self.power(*f)))
         inside = tuple(f for f in m if f not in out)
         if abs(c) == 1 and not out:
@@ -151,6 +235,123 @@ class Deriver(Polynomials):
         common, rest = (out, abs(c)), ((inside, ONE if c > 0 else -ONE),)
         assert self.multiply((common,), rest) == p, "factors taken apart make the product"
         return common, rest
+
+    # ------------------------------------------------------------ intervals
+    def mark_borders(self) -> None:
+        """Remember where the intervals of all terms begin and end; each is cut at all borders of its dim."""
+        met: dict[str, dict[str, Dim]] = {}
+        for e, node in enumerate(self.nodes):
+            if node.op == "within":
+                shell = self.shell(e)
+                assert isinstance(shell, Within), "an interval"
+                size = extent(shell.index)
+                borders = met.setdefault(str(size), {str(d): d for d in (ZERO, size)})
+                borders |= {str(d): d for d in (shell.low, shell.high)}
+        for size, borders in met.items():
+            chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if at_most(a, b) else 1))
+            if all(at_most(a, b) for a, b in pairwise(chain)):
+                self._borders[size] = chain
+
+    def _interval(self, shell: Within, low: Dim, high: Dim) -> Id:
+        return self.of(Within(shell.index, low, high))
+
+    def _within(self, e: Id) -> Poly:
+        """An interval as a sum of those between neighbouring borders; the last of them is 1 minus the others."""
+        shell = self.shell(e)
+        assert isinstance(shell, Within), "an interval"
+        chain = self._borders.get(str(extent(shell.index)), [])
+        if shell.low not in chain or shell.high not in chain:
+            return self.single(e)
+        first, last = chain.index(shell.low), chain.index(shell.high)
+        if last - first > 1:
+            parts = self._plus(
+                self._interval(shell, shell.low, chain[last - 1]), self._interval(shell, chain[last - 1], shell.high)
+            )
+            self.say(CUT, e, parts)
+            return self.normal(parts)
+        if last < len(chain) - 1 or first == 0:
+            return self.single(e)
+        before = self._interval(shell, ZERO, shell.low)
+        everything = self._interval(shell, ZERO, shell.high)
+        self.say(CUT, everything, self._plus(before, e))
+        self.say(EVERYTHING, everything, self.one)
+        opposite = self.multiply(self.constant(-ONE), self.normal(before))
+        #  e = (b + e) - b
+        total = self.add(self.constant(ONE), opposite)
+        minus = self.mul(self.number(-ONE), before)
+        self._regroup_sum(minus, before, e)
+        self.say("add commutes", self._plus(minus, everything), self._plus(everything, minus))
+        self._cancelled(before)
+        self.say("add zero", self._plus(self.zero, e), e)
+        return total
+
+    def _cancelled(self, a: Id) -> None:
+        """`-1 a + a = 0`."""
+        self.collected(a, -ONE, ONE)
+
+    def _by_cases(self, op: str, label: str, p: Poly, f: Callable[[Poly], Poly]) -> Poly:
+        """A function of a sum over pieces is a sum over pieces of the function."""
+        bit = next((b for m, _ in p for b, _ in m if self.nodes[b].op == "within"), None)
+        if bit is None or (op in ("inv", "sqrt") and len(p) == 1):
+            return f(p)
+        here = self.single(bit)
+        there = self.add(self.constant(ONE), self.multiply(self.constant(-ONE), here))
+        x = self.spell(p)
+        whole = self.make(op, x, label=label)
+        #  f = 1 f = f 1 = f (s + (1 - s)) = f s + f (1 - s)
+        self.say("one", self.mul(self.one, whole), whole)
+        self.swap(self.one, whole)
+        if self.add(here, there) != self.constant(ONE):
+            raise TooMany
+        bits = [self.spell(t) for t in (here, there)]
+        self.say("distribute", self.mul(whole, self._plus(*bits)), self._plus(*(self.mul(whole, t) for t in bits)))
+        total: Poly = ()
+        for value, t in ((1, here), (0, there)):
+            inside = self._under(bit, p, value)
+            if self.multiply(t, p) != self.multiply(t, inside):
+                raise TooMany
+            s, axiom = self.spell(t), f"{op} under a bit"
+            self.swap(whole, s)
+            for z in (x, self.spell(inside)):
+                restricted = self.make(op, self.mul(s, z), label=label)
+                self.say(axiom, self.mul(s, self.make(op, z, label=label)), self.mul(s, restricted))
+            part = self.multiply(t, self._by_cases(op, label, inside, f))
+            total = part if value else self.add(total, part)
+        return total
+
+    def _under(self, bit: Id, p: Poly, value: int) -> Poly:
+        """A polynomial where one interval is known; others of its index are 0 where it is 1."""
+        out: dict[Monomial, Fraction] = {}
+        for m, c in p:
+            mine = any(b == bit for b, _ in m)
+            if mine and not value:
+                continue
+            if value and any(b != bit and self.lie_apart(b, bit) for b, _ in m if self.nodes[b].op == "within"):
+                continue
+            left = tuple(f for f in m if f[0] != bit)
+            out[left] = out.get(left, Fraction(0)) + c
+        return tuple(sorted((m, c) for m, c in out.items() if c))
+
+    def cut_by(self, axis: str, body: Id) -> list[tuple[str, Id]] | None:
+        """A body with intervals of an axis, at the axis's first border and behind it."""
+        for e in self.indexed(body):
+            shell = self.shell(e)
+            if isinstance(shell, Within) and isinstance(shell.index, Var) and shell.index.name == axis:
+                chain = self._borders.get(str(self.extents[axis]))
+                if chain is None:
+                    return None
+                size, at = self.extents[axis], chain[1]
+                out: list[tuple[str, Id]] = []
+                for low, high in ((ZERO, at), (at, size)):
+                    new = self.spare(high - low)
+                    here = moved(Var(new, high - low) if high - low != 1 else Zero(), low, size)
+                    placed = self.placed(body, axis, here)
+                    if placed is None:
+                        return None
+                    out.append((new, placed))
+                self.mark_borders()
+                return out
+        return None
 
     # ------------------------------------------------------------ sums
     def _sum(self, axis: str, p: Poly) -> Poly:
@@ -161,12 +362,19 @@ class Deriver(Polynomials):
             self.swap(n, self.zero)
             self.say("zero", self.mul(self.zero, n), self.zero)
             return ()
+        body = self.spell(p)
+        cut = self.cut_by(axis, body)
+        if cut is not None:
+            (j, a), (k, b) = cut
+            parts = [self.make("sum", a, label=j), self.make("sum", b, label=k)]
+            self.say(SUM_IN_PIECES, self.make("sum", body, label=axis), self._plus(*parts))
+            return self.add(*(self.normal(x) for x in parts))
         if len(p) > 1:
             a, b = self.spell(p[:-1]), self.term(*p[-1])
-            parts = self._plus(*(self.make("sum", x, label=axis) for x in (a, b)))
-            self.say("sum of a sum", self.make("sum", self._plus(a, b), label=axis), parts)
+            parts = [self.make("sum", x, label=axis) for x in (a, b)]
+            self.say("sum of a sum", self.make("sum", self._plus(a, b), label=axis), self._plus(*parts))
             return self.add(self._sum(axis, p[:-1]), self._sum(axis, (p[-1],)))
-        ((m, c),) = p
+        (m, c) = p[0]
         if c != 1 and m:
             self._pull(axis, self.number(c), self.tree(m))
             return self.multiply(self.constant(c), self._sum(axis, ((m, ONE),)))
@@ -174,14 +382,19 @@ class Deriver(Polynomials):
         free = tuple(f for f in m if mine.isdisjoint(self.met(f[0])))
         if len(free) == len(m):
             n = self.size(self.extents[axis])
-            e = self.spell(p)
-            self.say("sum of a constant", self.make("sum", e, label=axis), self.mul(n, e))
+            self.say("sum of a constant", self.make("sum", body, label=axis), self.mul(n, body))
             return self.multiply(self.normal(n), p)
         if free:
             inside = tuple(f for f in m if f not in free)
             assert self.times(free, inside) == m, "factors taken apart make the product"
             self._pull(axis, self.tree(free), self.tree(inside))
             return self.multiply(((free, ONE),), self._sum(axis, ((inside, ONE),)))
+        parts = self.divided("sum", axis, body)
+        if len(parts) > 1:
+            total = p
+            for part in reversed(parts):
+                total = self._sum(part, total)
+            return total
         return self._component(axis, m)
 
     def _pull(self, axis: str, a: Id, b: Id) -> None:
@@ -192,9 +405,8 @@ class Deriver(Polynomials):
         """A sum of factors that all depend on its axis; sums among them are opened."""
         binders, body = [axis], m
         while True:
-            found = next(
-                (f for f in body if self.nodes[f[0]].op == "sum" and f[1] >= 1 and f[1].denominator == 1), None
-            )
+            whole = (f for f in body if self.nodes[f[0]].op == "sum" and f[1] >= 1 and f[1].denominator == 1)
+            found = next(whole, None)
             if found is None:
                 break
             base, exponent = found
@@ -202,16 +414,18 @@ class Deriver(Polynomials):
             if exponent > 1:
                 rest = self.inserted(rest, (base, exponent - 1))
             assert self.inserted(rest, (base, ONE)) == body, "a factor taken out and put back"
-            names, inner = self._opened(base)
+            names, inner = self.opened("sum", base)
             tree = self.tree(rest)
             if not rest:
                 self.say("one", self.mul(self.one, base), base)
             taken = self.met(tree).union(*(self.coordinates(b) for b in binders))
-            opened, inner = self._apart(names, inner, taken)
-            if opened is None:
+            apart = self.apart("sum", names, inner, taken)
+            if apart is None:
                 break
+            opened, inner = apart
             if rest:
-                self._pull_in(tree, opened, inner)
+                for n, name in enumerate(opened):
+                    self._pull(name, tree, self.nest("sum", opened[n + 1 :], inner))
             binders += opened
             multiplied = self.multiply(((rest, ONE),), self.normal(inner))
             if len(multiplied) != 1 or multiplied[0][1] != 1:
@@ -220,189 +434,8 @@ class Deriver(Polynomials):
                     total = self._sum(name, total)
                 return total
             ((body, _),) = multiplied
-        return self._named(binders, body)
-
-    def _opened(self, e: Id) -> tuple[list[str], Id]:
-        """The axes of nested sums, and what they sum."""
-        names: list[str] = []
-        while self.nodes[e].op == "sum":
-            names.append(self.nodes[e].label)
-            (e,) = self.nodes[e].inside
-        return names, e
-
-    def _nest(self, names: Sequence[str], body: Id) -> Id:
-        for name in reversed(names):
-            body = self.make("sum", body, label=name)
-        return body
-
-    def _pull_in(self, a: Id, names: Sequence[str], body: Id) -> None:
-        """`a Σ_j Σ_k b = Σ_j Σ_k a b`."""
-        for n, name in enumerate(names):
-            self._pull(name, a, self._nest(names[n + 1 :], body))
-
-    def _apart(self, names: Sequence[str], body: Id, taken: frozenset[str]) -> tuple[list[str] | None, Id]:
-        """Nested sums whose axes are not among those taken, renamed where need be."""
-        out = list(names)
-        for n, name in enumerate(names):
-            if self.coordinates(name).isdisjoint(taken):
-                continue
-            new = self._spare(name)
-            renamed = self._renamed(out[n + 1 :], name, new, body)
-            if renamed is None:
-                return None, body
-            body, out[n] = renamed, new
-        return out, body
-
-    def _renamed(self, within: Sequence[str], old: str, new: str, body: Id) -> Id | None:
-        """`Σ_old Σ_within body` under another name; gives the new body."""
-        inner = self._nest(within, body)
-        other = self.replaced(inner, old, new)
-        if other is None or not self.coordinates(new).isdisjoint(self.met(inner)):
-            return None
-        self.say(RENAME, self.make("sum", inner, label=old), self.make("sum", other, label=new))
-        return self._opened_to(other, len(within))
-
-    def _opened_to(self, e: Id, depth: int) -> Id:
-        for _ in range(depth):
-            (e,) = self.nodes[e].inside
-        return e
-
-    def _spare(self, like: str) -> str:
-        """A name that is used nowhere."""
-        self._taken += 1
-        name = f"t{self._taken}"
-        self.declare(Axis(name, self.extents[like]))
-        return name
-
-    # ------------------------------------------------------------ names of axes
-    def _named(self, binders: list[str], body: Monomial) -> Poly:
-        """Nested sums over one product: pairs of digits joined, axes ordered and renamed."""
-        tree = self.tree(body)
-        binders = self._joined_digits(binders, tree)
-        order = self._order(binders, tree)
-        self._arranged(binders, order, tree)
-        height = 1 + self.height(tree)
-        wanted = [self._name(height, n, b) for n, b in enumerate(order)]
-        if wanted != order and all(self._can_rename(b, tree) for b in order):
-            step = order
-            if set(wanted) & set(order):
-                step, tree = self._all_renamed(order, [self._spare(b) for b in order], tree)
-            order, tree = self._all_renamed(step, wanted, tree)
-            total = self.normal(tree)
-            if len(total) != 1 or total[0][1] != 1:
-                raise TooMany
-            tree = self.spell(total)
-        return self.single(self._nest(order, tree))
-
-    def _all_renamed(self, old: list[str], new: list[str], body: Id) -> tuple[list[str], Id]:
-        out = list(old)
-        for n, (a, b) in enumerate(zip(old, new, strict=True)):
-            renamed = self._renamed(out[n + 1 :], a, b, body)
-            if renamed is None:
-                raise TooMany
-            body, out[n] = renamed, b
-        return out, body
-
-    def _can_rename(self, axis: str, tree: Id) -> bool:
-        mine = self.coordinates(axis)
-        return all(
-            w == axis or mine.isdisjoint(self.coordinates(w)) for e in self.elements(tree) for w in self.words(e)
-        )
-
-    def _name(self, height: int, n: int, axis: str) -> str:
-        """What the nth axis of a sum so high is called: as the first one that was met, if that name is free."""
-        key = (height, n, str(self.extents[axis]))
-        if key not in self._canonical:
-            if axis in self._canonical.values():
-                axis = self._spare(axis)
-            self._canonical[key] = axis
-        return self._canonical[key]
-
-    def _joined_digits(self, binders: list[str], tree: Id) -> list[str]:
-        """`Σ_outer Σ_inner = Σ_pair` where nothing depends on one digit alone."""
-        binders = list(binders)
-        while True:
-            for pair, (outer, inner) in self.digits.items():
-                if outer in binders and inner in binders and self._only_together(pair, tree):
-                    others = [b for b in binders if b not in (outer, inner)]
-                    self._arranged(binders, [*others, outer, inner], tree)
-                    both = self._nest([outer, inner], tree)
-                    self.say("sum by digits", both, self.make("sum", tree, label=pair))
-                    binders = [*others, pair]
-                    break
-            else:
-                return binders
-
-    def _only_together(self, pair: str, tree: Id) -> bool:
-        mine = self.coordinates(pair)
-        for e in self.elements(tree):
-            for w in self.words(e):
-                there = self.coordinates(w)
-                if not mine.isdisjoint(there) and not mine <= there:
-                    return False
-        return True
-
-    def _arranged(self, have: Sequence[str], want: Sequence[str], body: Id) -> None:
-        """Nested sums in another order, by swapping neighbours."""
-        have = list(have)
-        for n, name in enumerate(want):
-            at = have.index(name)
-            while at > n:
-                have[at - 1], have[at] = have[at], have[at - 1]
-                inner = self._nest(have[at + 1 :], body)
-                first, second = have[at], have[at - 1]
-                self.say(
-                    "sums swap",
-                    self.make("sum", self.make("sum", inner, label=second), label=first),
-                    self.make("sum", self.make("sum", inner, label=first), label=second),
-                )
-                at -= 1
-
-    def _order(self, binders: list[str], tree: Id) -> list[str]:
-        """The axes in an order that their names do not sway."""
-        if len(binders) == 1:
-            return binders
-        colours = {b: f"?{self.extents[b]}" for b in binders}
-        for _ in binders:
-            shapes = {b: self._shape(tree, {**colours, b: f"!{colours[b]}"}) for b in binders}
-            ranks = {text: f"?{n}" for n, text in enumerate(sorted(set(shapes.values())))}
-            if len(ranks) == len(set(colours.values())):
-                break
-            colours = {b: ranks[shapes[b]] for b in binders}
-        alike = [list(g) for _, g in groupby(sorted(binders, key=lambda b: colours[b]), key=lambda b: colours[b])]
-        if prod(factorial(len(g)) for g in alike) > ORDERS:
-            return [b for g in alike for b in g]
-        orders = ([b for g in choice for b in g] for choice in product(*(permutations(g) for g in alike)))
-        return list(min(orders, key=lambda o: self._shape(tree, {b: f"?{n}" for n, b in enumerate(o)})))
-
-    def _shape(self, e: Id, colours: dict[str, str]) -> str:
-        """What a term looks like when some axes bear colours and order does not matter."""
-        mine = {b: c for b, c in colours.items() if not self.coordinates(b).isdisjoint(self.met(e))}
-        key = (e, tuple(sorted(mine.items())))
-        if key not in self._shapes:
-            self._shapes[key] = self._shaped(e, mine)
-        return self._shapes[key]
-
-    def _shaped(self, e: Id, colours: dict[str, str]) -> str:
-        node = self.nodes[e]
-        if not colours:
-            return f"#{e}"
-        if node.op == "at":
-            return self.coloured(e, colours)
-        if node.op in ("add", "mul"):
-            items: list[Id] = []
-            pending = [e]
-            while pending:
-                at = pending.pop()
-                if self.nodes[at].op == node.op:
-                    pending += self.nodes[at].inside
-                else:
-                    items.append(at)
-            inside = sorted(self._shape(x, colours) for x in items)
-        else:
-            inside = [self._shape(x, colours) for x in node.inside]
-        text = f"{node.op} {node.label} {' '.join(inside)}"
-        return md5(text.encode(), usedforsecurity=False).hexdigest()
+        order, tree = self.named("sum", binders, self.tree(body))
+        return self.single(self.nest("sum", order, tree))
 
     # ------------------------------------------------------------ common denominators
     def cleared(self, left: Id, right: Id) -> bool:

@@ -50,7 +50,7 @@ class Library:
         return self._parsed[1]
 
 
-_STATED = frozenset((*CONSTRUCTORS, "digits", "renamed"))
+_STATED = frozenset((*CONSTRUCTORS, "digits", "renamed", "stated"))
 """What a rule can only find where the goal states it or another rule adds it."""
 
 

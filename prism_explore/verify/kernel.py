@@ -16,14 +16,15 @@ from typing import TypeAlias
 
 from prism_explore.ir.dims import ZERO, Dim, dim
 from prism_explore.verify.axioms import AXIOMS, Axiom
-from prism_explore.verify.reading import Complaint, Reading, Tree, parse, replaced_index, show
+from prism_explore.verify.instances import holds, is_placed
+from prism_explore.verify.reading import Complaint, Reading, Term, Tree, index_words, parse, shape, show
 
 Key: TypeAlias = tuple[str, str, tuple[int, ...]]
 """A term: its operator, what stands beside it, and the terms inside by number."""
 Binding: TypeAlias = dict[str, "int | str | Fraction"]
 """What a variable of an axiom stands for: a term, an axis or a name, a number."""
 
-_LABELLED = frozenset({"num", "size", "call", "sum"})
+_LABELLED = frozenset({"num", "size", "call"})
 
 
 @dataclass
@@ -32,51 +33,39 @@ class Kernel:
 
     reading: Reading
     terms: list[Key] = field(default_factory=list[Key])
-    leaves: dict[int, Tree] = field(default_factory=dict[int, Tree])
+    shells: dict[int, Term] = field(default_factory=dict[int, Term])
+    """The operators, as they were read."""
     _numbers: dict[Key, int] = field(default_factory=dict[Key, int])
     _met: dict[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
 
-    def put(self, op: str, label: str = "", *inside: int) -> int:
-        """A term's number."""
-        key = op, label, inside
-        if key not in self._numbers:
-            self._numbers[key] = len(self.terms)
-            self.terms.append(key)
-        return self._numbers[key]
-
     def read(self, e: Tree, names: Mapping[str, int]) -> int:
         """The term that a tree spells, where some words stand for terms."""
-        match e:
-            case str(name) if name in names:
-                return names[name]
-            case ("at", str(), *_):
-                found = self.put("at", show(e))
-                self.leaves[found] = e
-                return found
-            case ("num", str(value)):
-                above, _, below = value.partition("/")
-                return self.put("num", str(Fraction(int(above), int(below or 1))))
-            case ("size", str(symbol)):
-                return self.put("size", symbol)
-            case ("call" | "sum" as op, str(label), a):
-                return self.put(op, label, self.read(a, names))
-            case ("inv" | "sqrt" | "exp" as op, a):
-                return self.put(op, "", self.read(a, names))
-            case ("add" | "mul" as op, a, b):
-                return self.put(op, "", self.read(a, names), self.read(b, names))
-            case _:
-                raise Complaint(f"cannot read {show(e)}")
+        if isinstance(e, str) and e in names:
+            return names[e]
+        term = shape(e)
+        label = term.label
+        if term.op == "num":
+            above, _, below = label.partition("/")
+            label = str(Fraction(int(above), int(below or 1)))
+        elif term.indices or term.axis:
+            label = " ".join((term.axis, label, *map(show, term.indices)))
+        key = term.op, label, tuple(self.read(x, names) for x in term.inside)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.terms)
+            self.shells[len(self.terms)] = term
+            self.terms.append(key)
+        return self._numbers[key]
 
     # ------------------------------------------------------------ what is known of a term
     def met(self, e: int) -> frozenset[str]:
         """The coordinates on which it depends."""
         if e not in self._met:
-            op, label, inside = self.terms[e]
-            if op == "at":
-                self._met[e] = self.reading.met(self.leaves[e])
-            else:
-                found = frozenset[str]().union(*(self.met(x) for x in inside))
-                self._met[e] = found - set(self.reading.coordinates(label)) if op == "sum" else found
+            term = self.shells[e]
+            found = frozenset[str]().union(*(self.met(x) for x in self.terms[e][2]))
+            if term.axis:
+                found -= set(self.reading.coordinates(term.axis))
+            words = (w for i in term.indices for w in index_words(i))
+            self._met[e] = found.union(c for w in words for c in self.reading.coordinates(w))
         return self._met[e]
 
     def number(self, e: int) -> Fraction | None:
@@ -87,19 +76,23 @@ class Kernel:
     def sign(self, e: int) -> str:
         """`> 0`, `>= 0`, `!= 0`, or nothing where the spelling does not tell."""
         op, label, inside = self.terms[e]
-        signs = [self.sign(x) for x in inside] if op not in ("at", "exp", "call") else []
+        signs = [] if op == "exp" else [self.sign(x) for x in inside]
         match op:
             case "num":
                 value = Fraction(label)
                 return "> 0" if value > 0 else ">= 0" if value == 0 else "!= 0"
             case "size" | "exp":
                 return "> 0"
+            case "within" | "near":
+                return ">= 0"
             case "call":
-                return {"sigmoid": "> 0", "relu": ">= 0"}.get(label, "")
+                return {"sigmoid": "> 0", "relu": ">= 0", "abs": ">= 0"}.get(label, "")
             case "inv":
                 return signs[0]
-            case "sqrt" | "sum":
+            case "sqrt" | "sum" | "most" | "upto":
                 return signs[0] if signs[0] in ("> 0", ">= 0") else ""
+            case "greater":
+                return "> 0" if "> 0" in signs else ">= 0" if ">= 0" in signs else ""
             case "add":
                 if set(signs) <= {"> 0", ">= 0"}:
                     return "> 0" if "> 0" in signs else ">= 0"
@@ -114,6 +107,14 @@ class Kernel:
                 return "!= 0" if set(signs) <= {"> 0", "!= 0"} else ""
             case _:
                 return ""
+
+    def is_bit(self, e: int) -> bool:
+        """Whether it is 0 or 1 everywhere: an interval, a band, or 1 minus one of them."""
+        op, _, inside = self.terms[e]
+        if op == "add" and self.number(inside[0]) == 1:
+            other, _, parts = self.terms[inside[1]]
+            return other == "mul" and self.number(parts[0]) == -1 and self.is_bit(parts[1])
+        return op in ("within", "near")
 
     def dim(self, e: int) -> Dim | None:
         """The size that it spells, if it spells one."""
@@ -164,13 +165,16 @@ class Kernel:
             case (str(word), *parts):
                 if word.lower() != op:
                     return False
-                if op in _LABELLED:
+                term = self.shells[e]
+                words = [label] if op in _LABELLED else [term.axis] if term.axis else []
+                words += [show(i) for i in term.indices]
+                for word in words:
                     first, *parts = parts
                     wanted = str(first)
                     if wanted.startswith('"'):
-                        if wanted.strip('"') != label:
+                        if wanted.strip('"') != word:
                             return False
-                    elif choice.setdefault(wanted, label) != label:
+                    elif choice.setdefault(wanted, word) != word:
                         return False
                 return len(parts) == len(inside) and all(
                     self._fits(p, x, choice) for p, x in zip(parts, inside, strict=True)
@@ -194,6 +198,10 @@ class Kernel:
                 return self.sign(_term(choice, a)) in ("> 0", "!= 0")
             case ("renamed", str(a), str(b)):
                 return self._is_renamed(_term(choice, a), _term(choice, b))
+            case ("bit", str(a)):
+                return self.is_bit(_term(choice, a))
+            case ("stated", str(name), str(a), str(b)):
+                return holds(self, name.strip('"'), _term(choice, a), _term(choice, b))
             case ("=", str(r), ("sqrt", str(p))):
                 root = _value(r, choice)
                 return root >= 0 and root * root == _value(p, choice)
@@ -201,35 +209,22 @@ class Kernel:
                 return _value(a, choice) != _value(b, choice)
             case (">=", a, b):
                 return _value(a, choice) >= _value(b, choice)
+            case ("<=", a, b):
+                return _value(a, choice) <= _value(b, choice)
             case _:
                 raise Complaint(f"cannot decide {show(fact)}")
 
     def _is_renamed(self, a: int, b: int) -> bool:
         """Whether b is a under another name of its bound axis."""
-        (op, old, inside), (other, new, there) = self.terms[a], self.terms[b]
-        extents = self.reading.extents
-        if op != other or op != "sum" or extents[old] != extents[new]:
+        first, second = self.shells[a], self.shells[b]
+        old, new = first.axis, second.axis
+        (_, _, inside), (_, _, there) = self.terms[a], self.terms[b]
+        if first.op != second.op or not old or first.indices != second.indices or len(inside) != 1:
             return False
-        return self.met(inside[0]).isdisjoint(self.reading.coordinates(new)) and self._same(
-            inside[0], there[0], old, new
-        )
-
-    def _same(self, a: int, b: int, old: str, new: str) -> bool:
-        """Whether b is a with one axis renamed."""
-        mine = frozenset(self.reading.coordinates(old))
-        if mine.isdisjoint(self.met(a)):
-            return a == b
-        (op, label, inside), (other, name, there) = self.terms[a], self.terms[b]
-        if op == "at" == other:
-            element = self.leaves[a]
-            words = set(self.reading.words(element))
-            if any(w != old and not mine.isdisjoint(self.reading.coordinates(w)) for w in words):
-                return False
-            return (*element[:2], *(replaced_index(i, old, new) for i in element[2:])) == self.leaves[b]
-        if op == "sum" and not set(self.reading.coordinates(label)).isdisjoint(self.reading.coordinates(new)):
+        if self.reading.extents[old] != self.reading.extents[new]:
             return False
-        return (op, label, len(inside)) == (other, name, len(there)) and all(
-            self._same(x, y, old, new) for x, y in zip(inside, there, strict=True)
+        return self.met(inside[0]).isdisjoint(self.reading.coordinates(new)) and is_placed(
+            self, inside[0], there[0], old, new
         )
 
     # ------------------------------------------------------------ all steps together

@@ -8,19 +8,25 @@ them; that equals may be put for equals is the reader's business (congruence). `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.index import Index, Var, substitute
-from prism_explore.verify.spelling import lisp, spell_at
+from prism_explore.verify.spelling import lisp
 from prism_explore.verify.statement import Axis, coordinates_of
-from prism_explore.verify.terms import At, Expr, children, head, of_dim
+from prism_explore.verify.terms import UNIT, Expr, children, head, of_dim, places, put, with_children, with_places
 
 RENAME = "rename"
-"""The axiom whose instances cannot be seen from the two terms' operators alone."""
+SUM_IN_PIECES, MOST_IN_PIECES = "sum in pieces", "maximum in pieces"
+RESCALED, LAST_RUNNING, AS_LOW = "rescaled sum", "last running maximum", "as low"
+CUT, APART, EVERYTHING = "interval cut", "intervals apart", "interval of everything"
+STATED = frozenset({SUM_IN_PIECES, MOST_IN_PIECES, RESCALED, LAST_RUNNING, AS_LOW, CUT, APART, EVERYTHING})
+"""Axioms whose conditions lie in indices and extents: egglog is told where they hold, the checker sees to it."""
+BINDERS = frozenset({"sum", "most", "upto", "rescaled"})
+"""Operators whose label begins with the axis that they bind."""
 Id: TypeAlias = int
 """A term's number in its ledger."""
 
@@ -50,8 +56,8 @@ class Derivation:
     axes: tuple[Axis, ...]
     nodes: tuple[Node, ...]
     """Terms by number; what is inside of a term comes before it."""
-    elements: Mapping[Id, At]
-    """Which of the terms are elements of inputs."""
+    words: Mapping[Id, frozenset[str]]
+    """The axes in the indices that stand in a term itself, such as those of an element of an input."""
     left: Id
     right: Id
     steps: tuple[Step, ...]
@@ -90,7 +96,7 @@ class Ledger:
         for a in axes:
             self.declare(a)
         self._ids: dict[Node, Id] = {}
-        self._elements: dict[Id, At] = {}
+        self._shells: dict[Id, Expr] = {}
         self._met: dict[Id, frozenset[str]] = {}
         self._height: dict[Id, int] = {}
         self.zero = self.number(Fraction(0))
@@ -123,12 +129,15 @@ class Ledger:
 
     def of(self, e: Expr) -> Id:
         """The term that an expression is."""
-        op, label = head(e)
-        if isinstance(e, At):
-            found = self.make(op, label=spell_at(e))
-            self._elements[found] = e
-            return found
-        return self.make(op, *map(self.of, children(e)), label=label)
+        return self.shelled(e, [self.of(x) for x in children(e)])
+
+    def shelled(self, shell: Expr, inside: Sequence[Id]) -> Id:
+        """The term with this outermost node; where it has indices, they are remembered."""
+        op, label = head(shell)
+        found = self.make(op, *inside, label=label)
+        if places(shell):
+            self._shells[found] = with_children(shell, lambda _: UNIT)
+        return found
 
     def size(self, d: Dim) -> Id:
         """A size as a number, spelled as everywhere."""
@@ -139,37 +148,41 @@ class Ledger:
         """The axes without digits that an axis consists of."""
         return coordinates_of(axis, self.digits)
 
-    def words(self, element: Id) -> frozenset[str]:
-        """The axes that an element of an input is spelled with."""
-        return frozenset[str]().union(*(i.free for i in self._elements[element].index))
+    def bound(self, e: Id) -> str:
+        """The axis that a term binds; empty where it binds none."""
+        node = self.nodes[e]
+        return node.label.split(" ", 1)[0] if node.op in BINDERS else ""
+
+    def words(self, e: Id) -> frozenset[str]:
+        """The axes in the indices that stand in a term itself, outside of what it binds."""
+        if e not in self._shells:
+            return frozenset()
+        return frozenset[str]().union(*(i.free for i in places(self._shells[e])))
 
     def met(self, e: Id) -> frozenset[str]:
         """The coordinates on which a term depends."""
         if e not in self._met:
-            node = self.nodes[e]
-            if node.op == "at":
-                met = frozenset[str]().union(*(self.coordinates(w) for w in self.words(e)))
-            else:
-                met = frozenset[str]().union(*(self.met(x) for x in node.inside))
-                if node.op == "sum":
-                    met -= self.coordinates(node.label)
-            self._met[e] = met
+            met = frozenset[str]().union(*(self.met(x) for x in self.nodes[e].inside))
+            axis = self.bound(e)
+            if axis:
+                met -= self.coordinates(axis)
+            self._met[e] = met.union(*(self.coordinates(w) for w in self.words(e)))
         return self._met[e]
 
     def height(self, e: Id) -> int:
-        """How deeply sums are nested in a term."""
+        """How deeply binders are nested in a term."""
         if e not in self._height:
             node = self.nodes[e]
             inside = max((self.height(x) for x in node.inside), default=0)
-            self._height[e] = inside + (node.op == "sum")
+            self._height[e] = inside + (node.op in BINDERS)
         return self._height[e]
 
-    def elements(self, e: Id) -> Iterator[Id]:
-        """The elements of inputs in a term."""
+    def indexed(self, e: Id) -> Iterator[Id]:
+        """The terms inside that have indices."""
         pending, seen = [e], {e}
         while pending:
             at = pending.pop()
-            if at in self._elements:
+            if at in self._shells:
                 yield at
             for x in self.nodes[at].inside:
                 if x not in seen:
@@ -181,28 +194,61 @@ class Ledger:
         mine = self.coordinates(old)
         if mine.isdisjoint(self.met(e)):
             return e
-        node = self.nodes[e]
-        if node.op == "at":
-            if any(w != old and not mine.isdisjoint(self.coordinates(w)) for w in self.words(e)):
-                return None
-            element = self._elements[e]
-            by: Mapping[str, Index] = {old: Var(new, self.extents[new])}
-            return self.of(At(element.tensor, tuple(substitute(i, by) for i in element.index)))
-        if node.op == "sum" and not self.coordinates(node.label).isdisjoint(self.coordinates(new)):
+        if any(w != old and not mine.isdisjoint(self.coordinates(w)) for w in self.words(e)):
+            return None
+        axis = self.bound(e)
+        if axis and not self.coordinates(axis).isdisjoint(self.coordinates(new)):
             return None
         inside: list[Id] = []
-        for x in node.inside:
-            other = self.replaced(x, old, new)
+        for x in self.nodes[e].inside:
+            # what the node binds is not what is renamed, though it may bear the name
+            other = x if axis and not mine.isdisjoint(self.coordinates(axis)) else self.replaced(x, old, new)
             if other is None:
                 return None
             inside.append(other)
-        return self.make(node.op, *inside, label=node.label)
+        by: dict[str, Index] = {old: Var(new, self.extents[new])}
+        return self._with_places(e, inside, lambda i: substitute(i, by))
 
-    def coloured(self, element: Id, colours: Mapping[str, str]) -> str:
-        """An element of an input as words, some axes under other names."""
-        there = self._elements[element]
+    def placed(self, e: Id, axis: str, at: Index) -> Id | None:
+        """The term with an axis replaced by an index; None where the axis is a digit of another."""
+        mine = self.coordinates(axis)
+        if mine.isdisjoint(self.met(e)):
+            return e
+        if any(w != axis and not mine.isdisjoint(self.coordinates(w)) for w in self.words(e)):
+            return None
+        bound = self.bound(e)
+        if bound and any(not self.coordinates(bound).isdisjoint(self.coordinates(w)) for w in at.free):
+            return None
+        inside: list[Id] = []
+        for x in self.nodes[e].inside:
+            other = x if bound and not mine.isdisjoint(self.coordinates(bound)) else self.placed(x, axis, at)
+            if other is None:
+                return None
+            inside.append(other)
+        if e not in self._shells:
+            return self.make(self.nodes[e].op, *inside, label=self.nodes[e].label)
+        return self.shelled(put(self._shells[e], {axis: at}), inside)
+
+    def axis(self, name: str) -> Var:
+        """An axis as a variable."""
+        return Var(name, self.extents[name])
+
+    def shell(self, e: Id) -> Expr:
+        """The outermost node of a term that has indices."""
+        return self._shells[e]
+
+    def _with_places(self, e: Id, inside: Sequence[Id], f: Callable[[Index], Index]) -> Id:
+        node = self.nodes[e]
+        if e not in self._shells:
+            return self.make(node.op, *inside, label=node.label)
+        return self.shelled(with_places(self._shells[e], f), inside)
+
+    def coloured(self, e: Id, colours: Mapping[str, str]) -> str:
+        """A term's own label, some axes in its indices under other names."""
+        if e not in self._shells:
+            return self.nodes[e].label
         by: dict[str, Index] = {w: Var(c, self.extents[w]) for w, c in colours.items()}
-        return spell_at(At(there.tensor, tuple(substitute(i, by) for i in there.index)))
+        return head(with_places(self._shells[e], lambda i: substitute(i, by)))[1]
 
     # ------------------------------------------------------------ steps
     def say(self, axiom: str, left: Id, right: Id) -> None:
@@ -225,8 +271,9 @@ class Ledger:
 
         copied = tuple(Step(s.axiom, copy(s.left), copy(s.right)) for s in steps)
         both = copy(left), copy(right)
-        words = {w for e in numbers if e in self._elements for w in self.words(e)}
-        words |= {node.label for node in nodes if node.op == "sum"}
+        indexed = {numbers[e]: self.words(e) for e in numbers if e in self._shells}
+        words = {w for found in indexed.values() for w in found}
+        words |= {node.label.split(" ", 1)[0] for node in nodes if node.op in BINDERS}
         pending = list(words)
         while pending:
             for part in self.digits.get(pending.pop(), ()):
@@ -235,5 +282,4 @@ class Ledger:
                     pending.append(part)
         words |= {pair for pair, parts in self.digits.items() if words.issuperset(parts)}
         axes = tuple(Axis(n, d, self.digits.get(n)) for n, d in self.extents.items() if n in words)
-        elements = {numbers[e]: at for e, at in self._elements.items() if e in numbers}
-        return Derivation(axes, tuple(nodes), elements, *both, copied)
+        return Derivation(axes, tuple(nodes), indexed, *both, copied)

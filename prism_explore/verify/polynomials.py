@@ -7,15 +7,18 @@ term it was asked about equals the one it returns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
+from itertools import combinations
 from math import floor, gcd, lcm
 from typing import TypeAlias
 
-from prism_explore.verify.ledger import Id
+from prism_explore.verify.index import at_most
+from prism_explore.verify.ledger import APART, Id
 from prism_explore.verify.products import NONE, ONE, Monomial, Power, Products
 from prism_explore.verify.statement import Axis
+from prism_explore.verify.terms import Within
 
 Poly: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
 """Monomials and their coefficients, none of which is 0."""
@@ -162,13 +165,35 @@ class Polynomials(Products):
         """A monomial whose numbers and whose whole powers of sums are worked out."""
         found = next((f for f in m if self._unsettled(f)), None)
         if found is None:
-            return ((m, ONE),)
+            return self._without_overlap(m)
         rest = tuple(f for f in m if f is not found)
         if not rest:
             return self._worked_out(*found)
         back = self.inserted(rest, found)
         assert back == m, "taking a factor out and putting it back changes nothing"
         return self.multiply(self.settled(rest), self._worked_out(*found))
+
+    def _without_overlap(self, m: Monomial) -> Poly:
+        """A monomial, or 0 where two of its intervals lie apart."""
+        bits = [f for f in m if self.nodes[f[0]].op == "within"]
+        for a, b in combinations(bits, 2):
+            if self.lie_apart(a[0], b[0]):
+                rest = tuple(f for f in m if f not in (a, b))
+                pair = self.mul(a[0], b[0])
+                if self.times(rest, (a, b)) != m:
+                    raise AssertionError("factors taken out and put back")
+                self.say(APART, pair, self.zero)
+                if rest:
+                    self.say("zero", self.swap(self.tree(rest), self.zero), self.zero)
+                return ()
+        return ((m, ONE),)
+
+    def lie_apart(self, a: Id, b: Id) -> bool:
+        """Whether two intervals are of one index and provably never 1 together."""
+        one, other = self.shell(a), self.shell(b)
+        if not isinstance(one, Within) or not isinstance(other, Within) or one.index != other.index:
+            return False
+        return at_most(one.high, other.low) or at_most(other.high, one.low)
 
     def _unsettled(self, factor: Power) -> bool:
         base, exponent = factor
@@ -263,6 +288,12 @@ class Polynomials(Products):
         if not all(self.nonnegative(self.power(b, e)) for b, e in m):
             return self.single(self.make("sqrt", self.tree(m)))
         *rest, (base, exponent) = m
+        if self.is_bit(base):
+            self.say("root of a bit", self.make("sqrt", base), base)
+            if not rest:
+                return ((m, ONE),)
+            self._root_apart(self.tree(tuple(rest)), base)
+            return self.multiply(self._root_of_monomial(tuple(rest)), self.single(base))
         squared, half = (base, exponent), exponent / 2
         if self.nodes[base].op != "exp" and not self.nonnegative(base) and exponent:
             squared, half = (self.mul(base, base), exponent / 2), exponent / 4
@@ -286,7 +317,8 @@ class Polynomials(Products):
     def _root_of_number(self, c: Fraction) -> Poly:
         if c < 0:
             return self.single(self.make("sqrt", self.number(c)))
-        odd, square = [], ONE
+        odd: list[Fraction] = []
+        square = ONE
         for prime, times in factorise(c.numerator * c.denominator):
             square *= Fraction(prime) ** (times // 2)
             if times % 2:
@@ -309,35 +341,39 @@ class Polynomials(Products):
     # ------------------------------------------------------------ common factors
     def _content(self, p: Poly, *, roots: bool) -> tuple[tuple[Monomial, Fraction] | None, Poly]:
         """A common factor of all terms, and what remains; the two multiply to p again."""
-        coefficients = [c for _, c in p]
-        g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
-        if not roots and coefficients[0] < 0:
-            g = -g
-        common = tuple(sorted(self._common(p, roots)))
+        g, common = self.common(p, roots=roots)
         if g == 1 and not common:
             return None, p
-        lowered = dict(common)
-        rest: list[tuple[Monomial, Fraction]] = []
+        inner = self.without(p, common, g)
+        if inner is None or self.multiply(((common, g),), inner) != p:
+            return (None, p) if g == 1 else self._number_only(p, g)
+        return (common, g), inner
+
+    def without(self, p: Poly, common: Monomial, g: Fraction) -> Poly | None:
+        """`p / (g * common)`, by taking exponents apart; None where that would have to be worked out."""
+        rest: dict[Monomial, Fraction] = {}
         for m, c in p:
             powers = dict(m)
             for base, e in common:
-                powers[base] = powers.get(base, NONE) - e
-                if powers[base] == 0 and (self._vanishes(base) or lowered[base] == dict(m).get(base)):
+                had = powers.get(base, NONE)
+                powers[base] = had - e
+                if powers[base] == 0 and (self._vanishes(base) or had == e):
                     del powers[base]
-            rest.append((tuple(sorted(powers.items())), c / g))
-        rest.sort(key=lambda t: t[0])
-        inner = tuple(rest)
-        if any(self._unsettled(f) for m, _ in inner for f in m) or len({m for m, _ in inner}) != len(inner):
-            return (None, p) if g == 1 else self._number_only(p, g)
-        if self.multiply(((common, g),), inner) != p:
-            return (None, p) if g == 1 else self._number_only(p, g)
-        return (common, g), inner
+            rest[tuple(sorted(powers.items()))] = c / g
+        if len(rest) != len(p) or any(self._unsettled(f) for m in rest for f in m):
+            return None
+        return tuple(sorted(rest.items()))
 
     def _number_only(self, p: Poly, g: Fraction) -> tuple[tuple[Monomial, Fraction] | None, Poly]:
         inner = tuple((m, c / g) for m, c in p)
         return ((UNIT, g), inner) if self.multiply(self.constant(g), inner) == p else (None, p)
 
-    def _common(self, p: Poly, roots: bool) -> Sequence[Power]:
+    def common(self, p: Poly, *, roots: bool) -> tuple[Fraction, Monomial]:
+        """The number and the powers that all terms have in common; with `roots`, what is not negative."""
+        coefficients = [c for _, c in p]
+        g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
+        if not roots and coefficients[0] < 0:
+            g = -g
         met: dict[Id, list[Fraction]] = {}
         for m, _ in p:
             for base, e in m:
@@ -355,7 +391,7 @@ class Polynomials(Products):
                 continue
             if least:
                 found.append((base, least))
-        return found
+        return g, tuple(sorted(found))
 
 
 def factorise(value: int) -> list[tuple[int, int]]:

@@ -54,8 +54,10 @@ class Products(Ledger):
             case "add":
                 a, b = node.inside
                 return (self.positive(a) and self.nonnegative(b)) or (self.positive(b) and self.nonnegative(a))
-            case "inv" | "sqrt" | "sum":
+            case "inv" | "sqrt" | "sum" | "most" | "upto":
                 return self.positive(node.inside[0])
+            case "greater":
+                return any(map(self.positive, node.inside))
             case "call":
                 return node.label == "sigmoid"
             case _:
@@ -77,10 +79,14 @@ class Products(Ledger):
                 return a == b or (self.nodes[b].inside == (a,) and self.nodes[b].op == "inv") or self._both(a, b)
             case "add":
                 return self._both(*node.inside)
-            case "inv" | "sqrt" | "sum":
+            case "within" | "near":
+                return True
+            case "inv" | "sqrt" | "sum" | "most" | "upto":
                 return self.nonnegative(node.inside[0])
+            case "greater":
+                return any(map(self.nonnegative, node.inside))
             case "call":
-                return node.label == "relu"
+                return node.label in ("relu", "abs")
             case _:
                 return False
 
@@ -99,6 +105,10 @@ class Products(Ledger):
                 return self.nonzero(node.inside[0])
             case _:
                 return self.positive(e)
+
+    def is_bit(self, base: Id) -> bool:
+        """Whether a base is 0 or 1 everywhere; then every power of it is itself."""
+        return self.nodes[base].op in ("within", "near")
 
     # ------------------------------------------------------------ powers
     def power(self, base: Id, exponent: Fraction) -> Id:
@@ -366,6 +376,11 @@ class Products(Ledger):
         if last < base:
             return (*have, factor)
         rest, a = self.tree(have[:-1]), self.power(last, its)
+        if last == base and self.is_bit(base):
+            self.say("a bit twice", self.mul(b, b), b)
+            if len(have) > 1:
+                self.regroup(rest, a, b)
+            return have
         if last == base:
             merged = self.merge(base, its, exponent)
             if len(have) > 1:
@@ -408,7 +423,7 @@ class Products(Ledger):
                 apart = self.mul(self.make("inv", rest), self.make("inv", last))
                 self.say("inverse of a product", self.make("inv", self.tree(monomial)), apart)
                 self.inverse(monomial[:-1])
-        return tuple((b, -e) for b, e in monomial)
+        return tuple((b, e if self.is_bit(b) else -e) for b, e in monomial)
 
     def _inverse_of_power(self, base: Id, exponent: Fraction) -> None:
         p = self.power(base, exponent)
@@ -418,6 +433,8 @@ class Products(Ledger):
             opposite = self.mul(self.number(-ONE), self.scaled(t, exponent))
             self.say("exp of a negative", self.make("exp", opposite), inverse)
             self.negated(t, exponent)
+        elif self.is_bit(base):
+            self.say("inverse of a bit", inverse, base)
         elif exponent < 0:
             self.say("inverse twice", inverse, self.power(base, -exponent))
         elif exponent == 0:

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import SaturationStepped
 from prism_explore.verify import spelling
-from prism_explore.verify.ledger import RENAME, Derivation
+from prism_explore.verify.ledger import RENAME, STATED, Derivation
 from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.outcome import Limits, NotStated, Saturation, Step
 from prism_explore.verify.rewriter import Problem, shared
-from prism_explore.verify.spelling import written
+from prism_explore.verify.spelling import quote, written
 from prism_explore.verify.statement import CannotState, Statement, coordinates_of, state
-from prism_explore.verify.terms import At, Expr, Fresh, Sum, of_dim, of_normal_form, walk
+from prism_explore.verify.terms import Expr, Fresh, Leaf, bound, of_dim, of_normal_form, places, walk
 
 LIMITS = Limits()
 """The usual ones."""
@@ -29,11 +29,12 @@ def problem(statement: Statement) -> Problem:
     named = {a.name: a for a in statement.axes}
     stated = [statement.left, statement.right, *statement.hints, *(e for pair in statement.renamed for e in pair)]
     summed: dict[str, None] = {}
-    leaves: dict[At, None] = {}
+    leaves: dict[Leaf, None] = {}
     for e in (inner for side in stated for inner in walk(side)):
-        if isinstance(e, Sum):
-            summed.setdefault(e.axis.name)
-        elif isinstance(e, At):
+        axis = bound(e)
+        if axis is not None:
+            summed.setdefault(axis.name)
+        elif isinstance(e, Leaf):
             leaves.setdefault(e)
     pending = list(summed)
     while pending:
@@ -52,7 +53,7 @@ def problem(statement: Statement) -> Problem:
         if a.digits:
             facts.append(f'(digits "{name}" "{a.digits[0]}" "{a.digits[1]}")')
     for leaf in leaves:
-        met = frozenset[str]().union(*(statement.coordinates(n) for i in leaf.index for n in i.free))
+        met = frozenset[str]().union(*(statement.coordinates(n) for i in places(leaf) for n in i.free))
         facts += [
             f'(independent {egglog(leaf)} "{name}")' for name in summed if not named[name].digits and name not in met
         ]
@@ -75,11 +76,15 @@ def replay(derivation: Derivation) -> Problem:
     pairs = {a.name: a.digits for a in derivation.axes if a.digits}
     for n, node in enumerate(derivation.nodes):
         facts.append(f"(let $t{n} {spelling.egglog(node.op, node.label, [f'$t{i}' for i in node.inside])})")
-        if n in derivation.elements:
-            words = frozenset[str]().union(*(i.free for i in derivation.elements[n].index))
-            met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in words))
+        if not node.inside and n in derivation.words:
+            met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.words[n]))
             facts += [f'(independent $t{n} "{a}")' for a in axes if not axes[a].digits and a not in met]
+        elif node.op == "upto":
+            met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.words[n]))
+            at = quote(node.label.split(" ", 1)[1])
+            facts += [f'(elsewhere "{at}" "{a}")' for a in axes if met.isdisjoint(coordinates_of(a, pairs))]
     facts += [f"(renamed $t{s.left} $t{s.right})" for s in derivation.steps if s.axiom == RENAME]
+    facts += [f'(stated "{s.axiom}" $t{s.left} $t{s.right})' for s in derivation.steps if s.axiom in STATED]
     return Problem("\n".join(facts), f"$t{derivation.left}", f"$t{derivation.right}")
 
 

@@ -21,13 +21,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias, assert_never
 
-from prism_explore.ir.dims import Dim
+from prism_explore.ir.dims import ONE, Dim
 from prism_explore.verify.hints import hints
-from prism_explore.verify.index import Digit, Index, Radix, Var, Zero, radix, substitute
+from prism_explore.verify.index import Digit, Index, Moved, Radix, Var, Zero, divides, radix, substitute
 from prism_explore.verify.spelling import lisp, written
-from prism_explore.verify.terms import At, Expr, Sum, children, walk, with_children
+from prism_explore.verify.terms import (
+    At,
+    Binder,
+    Expr,
+    Sum,
+    bound,
+    children,
+    over,
+    places,
+    walk,
+    with_children,
+    with_places,
+)
 
 VARIANTS = 6
 """How many axes of one class may be at work in one place."""
@@ -118,11 +131,14 @@ class _Namer:
     def __post_init__(self) -> None:
         for side in self.sides:
             for e in walk(side):
-                if isinstance(e, Sum):
-                    self.bound.setdefault(e.axis.name, e.axis)
+                axis = bound(e)
+                if axis is not None:
+                    self.bound.setdefault(axis.name, axis)
+        for name in tuple(self.bound):
+            self._cut(name)
         while self._join_digits():
             pass
-        self.free = {v.name: v for e in self._leaves() for i in e.index for v in _variables(i)}
+        self.free = {v.name: v for e in self._leaves() for i in places(e) for v in _variables(i)}
         self.free = {n: v for n, v in self.free.items() if n not in self.bound}
         for name, v in sorted(self.free.items()):
             self.names[name] = name
@@ -133,23 +149,52 @@ class _Namer:
         for side in self.sides:
             self._check(side)
 
-    def _leaves(self) -> Iterator[At]:
+    def _leaves(self) -> Iterator[Expr]:
         for side in self.sides:
             for e in walk(side):
-                if isinstance(e, At):
+                if places(e):
                     yield e
+
+    def _indices(self) -> Iterator[Index]:
+        for e in self._leaves():
+            yield from places(e)
+
+    def _cut(self, name: str) -> None:
+        """A bound axis that occurs as digits only, with borders in a chain, becomes as many axes."""
+        cuts: dict[str, Digit] = {}
+        for i in self._indices():
+            if name in i.free and not _digits_of(i, name, cuts):
+                return
+        whole = self.bound[name].extent
+        borders = {str(d): d for cut in cuts.values() for d in (cut.before, cut.before * cut.size)}
+        inner = [d for d in borders.values() if d not in (ONE, whole)]
+        inner.sort(key=lambda d: (-sum(divides(d, other) for other in inner), str(d)))
+        chain = (ONE, *inner, whole)
+        if not inner or not all(divides(x, y) for x, y in pairwise(chain[:-1])):
+            return
+        parts = [Var(f"{name}.{n}", y / x) for n, (x, y) in enumerate(pairwise(chain))]
+        by: dict[str, Index] = {name: radix(parts)}
+        self.sides = tuple(_map_indices(side, lambda i: substitute(i, by)) for side in self.sides)
+        outer = parts[0]
+        self.bound[outer.name] = outer
+        for n, part in enumerate(parts[1:], start=1):
+            above = name if n == len(parts) - 1 else f"{name}.:{n}"
+            self.bound[part.name] = part
+            self.bound[above] = Var(above, outer.extent * part.extent)
+            self.pairs[above] = (outer.name, part.name)
+            self.parents[outer.name] = self.parents[part.name] = above
+            outer = self.bound[above]
 
     def _join_digits(self) -> bool:
         """One pair of bound axes, of which the inner only ever follows the outer, becomes one axis."""
         before: dict[str, set[str]] = {}
-        for leaf in self._leaves():
-            for i in leaf.index:
-                for first, second in _neighbours(i):
-                    if second in self.bound:
-                        before.setdefault(second, set()).add(first)
+        for i in self._indices():
+            for first, second in _neighbours(i):
+                if second in self.bound:
+                    before.setdefault(second, set()).add(first)
         for inner, outers in before.items():
             (outer, *others) = outers
-            if others or outer not in self.bound:
+            if others or outer not in self.bound or (outer, inner) in self.pairs.values():
                 continue
             name = f"{outer}&{inner}"
             joined = Var(name, self.bound[outer].extent * self.bound[inner].extent)
@@ -177,12 +222,13 @@ class _Namer:
 
         order: dict[str, None] = {}
         for leaf in self._leaves():
-            for d, i in enumerate(leaf.index):
+            what = leaf.tensor if isinstance(leaf, At) else type(leaf).__name__
+            for d, i in enumerate(places(leaf)):
                 parts = i.parts if isinstance(i, Radix) else (i,)
                 for slot, part in enumerate(reversed(parts)):
                     if isinstance(part, Var) and part.name in self.bound:
                         order.setdefault(part.name)
-                        parent[find((leaf.tensor, d, slot, part.extent))] = find(part.name)
+                        parent[find((what, d, slot, part.extent))] = find(part.name)
         for name, v in self.bound.items():
             if name not in order and name not in self.parents:
                 order.setdefault(name)
@@ -191,11 +237,12 @@ class _Namer:
         return {name: numbers.setdefault(find(name), f"k{len(numbers) + 1}") for name in order}
 
     def _name_sums(self, e: Expr, classes: Mapping[str, str]) -> None:
-        if isinstance(e, Sum) and e.axis.name not in self.names:
-            top = e.axis.name
+        axis = bound(e)
+        if axis is not None and axis.name not in self.names:
+            top = axis.name
             while top in self.parents:
                 top = self.parents[top]
-            others = self._free(e.a) - self._sources(top)
+            others = self._inside(e) - self._sources(top)
             taken = [self.names[n] for n in others if n in self.names]
             family = classes.get(top, "k0")
             for variant in range(VARIANTS):
@@ -237,22 +284,25 @@ class _Namer:
         """The axes of the expressions, as given, that an axis consists of."""
         return coordinates_of(v, self.pairs)
 
+    def _inside(self, e: Expr) -> frozenset[str]:
+        """The axes that are free in what a node is over."""
+        return frozenset[str]().union(*(self._free(c) for c in children(e)))
+
     def _free(self, e: Expr) -> frozenset[str]:
-        match e:
-            case At(_, index):
-                return frozenset[str]().union(*(self._sources(n) for i in index for n in i.free))
-            case Sum(axis, a):
-                return self._free(a) - {axis.name}
-            case _:
-                return frozenset[str]().union(*(self._free(c) for c in children(e)))
+        axis = bound(e)
+        inside = self._inside(e)
+        if axis is not None:
+            inside -= {axis.name}
+        return inside.union(*(self._sources(n) for i in places(e) for n in i.free))
 
     def _coordinates(self, name: str) -> frozenset[str]:
         return coordinates_of(name, self.digits)
 
     def _check(self, e: Expr) -> None:
-        if isinstance(e, Sum):
-            mine = self._coordinates(self.names[e.axis.name])
-            for other in self._free(e.a) - {e.axis.name}:
+        axis = bound(e)
+        if axis is not None:
+            mine = self._coordinates(self.names[axis.name])
+            for other in self._inside(e) - self._sources(axis.name):
                 if mine & self._coordinates(self.names[other]):
                     raise CannotState(f"axis {self.names[other]} would be captured in {spell(e)}")
         for child in children(e):
@@ -285,30 +335,26 @@ class _Namer:
 
     def _met(self, e: Expr) -> frozenset[str]:
         """The coordinates on which a named expression depends."""
-        match e:
-            case At(_, index):
-                return frozenset[str]().union(*(self._coordinates(n) for i in index for n in i.free))
-            case Sum(axis, a):
-                return self._met(a) - self._coordinates(axis.name)
-            case _:
-                return frozenset[str]().union(*(self._met(c) for c in children(e)))
+        axis = bound(e)
+        inside = frozenset[str]().union(*(self._met(c) for c in children(e)))
+        if axis is not None:
+            inside -= self._coordinates(axis.name)
+        return inside.union(*(self._coordinates(n) for i in places(e) for n in i.free))
 
     def _instead(self, e: Expr, old: str, new: Var) -> Expr | None:
         """A named expression over another axis; None where that cannot be had by changing names."""
         if old not in self._met(e):
             return e
-        match e:
-            case At(tensor, index):
-                if any(n != old and old in self._coordinates(n) for i in index for n in i.free):
-                    return None
-                return At(tensor, tuple(substitute(i, {old: new}) for i in index))
-            case Sum(axis, _) if new.name in self._coordinates(axis.name):
-                return None
-            case _:
-                parts = {c: self._instead(c, old, new) for c in children(e)}
-                if None in parts.values():
-                    return None
-                return with_children(e, lambda child: parts[child] or child)
+        if any(n != old and old in self._coordinates(n) for i in places(e) for n in i.free):
+            return None
+        axis = bound(e)
+        if axis is not None and new.name in self._coordinates(axis.name):
+            return None
+        moved_in = with_places(e, lambda i: substitute(i, {old: new}))
+        parts = {c: self._instead(c, old, new) for c in children(e)}
+        if None in parts.values():
+            return None
+        return with_children(moved_in, lambda child: parts[child] or child)
 
 
 def coordinates_of(name: str, pairs: Mapping[str, _Pair]) -> frozenset[str]:
@@ -320,21 +366,35 @@ def coordinates_of(name: str, pairs: Mapping[str, _Pair]) -> frozenset[str]:
 
 
 def _renamed(e: Expr, by: Mapping[str, Index]) -> Expr:
-    match e:
-        case At(tensor, index):
-            return At(tensor, tuple(substitute(i, by) for i in index))
-        case Sum(axis, a):
-            new = by.get(axis.name, axis)
-            assert isinstance(new, Var), "an axis is renamed to an axis"
-            return Sum(new, _renamed(a, by))
-        case _:
-            return with_children(e, lambda child: _renamed(child, by))
+    out = with_places(e, lambda i: substitute(i, by))
+    if isinstance(out, Binder):
+        new = by.get(out.axis.name, out.axis)
+        assert isinstance(new, Var), "an axis is renamed to an axis"
+        out = over(out, new)
+    return with_children(out, lambda child: _renamed(child, by))
 
 
 def _map_indices(e: Expr, f: Callable[[Index], Index]) -> Expr:
-    if isinstance(e, At):
-        return At(e.tensor, tuple(f(i) for i in e.index))
-    return with_children(e, lambda child: _map_indices(child, f))
+    return with_children(with_places(e, f), lambda child: _map_indices(child, f))
+
+
+def _digits_of(i: Index, name: str, found: dict[str, Digit]) -> bool:
+    """Whether an axis occurs in an index as digits only; collects them."""
+    match i:
+        case Zero():
+            return True
+        case Var(other, _):
+            return other != name
+        case Radix(parts):
+            return all(_digits_of(p, name, found) for p in parts)
+        case Digit(Var(other, _), _, _, _):
+            if other == name:
+                found[i.key] = i
+            return True
+        case Digit(base, _, _, _) | Moved(base, _, _):
+            return _digits_of(base, name, found)
+        case _:
+            assert_never(i)
 
 
 def _variables(i: Index) -> Iterator[Var]:
@@ -346,7 +406,7 @@ def _variables(i: Index) -> Iterator[Var]:
         case Radix(parts):
             for p in parts:
                 yield from _variables(p)
-        case Digit(base, _, _, _):
+        case Digit(base, _, _, _) | Moved(base, _, _):
             yield from _variables(base)
         case _:
             assert_never(i)
@@ -368,7 +428,7 @@ def _neighbours(i: Index) -> Iterator[tuple[str, str]]:
                 else:
                     yield from _neighbours(p)
                     last = ""
-        case Digit(base, _, _, _):
+        case Digit(base, _, _, _) | Moved(base, _, _):
             yield from _neighbours(base)
         case _:
             assert_never(i)
@@ -388,5 +448,7 @@ def _fuse(i: Index, pair: _Pair, joined: Var) -> Index:
             return radix(out)
         case Digit(base, before, size, after):
             return Digit(_fuse(base, pair, joined), before, size, after)
+        case Moved(base, by, size):
+            return Moved(_fuse(base, pair, joined), by, size)
         case _:
             assert_never(i)
