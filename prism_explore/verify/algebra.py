@@ -59,9 +59,15 @@ SPELLED = frozenset({"exp", "silu", "sigmoid", "tanh", "gelu", "erf", "abs"})
 class Algebra(Naming):
     """Operations on normal forms, with a memory and a budget."""
 
-    def __init__(self, budget: Budget | None = None, *, spell_out: bool = False) -> None:
-        """`spell_out`: named functions by their definitions (rule F1) instead of by name."""
-        super().__init__(budget)
+    def __init__(self, budget: Budget | None = None, *, spell_out: bool = False, integers: Sequence[Dim] = ()) -> None:
+        """What is known to all that it computes; where that differs, take another algebra.
+
+        Args:
+            budget: how much work one candidate may cost.
+            spell_out: named functions by their definitions (rule F1) instead of by name.
+            integers: sizes that are integers, as the conditions of a candidate say (rule I6).
+        """
+        super().__init__(budget, integers)
         self.spell_out = spell_out
         self._products: dict[tuple[str, str], NormalForm] = {}
         self._sums: dict[tuple[str, str], NormalForm] = {}
@@ -466,15 +472,15 @@ class Algebra(Naming):
                 continue
             match a:
                 case Read(tensor, indices):
-                    plain.append((Read(tensor, tuple(index.substitute(i, by) for i in indices)), e))
+                    plain.append((Read(tensor, tuple(self.put(i, by) for i in indices)), e))
                 case Interval(i, low, high):
-                    value = interval(index.substitute(i, by), low, high)
+                    value = interval(self.put(i, by), low, high)
                     if value == 0:
                         return NF_ZERO
                     if value != 1:
                         plain.append((value, 1))
                 case InBand(low, high, row, column):
-                    value = band(low, high, index.substitute(row, by), index.substitute(column, by))
+                    value = band(low, high, self.put(row, by), self.put(column, by))
                     if value == 0:
                         return NF_ZERO
                     if value != 1:
@@ -507,7 +513,7 @@ class Algebra(Naming):
             case Running(v, inner, at):
                 fresh = self.fresh(v)
                 inside = self.substitute(self.rename_form(inner, {v.name: fresh}), by)
-                return running(self, fresh, inside, index.substitute(at, by))
+                return running(self, fresh, inside, self.put(at, by))
             case Read() | Size() | Prime() | Interval() | InBand():
                 raise AssertionError("these have no forms inside")
             case _:
@@ -603,7 +609,7 @@ class Algebra(Naming):
             by, sizes = step
             self._fresh += 1
             new = {old: f"~{self._fresh}.{old}" for old in sizes}
-            put = {v: index.substitute(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
+            put = {v: self.put(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
             inner = self.substitute_factors(factors, put)
             for v in bound:
                 if v.name not in by:

@@ -206,7 +206,8 @@ RULES: tuple[Rule, ...] = (
         "I6",
         "a part of extent u*v = Radix(Digit(.;1,u,v), Digit(.;u,v,1))",
         "A part is cut where a border falls inside it.",
-        "u and v are products of symbols, a whole number and one of P, Q, R and the parts' extents: all integers",
+        "u and v are products of symbols, a whole number and one of P, Q, R, the parts' extents and those that the "
+        "proof has as its conditions: all integers",
         _POSITIONAL,
         "n = (n div v) * v + n mod v for every integer v > 0.",
     ),
@@ -258,8 +259,8 @@ def extent(i: Index) -> Dim:
             assert_never(i)
 
 
-def radix(parts: Sequence[Index]) -> Index:
-    """The number with these digits, most significant first (rules I1, I2)."""
+def radix(parts: Sequence[Index], known: Sequence[Dim] = ()) -> Index:
+    """The number with these digits, most significant first (rules I1, I2); `known` as for `digit`."""
     out: list[Index] = []
     pending = list(reversed(parts))
     while pending:
@@ -279,7 +280,7 @@ def radix(parts: Sequence[Index]) -> Index:
                     and last.after == size * after
                 ):
                     out.pop()
-                    pending.append(digit(base, last.before, last.size * size, after))
+                    pending.append(digit(base, last.before, last.size * size, after, known))
                     continue
             case _:
                 pass
@@ -289,8 +290,15 @@ def radix(parts: Sequence[Index]) -> Index:
     return Radix(tuple(out))
 
 
-def digit(base: Index, before: Dim, size: Dim, after: Dim) -> Index:
+def digit(base: Index, before: Dim, size: Dim, after: Dim, known: Sequence[Dim] = ()) -> Index:
     """`(base div after) mod size` (rules I3 to I7).
+
+    Args:
+        base: the number.
+        before: how many values its leading part takes.
+        size: how many the digit takes.
+        after: how many the rest takes.
+        known: sizes that are integers, such as the tile extents that a proof has as its conditions.
 
     Raises:
         ValueError: `before * size * after` is not the extent of `base`.
@@ -303,12 +311,12 @@ def digit(base: Index, before: Dim, size: Dim, after: Dim) -> Index:
         return base
     match base:
         case Digit(inner, p, _, r):
-            return digit(inner, p * before, size, after * r)
+            return digit(inner, p * before, size, after * r, known)
         case Radix(parts):
-            window = _window(parts, before, size, after)
+            window = _window(parts, before, size, after, known)
             if window is not None:
-                return radix(window)
-            return _narrow(parts, before, size, after)
+                return radix(window, known)
+            return _narrow(parts, before, size, after, known)
         case Moved(inner, by, _):
             return _digit_of_slice(inner, by, before, size, after) or Digit(base, before, size, after)
         case _:
@@ -332,9 +340,11 @@ def moved(i: Index, by: Dim, size: Dim) -> Index:
     return i if by == NOTHING and extent(i) == size else Moved(i, by, size)
 
 
-def _window(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim) -> Sequence[Index] | None:
+def _window(
+    parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim, known: Sequence[Dim]
+) -> Sequence[Index] | None:
     """The digits between two borders, or None where a border cannot be placed (I5, I6)."""
-    known = (before, size, after, *map(extent, parts))
+    known = (before, size, after, *map(extent, parts), *known)
     cut = _cut(parts, before, known)
     cut = None if cut is None else _cut(cut, before * size, known)
     if cut is None:
@@ -367,32 +377,32 @@ def _cut(parts: tuple[Index, ...], border: Dim, known: Sequence[Dim]) -> tuple[I
         reach = prefix * extent(part)
         u, v = quotient(border, prefix), quotient(reach, border)
         if reach != border and u and v and _is_integer(u, known) and _is_integer(v, known):
-            return (*parts[:n], digit(part, ONE, u, v), digit(part, u, v, ONE), *parts[n + 1 :])
+            return (*parts[:n], digit(part, ONE, u, v, known), digit(part, u, v, ONE, known), *parts[n + 1 :])
         prefix = reach
     return parts if prefix == border else None
 
 
-def _is_integer(d: Dim, known: Sequence[Dim]) -> bool:
-    if is_whole(d):
-        return True
+def _is_integer(d: Dim | None, known: Sequence[Dim]) -> bool:
+    if d is None or is_whole(d):
+        return d is not None
     multiples = (quotient(d, k) for k in known)
     return any(q is not None and is_whole(q) for q in multiples)
 
 
-def _narrow(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim) -> Index:
+def _narrow(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim, known: Sequence[Dim]) -> Index:
     """Leading and trailing digits outside the window dropped (I7)."""
     start, prefix = 0, ONE
-    while start < len(parts) and divides(prefix * extent(parts[start]), before):
+    while start < len(parts) and _is_integer(quotient(before, prefix * extent(parts[start])), known):
         prefix = prefix * extent(parts[start])
         start += 1
     end, suffix = len(parts), ONE
-    while end > start and divides(suffix * extent(parts[end - 1]), after):
+    while end > start and _is_integer(quotient(after, suffix * extent(parts[end - 1])), known):
         suffix = suffix * extent(parts[end - 1])
         end -= 1
-    kept, above, below = radix(parts[start:end]), quotient(before, prefix), quotient(after, suffix)
+    kept, above, below = radix(parts[start:end], known), quotient(before, prefix), quotient(after, suffix)
     if (start == 0 and end == len(parts)) or above is None or below is None:
-        return Digit(radix(parts), before, size, after)
-    return digit(kept, above, size, below)
+        return Digit(radix(parts, known), before, size, after)
+    return digit(kept, above, size, below, known)
 
 
 def quotient(a: Dim, b: Dim) -> Dim | None:
@@ -449,19 +459,21 @@ def at_most(a: Dim, b: Dim) -> bool:
     return all(x >= 0 for x in total.values())
 
 
-def substitute(i: Index, by: Mapping[str, Index]) -> Index:
-    """Variables replaced by index terms of the same extents."""
+def substitute(i: Index, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> Index:
+    """Variables replaced by index terms of the same extents; `known` as for `digit`."""
     match i:
         case Zero():
             return i
         case Var(name, _):
             return by.get(name, i)
         case Radix(parts):
-            return radix([substitute(p, by) for p in parts]) if not i.free.isdisjoint(by) else i
+            return radix([substitute(p, by, known) for p in parts], known) if not i.free.isdisjoint(by) else i
         case Digit(base, before, size, after):
-            return digit(substitute(base, by), before, size, after) if not i.free.isdisjoint(by) else i
+            if i.free.isdisjoint(by):
+                return i
+            return digit(substitute(base, by, known), before, size, after, known)
         case Moved(base, along, size):
-            return moved(substitute(base, by), along, size) if not i.free.isdisjoint(by) else i
+            return moved(substitute(base, by, known), along, size) if not i.free.isdisjoint(by) else i
         case _:
             assert_never(i)
 

@@ -14,7 +14,7 @@ different blocks: a race, and no normal form. Missing accumulators are refused b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -75,8 +75,13 @@ class Lowered:
     """What must hold of the inputs for the forms to mean what the graph computes, as sentences."""
 
 
-def lower(graph: SGraph, algebra: Algebra) -> Lowered:
+def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], NormalForm] | None = None) -> Lowered:
     """The normal form of every tensor of a graph whose maps are closed.
+
+    Args:
+        graph: a program or a candidate.
+        algebra: what builds the forms.
+        instead: of a kernel-level tensor and its form, the form that the nodes behind it are to see.
 
     Raises:
         Stuck: a race, or the budget ended.
@@ -88,10 +93,6 @@ def lower(graph: SGraph, algebra: Algebra) -> Lowered:
     masked = False
     for n, node in enumerate(graph.nodes):
         match node.op:
-            case Input(name, t):
-                values.append(algebra.read(name, t.dims))
-            case Band(rows, columns, low, high, _):
-                values.append(algebra.band(low, high, var(position(0), rows), var(position(1), columns)))
             case Custom(block):
                 operands = tuple(types[a] for a in node.args)
                 inside = lower_block(block, [values[a] for a in node.args], operands, algebra)
@@ -106,9 +107,24 @@ def lower(graph: SGraph, algebra: Algebra) -> Lowered:
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 dims = [types[a].dims for a in node.args]
-                values.append(lower_op(op, [values[a] for a in node.args], dims, algebra))
+                values.append(lower_tensor(op, [values[a] for a in node.args], dims, algebra))
                 masked = masked or op == _MASK
+        if instead is not None:
+            values[n] = instead(n, values[n])
     return Lowered(tuple(values), blocks, (KEEPS_AN_ENTRY,) if masked else ())
+
+
+def lower_tensor(
+    op: Input | Band | ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
+) -> NormalForm:
+    """The normal form of a kernel-level tensor that no custom kernel writes."""
+    match op:
+        case Input(name, t):
+            return algebra.read(name, t.dims)
+        case Band(rows, columns, low, high, _):
+            return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
+        case _:
+            return lower_op(op, values, dims, algebra)
 
 
 def lower_block(
@@ -304,19 +320,22 @@ def _least(a: NormalForm, b: NormalForm, algebra: Algebra) -> NormalForm:
 def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra) -> NormalForm:
     """What a view reads: the operand at other indices."""
     whole = dims[0]
+    put: dict[str, Index] = {}
     match op:
         case Permute(order):
-            put = {position(d): var(position(n), whole[d]) for n, d in enumerate(order)}
+            put |= {position(d): var(position(n), whole[d]) for n, d in enumerate(order)}
         case Reshape(wanted):
             flat = radix([var(position(n), size) for n, size in enumerate(wanted)])
             put = {
-                position(d): digit(flat, prod(whole[:d], start=ONE), size, prod(whole[d + 1 :], start=ONE))
+                position(d): digit(
+                    flat, prod(whole[:d], start=ONE), size, prod(whole[d + 1 :], start=ONE), algebra.integers
+                )
                 for d, size in enumerate(whole)
             }
         case Expand():
-            put = {}
+            pass
         case Slice(along, start, stop):
-            put = {position(along): moved(var(position(along), stop - start), start, whole[along])}
+            put[position(along)] = moved(var(position(along), stop - start), start, whole[along])
         case Concat(along):
             here = var(position(along), whole[along] + dims[1][along])
             start, total = ZERO, NF_ZERO

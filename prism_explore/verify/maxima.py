@@ -91,7 +91,7 @@ def _flatten(algebra: Algebra, given: Sequence[Opened]) -> list[Opened]:
         if step is not None:
             by, sizes = step
             new = {old: algebra.fresh(Var(old, size)) for old, size in sizes.items() if size != ONE}
-            put = {v: index.substitute(i, {**new}) for v, i in by.items()}
+            put = {v: algebra.put(i, {**new}) for v, i in by.items()}
             left = tuple(v for v in bound if v.name not in by)
             pending.append(((*left, *new.values()), algebra.substitute(n, put)))
             continue

@@ -88,8 +88,10 @@ def checked(c: Number) -> Number:
 class Naming:
     """Opens and closes binders within a budget."""
 
-    def __init__(self, budget: Budget | None = None) -> None:
+    def __init__(self, budget: Budget | None = None, integers: Sequence[Dim] = ()) -> None:
+        """`integers`: sizes that are integers, as the conditions of a proof say; see rule I6."""
         self.budget = budget or Budget()
+        self.integers = tuple(integers)
         self.steps = 0
         self._fresh = 0
         self._renamed: dict[tuple[str, str], Atom] = {}
@@ -108,6 +110,10 @@ class Naming:
         """An index of the same extent that occurs nowhere."""
         self._fresh += 1
         return Var(f"~{self._fresh}", of.extent)
+
+    def put(self, i: Index, by: Mapping[str, Index]) -> Index:
+        """An index with others in place of its variables."""
+        return index.substitute(i, by, self.integers)
 
     def ordered(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
         """A sum of terms, no two alike."""
@@ -150,7 +156,7 @@ class Naming:
         self.spend(1 + len(a.key) // LETTERS)
         match a:
             case Read(tensor, indices):
-                result: Atom = Read(tensor, tuple(index.substitute(i, by) for i in indices))
+                result: Atom = Read(tensor, tuple(self.put(i, by) for i in indices))
             case Exp(term):
                 result = Exp(self._rename_term(term, by))
             case Group(inner):
@@ -158,9 +164,9 @@ class Naming:
             case Opaque(function, args):
                 result = Opaque(function, tuple(self.rename_form(n, by) for n in args))
             case InBand(low, high, row, column):
-                result = _same_band(low, high, index.substitute(row, by), index.substitute(column, by))
+                result = _same_band(low, high, self.put(row, by), self.put(column, by))
             case Interval(i, low, high):
-                value = interval(index.substitute(i, by), low, high)
+                value = interval(self.put(i, by), low, high)
                 if not isinstance(value, Interval):
                     raise Collapsed
                 result = value
@@ -169,7 +175,7 @@ class Naming:
             case Max(pieces):
                 result = Max(tuple(sorted([self._rename_piece(p, by) for p in pieces])))
             case Running(v, inner, at):
-                result = Running(v, self.rename_form(inner, by), index.substitute(at, by))
+                result = Running(v, self.rename_form(inner, by), self.put(at, by))
             case Size() | Prime():
                 raise AssertionError("sizes and primes have no index")
             case _:
