@@ -18,12 +18,16 @@ __all__ = ["emit"]
 def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], target: Target) -> Kernel | Infeasible:
     """The kernel for one choice of numbers, or why there is none.
 
+    A proof speaks of the sizes that meet its conditions; they are checked again for these.
+
     Args:
         verified: the proved candidate.
         parameters: numbers for its grid sizes and loop ranges, and schedule choices by name.
         shapes: numbers for the program's own symbols, such as the batch.
         target: a CPU gets loops, a GPU gets Triton.
     """
+    if broken := verified.proof.broken_at({**shapes, **parameters.numbers}):
+        return Infeasible(verified.candidate, parameters, "tune.illegal", f"the proof needs other sizes: {broken[0]}")
     if target.kind == "gpu":
         from prism_explore.codegen.triton import emit_triton
 

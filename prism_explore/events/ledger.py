@@ -512,6 +512,7 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
     ended = book.finished.stop if stop is None and book.finished else stop
     says = (
         _found(book),
+        _tried(book),
         _lacking(book),
         _excluded(book),
         _undecided(book),
@@ -542,6 +543,20 @@ def _found(book: Ledger) -> str:
     if book.families:
         return f"{_count(len(book.families), 'family', 'families')} found {within}; none has been proved."
     return f"No family found {within}."
+
+
+def _tried(book: Ledger) -> str:
+    """Which trials the proved candidates survived beside their proofs."""
+    proved = [v for v in book.verdicts.values() if v.verdict == "proved" and v.evidence]
+    exact = [math.prod(bound for _, bound in v.exact) for v in proved if v.exact]
+    if not proved:
+        return ""
+    said = f"Beside {'its proof' if len(proved) == 1 else 'their proofs'}, "
+    said += f"{_count(len(proved), 'candidate', 'candidates')} survived random trials in float64"
+    if not exact:
+        return f"{said}; none had one in exact arithmetic."
+    which = "it" if len(proved) == 1 else "all of them" if len(exact) == len(proved) else f"{len(exact)} of them"
+    return f"{said}, and {which} exact trials in prime fields, which err with probability {max(exact):.0e} at most."
 
 
 def _untimed(book: Ledger) -> str:
