@@ -15,6 +15,7 @@ from prism_explore.codegen.cpu import compile_program, schedule_space
 from prism_explore.codegen.load import load_plan
 from prism_explore.codegen.plan import Plan, choices_of, plan
 from prism_explore.codegen.simd import host
+from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.ops import UNARY
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters
@@ -71,7 +72,14 @@ def test_a_kernel_with_views_masks_or_running_maxima_computes_what_its_sgraph_me
     assume(legal(case, sizes))
     lanes = data.draw(st.sampled_from((16, 8, 4)), "lanes")
 
-    assert error_of(case.graph, sizes, lanes, hoist=data.draw(st.sampled_from((1, 0)), "hoist")) < TOLERANCE
+    hoist = data.draw(st.sampled_from((1, 0)), "hoist")
+    assert error_of(case.graph, sizes, lanes, hoist=hoist) < TOLERANCE + 8 * plain_error(case.graph, sizes)
+
+
+def plain_error(graph, sizes: dict[str, int]) -> float:
+    """What NumPy errs in float32: large logits, which exp magnifies, cost everybody; the tuner forgives 8 times that."""
+    inputs = filled(graph, sizes)
+    return relative_error(reference(graph, inputs, sizes), evaluate(graph, inputs, sizes))
 
 
 def test_a_running_maximum_keeps_large_logits_finite() -> None:
