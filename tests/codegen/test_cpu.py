@@ -77,7 +77,7 @@ def test_a_kernel_with_views_masks_or_running_maxima_computes_what_its_sgraph_me
 
 
 def plain_error(graph, sizes: dict[str, int]) -> float:
-    """What NumPy errs in float32: large logits, which exp magnifies, cost everybody; the tuner forgives 8 times that."""
+    """What NumPy errs in float32: exp magnifies large logits for everybody. The tuner forgives 8 times that."""
     inputs = filled(graph, sizes)
     return relative_error(reference(graph, inputs, sizes), evaluate(graph, inputs, sizes))
 
