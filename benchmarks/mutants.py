@@ -26,6 +26,7 @@ COLUMNS = (
     "proved",
     "refuted",
     "unknown, equal",
+    "unknown, as its base",
     "unknown, wrong",
     "unknown, for one shape only",
     "unknown, not run",
@@ -83,7 +84,8 @@ def main() -> None:
     print(
         f"{account.legal} mutants in {seconds:.0f} s CPU, {seconds / account.legal * 1e3:.2f} ms each, judge included"
     )
-    print(f"equal: {account.equal}; of these unknown: {account.missed_share:.3%}")
+    print(f"equal: {account.equal}; of these unknown: {account.missed_share:.3%}, and {account.open_share:.3%} more")
+    print(f"whose candidate is unknown before any mutation: {', '.join(account.open) or 'none'}")
     print(
         f"wrongly proved: {len(account.false)}; prover and refuter disagree: {len(account.disagreements)}; "
         f"crashes: {len(account.crashes)}"
@@ -99,6 +101,8 @@ def main() -> None:
             "verdicts": account.verdicts,
             "equal": account.equal,
             "missed_share": account.missed_share,
+            "open_share": account.open_share,
+            "open": account.open,
             "limits": account.limits,
             "missed": account.missed,
             "kinds": kinds,

@@ -35,12 +35,15 @@ def test_no_mutant_is_falsely_proved(request, capsys):
 
     with capsys.disabled():
         print(f"\n{dict(account.verdicts)}; unknown and equal: {account.missed_share:.2%} {dict(account.missed)}")
+        print(f"unknown as their bases: {account.open_share:.2%} of {', '.join(account.open)}")
     assert [] == account.crashes
     assert [] == account.false
     assert [] == account.disagreements
+    assert account.legal > wanted * 0.98
     assert account.verdicts["proved"] > wanted / 20, "mutants that stay right are needed, or the test shows nothing"
     assert account.verdicts["refuted"] > wanted / 2
     assert account.missed_share < 0.01, "\n".join(account.examples[:5])
+    assert account.open_share < 0.05, account.open
 
 
 def test_there_are_more_than_forty_kinds_and_each_has_a_name():
