@@ -21,9 +21,10 @@ from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.stages import Lemma, Verified
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
-from prism_explore.verify.algebra import Algebra
+from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.checker import check
+from prism_explore.verify.cuts import meet
 from prism_explore.verify.derive import derive
 from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.normal_form import NormalForm, show
@@ -145,16 +146,30 @@ def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligatio
     Raises:
         algebra.Stuck: a graph has no normal form; then it was not proved either.
     """
-    algebra = Algebra()
-    wanted = lower(program.graph, algebra)
-    algebra.restart()
-    found = lower(candidate, algebra)
+    wanted, found = _forms(program.graph, candidate)
     yield from _of_graph(program.graph, wanted, "program.%")
     yield from _of_graph(candidate, found, "k")
     fresh = Fresh()
     left, right = found.values[candidate.output], wanted.values[program.graph.output]
     results = f"k{candidate.output} = program.%{program.graph.output}"
     yield _stated("goal", results, right, lambda: (of_normal_form(left, fresh), of_normal_form(right, fresh)))
+
+
+def _forms(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
+    """The forms that the proof rests on, written out in full where they are not too long."""
+    algebra = Algebra()
+    try:
+        wanted = lower(program, algebra)
+        algebra.restart()
+        found = lower(candidate, algebra)
+    except Stuck:
+        met = meet(program, candidate, algebra.budget)
+        if met is None:
+            raise
+        return met
+    if wanted.values[program.output] == found.values[candidate.output]:
+        return wanted, found
+    return meet(program, candidate, algebra.budget, cut=False) or (wanted, found)
 
 
 def _stated(tensor: str, operation: str, form: NormalForm, sides: Callable[[], tuple[Expr, Expr]]) -> Obligation:

@@ -8,8 +8,6 @@ behind a cut says nothing.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.ops import (
     Accumulate,
@@ -22,14 +20,46 @@ from prism_explore.ir.ops import (
     Store,
 )
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.verify.algebra import Algebra
-from prism_explore.verify.lowering import Lowered, lower, lower_tensor
+from prism_explore.verify.algebra import Algebra, Budget, Stuck
+from prism_explore.verify.lowering import Lowered, assumptions, lower, lower_tensor
 from prism_explore.verify.normal_form import NormalForm
 
 WORTH_A_CUT = 100
 """Length of a form's text from which a name is shorter."""
 TOO_LONG = 3_000
 """Length of a form's text behind which the program waits for a cut."""
+
+
+def meet(program: SGraph, candidate: SGraph, budget: Budget, *, cut: bool = True) -> tuple[Lowered, Lowered] | None:
+    """Forms of both graphs whose results are one; None where that was not found within the budget.
+
+    In order: with the candidate's conditions as facts on which sizes are whole; with cuts as well; with functions
+    spelled out as well. Each has a budget of its own.
+
+    Args:
+        program: a graph without custom kernels.
+        candidate: a graph whose maps are closed.
+        budget: of each attempt.
+        cut: whether to try more than the first.
+
+    Raises:
+        ShapeError: a graph is ill-formed.
+    """
+    whole = candidate.conditions()
+    tried = ((_lower_both, False), (lower_with_cuts, False), (lower_with_cuts, True))
+    for ways, spell_out in tried if cut else tried[:1]:
+        try:
+            wanted, found = ways(program, candidate, Algebra(budget, spell_out=spell_out, integers=whole))
+        except Stuck:
+            continue
+        if wanted.values[program.output] == found.values[candidate.output]:
+            return wanted, found
+    return None
+
+
+def _lower_both(program: SGraph, candidate: SGraph, algebra: Algebra) -> tuple[Lowered, Lowered]:
+    found = lower(candidate, algebra)
+    return lower(program, algebra), found
 
 
 def lower_with_cuts(program: SGraph, candidate: SGraph, algebra: Algebra) -> tuple[Lowered, Lowered]:
@@ -53,8 +83,7 @@ def lower_with_cuts(program: SGraph, candidate: SGraph, algebra: Algebra) -> tup
         return form if isinstance(candidate.nodes[n].op, Input) else known.named(form, types[n].dims)
 
     found = lower(candidate, algebra, instead)
-    wanted = Lowered(known.finished(), {}, found.assumptions)
-    return replace(wanted, assumptions=()), found
+    return Lowered(known.finished(), {}, assumptions(program)), found
 
 
 class _Program:

@@ -34,6 +34,7 @@ from prism_explore.ir.stages import (
 )
 from prism_explore.verify.algebra import SPELLED, Algebra
 from prism_explore.verify.case import Case, Method, read_case
+from prism_explore.verify.cuts import meet
 from prism_explore.verify.equalities import compared
 from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.naming import Budget, Stuck
@@ -99,6 +100,8 @@ class Prover:
         """The prover alone, for a replay: how it proves a candidate, or the limit that it hits."""
         found = _lowered(candidate.sgraph, self._plain)
         outcome = self._by_normal_form(candidate.sgraph, found)
+        if isinstance(outcome, _Gap) and self._met(candidate.sgraph) is not None:
+            return "normal form"
         if isinstance(outcome, _Gap) and isinstance(found, Lowered) and isinstance(self._goal, Lowered):
             outcome = self._dearer(candidate, found, self._goal, journal)
         return outcome.limit if isinstance(outcome, _Gap) else outcome
@@ -129,12 +132,23 @@ class Prover:
         if attempt.coinciding:
             limit = f"it type-checks only because axes {' and '.join(attempt.coinciding)} are equally long"
             return self._unknown(candidate, limit, found)
-        if isinstance(found, Lowered) and isinstance(outcome, _Gap) and isinstance(self._goal, Lowered):
-            outcome = self._dearer(candidate, found, self._goal, journal)
+        goal = self._goal
+        if isinstance(outcome, _Gap) and (met := self._met(graph)) is not None:
+            (goal, found), outcome = met, "normal form"
+        if isinstance(found, Lowered) and isinstance(outcome, _Gap) and isinstance(goal, Lowered):
+            outcome = self._dearer(candidate, found, goal, journal)
         if isinstance(outcome, _Gap) or isinstance(found, _Gap):
             limit = next(o.limit for o in (outcome, found) if isinstance(o, _Gap))
             return self._unknown(candidate, limit, found)
-        return self._confirmed(candidate, found, outcome, attempt.trials, seed, tied)
+        assert isinstance(goal, Lowered), "only what was lowered is proved"
+        return self._confirmed(candidate, goal, found, outcome, attempt.trials, seed, tied)
+
+    def _met(self, graph: SGraph) -> tuple[Lowered, Lowered] | None:
+        """Both graphs with what the candidate's conditions say of sizes, whole or cut where they meet."""
+        try:
+            return meet(self.program.graph, graph, self._plain.budget)
+        except RecursionError:
+            return None
 
     def _audits(self) -> bool:
         """Whether the prover is asked about this one although it is refuted: now and then, to see the two disagree."""
@@ -142,13 +156,20 @@ class Prover:
         return self._refuted % AUDITED == 1
 
     def _confirmed(
-        self, candidate: Candidate, found: Lowered, method: Method, trials: tuple[Trial, ...], seed: int, tied: bool
+        self,
+        candidate: Candidate,
+        goal: Lowered,
+        found: Lowered,
+        method: Method,
+        trials: tuple[Trial, ...],
+        seed: int,
+        tied: bool,
     ) -> Verdict:
         """What is proved and survived on floats has its trials in exact arithmetic too, where there are any."""
         exact: Attempt = Untried("a constant is tied to the given extents")
         if not tied:
             exact = self.refuter.attempt_exact(candidate.sgraph, seed)
-        proof = self._proof(candidate.sgraph, found, method)
+        proof = self._proof(candidate.sgraph, goal, found, method)
         match exact:
             case Witness():
                 return self._disagreement(candidate, method, exact, found)
@@ -195,11 +216,10 @@ class Prover:
         return "e-graph" if run.equal else _Gap(f"the normal forms differ, and the e-graph: {explain(run.stop)}")
 
     # ------------------------------------------------------------ what is said about it
-    def _proof(self, graph: SGraph, found: Lowered, method: Method) -> Proof:
+    def _proof(self, graph: SGraph, goal: Lowered, found: Lowered, method: Method) -> Proof:
         conditions = tuple(str(d) for d in graph.conditions() if str(d) not in d.symbols)
         symbols = sorted({*graph.data_symbols, *graph.parameters})
-        assert isinstance(self._goal, Lowered), "only what was lowered is proved"
-        assumed = tuple(dict.fromkeys((*self._goal.assumptions, *found.assumptions)))
+        assumed = tuple(dict.fromkeys((*goal.assumptions, *found.assumptions)))
         which = f"for all positive integers {', '.join(symbols)}" if symbols else "for its one choice of sizes"
         if conditions:
             which += f" that make {' and '.join(conditions)} whole"
@@ -208,19 +228,18 @@ class Prover:
             "in real arithmetic with x/0 = 0"
         )
         claim = "; ".join((claim, *assumed))
-        return Proof(method, claim, (*conditions, *assumed), self._classes(graph, found))
+        return Proof(method, claim, (*conditions, *assumed), self._classes(graph, goal, found))
 
-    def _classes(self, graph: SGraph, found: Lowered) -> tuple[EClass, ...]:
+    def _classes(self, graph: SGraph, wanted: Lowered, found: Lowered) -> tuple[EClass, ...]:
         """Tensors of program and candidate in groups of equal value; the two results are in one."""
-        assert isinstance(self._goal, Lowered), "only what was lowered is proved"
-        goal, result = self._goal.values[self.program.graph.output], found.values[graph.output]
+        goal, result = wanted.values[self.program.graph.output], found.values[graph.output]
         groups: dict[str, tuple[NormalForm, list[str]]] = {}
 
         def put(form: NormalForm, member: str) -> None:
             form = goal if form == result else form
             groups.setdefault(form.key, (form, []))[1].append(member)
 
-        for n, form in enumerate(self._goal.values):
+        for n, form in enumerate(wanted.values):
             put(form, f"program.%{n}")
         for n, form in enumerate(found.values):
             put(form, f"k{n}")

@@ -46,7 +46,7 @@ from prism_explore.ir.ops import (
     Unary,
     ViewOp,
 )
-from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, walk
 from prism_explore.ir.tensors import TensorType
 from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.index import LOOP, Index, digit, grid_index, moved, position, radix, var
@@ -90,7 +90,6 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
     types = graph.types()
     values: list[NormalForm] = []
     blocks: dict[int, tuple[NormalForm, ...]] = {}
-    masked = False
     for n, node in enumerate(graph.nodes):
         match node.op:
             case Custom(block):
@@ -98,7 +97,6 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
                 inside = lower_block(block, [values[a] for a in node.args], operands, algebra)
                 blocks[n] = inside
                 values.append(inside[block.stores[0]])
-                masked = masked or any(inner.op == _MASK for inner in block.nodes)
             case Result(which):
                 custom = graph.nodes[node.args[0]].op
                 assert isinstance(custom, Custom), "SGraph checks what a result belongs to"
@@ -108,10 +106,14 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
             case op:
                 dims = [types[a].dims for a in node.args]
                 values.append(lower_tensor(op, [values[a] for a in node.args], dims, algebra))
-                masked = masked or op == _MASK
         if instead is not None:
             values[n] = instead(n, values[n])
-    return Lowered(tuple(values), blocks, (KEEPS_AN_ENTRY,) if masked else ())
+    return Lowered(tuple(values), blocks, assumptions(graph))
+
+
+def assumptions(graph: SGraph) -> tuple[str, ...]:
+    """What must hold of the inputs for the forms of a graph to mean what it computes, as sentences."""
+    return (KEEPS_AN_ENTRY,) if any(node.op == _MASK for _, node in walk(graph)) else ()
 
 
 def lower_tensor(

@@ -8,6 +8,7 @@ import pytest
 
 from prism_explore.ir.text import parse
 from prism_explore.verify.algebra import Algebra, Stuck
+from prism_explore.verify.cuts import lower_with_cuts
 from prism_explore.verify.lowering import KEEPS_AN_ENTRY, lower
 from prism_explore.verify.normal_form import show
 from tests.verify.corpus import R1_FULL, graph_of, numbered
@@ -430,3 +431,65 @@ def test_work_ends_where_numbers_or_forms_grow_without_end():
         one(Algebra(), "\n".join(doubled), inputs)
     with pytest.raises(Stuck, match="a normal form of more than 256 terms"):
         one(Algebra(), "\n".join(crossed), inputs)
+
+
+def test_what_both_graphs_have_becomes_a_name_for_both():
+    inputs = "  x = input f32[n, 64]\n  weight_of_the_first_of_the_two_layers_that_follow_one_another = input f32[64, 64]\n  v = input f32[64, 64]\n"
+    program = """
+  $h = matmul(x, weight_of_the_first_of_the_two_layers_that_follow_one_another)
+  $e = silu($h)
+  $q = square($e)
+  $m = mean($q, dim=1)
+  $r = rsqrt($m)
+  $y = mul($e, $r)
+  $o = matmul($y, v)
+  return $o
+"""
+    candidate = """
+  $e = custom(x, weight_of_the_first_of_the_two_layers_that_follow_one_another) grid[x=gx] loop[i=f]
+    $x = load(0, imap=[0], fmap=1)
+    $w = load(1, imap=[-], fmap=0)
+    $p = matmul($x, $w)
+    $h = accum($p)
+    $e = silu($h)
+    $out = store($e, omap=[0])
+  $o = custom($e, v) grid[x=gy] loop[i=h]
+    $e = load(0, imap=[0], fmap=1)
+    $v = load(1, imap=[-], fmap=0)
+    $m = accum_rms($e, dim=1)
+    $p = matmul($e, $v)
+    $a = accum($p)
+    $d = div($a, $m)
+    $out = store($d, omap=[0])
+  return $o
+"""
+
+    def parsed(text: str):
+        return parse(f"sgraph\n{inputs}{numbered_from(3, text)}")
+
+    wanted, found = lower_with_cuts(parsed(program), parsed(candidate), Algebra())
+
+    assert "%4[p0,p1]" == show(found.values[3]) == show(wanted.values[4])
+    assert wanted.values[-1] == found.values[-1]
+    lost = parsed(candidate.replace("$d = div($a, $m)", "$d = mul($a, $m)"))
+    wanted, found = lower_with_cuts(parsed(program), lost, Algebra())
+    assert wanted.values[-1] != found.values[-1]
+
+
+def test_conditions_of_a_candidate_say_which_sizes_are_whole():
+    inputs = "  x = input f32[b, 32]\n"
+    program = "  $y = neg(x)\n  return $y\n"
+    heads = """
+  $y = custom(x) grid[x=gb, y=gg]
+    $x = load(0, imap=[0, 1])
+    $h = reshape($x, dims=[b/gb, 8/gg, 4])
+    $n = neg($h)
+    $s = reshape($n, dims=[b*8/(gb*gg), 4])
+    $r = reshape($s, dims=[b/gb, 32/gg])
+    $out = store($r, omap=[0, 1])
+  return $y
+"""
+    g = parse(f"sgraph\n{inputs}{numbered_from(1, heads)}")
+
+    assert one(Algebra(), program, inputs) == lower(g, Algebra(integers=g.conditions())).values[1]
+    assert {"8/gg", "32/gg"} <= {str(d) for d in g.conditions()}
