@@ -19,6 +19,8 @@ from tests.verify.mutations import KINDS
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
 
 MUTANTS = 10_000
+ENOUGH = 8
+"""Graphs that each kind of mutation is tried on."""
 SMALL = {name: TensorProgram(name, smaller(p.graph)) for name, p in PROGRAMS.items()}
 BASES = [
     *(Base(c.name, SMALL[c.program], smaller(c.sgraph)) for c in CASES),
@@ -55,15 +57,19 @@ def test_there_are_more_than_forty_kinds_and_each_has_a_name():
 def test_a_kind_finds_something_to_edit_in_the_corpus_and_another_spelling_stays_equal(kind):
     r = random.Random(3)
     applied = 0
-    for base in BASES:
+    for base in r.sample(BASES, len(BASES)):
         try:
             graph = apply_kind(base.sgraph, kind, r)
-        except ShapeError:
+            if graph is None:
+                continue
             applied += 1
+            graph.types()
+        except ShapeError:
             continue
-        applied += graph is not None
-        if graph is not None and kind.spelling:
+        if kind.spelling:
             right = judge(base.program, base.sgraph).worst < 1e-9
             assert right == (judge(base.program, tidy(graph)).worst < 1e-9), base.name
+        if applied == ENOUGH:
+            break
 
     assert applied
