@@ -250,12 +250,20 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
     numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n))
     order += [(root, numbers) for _, root in sorted(axes, key=lambda axis: axis[1] in made)]
     order += [(root, range(1, 40)) for root in others]
+    places = _places(pair)
     free = {find(s) for s in pair.variables.free}
     relaxed = {**dict.fromkeys(named.values(), 2), **dict.fromkeys(others, 1)}
     strict = {**relaxed, **{r: 2 for r in others if r not in free}}
+    for place in places:
+        band = place.band
+        for slot, rule, bound, extent in (
+            (place.rows, place.low, band.low, band.rows),
+            (place.columns, place.high, band.high, band.columns),
+        ):
+            if isinstance(rule, int) and _bites(bound, extent):
+                strict[find(slot)] = max(strict.get(find(slot), 1), abs(rule) + 2)
     apart = frozenset(root for _, root in (pair.names if differ else axes)) - set(given)
 
-    places = _places(pair)
     loose = {*constants, *(root for _, root in cuts)}
 
     def accepts(values: Mapping[int, int]) -> bool:
@@ -334,6 +342,12 @@ def _places(pair: Pair) -> tuple[_Place, ...]:
         return d if c is None else c if abs(c) <= 2 else small[abs(c)] * (1 if c > 0 else -1)
 
     return tuple(_Place(band, v.slots[0], v.slots[1], rule(band.low, band), rule(band.high, band)) for v, band in views)
+
+
+def _bites(bound: Dim | None, extent: Dim) -> bool:
+    """Whether a bound leaves something out at the given extent, as far as that is known."""
+    given, known = extent.constant, None if bound is None else bound.constant
+    return given is None or known is None or abs(known) < given - 1
 
 
 def _bound(rule: _Rule, pair: Pair, number: Callable[[int], int], ahead: int) -> Fraction | None:

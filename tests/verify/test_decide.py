@@ -6,17 +6,19 @@ from dataclasses import replace
 
 import pytest
 
+from prism_explore.codegen import emit
 from prism_explore.errors import ParseError, ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import SaturationStepped, VerdictReached
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Refuted, Unknown, Verdict, Verified, Witness
+from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verdict, Verified, Witness
 from prism_explore.ir.text import parse, show
+from prism_explore.targets import target as target_of
 from prism_explore.verify import decide
 from prism_explore.verify.algebra import Budget
 from prism_explore.verify.case import Case
-from prism_explore.verify.decide import DISAGREE, Prover, replay_case, verify
+from prism_explore.verify.decide import DISAGREE, Prover, holds_at, replay_case, verify
 from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.outcome import Limits
 from prism_explore.verify.refute import Refuter, replay
@@ -347,6 +349,153 @@ def test_another_result_shape_is_unknown_and_said():
 
     assert isinstance(verdict, Unknown)
     assert "the result has dims (b, 1), the program's has (b, 4096)" == verdict.limit
+
+
+# ---------------------------------------------------------------- evidence
+def test_a_verdict_tells_trials_on_floats_from_those_in_prime_fields():
+    journal, program = Journal(), PROGRAMS["rms_bare"]
+    verdict = verify(program, candidate(program, graph_of("rms_bare", R1_BARE)), journal)
+
+    assert isinstance(verdict, Verified)
+    assert ["float64", "float64", "prime fields"] == [t.arithmetic for t in verdict.trials]
+    assert verdict.evidence.startswith("It survived 2 random trials in float64 (relative error ")
+    assert verdict.evidence.endswith("and 1 exact trial in prime fields (error at most 3e-08).")
+    (fact,) = journal.events
+    assert isinstance(fact, VerdictReached)
+    assert (2, 1, verdict.evidence) == (len(fact.trials), len(fact.exact), fact.evidence)
+    assert "proved" not in verdict.evidence
+
+
+def test_where_there_is_no_exact_trial_it_is_said_why():
+    b = ProgramBuilder("largest")
+    program = b.build(b.reduce("max", b.input("x", "b", 64), 1))
+    verdict = verdict_on(program, program.graph)
+
+    assert isinstance(verdict, Verified)
+    assert 2 == len(verdict.trials)
+    assert verdict.evidence.endswith(" No exact trial: prime fields have no max.")
+
+
+def test_a_difference_in_prime_fields_alone_is_a_disagreement_too(monkeypatch):
+    """With float trials that are blind and a prover that is broken."""
+    program = PROGRAMS["gated_mlp"]
+    bad = next(c for c in CASES if c.name == "mlp_swapped_weights")
+    monkeypatch.setattr(NormalForm, "__eq__", lambda self, other: True)
+    monkeypatch.setattr("prism_explore.verify.refute.TOLERANCE", 1e9)
+    verdict = verdict_on(program, bad.sgraph)
+
+    assert isinstance(verdict, Unknown)
+    assert DISAGREE == verdict.limit
+    monkeypatch.undo()
+    again = replay_case(verdict.case)
+    assert isinstance(again.refuter, Witness)
+    assert "prime fields" == again.refuter.arithmetic
+    assert not again.disagree
+
+
+def test_of_sixteen_refuted_candidates_the_prover_is_asked_about_one(monkeypatch):
+    asked: list[SGraph] = []
+    usual = decide.lower
+    program = PROGRAMS["rms_bare"]
+    bad = next(c for c in CASES if c.name == "rms_of_a_tile").sgraph
+    monkeypatch.setattr(decide, "lower", lambda graph, algebra: asked.append(graph) or usual(graph, algebra))
+    prover = Prover(program)
+    for _ in range(33):
+        assert isinstance(prover.verify(candidate(program, bad), Journal()), Refuted)
+
+    assert [program.graph, bad, bad, bad] == asked
+
+
+# ---------------------------------------------------------------- families at other shapes
+def test_a_family_is_checked_again_where_it_is_used_at_other_sizes():
+    verdict = verdict_on(PROGRAMS["rms_full"], graph_of("rms_full", R1_FULL))
+
+    assert isinstance(verdict, Verified)
+    assert () == holds_at(verdict, {"b": 8, "gx": 64, "f": 16})
+    assert ("4096/f is 4096/3, not a positive integer",) == holds_at(verdict, {"b": 8, "gx": 64, "f": 3})
+    with pytest.raises(ShapeError, match="needs a number for 'f'"):
+        holds_at(verdict, {"b": 8, "gx": 64})
+
+
+def test_no_kernel_is_made_where_a_condition_of_the_proof_is_broken():
+    verdict = verdict_on(PROGRAMS["rms_full"], graph_of("rms_full", R1_FULL))
+    assert isinstance(verdict, Verified)
+    target = target_of("cpu")
+
+    assert isinstance(emit(verdict, Parameters((("gx", 64), ("f", 16))), {"b": 8}, target), Kernel)
+    made = emit(verdict, Parameters((("gx", 64), ("f", 3))), {"b": 8}, target)
+    assert isinstance(made, Infeasible)
+    assert ("tune.illegal", "the proof needs other sizes: 4096/f is 4096/3, not a positive integer") == (
+        made.code,
+        made.reason,
+    )
+
+
+def test_what_a_proof_assumes_of_the_inputs_is_a_condition_and_in_the_claim():
+    b = ProgramBuilder("masked_softmax")
+    x, keep = b.input("x", "b", 64), b.input("keep", "b", 64)
+    e = b.unary("exp", b.binary("mask", x, keep))
+    program = b.build(b.binary("div", e, b.reduce("sum", e, 1)))
+    verdict = verdict_on(program, program.graph)
+
+    assert isinstance(verdict, Verified)
+    (condition,) = verdict.proof.conditions
+    assert "at least one entry is kept" in condition
+    assert condition in verdict.proof.claim
+    assert () == holds_at(verdict, {"b": 4})
+
+
+# ---------------------------------------------------------------- what is known where nothing is proved
+def test_what_is_unknown_tells_what_both_sides_share_and_where_they_part():
+    verdict = verdict_on(root_program(), parse(ROOT_AS_QUOTIENT), saturation=None)
+
+    assert isinstance(verdict, Unknown)
+    assert (("program.%2",), ("k2",)) == (verdict.shared[-1].program, verdict.shared[-1].candidate)
+    assert "(x[p0,p1]^2)^1/2" == verdict.shared[-1].term
+    assert (("k3", "div(%1, %2)"),) == verdict.apart
+
+
+def test_in_a_block_tiles_stand_for_the_tensors_that_they_are_part_of():
+    text = next(c.sgraph for c in CASES if c.name == "rms_fused")
+    verdict = verdict_on(PROGRAMS["rms_bare"], text, budget=Budget(terms=256, steps=5000), saturation=None)
+    assert isinstance(verdict, Verified)
+
+    program = hidden_program()
+    blocks = parse(
+        """sgraph
+  x = input f32[b, 8]
+  y = input f32[b, 8]
+  %2 = custom(x, y) grid[x=gx]
+    %0 = load(0, imap=[0])
+    %1 = load(1, imap=[0])
+    %2 = exp(%1)
+    %3 = add_scalar(%2, 1)
+    %4 = div(%0, %3)
+    %5 = mul(%4, %3)
+    %6 = div(%5, %3)
+    %7 = tanh(%6)
+    %8 = store(%7, omap=[0])
+  return %2"""
+    )
+    verdict = verdict_on(program, blocks, saturation=None)
+
+    assert isinstance(verdict, Unknown)
+    assert any("k2.b4" in c.candidate and "program.%4" in c.program for c in verdict.shared)
+    assert ["program.%5", "k2.b5"] == [name for name, _ in verdict.apart]
+
+
+def test_a_form_that_nests_too_deep_is_a_limit_and_no_crash(monkeypatch):
+    def deep(graph: SGraph, algebra: object) -> object:
+        raise RecursionError
+
+    program = PROGRAMS["matmul"]
+    prover = Prover(program)
+    monkeypatch.setattr(decide, "lower", deep)
+    monkeypatch.setattr("prism_explore.verify.cuts.lower", deep)
+    verdict = prover.verify(candidate(program, graph_of("matmul", MATMUL)), Journal())
+
+    assert isinstance(verdict, Unknown)
+    assert "a term nests too deep" == verdict.limit
 
 
 # ---------------------------------------------------------------- callers' mistakes

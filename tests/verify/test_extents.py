@@ -1,0 +1,250 @@
+"""Small sizes are found for whatever ties extents together, and say what they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prism_explore.ir.evaluate import run
+from prism_explore.ir.ops import Band, Reshape, Slice
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.text import parse
+from prism_explore.verify.extents import MOST_STEPS, TINY, Extents, Instance
+from prism_explore.verify.refute import Refuter, Survived, Untried, draw_inputs
+from prism_explore.verify.solver import Solver
+from tests.verify.corpus import CASES, PROGRAMS, graph_of
+from tests.verify.workloads import ENTRIES, program_of, sgraph_of
+
+
+def instance(program: TensorProgram, graph: SGraph, n: int = 0, **fixed: int) -> Instance:
+    extents = Extents(program)
+    pair = extents.pair(graph)
+    assert not isinstance(pair, str), pair
+    found = extents.instance(pair, n, fixed)
+    assert isinstance(found, Instance), found
+    return found
+
+
+def only(op: type, graph: SGraph) -> object:
+    return next(n.op for n in graph.nodes if isinstance(n.op, op))
+
+
+# ---------------------------------------------------------------- views
+def heads() -> TensorProgram:
+    """Heads of a row: a dim that is split, and a bias per head."""
+    b = ProgramBuilder("heads")
+    x, c = b.input("x", "b", 4096), b.input("c", 32, 128)
+    return b.build(b.reduce("sum", b.binary("add", b.reshape(x, "b", 32, 128), c), 2))
+
+
+def test_a_dim_that_is_split_is_the_product_of_its_parts():
+    found = instance(heads(), heads().graph)
+    sizes = dict(found.sizes)
+    b, d, h, e = (sizes[name] for name in ("b", "d", "n", "k"))
+
+    assert (d, True) == (h * e, min(sizes.values()) >= 2)
+    assert len(set(sizes.values())) == len(sizes)
+    assert (("x", (b, d)), ("c", (h, e))) == found.shapes
+    assert str(only(Reshape, found.program)) == str(
+        parse(f"""sgraph
+  x = input f32[{b}, {d}]
+  %1 = reshape(x, dims=[{b}, {h}, {e}])
+  return %1""")
+        .nodes[1]
+        .op
+    )
+
+
+def test_a_split_of_a_tile_has_the_borders_of_the_whole():
+    """Heads are cut by the grid before the row is split: both splits must take the same 128."""
+    sgraph = parse(
+        """sgraph
+  x = input f32[b, 4096]
+  c = input f32[32, 128]
+  %2 = custom(x, c) grid[x=gx]
+    %0 = load(0, imap=[1])
+    %1 = load(1, imap=[0])
+    %2 = reshape(%0, dims=[b, 32/gx, 128])
+    %3 = add(%2, %1)
+    %4 = sum(%3, dim=2)
+    %5 = store(%4, omap=[1])
+  return %2"""
+    )
+    outcome = Refuter(heads()).attempt(sgraph, 0)
+
+    assert isinstance(outcome, Survived)
+    assert all(dict(t.sizes)["n"] % dict(t.sizes)["gx"] == 0 for t in outcome.trials)
+
+
+def pieces() -> TensorProgram:
+    b = ProgramBuilder("pieces")
+    x, y = b.input("x", "b", 96), b.input("y", "b", 32)
+    whole = b.concat(x, y, 1)
+    return b.build(b.binary("mul", b.slice(whole, 1, 96, 128), b.slice(x, 1, 0, 32)))
+
+
+def test_a_concatenation_is_cut_where_its_pieces_meet():
+    found = instance(pieces(), pieces().graph)
+    x, y = dict(found.shapes)["x"][1], dict(found.shapes)["y"][1]
+    cut = only(Slice, found.program)
+
+    assert x > y >= 2
+    assert isinstance(cut, Slice)
+    assert (str(x), str(x + y)) == (str(cut.start), str(cut.stop))
+
+
+def test_literal_positions_and_lengths_of_one_stay():
+    """A shift by one is a shift by one at all extents."""
+    b = ProgramBuilder("shift")
+    x = b.input("x", "b", 64)
+    program = b.build(b.concat(b.slice(x, 1, 1, 64), b.slice(x, 1, 0, 1), 1))
+    found = instance(program, program.graph)
+    cuts = [n.op for n in found.program.nodes if isinstance(n.op, Slice)]
+
+    assert ["1", "0"] == [str(c.start) for c in cuts]
+    assert "1" == str(cuts[1].stop)
+
+
+def masked(low: int | None, high: int) -> TensorProgram:
+    b = ProgramBuilder("masked")
+    x = b.input("x", 64, 64)
+    return b.build(b.unary("exp", b.binary("mask", x, b.band(64, 64, None if low is None else str(low), str(high)))))
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, 0), (-16, 0), (-1, 1), (-31, 16)])
+def test_in_a_band_every_row_keeps_an_entry_and_windows_of_different_width_stay_different(low, high):
+    for n in range(3):
+        found = instance(masked(low, high), masked(low, high).graph, n)
+        band = only(Band, found.program)
+        assert isinstance(band, Band)
+        rows, columns = int(band.rows.rational({})), int(band.columns.rational({}))
+        least = -rows if band.low is None else int(band.low.rational({}))
+        most = int(band.high.rational({})) if band.high is not None else columns
+        assert rows != columns
+        assert all(any(least <= c - r <= most for c in range(columns)) for r in range(rows))
+    if (low, high) == (-31, 16):
+        assert 3 == len({abs(least), most, 0})
+
+
+def test_a_mask_that_is_one_off_is_refuted_a_mask_that_is_lost_too():
+    program = masked(-16, 0)
+    for wrong in (masked(-17, 0), masked(-16, -1), masked(None, 0)):
+        assert not isinstance(Refuter(program).attempt(wrong.graph, 0), Survived | Untried)
+    b = ProgramBuilder("bare")
+    assert not isinstance(Refuter(program).attempt(b.build(b.unary("exp", b.input("x", 64, 64))).graph, 0), Survived)
+
+
+def test_an_input_that_says_what_is_kept_is_zero_at_places_but_not_in_whole_rows():
+    b = ProgramBuilder("kept")
+    x, keep = b.input("x", "b", 64), b.input("keep", "b", 64)
+    program = b.build(b.unary("exp", b.binary("mask", x, keep)))
+    drawn = draw_inputs((("x", (5, 4)), ("keep", (5, 4))), 1, masks=frozenset({"keep"}))["keep"]
+    lost = parse("sgraph\n  x = input f32[b, 64]\n  keep = input f32[b, 64]\n  %2 = exp(x)\n  return %2")
+    factor = parse(
+        "sgraph\n  x = input f32[b, 64]\n  keep = input f32[b, 64]\n  %2 = exp(x)\n  %3 = mul(%2, keep)\n  return %3"
+    )
+
+    assert (drawn == 0).any() and (drawn != 0).any(axis=1).all()
+    assert isinstance(Refuter(program).attempt(program.graph, 0), Survived)
+    assert not isinstance(Refuter(program).attempt(lost, 0), Survived)
+    assert not isinstance(Refuter(program).attempt(factor, 0), Survived), "what is kept need not be 1"
+
+
+# ---------------------------------------------------------------- all workloads
+@pytest.mark.parametrize("workload", sorted({e.workload for e in ENTRIES}))
+def test_every_candidate_of_a_workload_runs_at_small_sizes(workload):
+    extents = Extents(program_of(workload))
+    for entry in ENTRIES:
+        if entry.workload != workload:
+            continue
+        pair = extents.pair(sgraph_of(entry))
+        assert not isinstance(pair, str), pair
+        for n in (0, 1, TINY):
+            found = extents.instance(pair, n)
+            assert isinstance(found, Instance), (entry.name, n, found)
+            assert all(number >= 2 for _, number in found.sizes), entry.name
+            assert found.steps <= MOST_STEPS
+            inputs = draw_inputs(found.shapes, 0)
+            with np.errstate(all="ignore"):
+                ours = run(found.program, inputs, found.symbols)[found.program.output]
+                theirs = run(found.candidate, inputs, found.symbols)[found.candidate.output]
+            assert ours.shape == theirs.shape
+
+
+def test_axes_of_inputs_are_pairwise_different_in_float_trials():
+    for case in CASES:
+        if case.right:
+            sizes = instance(PROGRAMS[case.program], case.sgraph).sizes
+            assert len({number for _, number in sizes}) == len(sizes), case.name
+
+
+def test_the_smallest_instance_is_no_larger_than_the_usual_one():
+    case = next(c for c in CASES if c.name == "attention_one_kernel")
+    small, usual = (dict(instance(PROGRAMS["attention"], case.sgraph, n).sizes) for n in (TINY, 0))
+
+    assert 2 == small["t"]
+    assert all(small[name] <= usual[name] for name in usual)
+
+
+# ---------------------------------------------------------------- given numbers, and none
+def test_an_axis_can_be_as_long_as_given_while_the_others_are_small():
+    case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
+    extents = Extents(PROGRAMS["rms_full"])
+    pair = extents.pair(case.sgraph)
+    assert not isinstance(pair, str)
+
+    assert {"d": 4096, "n": 4096} == extents.tied(pair)
+    assert extents.may_be_tied(case.sgraph)
+    found = extents.instance(pair, 0, {"d": 4096})
+    assert isinstance(found, Instance)
+    sizes = dict(found.sizes)
+    assert (4096, 0, True) == (sizes["d"], 4096 % sizes["f"], sizes["n"] < 50)
+
+
+def test_a_constant_with_a_foreign_prime_factor_speaks_of_no_extent():
+    assert not Extents(PROGRAMS["rms_bare"]).may_be_tied(PROGRAMS["rms_full"].graph), "1/1000000 has a factor 5"
+
+
+def test_a_grid_of_a_number_that_no_extent_allows_has_no_sizes():
+    graph = graph_of(
+        "matmul",
+        """
+  %2 = custom(x, w) grid[x=gx]
+    $x = load(0, imap=[-])
+    $w = load(1, imap=[1])
+    $xw = matmul($x, $w)
+    $row = sum($xw, dim=0)
+    $out = store($xw, omap=[1])
+  return %2
+""",
+    )
+    extents = Extents(PROGRAMS["matmul"])
+    pair = extents.pair(graph)
+    assert not isinstance(pair, str)
+
+    assert "no small sizes meet its conditions" == extents.instance(pair, 0, {"n": 7, "gx": 3})
+
+
+def test_a_grid_size_that_is_a_sum_is_said():
+    """Only a grid whose blocks all do the same can be one."""
+    text = """
+  %2 = custom(x, y) grid[x=gx]
+    $x = load(0, imap=[-])
+    $y = load(1, imap=[-])
+    $q = div($x, $y)
+    $out = store($q, omap=[-])
+  return %2
+"""
+    graph = graph_of("quotient", text).substitute({"gx": "gx + 1"})
+
+    assert Untried("a grid size or loop range is the sum 1 + gx") == Refuter(PROGRAMS["quotient"]).attempt(graph, 0)
+
+
+def test_a_solver_gives_up_after_its_tries_and_says_no():
+    equations = (("product", (1,), (2, 3)), ("sum", (1,), (2, 3)))
+    yes = Solver(equations, {2: 2, 3: 2}, (), (), 100, lambda _: True)  # type: ignore[arg-type]
+    assert yes.put_all([(0, 1)]) and yes.solve([(2, range(2, 9)), (3, range(2, 9))])
+    assert (4, 2, 2) == (yes.values[1], yes.values[2], yes.values[3])
+    no = Solver(equations, {2: 3, 3: 3}, (), (), 100, lambda _: True)  # type: ignore[arg-type]
+    assert not no.solve([(2, range(2, 9)), (3, range(2, 9))])
