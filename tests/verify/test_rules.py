@@ -419,6 +419,16 @@ ENTRIES: dict[str, Entry] = {
                 "mul_scalar(concat(a, b, dim=1), 0)",
                 "[0, c) and [d, c+d) may overlap",
             ),
+            Twin(
+                "mul(concat(a, b, dim=1), concat(b, a, dim=1))",
+                "mul(concat(mul_scalar(a, 0), b, dim=1), concat(mul_scalar(b, 0), a, dim=1))",
+                "the first pieces meet, too",
+            ),
+            Twin(
+                "mul(concat(a, b, dim=1), concat(b, a, dim=1))",
+                "mul(concat(a, mul_scalar(b, 0), dim=1), concat(b, mul_scalar(a, 0), dim=1))",
+                "the last pieces meet, too",
+            ),
             Twin("square(concat(a, b, dim=1))", "concat(square(a), b, dim=1)", "another piece"),
         ),
     ),
