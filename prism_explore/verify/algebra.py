@@ -16,9 +16,9 @@ from fractions import Fraction
 from math import floor, gcd, lcm, prod
 from typing import assert_never
 
-from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify import index
-from prism_explore.verify.index import Index, Var, moved
+from prism_explore.verify.index import MOVED, Index, Var, moved
 from prism_explore.verify.maxima import maximum, running
 from prism_explore.verify.naming import Budget as Budget
 from prism_explore.verify.naming import Collapsed, Naming, Opened, by_key, checked, erased, moves_one_to_one
@@ -46,7 +46,7 @@ from prism_explore.verify.normal_form import (
     number,
 )
 from prism_explore.verify.pieces import Known, band, cases, common_bands, intersection, interval, joined
-from prism_explore.verify.sums import components, fuse, indices_of, split
+from prism_explore.verify.sums import components, fuse, indices_of, place_of, split
 
 _HALF = Fraction(1, 2)
 _LARGEST_TRIAL_DIVISOR = 10_000
@@ -115,11 +115,12 @@ class Algebra(Naming):
     def collect(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
         """A sum of any terms (rules R1, B2, C2)."""
         total: dict[str, tuple[Term, Number]] = {}
-        special = False
+        special, pieces = False, 0
         for t, c in terms:
             known = total.get(t.key)
             total[t.key] = (t, number(c + known[1])) if known else (t, c)
             special = special or t.guarded or t.masked
+            pieces += bool(t.bound) and MOVED in t.key
         found = list(total.values())
         while special:
             found = [(t, 1 if t.masked else c) for t, c in found]
@@ -127,7 +128,39 @@ class Algebra(Naming):
             if fewer is None:
                 break
             return self.collect(fewer)
+        if pieces > 1:
+            fewer = self._joined_sums(found)
+            if fewer is not None:
+                return self.collect(fewer)
         return self.ordered(found)
+
+    def _joined_sums(self, terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
+        """Sums over neighbouring pieces of one dim as one sum (rules S6, C2); None where there are no such."""
+        seen: dict[tuple[str, Number], list[tuple[int, Dim, Dim]]] = {}
+        for n, (t, c) in enumerate(terms):
+            if not t.bound or MOVED not in t.key:
+                continue
+            bound, factors = self.open_term(t)
+            for v in bound:
+                place = place_of(v, indices_of(factors))
+                if place is None:
+                    continue
+                low, size = place
+                whole = Var(self.fresh(v).name, size)
+                with suppress(Collapsed):
+                    lifted = [(self.rename(a, {v.name: moved(whole, ZERO - low, v.extent)}), e) for a, e in factors]
+                    over = [whole if w is v else w for w in bound]
+                    others = seen.setdefault((self.close(over, lifted).key, c), [])
+                    for m, first, end in others:
+                        if m != n and (low + v.extent == first or end == low):
+                            start, stop = (low, end) if low + v.extent == first else (first, low + v.extent)
+                            left = [p for k, p in enumerate(terms) if k not in (n, m)]
+                            inside = interval(whole, start, stop)
+                            if isinstance(inside, Interval):
+                                lifted.append((inside, 1))
+                            return [*left, *self.term(over, lifted, c).terms]
+                    others.append((n, low, low + v.extent))
+        return None
 
     def scale(self, a: NormalForm, by: Number) -> NormalForm:
         """A rational number times a."""

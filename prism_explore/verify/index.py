@@ -30,6 +30,8 @@ from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.dims import ZERO as NOTHING
 
 _LARGEST_DEGREE = 12
+MOVED = "+<"
+"""What every key has in which an index is moved, and no other."""
 LOOP = "l"
 """The name of the for-loop's index."""
 
@@ -136,7 +138,7 @@ class Moved(Keyed):
     size: Dim
 
     def __post_init__(self) -> None:
-        self._know(f"{self.base.key}+<{_text(self.by)}|{_text(self.size)}>", self.base.free)
+        self._know(f"{self.base.key}{MOVED}{_text(self.by)}|{_text(self.size)}>", self.base.free)
 
 
 Index: TypeAlias = Zero | Var | Radix | Digit | Moved

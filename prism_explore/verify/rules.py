@@ -55,7 +55,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "S6",
         "Σ_{k<n} [lo <= k < hi] * E = Σ_{j<hi-lo} E[k := j + lo]",
-        "A sum over a piece of a dim is a sum over the piece.",
+        "A sum over a piece of a dim is a sum over the piece; backwards where neighbouring pieces become one by C2.",
         "0 <= lo and hi <= n, which the interval keeps",
         _SUMS,
         "Summands outside the interval are 0, the others correspond one to one.",

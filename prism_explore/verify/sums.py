@@ -185,3 +185,28 @@ def split(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
         sizes = {f"k{n}": size for n, size in enumerate(parts) if size is not None}
         return {name: radix([index.var(k, size) for k, size in sizes.items()])}, sizes
     return None
+
+
+def place_of(v: Var, places: Iterable[Index]) -> tuple[Dim, Dim] | None:
+    """Where the piece lies over which v runs, and in a dim of which size; None where v is also read as it is."""
+    found: set[tuple[Dim, Dim]] = set()
+
+    def meet(i: Index) -> bool:
+        match i:
+            case Moved(Var(name, _), by, size) if name == v.name:
+                found.add((by, size))
+                return True
+            case Var(name, _):
+                return name != v.name
+            case Radix(parts):
+                return all(meet(p) for p in parts)
+            case Digit(base, _, _, _) | Moved(base, _, _):
+                return meet(base)
+            case Zero():
+                return True
+            case _:
+                assert_never(i)
+
+    if not all(meet(i) for i in places if v.name in i.free) or len(found) != 1:
+        return None
+    return found.pop()

@@ -434,9 +434,12 @@ def test_work_ends_where_numbers_or_forms_grow_without_end():
 
 
 def test_what_both_graphs_have_becomes_a_name_for_both():
-    inputs = "  x = input f32[n, 64]\n  weight_of_the_first_of_the_two_layers_that_follow_one_another = input f32[64, 64]\n  v = input f32[64, 64]\n"
+    inputs = (
+        "  x = input f32[n, 64]\n  the_weight_of_the_first_of_two_layers_one_behind_the_other = input f32[64, 64]\n"
+    )
+    inputs += "  v = input f32[64, 64]\n"
     program = """
-  $h = matmul(x, weight_of_the_first_of_the_two_layers_that_follow_one_another)
+  $h = matmul(x, the_weight_of_the_first_of_two_layers_one_behind_the_other)
   $e = silu($h)
   $q = square($e)
   $m = mean($q, dim=1)
@@ -446,7 +449,7 @@ def test_what_both_graphs_have_becomes_a_name_for_both():
   return $o
 """
     candidate = """
-  $e = custom(x, weight_of_the_first_of_the_two_layers_that_follow_one_another) grid[x=gx] loop[i=f]
+  $e = custom(x, the_weight_of_the_first_of_two_layers_one_behind_the_other) grid[x=gx] loop[i=f]
     $x = load(0, imap=[0], fmap=1)
     $w = load(1, imap=[-], fmap=0)
     $p = matmul($x, $w)
@@ -493,3 +496,23 @@ def test_conditions_of_a_candidate_say_which_sizes_are_whole():
 
     assert one(Algebra(), program, inputs) == lower(g, Algebra(integers=g.conditions())).values[1]
     assert {"8/gg", "32/gg"} <= {str(d) for d in g.conditions()}
+
+
+def test_sums_over_the_halves_of_a_dim_are_a_sum_over_the_dim():
+    inputs = "  x = input f32[b, 64]\n  y = input f32[64, b]\n"
+    halves = """
+  $a = slice(x, dim=1, start=0, stop=20)
+  $b = slice(x, dim=1, start=20, stop=64)
+  $c = slice(y, dim=0, start=0, stop=20)
+  $d = slice(y, dim=0, start=20, stop=64)
+  $p = matmul($a, $c)
+  $q = matmul($b, $d)
+  $o = add($p, $q)
+  return $o
+"""
+    algebra = Algebra()
+    whole = one(algebra, "  $o = matmul(x, y)\n  return $o\n", inputs)
+
+    assert whole == one(algebra, halves, inputs)
+    assert whole != one(algebra, halves.replace("start=20", "start=19"), inputs)
+    assert whole != one(algebra, halves.replace("add", "sub"), inputs)
