@@ -1,0 +1,169 @@
+"""A default search finds the forms that others found or wrote by hand, and proves them.
+
+The targets are right candidates of `tests.verify.workloads`, written down apart from the search. A proved
+candidate is a target if it is the same graph: the same operators on the same operands, with the same maps and
+accumulators, up to the names and the order of grid dims, the order of operators, and of operands that commute.
+"""
+
+import random
+from functools import cache
+from itertools import permutations
+
+import pytest
+
+import prism_explore as px
+from prism_explore.events.kinds import CandidateInstantiated, VerdictReached
+from prism_explore.ir.ops import COMMUTATIVE, Binary, Concat, Custom, Expand, Load, Reshape, Slice, Store
+from prism_explore.ir.sgraph import BlockGraph, SGraph
+from prism_explore.ir.text import parse
+from tests.verify.mutate import mutant
+from tests.verify.workloads import ENTRIES, Entry, program_of, sgraph_of
+
+TARGETS = (
+    "rmsnorm_linear-R1",
+    "rmsnorm_linear-R1-rows-too",
+    "rmsnorm_linear_bare-R1",
+    "rmsnorm-R1",
+    "rmsnorm_mlp-R2",
+    "swiglu-R3",
+    "gated_mlp-R3",
+    "lora-R4",
+    "lora-R4-loop",
+    "attention-R6",
+    "gqa-R6",
+    "qk_norm_attention-R8",
+    "qk_norm_attention-R8-norm-behind-the-product",
+)
+BY_NAME = {e.name: e for e in ENTRIES}
+
+
+# ---------------------------------------------------------------- when two graphs are the same
+def form(graph: SGraph) -> str:
+    """A text that two graphs share exactly when they are the same graph."""
+    keys: list[str] = []
+    for node in graph.nodes:
+        args = [keys[a] for a in node.args]
+        match node.op:
+            case Custom(block):
+                keys.append(min(_block(block, args, order) for order in permutations(range(len(block.grid)))))
+            case op:
+                keys.append(_applied(op, args))
+    sizes = [str(p.size) for _, block in graph.customs for p in block.parallel]
+    free = len(sizes) == len(set(sizes)) and all(
+        p.size.symbols == (str(p.size),) for _, b in graph.customs for p in b.parallel
+    )
+    return f"{sorted(keys)} return {keys[graph.output]} sizes {'any' if free else sizes}"
+
+
+def _block(block: BlockGraph, operands: list[str], order: tuple[int, ...]) -> str:
+    keys: list[str] = []
+    for node in block.nodes:
+        args = [keys[a] for a in node.args]
+        match node.op:
+            case Load(operand, imap, fmap):
+                keys.append(f"load({operands[operand]}, {[imap[p] for p in order]}, {fmap})")
+            case Store(omap):
+                keys.append(f"store({args[0]}, {[omap[p] for p in order]})")
+            case op:
+                keys.append(_applied(op, args))
+    stores = [keys[s] for s in block.stores]
+    return f"custom[{len(block.grid)}, loop {block.loop is not None}]({sorted(keys)} stores {stores})"
+
+
+def _applied(op: object, args: list[str]) -> str:
+    assert not isinstance(op, Reshape | Expand | Slice | Concat), "their sizes have names, which a form forgets"
+    commutes = isinstance(op, Binary) and op.fn in COMMUTATIVE
+    return f"{op}({', '.join(sorted(args) if commutes else args)})"
+
+
+def comparable(entry: Entry) -> bool:
+    """Whether a text of the corpus has a form: not with regrouped dims."""
+    return not any(view in entry.text for view in ("reshape", "expand", "slice", "concat"))
+
+
+@pytest.mark.parametrize("name", sorted({n.partition("-")[0] for n in TARGETS}))
+def test_forms_tell_apart_every_two_candidates_of_a_workload(name):
+    forms = [form(sgraph_of(e)) for e in ENTRIES if e.workload == name and comparable(e)]
+
+    assert len(forms) > 3
+    assert len(forms) - FORMS_OF_TWO_TEXTS.get(name, 0) == len(set(forms))
+
+
+FORMS_OF_TWO_TEXTS = {"swiglu": 1, "gated_mlp": 1}
+"""`mul(silu(a), c)` and `mul(c, silu(a))` are one graph."""
+
+SAME_GRAPH = {"commuted", "grid exchanged"}
+"""Mutations that may give the same graph again."""
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_mutant_has_the_form_of_its_target(name):
+    entry = BY_NAME[name]
+    target = sgraph_of(entry)
+    expected = form(target)
+    made = [mutant(target, program_of(entry.workload), random.Random(seed)) for seed in range(60)]
+    others = [m for m in made if m and {k.name for k in m.kinds} - SAME_GRAPH and _has_form(m.graph)]
+
+    assert len(others) > 10
+    assert [] == [[k.name for k in m.kinds] for m in others if form(m.graph) == expected]
+
+
+def _has_form(graph: SGraph) -> bool:
+    views = (Reshape, Expand, Slice, Concat)
+    return not any(
+        isinstance(n.op, views) for nodes in (graph.nodes, *(b.nodes for _, b in graph.customs)) for n in nodes
+    )
+
+
+def test_names_and_the_order_of_grid_dims_and_operators_do_not_matter():
+    one = """sgraph
+  x = input f32[b, 8]
+  w = input f32[8, 6]
+  %2 = custom(x, w) grid[x=gx, y=gy] loop[i=f]
+    %0 = load(0, imap=[0, -], fmap=1)
+    %1 = load(1, imap=[-, 1], fmap=0)
+    %2 = matmul(%0, %1)
+    %3 = accum(%2)
+    %4 = accum_rms(%0, dim=1)
+    %5 = mul(%3, %4)
+    %6 = store(%5, omap=[0, 1])
+  return %2"""
+    other = """sgraph
+  x = input f32[b, 8]
+  w = input f32[8, 6]
+  %2 = custom(w, x) grid[x=p, y=q] loop[i=r]
+    %0 = load(0, imap=[1, -], fmap=0)
+    %1 = load(1, imap=[-, 0], fmap=1)
+    %2 = accum_rms(%1, dim=1)
+    %3 = matmul(%1, %0)
+    %4 = accum(%3)
+    %5 = mul(%2, %4)
+    %6 = store(%5, omap=[1, 0])
+  return %2"""
+
+    assert form(parse(one)) == form(parse(other))
+    assert form(parse(one)) != form(parse(other.replace("omap=[1, 0]", "omap=[0, 1]").replace("[b, 8]", "[6, 8]")))
+    assert form(parse(one)) != form(parse(other.replace("loop[i=r]", "loop[i=p]")))
+
+
+# ---------------------------------------------------------------- what a default search proves
+@cache
+def proved(workload: str) -> frozenset[str]:
+    """The forms of the candidates that a default search of a workload proves; a GPU is named, so nothing is tuned."""
+    row = px.workload(workload)
+    session = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100")
+    session.run()
+    events = session.journal.events
+    session.close()
+    right = {e.candidate for e in events if isinstance(e, VerdictReached) and e.verdict == "proved"}
+    return frozenset(
+        form(parse(e.sgraph)) for e in events if isinstance(e, CandidateInstantiated) and e.candidate in right
+    )
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_default_search_proves_the_known_form(name):
+    entry = BY_NAME[name]
+
+    assert entry.right
+    assert form(sgraph_of(entry)) in proved(entry.workload)
