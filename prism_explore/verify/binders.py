@@ -87,11 +87,14 @@ class Binders(Polynomials):
         Raises:
             TooMany: a name cannot be had.
         """
-        binders = self._joined_digits(over, list(names), body)
+        binders = self.joined_digits(over, list(names), body)
         order = self._order(binders, body)
         self.arranged(over, binders, order, body)
         height = 1 + self.height(body)
         wanted = [self.name(height, n, b) for n, b in enumerate(order)]
+        free = self.met(self.nest(over, order, body))
+        if any(not self.coordinates(w).isdisjoint(free) for w in wanted):
+            return order, body  # it belongs to an outer sum, which gets its own name in its turn, and this one then
         if wanted != order and all(self.can_rename(b, body) for b in order):
             step = order
             if set(wanted) & set(order):
@@ -123,7 +126,7 @@ class Binders(Polynomials):
             self._canonical[key] = axis
         return self._canonical[key]
 
-    def _joined_digits(self, over: Over, binders: list[str], tree: Id) -> list[str]:
+    def joined_digits(self, over: Over, binders: list[str], tree: Id) -> list[str]:
         """`Σ_outer Σ_inner = Σ_pair` where nothing depends on one digit alone."""
         while True:
             for pair, (outer, inner) in self.digits.items():

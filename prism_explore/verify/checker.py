@@ -318,7 +318,7 @@ def _evaluate(lemma: Lemma, step: _Step | None, tensors: _Tensors, results: tupl
 
 
 def _compare(what: str, wanted: Numbers, found: Numbers) -> None:
-    a, b = (np.where(x < LOW / 2, -np.inf, x) for x in np.broadcast_arrays(wanted, found))
+    a, b = (np.where(x < LOW * 1e-9, -np.inf, x) for x in np.broadcast_arrays(wanted, found))
     if not np.allclose(a, b, rtol=CLOSE, atol=CLOSE * 1e-3, equal_nan=True):
         raise Complaint(f"{what} is {b.flat[0]:.9g} where the operator gives {a.flat[0]:.9g}")
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import cmp_to_key
 from itertools import pairwise
 
+from prism_explore.ir.dims import ONE as ONE_DIM
 from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.verify.closure import follow
 from prism_explore.verify.extremes import Extremes
@@ -45,18 +46,22 @@ EVEN = frozenset({"abs"})
 def derive(statement: Statement) -> Derivation | None:
     """Steps from the left side to the right, none of which can be left out; None where none were found.
 
-    Functions are left as names first, then spelled out; then denominators are cleared.
+    Functions are left as names first, then spelled out; sums are cut where their own intervals cut them
+    first, then wherever another's do; and where two forms differ, denominators are cleared.
     """
     for spelled in (False, True):
-        deriver = Deriver(statement.axes, spelled=spelled)
-        left, right = deriver.of(statement.left), deriver.of(statement.right)
-        deriver.mark_borders()
-        try:
-            met = deriver.normal(left) == deriver.normal(right) or deriver.cleared(left, right)
-        except (TooMany, ValueError, RecursionError):
-            met = False
-        if met:
-            return needed(deriver, left, right)
+        for everywhere in (False, True):
+            deriver = Deriver(statement.axes, spelled=spelled, everywhere=everywhere)
+            left, right = deriver.of(statement.left), deriver.of(statement.right)
+            if everywhere and not deriver.mark_borders():
+                continue
+            try:
+                deriver.mark_borders()
+                met = deriver.normal(left) == deriver.normal(right) or deriver.cleared(left, right)
+            except (TooMany, ValueError, RecursionError):
+                met = False
+            if met:
+                return needed(deriver, left, right)
     return None
 
 
@@ -73,10 +78,17 @@ def needed(ledger: Ledger, left: Id, right: Id) -> Derivation | None:
 class Deriver(Extremes):
     """Terms and their polynomials, functions and sums included."""
 
-    def __init__(self, axes: Iterable[Axis], *, spelled: bool = False) -> None:
-        """`spelled`: functions that have a definition are replaced by it."""
+    def __init__(self, axes: Iterable[Axis], *, spelled: bool = False, everywhere: bool = False) -> None:
+        """Begin with these axes.
+
+        Args:
+            axes: those of the statement.
+            spelled: whether functions that have a definition are replaced by it.
+            everywhere: whether a sum is cut where any interval of a dim as long begins or ends.
+        """
         super().__init__(axes)
         self.spelled = spelled
+        self.everywhere = everywhere
         self._borders: dict[str, list[Dim]] = {}
 
     # ------------------------------------------------------------ every operator
@@ -217,6 +229,8 @@ class Deriver(Extremes):
         if len(p) == 1 and p[0][1] == 1 and len(p[0][0]) == 1 and self.nodes[p[0][0][0][0]].op in ("most", "greater"):
             self.say("relu", this, self.make("greater", a, self.zero))
             return self.greatest([((), p), ((), ())])
+        if self.spelled and len(p) > 1 and p[0][1] < 0:
+            return self._relu_turned(p, this)
         common, rest = self._content(p, roots=True) if len(p) > 1 else self._outside(p)
         if common is None:
             return self.single(this)
@@ -224,6 +238,20 @@ class Deriver(Extremes):
         by = self.mul(c, self.make("call", inner, label="relu"))
         self.say("relu of a multiple", self.make("call", self.mul(c, inner), label="relu"), by)
         return self.multiply((common,), self.single(self.make("call", inner, label="relu")))
+
+    def _relu_turned(self, p: Poly, this: Id) -> Poly:
+        """`relu(p) = p + relu(-p)`."""
+        q = self.multiply(self.constant(-ONE), p)
+        if self.add(p, q) or self.add(p, ()) != p:
+            raise TooMany
+        x, y = self.spell(p), self.spell(q)
+        self.say("relu", this, self.make("greater", x, self.zero))
+        both = self.make("greater", self._plus(x, self.zero), self._plus(x, y))
+        rest = self.make("greater", self.zero, y)
+        self.say("greater of sums", both, self._plus(x, rest))
+        self.say("greater commutes", rest, self.make("greater", y, self.zero))
+        self.say("relu", self.make("call", y, label="relu"), self.make("greater", y, self.zero))
+        return self.add(p, self.relu(q))
 
     def _outside(self, p: Poly) -> tuple[tuple[Monomial, Fraction] | None, Poly]:
         """The number and the factors of one term that are not below 0; and the rest."""
@@ -237,7 +265,7 @@ class Deriver(Extremes):
         return common, rest
 
     # ------------------------------------------------------------ intervals
-    def mark_borders(self) -> None:
+    def mark_borders(self) -> bool:
         """Remember where the intervals of all terms begin and end; each is cut at all borders of its dim."""
         met: dict[str, dict[str, Dim]] = {}
         for e, node in enumerate(self.nodes):
@@ -251,6 +279,7 @@ class Deriver(Extremes):
             chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if at_most(a, b) else 1))
             if all(at_most(a, b) for a, b in pairwise(chain)):
                 self._borders[size] = chain
+        return bool(self._borders)
 
     def _interval(self, shell: Within, low: Dim, high: Dim) -> Id:
         return self.of(Within(shell.index, low, high))
@@ -334,24 +363,24 @@ class Deriver(Extremes):
 
     def cut_by(self, axis: str, body: Id) -> list[tuple[str, Id]] | None:
         """A body with intervals of an axis, at the axis's first border and behind it."""
-        for e in self.indexed(body):
-            shell = self.shell(e)
-            if isinstance(shell, Within) and isinstance(shell.index, Var) and shell.index.name == axis:
-                chain = self._borders.get(str(self.extents[axis]))
-                if chain is None:
-                    return None
-                size, at = self.extents[axis], chain[1]
-                out: list[tuple[str, Id]] = []
-                for low, high in ((ZERO, at), (at, size)):
-                    new = self.spare(high - low)
-                    here = moved(Var(new, high - low) if high - low != 1 else Zero(), low, size)
-                    placed = self.placed(body, axis, here)
-                    if placed is None:
-                        return None
-                    out.append((new, placed))
-                self.mark_borders()
-                return out
-        return None
+        size = self.extents[axis]
+        chain = self._borders.get(str(size), [])
+        if len(chain) < 3 or not (self.everywhere or self._has_interval(axis, body)):
+            return None
+        out: list[tuple[str, Id]] = []
+        for low, high in ((ZERO, chain[1]), (chain[1], size)):
+            new = self.spare(high - low)
+            here = moved(Var(new, high - low) if high - low != ONE_DIM else Zero(), low, size)
+            placed = self.placed(body, axis, here)
+            if placed is None:
+                return None
+            out.append((new, placed))
+        self._borders.setdefault(str(size - chain[1]), [d - chain[1] for d in chain[1:]])
+        return out
+
+    def _has_interval(self, axis: str, body: Id) -> bool:
+        shells = (self.shell(e) for e in self.indexed(body))
+        return any(isinstance(s, Within) and isinstance(s.index, Var) and s.index.name == axis for s in shells)
 
     # ------------------------------------------------------------ sums
     def _sum(self, axis: str, p: Poly) -> Poly:
@@ -365,10 +394,7 @@ class Deriver(Extremes):
         body = self.spell(p)
         cut = self.cut_by(axis, body)
         if cut is not None:
-            (j, a), (k, b) = cut
-            parts = [self.make("sum", a, label=j), self.make("sum", b, label=k)]
-            self.say(SUM_IN_PIECES, self.make("sum", body, label=axis), self._plus(*parts))
-            return self.add(*(self.normal(x) for x in parts))
+            return self._in_pieces(axis, body, cut)
         if len(p) > 1:
             a, b = self.spell(p[:-1]), self.term(*p[-1])
             parts = [self.make("sum", x, label=axis) for x in (a, b)]
@@ -396,6 +422,11 @@ class Deriver(Extremes):
                 total = self._sum(part, total)
             return total
         return self._component(axis, m)
+
+    def _in_pieces(self, axis: str, body: Id, cut: list[tuple[str, Id]]) -> Poly:
+        parts = [self.make("sum", inside, label=new) for new, inside in cut]
+        self.say(SUM_IN_PIECES, self.make("sum", body, label=axis), self._plus(*parts))
+        return self.add(*(self.normal(x) for x in parts))
 
     def _pull(self, axis: str, a: Id, b: Id) -> None:
         whole = self.make("sum", self.mul(a, b), label=axis)
@@ -434,7 +465,18 @@ class Deriver(Extremes):
                     total = self._sum(name, total)
                 return total
             ((body, _),) = multiplied
-        order, tree = self.named("sum", binders, self.tree(body))
+        tree = self.tree(body)
+        binders = self.joined_digits("sum", binders, tree)
+        for name in binders:
+            cut = self.cut_by(name, tree)
+            if cut is not None:
+                others = [b for b in binders if b != name]
+                self.arranged("sum", binders, [*others, name], tree)
+                total = self._in_pieces(name, tree, cut)
+                for other in reversed(others):
+                    total = self._sum(other, total)
+                return total
+        order, tree = self.named("sum", binders, tree)
         return self.single(self.nest("sum", order, tree))
 
     # ------------------------------------------------------------ common denominators

@@ -23,6 +23,9 @@ Piece: TypeAlias = tuple[tuple[str, ...], Poly]
 class Extremes(Binders):
     """Chains of pieces."""
 
+    spelled: bool
+    """Whether functions are replaced by others, where two sides may spell them differently."""
+
     def cut_by(self, axis: str, body: Id) -> list[tuple[str, Id]] | None:
         """Where a body's intervals cut an axis: the new axes and bodies; see `derive`."""
         raise NotImplementedError
@@ -91,6 +94,9 @@ class Extremes(Binders):
                 at = names.index(name)
                 self.nest("most", names, body)
                 return [((*names[:at], *parts, *names[at + 1 :]), p)]
+        joined = tuple(self.joined_digits("most", list(names), body))
+        if joined != names:
+            return [(joined, p)]
         if len(p) == 1 and p[0][1] == 1 and len(p[0][0]) == 1 and p[0][0][0][1] == 1:
             inside = self._nested(names, p[0][0][0][0])
             if inside is not None:
@@ -262,7 +268,21 @@ class Extremes(Binders):
                 opposite = self.make("greater", x, self.mul(self.number(-ONE), x))
                 self.say("abs", self.make("call", x, label="abs"), opposite)
                 return self.call("abs", a)
+            if self.spelled:
+                return self._by_relu(a, b)
         return self.single(self._chained(done))
+
+    def _by_relu(self, a: Poly, b: Poly) -> Poly:
+        """`max(a, b) = b + relu(a - b)`."""
+        apart = self.add(a, self.multiply(self.constant(-ONE), b))
+        if self.add(b, apart) != a or self.add(b, ()) != b:
+            raise TooMany
+        x, y = self.spell(b), self.spell(apart)
+        rest = self.make("greater", y, self.zero)
+        both = self.make("greater", self._plus(x, y), self._plus(x, self.zero))
+        self.say("greater of sums", both, self._plus(x, rest))
+        self.say("relu", self.make("call", y, label="relu"), rest)
+        return self.add(b, self.relu(apart))
 
     def _into(self, chain: list[Id], new: Id) -> list[Id]:
         """A chain with one more item in its place, or without it where another is never less."""
@@ -346,7 +366,8 @@ class Extremes(Binders):
     def _named_running(self, shell: Upto, p: Poly) -> Poly:
         axis, body = shell.axis.name, self.spell(p)
         name = self.name(1 + self.height(body), 0, axis)
-        if name == axis or not self.can_rename(axis, body):
+        free = self.met(self.upto(shell, body))
+        if name == axis or not self.can_rename(axis, body) or not self.coordinates(name).isdisjoint(free):
             return self.single(self.upto(shell, body))
         other = self.replaced(body, axis, name)
         if other is None or not self.coordinates(name).isdisjoint(self.met(body)):

@@ -146,7 +146,10 @@ class Polynomials(Products):
         (m, c), (n, d) = p[0], q[0]
         if m == UNIT:
             self.times_number(c, self.tree(n), d)
-            return ((n, c * d),)
+            worked_out = self.settled(n)
+            if c * d == 1:
+                return worked_out
+            return ((n, c * d),) if worked_out == ((n, ONE),) else self.multiply(self.constant(c * d), worked_out)
         if n == UNIT:
             self.swap(a, b)
             return self.multiply(q, p)
@@ -381,7 +384,7 @@ class Polynomials(Products):
         found: list[Power] = []
         for base, exponents in met.items():
             everywhere = len(exponents) == len(p)
-            if self.nodes[base].op == "num":
+            if self.nodes[base].op == "num" and not everywhere:
                 continue
             if self.positive(base):
                 least = min(exponents) if everywhere else min(*exponents, NONE)

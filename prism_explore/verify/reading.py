@@ -28,7 +28,7 @@ POINTS = 3
 LARGEST = 500_000
 """How many numbers one evaluation may hold."""
 LOW = -1e15
-"""What stands for minus infinity; whatever lies below half of it is as low."""
+"""What stands for minus infinity; small multiples of it are as low."""
 TOO_LARGE = "too many numbers to evaluate it"
 
 
