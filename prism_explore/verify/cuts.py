@@ -30,7 +30,9 @@ TOO_LONG = 3_000
 """Length of a form's text behind which the program waits for a cut."""
 
 
-def meet(program: SGraph, candidate: SGraph, budget: Budget, *, cut: bool = True) -> tuple[Lowered, Lowered] | None:
+def meet(
+    program: SGraph, candidate: SGraph, budget: Budget, *, cut: bool = True, whole: bool = True
+) -> tuple[Lowered, Lowered] | None:
     """Forms of both graphs whose results are one; None where that was not found within the budget.
 
     In order: with the candidate's conditions as facts on which sizes are whole; with cuts as well; with functions
@@ -40,16 +42,17 @@ def meet(program: SGraph, candidate: SGraph, budget: Budget, *, cut: bool = True
         program: a graph without custom kernels.
         candidate: a graph whose maps are closed.
         budget: of each attempt.
-        cut: whether to try more than the first.
+        cut: whether to try the others.
+        whole: whether to try the first; not where the program alone is known to exceed the budget.
 
     Raises:
         ShapeError: a graph is ill-formed.
     """
-    whole = candidate.conditions()
+    facts = candidate.conditions()
     tried = ((_lower_both, False), (lower_with_cuts, False), (lower_with_cuts, True))
-    for ways, spell_out in tried if cut else tried[:1]:
+    for ways, spell_out in tried[not whole : None if cut else 1]:
         try:
-            wanted, found = ways(program, candidate, Algebra(budget, spell_out=spell_out, integers=whole))
+            wanted, found = ways(program, candidate, Algebra(budget, spell_out=spell_out, integers=facts))
         except Stuck:
             continue
         if wanted.values[program.output] == found.values[candidate.output]:

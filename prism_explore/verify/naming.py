@@ -60,7 +60,7 @@ class Stuck(Exception):
 class Budget:
     """How much work one candidate may cost."""
 
-    steps: int = 15_000
+    steps: int = 10_000
     """Factors and renamings handled while building terms; long ones count by their length."""
     terms: int = 256
     """Terms in one normal form."""
