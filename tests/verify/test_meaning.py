@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import trace
 from prism_explore.ir.evaluate import evaluate, evaluate_all
-from prism_explore.ir.ops import Binary, Input, Node, RunningMax, Scalar
+from prism_explore.ir.ops import Binary, Input, RunningMax, Scalar
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.text import parse, show
@@ -50,7 +50,7 @@ def disagreement(graph: SGraph, r: random.Random, algebra: Algebra | None = None
     except Stuck as stuck:
         return stuck.limit.split(":")[0]
     worst, compared = 0.0, 0
-    scans = any(scans_what_is_masked(nodes) for nodes in levels(graph))
+    scans = any(masks(graph))
     for sizes in sizes_of(graph):
         inputs = draw_inputs(graph, sizes, r, coarse=0.0 if scans else 0.4)
         meaning = Meaning(sizes, inputs)
@@ -73,11 +73,11 @@ def disagreement(graph: SGraph, r: random.Random, algebra: Algebra | None = None
 def limits(graph: SGraph, inputs: dict[str, Array], sizes: dict[str, int]) -> tuple[Array, ...]:
     """Every kernel-level tensor; no number where what is masked has no limit, of which nothing is claimed."""
     truths = evaluate_all(graph, inputs, sizes)
-    if not any(isinstance(n.op, Binary) and n.op.fn == "mask" for nodes in levels(graph) for n in nodes):
+    scanned = masks(graph)
+    if not scanned:
         return truths
     # A scan's first tile may be masked as a whole; there minus infinity itself would be no number.
-    scans = any(scans_what_is_masked(nodes) for nodes in levels(graph))
-    for seed in (1, 2, 3, 4) if scans else (1, None):
+    for seed in (1, 2, 3, 4) if all(scanned) else (1, None):
         with other_bottoms(seed):
             others = evaluate_all(graph, inputs, sizes)
         truths = tuple(
@@ -86,21 +86,20 @@ def limits(graph: SGraph, inputs: dict[str, Array], sizes: dict[str, int]) -> tu
     return truths
 
 
-def levels(graph: SGraph) -> list[tuple[Node, ...]]:
-    return [graph.nodes, *(block.nodes for _, block in graph.customs)]
-
-
-def scans_what_is_masked(nodes: tuple[Node, ...]) -> bool:
-    low: set[int] = set()
-    for n, node in enumerate(nodes):
-        match node.op:
-            case Binary("mask"):
-                low.add(n)
-            case Binary("sub") | Scalar("add" | "mul") | RunningMax() if node.args[0] in low:
-                low.add(n)
-            case _:
-                pass
-    return any(isinstance(nodes[n].op, RunningMax) for n in low)
+def masks(graph: SGraph) -> list[bool]:
+    """For each masked value, whether a running maximum is taken of it."""
+    found: list[bool] = []
+    for nodes in (graph.nodes, *(block.nodes for _, block in graph.customs)):
+        for mask in (n for n, node in enumerate(nodes) if isinstance(node.op, Binary) and node.op.fn == "mask"):
+            low = {mask}
+            for n, node in enumerate(nodes):
+                match node.op:
+                    case Binary("sub") | Scalar("add" | "mul") | RunningMax() if node.args[0] in low:
+                        low.add(n)
+                    case _:
+                        pass
+            found.append(any(isinstance(nodes[n].op, RunningMax) for n in low))
+    return found
 
 
 def _largest(truth: Array, found: Array) -> float:
