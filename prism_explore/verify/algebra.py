@@ -10,18 +10,20 @@ this package and becomes an `Unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from math import floor, gcd, lcm, prod
+from math import floor, prod
 from typing import assert_never
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify import index
+from prism_explore.verify.functions import SPELLED as SPELLED
+from prism_explore.verify.functions import apply, exp
 from prism_explore.verify.index import MOVED, Index, Var, moved
 from prism_explore.verify.maxima import maximum, running
 from prism_explore.verify.naming import Budget as Budget
-from prism_explore.verify.naming import Collapsed, Naming, Opened, by_key, checked, erased, moves_one_to_one
+from prism_explore.verify.naming import Collapsed, Naming, Opened, by_key, checked, moves_one_to_one
 from prism_explore.verify.naming import Stuck as Stuck
 from prism_explore.verify.normal_form import (
     NF_ONE,
@@ -44,16 +46,13 @@ from prism_explore.verify.normal_form import (
     Size,
     Term,
     number,
+    single,
 )
-from prism_explore.verify.pieces import Known, band, cases, common_bands, intersection, interval, joined
+from prism_explore.verify.pieces import Known, band, common_bands, intersection, interval, joined
+from prism_explore.verify.powers import ROOT, power
 from prism_explore.verify.sums import components, fuse, indices_of, place_of, split
 
 _HALF = Fraction(1, 2)
-_LARGEST_TRIAL_DIVISOR = 10_000
-_ODD, _EVEN = frozenset({"tanh", "erf"}), frozenset({"abs"})
-_ROOTS = "root"
-SPELLED = frozenset({"exp", "silu", "sigmoid", "tanh", "gelu", "erf", "abs"})
-"""Words that `spell_out` joins: functions with a definition, and those that the definitions use."""
 
 
 class Algebra(Naming):
@@ -102,7 +101,7 @@ class Algebra(Naming):
     def read(self, tensor: str, dims: Sequence[Dim]) -> NormalForm:
         """An input tensor at its own position."""
         here = tuple(index.var(index.position(d), size) for d, size in enumerate(dims))
-        return _single(Read(tensor, here))
+        return single(Read(tensor, here))
 
     def add(self, a: NormalForm, b: NormalForm) -> NormalForm:
         """a + b (rule R1)."""
@@ -231,127 +230,13 @@ class Algebra(Naming):
             raise Stuck("a power of a masked value (minus infinity)")
         memo = (n.key, q)
         if memo not in self._powers:
-            self._powers[memo] = self._power(n, q)
+            self._powers[memo] = power(self, n, q)
         return self._powers[memo]
-
-    def _power(self, n: NormalForm, q: Number) -> NormalForm:
-        if q == 0 and n.sign == 2:
-            return NF_ONE
-        if isinstance(q, int) and q > 0:
-            if len(n.terms) == 1 and not n.terms[0][0].bound:
-                return self._power_of_product(*n.terms[0], q)
-            result = n
-            for _ in range(q - 1):
-                self.spend(1)
-                result = self.mul(result, n)
-            return result
-        if n.guarded and len(n.terms) > 1:
-            by_case = self._by_cases(n, lambda piece: self.power(piece, q))
-            if by_case is not None:
-                return by_case
-        if not isinstance(q, int) and not n.sign:
-            name = "sqrt" if q.denominator == 2 else f"{_ROOTS}{q.denominator}"
-            return self.power(_single(Opaque(name, (n,))), q.numerator)
-        if len(n.terms) == 1:
-            return self._power_of_product(*n.terms[0], q)
-        g, common = self.content(n.terms, roots=not isinstance(q, int))
-        if g == 1 and not common:
-            return self.term((), ((Group(n), q),), 1)
-        outside = self.term((), [(a, e * q) for a, e in common], 1)
-        return self.mul(self.mul(self._number_power(g, q), outside), self.power(self.without(n, g, common), q))
-
-    def _power_of_product(self, t: Term, c: Number, q: Number) -> NormalForm:
-        result = self._number_power(c, q)
-        for bound, factors in components(*self.open_term(t)):
-            if bound:
-                inner = NormalForm(((self.close(bound, factors), 1),))
-                result = self.mul(result, self.term((), ((Group(inner), q),), 1))
-                continue
-            powers: list[Factor] = []
-            for a, e in factors:
-                if isinstance(q, int) or a.sign or e == 0:
-                    powers.append((a, e * q))
-                else:
-                    powers.append((Group(NormalForm(((Term((), ((a, 2),)), 1),))), e * q / 2))
-            result = self.mul(result, self.term((), powers, 1))
-        return result
-
-    def content(
-        self, terms: Sequence[tuple[Term, Number]], *, roots: bool, names: Iterable[str] = ()
-    ) -> tuple[Number, tuple[Factor, ...]]:
-        """What may leave a power of a sum of several terms (side conditions of rule P5), or their maximum (M3).
-
-        Args:
-            terms: the summands.
-            roots: whether what leaves must not be negative.
-            names: indices that must not occur in it.
-        """
-        coefficients = [Fraction(c) for _, c in terms]
-        g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
-        if not roots and _leads_negative(terms):
-            g = -g
-        atoms: dict[str, Atom] = {}
-        met: dict[str, list[Number]] = {}
-        for t, _ in terms:
-            inside = {*names, *(v.name for v in t.bound)}
-            for a, e in t.factors:
-                if a.free.isdisjoint(inside):
-                    atoms[a.key] = a
-                    met.setdefault(a.key, []).append(e)
-        common: list[Factor] = []
-        for key, exponents in met.items():
-            a, everywhere = atoms[key], len(exponents) == len(terms)
-            if a.sign == 2:
-                least = min(exponents) if everywhere else min(*exponents, 0)
-            elif everywhere and (min(exponents) > 0 or max(exponents) < 0) and (a.sign or not roots):
-                least = min(exponents)
-            else:
-                continue
-            if least:
-                common.append((a, least))
-        return number(g), tuple(common)
-
-    def without(self, n: NormalForm, g: Number, common: tuple[Factor, ...]) -> NormalForm:
-        """n / (g * common), where each common atom's exponent is lowered; minus infinity stays."""
-        total: list[tuple[Term, Number]] = []
-        for t, c in n.terms:
-            if t.masked:
-                total.append((t, c))
-                continue
-            bound, factors = self.open_term(t)
-            exponents = {a.key: (a, e) for a, e in factors}
-            for a, e in common:
-                left = number(exponents[a.key][1] - e if a.key in exponents else -e)
-                exponents[a.key] = (a, left)
-                if left == 0:
-                    del exponents[a.key]
-            total += self.term(bound, tuple(exponents.values()), number(Fraction(c) / g)).terms
-        return self.collect(total)
-
-    def _number_power(self, c: Number, q: Number) -> NormalForm:
-        bits = max(c.numerator.bit_length(), c.denominator.bit_length()) - 1
-        checked(1 << min(bits * abs(floor(q)), 1 << 16))
-        if isinstance(q, int):
-            return self.constant(Fraction(c) ** q)
-        factors: list[Factor] = []
-        for value, sign in ((Fraction(c).numerator, 1), (Fraction(c).denominator, -1)):
-            factors += [(Prime(p), k * q * sign) for p, k in _factorise(value)]
-        return self.term((), factors, 1)
 
     # ------------------------------------------------------------ functions
     def exp(self, n: NormalForm) -> NormalForm:
         """The exponential function (rules E1, E2, F5, B1)."""
-        if n.guarded:
-            by_case = self._by_cases(n, self.exp)
-            if by_case is not None:
-                return by_case
-        result = self.term((), [(Exp(t), c) for t, c in n.terms if not t.masked], 1)
-        if n.masked:
-            for t, _ in n.terms:
-                for a, _ in t.factors:
-                    if isinstance(a, Bottom):
-                        result = self.mul(result, a.keep)
-        return result
+        return exp(self, n)
 
     def apply(self, function: str, n: NormalForm) -> NormalForm:
         """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F6).
@@ -359,71 +244,7 @@ class Algebra(Naming):
         Raises:
             Stuck: of what may be minus infinity.
         """
-        if n.masked:
-            if function == "relu":
-                return self.maximum([((), n), ((), NF_ZERO)])
-            raise Stuck(f"{function} of a masked value (minus infinity)")
-        if n.guarded:
-            by_case = self._by_cases(n, lambda piece: self.apply(function, piece))
-            if by_case is not None:
-                return by_case
-        if self.spell_out:
-            spelled = self._spelled(function, n)
-            if spelled is not None:
-                return spelled
-        if function == "relu":
-            return self._relu(n)
-        if function == "abs" and n.sign:
-            return n
-        if not n.terms and function in _ODD | _EVEN:
-            return NF_ZERO
-        if function in _ODD | _EVEN and _leads_negative(n.terms):
-            return self.scale(self.apply(function, self.scale(n, -1)), -1 if function in _ODD else 1)
-        return _single(Opaque(function, (n,)))
-
-    def _spelled(self, function: str, n: NormalForm) -> NormalForm | None:
-        """Rule F1; None where a function has no definition here."""
-        match function:
-            case "silu" | "sigmoid":
-                sigmoid = self.power(self.add(NF_ONE, self.exp(self.scale(n, -1))), -1)
-                return self.mul(n, sigmoid) if function == "silu" else sigmoid
-            case "tanh":
-                double = self.exp(self.scale(n, 2))
-                return self.sub(NF_ONE, self.scale(self.power(self.add(NF_ONE, double), -1), 2))
-            case "gelu":
-                inner = self.mul(n, self._number_power(2, -_HALF))
-                return self.scale(self.mul(n, self.add(NF_ONE, self.apply("erf", inner))), _HALF)
-            case "abs":
-                return self.power(self.power(n, 2), _HALF)
-            case _:
-                return None
-
-    def _relu(self, n: NormalForm) -> NormalForm:
-        if n.sign:
-            return n
-        if any(isinstance(a, Max) for t, _ in n.terms for a, _ in t.factors) and len(n.terms) == 1:
-            ((t, c),) = n.terms
-            if c == 1 and len(t.factors) == 1 and t.factors[0][1] == 1 and not t.bound:
-                return self.maximum([((), n), ((), NF_ZERO)])
-        if len(n.terms) == 1:
-            ((t, c),) = n.terms
-            names = {v.name for v in t.bound}
-            outside = tuple((a, e) for a, e in t.factors if a.sign and a.free.isdisjoint(names))
-            g = abs(c)
-        else:
-            g, outside = self.content(n.terms, roots=True)
-        inner = self.without(n, g, outside)
-        return self.mul(self.term((), outside, g), _single(Opaque("relu", (inner,))))
-
-    def _by_cases(self, n: NormalForm, f: Callable[[NormalForm], NormalForm]) -> NormalForm | None:
-        """Rule F5."""
-        cut = cases([n], frozenset())
-        if cut is None:
-            return None
-        total = NF_ZERO
-        for where, (terms,) in cut:
-            total = self.add(total, self.mul(self.known(where), f(self.collect(terms))))
-        return total
+        return apply(self, function, n)
 
     # ------------------------------------------------------------ maxima, masks and pieces
     def maximum(self, pieces: Sequence[Opened]) -> NormalForm:
@@ -462,14 +283,14 @@ class Algebra(Naming):
             case 1:
                 return NF_ONE
             case atom:
-                return _single(atom)
+                return single(atom)
 
     def mask(self, n: NormalForm, keep: NormalForm) -> NormalForm:
         """n where keep is not 0, else minus infinity (rules B1, B2)."""
         kept = self.power(keep, 0)
         if kept == NF_ONE:
             return n
-        return self.add(n, _single(Bottom(kept)))
+        return self.add(n, single(Bottom(kept)))
 
     # ------------------------------------------------------------ substitution
     def substitute(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
@@ -534,8 +355,8 @@ class Algebra(Naming):
                 return self.substitute(inner, by)
             case Opaque("sqrt", (arg,)):
                 return self.power(self.substitute(arg, by), _HALF)
-            case Opaque(function, (arg,)) if function.startswith(_ROOTS):
-                return self.power(self.substitute(arg, by), Fraction(1, int(function.removeprefix(_ROOTS))))
+            case Opaque(function, (arg,)) if function.startswith(ROOT):
+                return self.power(self.substitute(arg, by), Fraction(1, int(function.removeprefix(ROOT))))
             case Opaque(function, args):
                 return self.apply(function, self.substitute(args[0], by))
             case Bottom(keep):
@@ -622,7 +443,7 @@ class Algebra(Naming):
             raise Stuck("a masked value (minus infinity) is multiplied by what is no positive number")
         if any(v.name in bottom.free for v in bound):
             raise Stuck("a masked value (minus infinity) is summed")
-        return _single(bottom)
+        return single(bottom)
 
     def _summed(self, bound: Sequence[Var], factors: list[Factor], coefficient: Number) -> NormalForm:
         """Rules S3 to S8, each applied where it can be, then canonical names."""
@@ -726,10 +547,6 @@ class Algebra(Naming):
 
 
 # ---------------------------------------------------------------- helpers without state
-def _single(a: Atom) -> NormalForm:
-    return NormalForm(((Term((), ((a, 1),)), 1),))
-
-
 def _sort(t: Term) -> str:
     return _sort_of(t.bound, t.factors)
 
@@ -738,27 +555,3 @@ def _sort_of(bound: Sequence[Var], factors: Sequence[Factor]) -> str:
     """What two products have in common that differ by names only."""
     kinds = sorted([f"{type(a).__name__}{len(a.free)}^{e}" for a, e in factors])
     return f"{len(bound)} {sorted([str(v.extent) for v in bound])} {kinds}"
-
-
-def _leads_negative(terms: Sequence[tuple[Term, Number]]) -> bool:
-    """Which of x and -x this is: one answer for both, which no name sways as long as the terms differ."""
-    total = sum(c for _, c in terms)
-    if total or not terms:
-        return total < 0
-    least = min(((erased(t.key), c) for t, c in terms), key=lambda p: p[0])
-    return least[1] < 0
-
-
-def _factorise(value: int) -> Iterator[tuple[int, int]]:
-    """Primes and their exponents; what is left beyond the largest trial divisor counts as one."""
-    p = 2
-    while p * p <= value and p <= _LARGEST_TRIAL_DIVISOR:
-        k = 0
-        while value % p == 0:
-            value //= p
-            k += 1
-        if k:
-            yield p, k
-        p += 1
-    if value > 1:
-        yield value, 1

@@ -28,6 +28,7 @@ from prism_explore.verify.normal_form import (
     Term,
 )
 from prism_explore.verify.pieces import cases
+from prism_explore.verify.powers import content, without
 from prism_explore.verify.sums import fuse, indices_of_form, split
 
 if TYPE_CHECKING:
@@ -162,13 +163,13 @@ def _factored(algebra: Algebra, flat: list[Opened]) -> tuple[Number, tuple[Facto
     if not terms:
         return 1, (), flat
     names = {v.name for bound, _ in flat for v in bound}
-    g, common = algebra.content(terms, roots=True, names=names)
+    g, common = content(terms, roots=True, names=names)
     g = abs(g)
     if len(terms) < sum(len(n.terms) for _, n in flat):
         common = tuple((a, e) for a, e in common if isinstance(a, Size | Prime))
     if g == 1 and not common:
         return 1, (), flat
-    return g, common, [(bound, algebra.without(n, g, common)) for bound, n in flat]
+    return g, common, [(bound, without(algebra, n, g, common)) for bound, n in flat]
 
 
 def _closed(algebra: Algebra, flat: list[Opened]) -> NormalForm:

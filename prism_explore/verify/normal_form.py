@@ -304,6 +304,11 @@ NF_ZERO = NormalForm(())
 NF_ONE = NormalForm(((UNIT, 1),))
 
 
+def single(a: Atom) -> NormalForm:
+    """An atom as a form."""
+    return NormalForm(((Term((), ((a, 1),)), 1),))
+
+
 def show_atom(a: Atom) -> str:
     """For people, such as `x[p0,k1]`."""
     match a:
