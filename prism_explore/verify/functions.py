@@ -1,0 +1,98 @@
+"""Functions of forms: the exponential, and those that have a name (rules E1, B1, F1 to F6)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from prism_explore.verify.naming import Stuck
+from prism_explore.verify.normal_form import NF_ONE, NF_ZERO, Bottom, Exp, Max, NormalForm, Opaque, single
+from prism_explore.verify.powers import by_cases, content, leads_negative, number_power, without
+
+if TYPE_CHECKING:
+    from prism_explore.verify.algebra import Algebra
+
+_HALF = Fraction(1, 2)
+_ODD, _EVEN = frozenset({"tanh", "erf"}), frozenset({"abs"})
+SPELLED = frozenset({"exp", "silu", "sigmoid", "tanh", "gelu", "erf", "abs"})
+"""Words that `Algebra(spell_out=True)` joins: functions with a definition, and those that the definitions use."""
+
+
+def exp(algebra: Algebra, n: NormalForm) -> NormalForm:
+    """The exponential function (rules E1, E2, F5, B1)."""
+    if n.guarded:
+        by_case = by_cases(algebra, n, algebra.exp)
+        if by_case is not None:
+            return by_case
+    result = algebra.term((), [(Exp(t), c) for t, c in n.terms if not t.masked], 1)
+    if n.masked:
+        for t, _ in n.terms:
+            for a, _ in t.factors:
+                if isinstance(a, Bottom):
+                    result = algebra.mul(result, a.keep)
+    return result
+
+
+def apply(algebra: Algebra, function: str, n: NormalForm) -> NormalForm:
+    """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F6).
+
+    Raises:
+        Stuck: of what may be minus infinity.
+    """
+    if n.masked:
+        if function == "relu":
+            return algebra.maximum([((), n), ((), NF_ZERO)])
+        raise Stuck(f"{function} of a masked value (minus infinity)")
+    if n.guarded:
+        by_case = by_cases(algebra, n, lambda piece: algebra.apply(function, piece))
+        if by_case is not None:
+            return by_case
+    if algebra.spell_out:
+        spelled = _spelled(algebra, function, n)
+        if spelled is not None:
+            return spelled
+    if function == "relu":
+        return _relu(algebra, n)
+    if function == "abs" and n.sign:
+        return n
+    if not n.terms and function in _ODD | _EVEN:
+        return NF_ZERO
+    if function in _ODD | _EVEN and leads_negative(n.terms):
+        return algebra.scale(algebra.apply(function, algebra.scale(n, -1)), -1 if function in _ODD else 1)
+    return single(Opaque(function, (n,)))
+
+
+def _spelled(algebra: Algebra, function: str, n: NormalForm) -> NormalForm | None:
+    """Rule F1; None where a function has no definition here."""
+    match function:
+        case "silu" | "sigmoid":
+            sigmoid = algebra.power(algebra.add(NF_ONE, algebra.exp(algebra.scale(n, -1))), -1)
+            return algebra.mul(n, sigmoid) if function == "silu" else sigmoid
+        case "tanh":
+            double = algebra.exp(algebra.scale(n, 2))
+            return algebra.sub(NF_ONE, algebra.scale(algebra.power(algebra.add(NF_ONE, double), -1), 2))
+        case "gelu":
+            inner = algebra.mul(n, number_power(algebra, 2, -_HALF))
+            return algebra.scale(algebra.mul(n, algebra.add(NF_ONE, algebra.apply("erf", inner))), _HALF)
+        case "abs":
+            return algebra.power(algebra.power(n, 2), _HALF)
+        case _:
+            return None
+
+
+def _relu(algebra: Algebra, n: NormalForm) -> NormalForm:
+    if n.sign:
+        return n
+    if any(isinstance(a, Max) for t, _ in n.terms for a, _ in t.factors) and len(n.terms) == 1:
+        ((t, c),) = n.terms
+        if c == 1 and len(t.factors) == 1 and t.factors[0][1] == 1 and not t.bound:
+            return algebra.maximum([((), n), ((), NF_ZERO)])
+    if len(n.terms) == 1:
+        ((t, c),) = n.terms
+        names = {v.name for v in t.bound}
+        outside = tuple((a, e) for a, e in t.factors if a.sign and a.free.isdisjoint(names))
+        g = abs(c)
+    else:
+        g, outside = content(n.terms, roots=True)
+    inner = without(algebra, n, g, outside)
+    return algebra.mul(algebra.term((), outside, g), single(Opaque("relu", (inner,))))
