@@ -313,7 +313,7 @@ def tile_dims(block: BlockGraph, load: Load, operand: TensorType) -> tuple[Dim, 
     return tuple(dims)
 
 
-@lru_cache(65536)
+@lru_cache(4096)
 def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
     """The type of every block tensor; a store's is that of the kernel-level result.
 
@@ -357,7 +357,7 @@ def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[Te
     return tuple(types)
 
 
-@lru_cache(65536)
+@lru_cache(4096)
 def phases(block: BlockGraph) -> tuple[Phase, ...]:
     """When each block tensor exists.
 
@@ -396,7 +396,7 @@ def _dtype(args: tuple[TensorType, ...], where: str) -> Literal["f64", "f32", "b
     return args[0].dtype
 
 
-@lru_cache(16384)
+@lru_cache(4096)
 def _types(graph: SGraph) -> tuple[TensorType, ...]:
     types: list[TensorType] = []
     for position, node in enumerate(graph.nodes):

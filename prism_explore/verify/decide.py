@@ -49,6 +49,8 @@ STEPS_TO_EXPLAIN = 500
 """Of the budget, for finding which tiles both sides share where there is no proof."""
 AUDITED = 16
 """Of so many refuted candidates the prover is asked about one; the others do not need it."""
+MANY_KERNELS = 4
+"""Whole forms of graphs with so many kernels are long; what each kernel gives is compared first."""
 DEEP = "a term nests too deep"
 DISAGREE = "prover and refuter disagree"
 
@@ -98,12 +100,12 @@ class Prover:
 
     def prove(self, candidate: Candidate, journal: Journal) -> Method | str:
         """The prover alone, for a replay: how it proves a candidate, or the limit that it hits."""
-        found = _lowered(candidate.sgraph, self._plain)
-        outcome = self._by_normal_form(candidate.sgraph, found)
-        if isinstance(outcome, _Gap) and self._met(candidate.sgraph) is not None:
+        goal, found, outcome = self._compared(candidate.sgraph)
+        whole = isinstance(goal, Lowered) and isinstance(found, Lowered)
+        if isinstance(outcome, _Gap) and self._met(candidate.sgraph, whole) is not None:
             return "normal form"
-        if isinstance(outcome, _Gap) and isinstance(found, Lowered) and isinstance(self._goal, Lowered):
-            outcome = self._dearer(candidate, found, self._goal, journal)
+        if isinstance(outcome, _Gap) and isinstance(found, Lowered) and isinstance(goal, Lowered):
+            outcome = self._dearer(candidate, found, goal, journal)
         return outcome.limit if isinstance(outcome, _Gap) else outcome
 
     # ------------------------------------------------------------ the ladder
@@ -115,8 +117,7 @@ class Prover:
         attempt, tied = self.refuter.attempt(graph, seed), False
         if isinstance(attempt, Witness) and not self.refuter.may_be_tied(graph) and not self._audits():
             return Refuted(candidate, attempt)
-        found = _lowered(graph, self._plain)
-        outcome = self._by_normal_form(graph, found)
+        goal, found, outcome = self._compared(graph)
         if isinstance(attempt, Witness):
             if isinstance(outcome, _Gap) or isinstance(found, _Gap):
                 return Refuted(candidate, attempt)
@@ -132,8 +133,8 @@ class Prover:
         if attempt.coinciding:
             limit = f"it type-checks only because axes {' and '.join(attempt.coinciding)} are equally long"
             return self._unknown(candidate, limit, found)
-        goal = self._goal
-        if isinstance(outcome, _Gap) and (met := self._met(graph)) is not None:
+        whole = isinstance(goal, Lowered) and isinstance(found, Lowered)
+        if isinstance(outcome, _Gap) and (met := self._met(graph, whole)) is not None:
             (goal, found), outcome = met, "normal form"
         if isinstance(found, Lowered) and isinstance(outcome, _Gap) and isinstance(goal, Lowered):
             outcome = self._dearer(candidate, found, goal, journal)
@@ -143,17 +144,24 @@ class Prover:
         assert isinstance(goal, Lowered), "only what was lowered is proved"
         return self._confirmed(candidate, goal, found, outcome, attempt.trials, seed, tied)
 
-    def _met(self, graph: SGraph) -> tuple[Lowered, Lowered] | None:
-        """Both graphs with what the candidate's conditions say of sizes, whole or cut where they meet."""
+    def _compared(self, graph: SGraph) -> tuple[Lowered | _Gap, Lowered | _Gap, Method | _Gap]:
+        """The forms of both graphs, and Q1; of graphs with many kernels cut where they meet, if that decides it."""
+        if len(graph.customs) >= MANY_KERNELS and (met := self._met(graph, whole=False)) is not None:
+            return *met, "normal form"
+        found = self._found(graph)
+        return self._goal, found, self._by_normal_form(graph, found)
+
+    def _met(self, graph: SGraph, whole: bool) -> tuple[Lowered, Lowered] | None:
+        """Both graphs with what the candidate's conditions say of sizes: whole, if asked, or cut where they meet."""
         try:
-            return meet(self.program.graph, graph, self._plain.budget)
+            return meet(self.program.graph, graph, self._plain.budget, whole=whole)
         except RecursionError:
             return None
 
     def _audits(self) -> bool:
         """Whether the prover is asked about this one although it is refuted: now and then, to see the two disagree."""
         self._refuted += 1
-        return self._refuted % AUDITED == 1
+        return self._refuted % AUDITED == 0
 
     def _confirmed(
         self,
@@ -177,6 +185,10 @@ class Prover:
                 return Verified(candidate, proof, trials, reason)
             case Survived(more):
                 return Verified(candidate, proof, (*trials, *more))
+
+    def _found(self, graph: SGraph) -> Lowered | _Gap:
+        """The candidate's forms; not where the program has none to compare them with."""
+        return self._goal if isinstance(self._goal, _Gap) else _lowered(graph, self._plain)
 
     def _by_normal_form(self, graph: SGraph, found: Lowered | _Gap) -> Method | _Gap:
         """Q1: the two forms are one."""
