@@ -39,6 +39,8 @@ from tests.verify.workloads_base import _constants as constants_of
 PROGRAMS_IN_ALL = 5_000
 LARGEST_ERROR = 1e-6
 LARGEST_VALUE = 1e9
+SMALLEST_DIFFERENCE = 1e-7
+"""About the root of a float's last digit: what a root of a difference of equal numbers may be."""
 
 
 def disagreement(graph: SGraph, r: random.Random, algebra: Algebra | None = None) -> float | str:
@@ -105,7 +107,8 @@ def masks(graph: SGraph) -> list[bool]:
 def _largest(truth: Array, found: Array) -> float:
     """The largest relative difference where both are numbers of some use: an exponential may overflow."""
     usable = np.isfinite(truth) & (np.abs(truth) < LARGEST_VALUE) & np.isfinite(found)
-    error = np.abs(truth - found)[usable] / (np.abs(truth[usable]) + 1e-3)
+    apart = np.abs(truth - found)[usable]
+    error = np.where(apart < SMALLEST_DIFFERENCE, 0.0, apart) / (np.abs(truth[usable]) + 1e-3)
     return float(error.max(initial=0.0))
 
 
