@@ -8,6 +8,7 @@ evidence for each operator in it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from prism_explore.events.journal import Journal
@@ -21,6 +22,24 @@ _SHOWN = 3
 """Applications named in a region's title; its reason names all."""
 
 Group: TypeAlias = dict[tuple[int, ...], list[tuple[str, Cut]]]
+Step: TypeAlias = tuple[str, tuple[int, ...]]
+"""An application by its operator's label and its operands; the label of a custom kernel is `custom`."""
+
+CUSTOM = "custom"
+REST = "the rest"
+"""The title of a region that a budget left: every step at a node that was kept and not taken."""
+WHOLE: dict[Level, str] = {"kernel": "whole kernel graph", "block": "whole block graph"}
+"""The titles of regions that are one whole graph, not what extends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Applications at one node that are cut and told together."""
+
+    title: str
+    reason: Reason
+    weight: float
+    steps: tuple[Step, ...]
 
 
 class Cuts:
@@ -34,12 +53,12 @@ class Cuts:
         """A cut of one application; `letter` None is a custom kernel."""
         where = () if cut.rule in _TOLD_PER_NODE else args
         key = (cut.rule, cut.detail, cut.heuristic, where)
-        label = letter.label if letter else "custom"
+        label = letter.label if letter else CUSTOM
         self._groups.setdefault(key, {}).setdefault(args, []).append((label, cut))
         self._weights[key] = self._weights.get(key, 0.0) + weight
 
-    def regions(self, names: dict[int, str]) -> Iterator[tuple[str, Reason, float]]:
-        """Title, reason and weight of each region."""
+    def regions(self, names: dict[int, str]) -> Iterator[Region]:
+        """The regions, in order of appearance; `names` are those of tensors that have one."""
         for key, group in self._groups.items():
             evidence: dict[str, str] = {}
             common: dict[str, str] = {}
@@ -56,7 +75,12 @@ class Cuts:
             if len(evidence) == 1:
                 evidence = {"e": evidence[titles[0]]}
             first = next(iter(group.values()))[0][1]
-            yield "; ".join(titles[:_SHOWN]) + more, reason(first, {**evidence, **common}), self._weights[key]
+            yield Region(
+                "; ".join(titles[:_SHOWN]) + more,
+                reason(first, {**evidence, **common}),
+                self._weights[key],
+                tuple((label, args) for args, cuts in group.items() for label, _ in cuts),
+            )
 
 
 class Diary:
@@ -81,17 +105,17 @@ class Diary:
 
     def cuts(self, cuts: Cuts, parent: str, level: Level, names: dict[int, str]) -> Iterator[None]:
         """Note the regions at a node, one step each."""
-        for title, why, weight in cuts.regions(names):
-            self.pruned(parent, title, level, why, weight)
+        for region in cuts.regions(names):
+            self.pruned(parent, region.title, level, region.reason, region.weight)
             yield None
 
     def over_budget(self, parent: str, level: Level, budget: int, weight: float) -> None:
         """Note that what is left at a node was not searched."""
-        self.pruned(parent, "the rest", level, budget_reason(budget), weight)
+        self.pruned(parent, REST, level, budget_reason(budget), weight)
 
     def whole(self, parent: str, level: Level, cut: Cut) -> None:
         """Note the cut of a graph that is whole; what extends it is still searched."""
-        self.pruned(parent, f"whole {level} graph", level, reason(cut, {"e": cut.evidence}), 1.0, exact=True)
+        self.pruned(parent, WHOLE[level], level, reason(cut, {"e": cut.evidence}), 1.0, exact=True)
 
     def completed(self, node: str, sgraph: str) -> str:
         """Note a family; its id."""

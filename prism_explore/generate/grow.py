@@ -18,7 +18,7 @@ from itertools import chain, combinations
 from prism_explore.events.journal import Journal
 from prism_explore.generate.attempts import Attempts, BlockState, KernelState, Tensor
 from prism_explore.generate.canonical import Application, Counter, Rank, rank
-from prism_explore.generate.diary import Cuts, Diary
+from prism_explore.generate.diary import CUSTOM, Cuts, Diary
 from prism_explore.generate.polynomials import show
 from prism_explore.generate.prune import Cut, Machine
 from prism_explore.ir.ops import Custom, Node, Store
@@ -36,10 +36,10 @@ def generate(program: TensorProgram, space: Space, target: Machine, journal: Jou
     Yields:
         A family when one is whole; None after every other step, so that a caller can pause there.
     """
-    yield from _Growth(program, space, target, journal).run()
+    yield from Growth(program, space, target, journal).run()
 
 
-class _Growth:
+class Growth:
     """The recursion, and how much each of its branches stands for."""
 
     def __init__(self, program: TensorProgram, space: Space, target: Machine, journal: Journal) -> None:
@@ -52,6 +52,7 @@ class _Growth:
         self.seen: dict[int, str] = {}
 
     def run(self) -> Iterator[Family | None]:
+        """Every family of the space, from the inputs on."""
         inputs = self.attempts.inputs
         root = self.diary.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
         yield None
@@ -59,6 +60,17 @@ class _Growth:
 
     def kernel(self, state: KernelState) -> Iterator[Family | None]:
         """Every family that extends a kernel graph."""
+        cuts, kept = self.kernel_tried(state)
+        yield from self.diary.cuts(cuts, state.id, "kernel", self.names)
+        for done, made in enumerate(kept):
+            if self.diary.nodes >= self.space.nodes:
+                self.diary.over_budget(state.id, "kernel", self.space.nodes, float(len(kept) - done))
+                yield None
+                return
+            yield from self.kernel_kept(state, made)
+
+    def kernel_tried(self, state: KernelState) -> tuple[Cuts, list[KernelState | BlockState]]:
+        """Every step at a kernel graph: what is cut, and what is kept, in canonical order."""
         cuts = Cuts()
         kept: list[KernelState | BlockState] = []
         for step in self.kernel_steps(state):
@@ -74,23 +86,24 @@ class _Growth:
                 cuts.add(args, letter, made, weight)
             elif made is not None:
                 kept.append(made)
-        yield from self.diary.cuts(cuts, state.id, "kernel", self.names)
-        for done, made in enumerate(kept):
-            if self.diary.nodes >= self.space.nodes:
-                self.diary.over_budget(state.id, "kernel", self.space.nodes, float(len(kept) - done))
-                yield None
-                return
-            if isinstance(made, BlockState):
-                listed = ", ".join(self.names.get(a, f"%{a}") for a in made.operands)
-                node = self.diary.expanded(state.id, f"custom({listed})", "kernel")
-                yield None
-                yield from self.block(state, replace(made, id=node))
-            else:
-                newest = made.tensors[-1]
-                text = show_node(newest.node, self.names)
-                node = self.diary.expanded(state.id, text, "kernel", show(newest.expression))
-                yield None
-                yield from self.kernel_grown(replace(made, id=node))
+        return cuts, kept
+
+    def kernel_kept(self, state: KernelState, made: KernelState | BlockState) -> Iterator[Family | None]:
+        """Note a step that was kept at a kernel graph; every family behind it."""
+        if isinstance(made, BlockState):
+            node = self.diary.expanded(state.id, self.told(made), "kernel")
+            yield None
+            yield from self.block(state, replace(made, id=node))
+        else:
+            node = self.diary.expanded(state.id, self.told(made), "kernel", show(made.tensors[-1].expression))
+            yield None
+            yield from self.kernel_grown(replace(made, id=node))
+
+    def told(self, made: KernelState | BlockState) -> str:
+        """A kept kernel-level step in the textual form."""
+        if isinstance(made, BlockState):
+            return f"{CUSTOM}({', '.join(self.names.get(a, f'%{a}') for a in made.operands)})"
+        return show_node(made.tensors[-1].node, self.names)
 
     def kernel_steps(self, state: KernelState) -> list[Application | tuple[int, ...]]:
         """What may extend a kernel graph: predefined operators, and operands of a custom kernel."""
@@ -130,35 +143,46 @@ class _Growth:
         """Every family whose custom kernel extends a block graph."""
         if len(state.tensors) >= self.space.block_ops:
             return
-        cuts = Cuts()
-        kept: list[tuple[BlockState, Application]] = []
-        alphabet = self.attempts.block_alphabet
-        count, left = len(state.tensors), self.space.block_ops - len(state.tensors)
-        for step in alphabet.applications(count, state.last):
-            made = self.attempts.grown(state, step)
-            if isinstance(made, Cut):
-                weight = float(self.blocks.below(step, count, left))
-                cuts.add(step.args, alphabet.letters[step.kind], made, weight)
-            elif made is not None:
-                kept.append((made, step))
+        cuts, kept = self.block_tried(state)
         yield from self.diary.cuts(cuts, state.id, "block", {})
         for done, (made, _) in enumerate(kept):
             if self.diary.nodes >= self.space.nodes:
-                lost = float(sum(self.blocks.below(step, count, left) for _, step in kept[done:]))
+                lost = sum(self.block_step_weight(state, step) for _, step in kept[done:])
                 self.diary.over_budget(state.id, "block", self.space.nodes, lost)
                 yield None
                 return
-            newest = made.tensors[-1]
-            node = self.diary.expanded(state.id, show_node(newest.node), "block", show(newest.expression))
-            yield None
-            made = replace(made, id=node)
-            if len(made.unused) == 1 and self.attempts.storable(made):
-                if cut := self.attempts.longwinded(made):
-                    self.diary.whole(made.id, "block", cut)
-                    yield None
-                else:
-                    yield from self.kernel_grown(self.closed(kernel, made))
-            yield from self.block(kernel, made)
+            yield from self.block_kept(kernel, state, made)
+
+    def block_tried(self, state: BlockState) -> tuple[Cuts, list[tuple[BlockState, Application]]]:
+        """Every step at a block graph: what is cut, and what is kept, in canonical order."""
+        cuts = Cuts()
+        kept: list[tuple[BlockState, Application]] = []
+        alphabet = self.attempts.block_alphabet
+        for step in alphabet.applications(len(state.tensors), state.last):
+            made = self.attempts.grown(state, step)
+            if isinstance(made, Cut):
+                cuts.add(step.args, alphabet.letters[step.kind], made, self.block_step_weight(state, step))
+            elif made is not None:
+                kept.append((made, step))
+        return cuts, kept
+
+    def block_kept(self, kernel: KernelState, state: BlockState, made: BlockState) -> Iterator[Family | None]:
+        """Note a step that was kept at a block graph; every family behind it."""
+        newest = made.tensors[-1]
+        node = self.diary.expanded(state.id, show_node(newest.node), "block", show(newest.expression))
+        yield None
+        made = replace(made, id=node)
+        if self.closable(made):
+            if cut := self.attempts.longwinded(made):
+                self.diary.whole(made.id, "block", cut)
+                yield None
+            else:
+                yield from self.kernel_grown(self.closed(kernel, made))
+        yield from self.block(kernel, made)
+
+    def closable(self, state: BlockState) -> bool:
+        """Whether a block graph may be stored as it is."""
+        return len(state.unused) == 1 and self.attempts.storable(state)
 
     def closed(self, kernel: KernelState, state: BlockState) -> KernelState:
         """The kernel graph with a block graph as its newest operator."""
@@ -179,6 +203,11 @@ class _Growth:
     def block_weight(self, loads: int) -> float:
         """How many block graphs over some loads there are, shapes and phases ignored."""
         return float(self.blocks.all(loads, max(self.space.block_ops - loads, 0)))
+
+    def block_step_weight(self, state: BlockState, step: Application) -> float:
+        """How many block graphs one application stands for."""
+        count = len(state.tensors)
+        return float(self.blocks.below(step, count, self.space.block_ops - count))
 
     def kernel_weight(self, state: KernelState, step: Application) -> float:
         """How many kernel graphs one application stands for, times the block graphs still to come."""
