@@ -11,16 +11,8 @@ from tests.verify import workloads_attention, workloads_laws, workloads_linear
 from tests.verify.workloads_base import Entry, program_of, sgraph_of
 
 _APART = "the normal forms differ"
-_BITS = "a number of more than 2048 bits"
 OPEN: dict[str, tuple[str, str]] = {
     "mlp_relu-by-absolute-value": (_APART, "relu(x) = (x + |x|) / 2"),
-    "grouped_attention-R6-heads-in-the-block": (_APART, "a tile's dims regrouped at equal borders"),
-    "safe_grouped_attention-R6-heads-in-the-block": (_APART, "a tile's dims regrouped at equal borders"),
-    "sliding_window_attention-R10-two-masks": (_APART, "two one-sided bands are one two-sided band"),
-    "rotary_scores-split": (_APART, "a sum over both halves is the sum over the whole"),
-    "rotary_scores-split-halves-exchanged": (_APART, "a sum over both halves is the sum over the whole"),
-    "transformer_block-five-kernels": (_BITS, "an exponent that is a long decimal"),
-    "transformer_block-five-kernels-silu-by-definition": (_BITS, "an exponent that is a long decimal"),
     "sigmoid-one-minus": (_APART, "sigmoid(-x) = 1 - sigmoid(x)"),
     "silu-mirrored": (_APART, "silu(-x) = silu(x) - x"),
 }
