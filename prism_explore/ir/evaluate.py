@@ -209,7 +209,13 @@ def _unary(fn: UnaryFn, x: Array) -> Array:
 
 
 def _scalar(fn: ScalarFn, value: Fraction, x: Array) -> Array:
-    return _SCALAR[fn](x, value if x.dtype == object else x.dtype.type(value))
+    if x.dtype == object:
+        return _SCALAR[fn](x, value)
+    try:
+        constant = float(value)
+    except OverflowError:
+        constant = np.inf if value > 0 else -np.inf
+    return _SCALAR[fn](x, x.dtype.type(constant))
 
 
 def _reshape(shape: list[int], x: Array) -> Array:

@@ -191,8 +191,9 @@ class SGraph:
     def conditions(self) -> tuple[Dim, ...]:
         """Sizes that must be positive integers for the graph to have a meaning, each once.
 
-        The extents of every block tensor; of kernel-level tensors and of slices' borders those that might not
-        be whole. Constants are checked by `types` and left out.
+        The extents of every block tensor; of kernel-level tensors, grid sizes and loop ranges those that might not
+        be whole; and one more than what a slice leaves on each side, which may be nothing. Constants are checked by
+        `types` and left out.
         """
         types = self.types()
         found: dict[Dim, None] = {}
@@ -202,6 +203,7 @@ class SGraph:
                 inside = block_types(node.op.block, operands)
                 found.update((d, None) for t in inside for d in t.dims if d.constant is None)
                 found.update((d, None) for d in _borders(node.op.block.nodes, inside))
+                found.update((p.size, None) for p in node.op.block.parallel if not _is_natural(p.size))
             elif not isinstance(node.op, Input):
                 found.update((d, None) for d in types[position].dims if not _is_natural(d))
         found.update((d, None) for d in _borders(self.nodes, types))
@@ -229,11 +231,11 @@ class SGraph:
 
 
 def _borders(nodes: tuple[Node, ...], types: tuple[TensorType, ...]) -> Iterator[Dim]:
-    """What lies before and behind each slice, where that might not be whole."""
+    """One more than what lies before and behind each slice, where that might not be whole or less than nothing."""
     for node in nodes:
         if isinstance(node.op, Slice):
             behind = types[node.args[0]].dims[node.op.dim] - node.op.stop
-            yield from (d for d in (node.op.start, behind) if not _is_natural(d))
+            yield from (d + 1 for d in (node.op.start, behind) if not _is_natural(d))
 
 
 def _is_natural(d: Dim) -> bool:

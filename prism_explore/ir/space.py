@@ -52,6 +52,7 @@ RuleName: TypeAlias = Literal[
     "expr.unreachable",
     "expr.apart",
     "limit.ops",
+    "limit.needed",
     "mem.smem",
 ]
 """Pruning rules that can be switched off one by one; what each says is in `generate.prune`."""
@@ -161,6 +162,7 @@ class Space:
             f"at most {self.predefined_kernels} predefined operators",
             "predefined operators": str(self.kernel) if self.predefined_kernels else "none",
             "block graph": f"at most {self.block_ops} operators, loads included; one output",
+            **({"the program in one kernel": f"{fused_ops(program)} operators"} if program is not None else {}),
             "block operators": str(self.block),
             "block inputs": f"at most {self.block_inputs}, each loaded once",
             "accumulators": f"at most {self.accumulators}, at most one of each tensor",
@@ -179,11 +181,35 @@ CLASSIC_BINARY: tuple[BinaryFn, ...] = ("add", "mul", "div")
 CLASSIC_REDUCTIONS: tuple[ReduceFn, ...] = ("sum", "mean", "rms")
 
 
+CLASSIC_OPS = 11
+LARGEST_OPS = 16
+"""Where a program takes more operators than this in one kernel, the default space does not try to hold it."""
+
+
+def fused_ops(program: TensorProgram) -> int:
+    """How many operators a block graph has that computes a program as it is written, with one loop.
+
+    Its loads, its operators, and one accumulator where something is reduced: those of other reductions take
+    the reductions' places. Views that axes make unnecessary are none, and √ of the mean of squares is one.
+    """
+    nodes = program.graph.nodes
+    uses = [a for n in nodes for a in n.args]
+    count = sum(not isinstance(n.op, Permute | Expand) for n in nodes)
+    for root in nodes:
+        mean = nodes[root.args[0]] if root.op == Unary("sqrt") else None
+        if mean is not None and isinstance(mean.op, Reduce) and mean.op.fn == "mean":
+            inner = (root.args[0], mean.args[0])
+            if nodes[inner[1]].op == Unary("square") and all(uses.count(a) == 1 for a in inner):
+                count -= 2
+    return count + any(isinstance(n.op, MatMul | Reduce) for n in nodes)
+
+
 def default_space(program: TensorProgram) -> Space:
     """The classic operators and limits, and whatever the program itself uses.
 
     Scalar constants come from the program alone. A custom kernel may read as many tensors as the
-    program has inputs and bands, and three at least: with fewer, a single kernel could never compute it.
+    program has inputs and bands, and three at least, and may have as many operators as the program itself
+    takes in one: with fewer, a single kernel could never compute it.
 
     Source: the published defaults, 11 block operators, 5 kernel operators, 1 custom kernel, 3 inputs.
     """
@@ -209,4 +235,6 @@ def default_space(program: TensorProgram) -> Space:
         accumulators = (*accumulators, "max")
     block = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), accumulators)
     given = sum(isinstance(n.op, Input | Band) for n in program.graph.nodes)
-    return Space(kernel, block, block_inputs=max(3, given))
+    fused = fused_ops(program)
+    block_ops = fused if CLASSIC_OPS < fused <= LARGEST_OPS else CLASSIC_OPS
+    return Space(kernel, block, block_ops=block_ops, block_inputs=max(3, given))

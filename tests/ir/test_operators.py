@@ -176,3 +176,25 @@ def test_gelu_is_its_definition():
 
     x = np.linspace(-3, 3, 7)
     close([v * (1 + erf(v / sqrt(2))) / 2 for v in x], UNARY["gelu"].numpy(x))
+
+
+def test_a_graph_states_every_size_that_must_be_whole():
+    text = """sgraph
+  x = input f32[a, 8]
+  %1 = slice(x, dim=0, start=c, stop=d)
+  %2 = custom(%1) grid[x=b/4] loop[i=f]
+    %0 = load(0, imap=[-], fmap=1)
+    %1 = accum(%0)
+    %2 = store(%1, omap=[-])
+  return %2"""
+
+    found = {str(d) for d in parse(text).conditions()}
+
+    assert {"b/4", "8/f", "1 + a - d", "-c + d"} <= found
+    assert not any("c + 1" in d for d in found), "c is a positive integer as it stands"
+
+
+def test_a_constant_beyond_the_range_of_a_float_is_infinite():
+    text = f"sgraph\n  x = input f64[2]\n  %1 = mul_scalar(x, -{10**400})\n  return %1"
+
+    assert (evaluate(parse(text), {"x": np.ones(2)}) == -np.inf).all()
