@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from prism_explore.audit import Audit, audit
 from prism_explore.codegen.load import load
 from prism_explore.engine import Engine, Enough, Job, State, wait
 from prism_explore.errors import ShapeError
@@ -242,7 +243,19 @@ class Session:
     @property
     def pruned(self) -> Pruned:
         """All pruned regions by id."""
-        return self.record.pruned
+        return Pruned(self.record, self.audit)
+
+    def audit(self, subject: str, **how: Any) -> Audit:
+        """Search a pruned region, or a family that you rejected, beside this search, which is not touched.
+
+        Args:
+            subject: such as p17 or f2.
+            how: the budgets `nodes` and `candidates`, `steps` of the region, more `rules_off`; see `audit.audit`.
+
+        Raises:
+            ShapeError: no such region, or a budget that is none.
+        """
+        return audit(self.task, self.journal.events, subject, **how)
 
     @property
     def claim(self) -> str:

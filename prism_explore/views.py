@@ -6,10 +6,11 @@ Every handle prints as text and draws itself as SVG where a notebook asks for it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+from prism_explore.audit import Audit
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
@@ -30,6 +31,8 @@ from prism_explore.ir.text import parse, parse_program
 from prism_explore.verify.equalities import Equalities, equalities
 
 E = TypeVar("E")
+Auditor: TypeAlias = Callable[..., Audit]
+"""Audits a region by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,7 @@ class PrunedHandle:
 
     id: str
     fact: RegionPruned
+    auditor: Auditor | None = None
 
     @property
     def reason(self) -> Reason:
@@ -158,6 +162,22 @@ class PrunedHandle:
             lines.append(f"  reopens if {r.would_reopen_if}")
         return "\n".join(lines)
 
+    def audit(self, **how: Any) -> Audit:
+        """Search the region again with the rule off, beside the search, and say whether the cut was right.
+
+        Args:
+            how: the budgets `nodes` and `candidates`, `steps` of the region, more `rules_off`; see `audit.audit`.
+
+        Raises:
+            ShapeError: the search was loaded, so there is nothing to search with; or see `audit.audit`.
+        """
+        if self.auditor is None:
+            raise ShapeError(
+                f"{self.id} is of a recorded search, which has its facts but not its space and target; search the "
+                "program again in a px.Session, which notes the same facts, and audit there"
+            )
+        return self.auditor(self.id, **how)
+
     def __repr__(self) -> str:
         return self.why()
 
@@ -165,13 +185,15 @@ class PrunedHandle:
 class Pruned(Mapping[str, PrunedHandle]):
     """All pruned regions by id; prints as counts by reason."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, auditor: Auditor | None = None) -> None:
+        """`auditor` searches a region again; a recorded search has none."""
         self._record = record
+        self._auditor = auditor
 
     def __getitem__(self, key: str) -> PrunedHandle:
         for fact in self._record.of(RegionPruned):
             if fact.region == key:
-                return PrunedHandle(key, fact)
+                return PrunedHandle(key, fact, self._auditor)
         raise KeyError(f"no pruned region {key!r}; ids are p1 to p{len(self)}")
 
     def __iter__(self) -> Iterator[str]:

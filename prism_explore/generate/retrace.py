@@ -1,0 +1,302 @@
+"""Go back to a node of a search that was noted, and from there into a region that was cut.
+
+Growth is deterministic, so the operators on the way to a node lead there again. A place is found by that
+way, and a region by its title and its reason, both as they were noted; nothing is read out of their text.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
+from prism_explore.generate.attempts import BlockState, KernelState
+from prism_explore.generate.canonical import Application
+from prism_explore.generate.diary import CUSTOM, REST, WHOLE, Region, Step
+from prism_explore.generate.grow import Growth
+from prism_explore.generate.prune import RULES, Cut, Machine
+from prism_explore.ir.ops import Band, Custom, Input, Load, Op, Store
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.space import RULE_NAMES, Level, RuleName, Space
+from prism_explore.ir.stages import Family
+from prism_explore.ir.text import show as show_graph
+from prism_explore.ir.text import show_node
+
+_DEFINING: frozenset[RuleName] = frozenset({"shape.mismatch", "limit.accumulators"})
+"""Rules that state what the space is; the others only cut what cannot become a program of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What has grown at a node of the search: a kernel graph, and the block graph of a custom kernel that is open."""
+
+    kernel: KernelState
+    block: BlockState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """Every step at a place on one level."""
+
+    regions: tuple[Region, ...]
+    cut: Mapping[Step, str]
+    """Per step that was cut, the rule."""
+    kept: Mapping[Step, tuple[str, KernelState | BlockState]]
+    """Per step that was kept, its text and what it gave."""
+
+
+class Trail:
+    """The tree of a search as it was noted."""
+
+    def __init__(self, facts: Iterable[Event]) -> None:
+        self.nodes: dict[str, NodeExpanded] = {}
+        self.children: defaultdict[tuple[str, Level], list[NodeExpanded]] = defaultdict(list)
+        self.regions: defaultdict[tuple[str, Level], list[RegionPruned]] = defaultdict(list)
+        for fact in facts:
+            if isinstance(fact, NodeExpanded):
+                self.nodes[fact.node] = fact
+                self.children[fact.parent, fact.level].append(fact)
+            elif isinstance(fact, RegionPruned):
+                self.regions[fact.parent, fact.level].append(fact)
+
+    def way(self, node: str) -> tuple[NodeExpanded, ...]:
+        """The nodes from the root's child to this one."""
+        found: list[NodeExpanded] = []
+        while self.nodes[node].parent:
+            found.append(self.nodes[node])
+            node = self.nodes[node].parent
+        return tuple(reversed(found))
+
+
+class Retracer:
+    """A growth that takes given steps instead of all."""
+
+    def __init__(self, program: TensorProgram, space: Space, target: Machine, journal: Journal) -> None:
+        self.growth = Growth(program, space, target, journal)
+
+    def root(self) -> Place:
+        """Where every search begins."""
+        growth = self.growth
+        inputs = growth.attempts.inputs
+        node = growth.diary.expanded("", f"inputs({', '.join(growth.names.values())})", "kernel")
+        return Place(KernelState(node, inputs, frozenset(range(len(inputs)))))
+
+    def kernel_at(self, place: Place) -> KernelState | None:
+        """The kernel graph at a place, an open block graph closed; None where that cannot be."""
+        if place.block is None:
+            return place.kernel
+        opened = len(place.block.tensors) == len(place.block.operands)
+        if opened or not self.growth.closable(place.block):
+            return None
+        return self.growth.closed(place.kernel, place.block)
+
+    def tried(self, place: Place, level: Level) -> Tried:
+        """What every step at a place comes to."""
+        growth = self.growth
+        kept: dict[Step, tuple[str, KernelState | BlockState]] = {}
+        if level == "block":
+            assert place.block is not None, "only an open block graph has block-level steps"
+            if len(place.block.tensors) >= growth.space.block_ops:
+                return Tried((), {}, {})
+            cuts, blocks = growth.block_tried(place.block)
+            letters = growth.attempts.block_alphabet.letters
+            for state, step in blocks:
+                kept[letters[step.kind].label, step.args] = show_node(state.tensors[-1].node), state
+            regions = tuple(cuts.regions({}))
+        else:
+            kernel = self.kernel_at(place)
+            if kernel is None or (place.block is not None and not growth.attempts.spare(kernel)):
+                return Tried((), {}, {})
+            cuts, made = growth.kernel_tried(kernel)
+            labels: dict[Op, str] = {o.op: o.label for o in growth.attempts.kernel_alphabet.letters}
+            for state in made:
+                if isinstance(state, BlockState):
+                    kept[CUSTOM, state.operands] = growth.told(state), state
+                else:
+                    node = state.tensors[-1].node
+                    kept[labels[node.op], node.args] = growth.told(state), state
+            regions = tuple(cuts.regions(growth.names))
+        return Tried(regions, {step: r.reason.rule for r in regions for step in r.steps}, kept)
+
+    def follow(self, place: Place, taken: NodeExpanded, tried: Tried | None = None) -> Place | None:
+        """Where a step that was noted leads; None where it is not kept here."""
+        for text, state in (tried or self.tried(place, taken.level)).kept.values():
+            if text == taken.operator:
+                return self._noted(place, taken, state)
+        return None
+
+    def _noted(self, place: Place, taken: NodeExpanded, state: KernelState | BlockState) -> Place:
+        kernel = self.kernel_at(place) if taken.level == "kernel" else place.kernel
+        assert kernel is not None, "a step of the kernel graph was taken from one"
+        parent = place.block.id if place.block is not None else kernel.id
+        node = self.growth.diary.expanded(parent, taken.operator, taken.level, taken.expression)
+        if isinstance(state, BlockState):
+            return Place(kernel, replace(state, id=node))
+        return Place(replace(state, id=node))
+
+    def reach(self, way: Iterable[NodeExpanded]) -> Place | NodeExpanded:
+        """The place at the end of a way, or the step of it that is not kept here."""
+        place = self.root()
+        for taken in way:
+            after = self.follow(place, taken)
+            if after is None:
+                return taken
+            place = after
+        return place
+
+
+@dataclass(slots=True)
+class Reopened:
+    """A region that grows again, and what became of its steps; filled while `grow` is pulled."""
+
+    steps: tuple[Step, ...]
+    """All steps of the region."""
+    taken: tuple[Step, ...] = ()
+    """Those that were gone into, whatever came of it."""
+    at_once: dict[Step, str] = field(default_factory=dict[Step, str])
+    """Steps that another rule cuts at once, and which."""
+    lost_at: str = ""
+    """The step on the way to the region that is not kept here, where there is one."""
+    over: bool = False
+    """Whether the budget of nodes ended it."""
+    grown: int = 0
+    """Nodes inside the region."""
+
+
+def region_steps(program: TensorProgram, space: Space, target: Machine, trail: Trail, region: RegionPruned) -> Reopened:
+    """The steps that were cut together as one region.
+
+    Raises:
+        ShapeError: growth makes no such region there, so the facts are of another search.
+    """
+    here = Retracer(program, space, target, Journal())
+    place = here.reach(trail.way(region.parent)) if region.parent in trail.nodes else None
+    if isinstance(place, Place):
+        if region.operator == WHOLE[region.level]:
+            return Reopened(((region.operator, ()),))
+        tried = here.tried(place, region.level)
+        if region.operator == REST:
+            return Reopened(tuple(tried.kept)[len(trail.children[region.parent, region.level]) :])
+        for found in tried.regions:
+            if (found.title, found.reason) == (region.operator, region.reason):
+                return Reopened(found.steps)
+    raise ShapeError(
+        f"{region.region} is no region that a search of {program.name} cuts at {region.parent}: its facts were noted "
+        "by another version, or for another program, space or target; search again and audit the new session"
+    )
+
+
+def regrow(
+    program: TensorProgram,
+    space: Space,
+    target: Machine,
+    journal: Journal,
+    trail: Trail,
+    region: RegionPruned,
+    reopened: Reopened,
+    *,
+    nodes: int,
+    steps: int | None = None,
+) -> Iterator[Family | None]:
+    """Grow a region again, in a space where its rule is off; families and None as `generate` yields them.
+
+    Args:
+        program: what was searched.
+        space: with the rule off.
+        target: the machine.
+        journal: of this growth alone; it begins with the way to the region.
+        trail: the search that cut the region.
+        region: the cut.
+        reopened: its steps, from `region_steps`; what became of them is noted there.
+        nodes: budget inside the region.
+        steps: only the first ones; all without.
+    """
+    way = trail.way(region.parent)
+    before = len(way) + 1
+    here = Retracer(program, replace(space, nodes=before + nodes), target, journal)
+    growth = here.growth
+    place = here.reach(way)
+    if isinstance(place, NodeExpanded):
+        reopened.lost_at = f"{place.node}, {place.operator}"
+        return
+    if region.operator == WHOLE[region.level]:
+        reopened.taken = reopened.steps
+        kernel = here.kernel_at(place)
+        if kernel is not None:
+            yield from growth.kernel_grown(kernel) if region.level == "block" else _whole(program, growth, kernel)
+    else:
+        tried = here.tried(place, region.level)
+        for step in reopened.steps[:steps]:
+            if step in tried.kept and growth.diary.nodes >= growth.space.nodes:
+                reopened.over = True
+                break
+            reopened.taken = (*reopened.taken, step)
+            if step in tried.kept:
+                yield from _beyond(here, place, region.level, tried.kept[step][1])
+            else:
+                reopened.at_once[step] = tried.cut.get(step, "no such operator")
+    reopened.grown = growth.diary.nodes - before
+    reopened.over |= any(isinstance(e, RegionPruned) and e.reason.soundness == "budget" for e in journal.events)
+
+
+def _whole(program: TensorProgram, growth: Growth, kernel: KernelState) -> Iterator[Family | None]:
+    if growth.attempts.is_whole(kernel):
+        graph = SGraph(tuple(t.node for t in kernel.tensors), len(kernel.tensors) - 1)
+        yield Family(growth.diary.completed(kernel.id, show_graph(graph)), program, graph)
+
+
+def _beyond(here: Retracer, place: Place, level: Level, made: KernelState | BlockState) -> Iterator[Family | None]:
+    growth = here.growth
+    if level == "block":
+        assert place.block is not None and isinstance(made, BlockState), "a block-level step grows a block graph"
+        yield from growth.block_kept(place.kernel, place.block, made)
+    else:
+        kernel = here.kernel_at(place)
+        assert kernel is not None, "a kernel-level step was tried at a kernel graph"
+        yield from growth.kernel_kept(kernel, made)
+
+
+def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:
+    """Why a whole graph is no program of the stated space; empty where it is one."""
+    judged = replace(space, rules_off=frozenset(RULE_NAMES) - (_DEFINING - space.rules_off))
+    attempts = Growth(program, judged, target, Journal()).attempts
+    state = KernelState("", attempts.inputs, frozenset(range(len(attempts.inputs))))
+    inside: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.block_alphabet.letters)}
+    between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
+    for node in graph.nodes:
+        if isinstance(node.op, Input | Band):
+            continue
+        if isinstance(node.op, Custom):
+            block = attempts.opened(state, node.args)
+            for inner in node.op.block.nodes:
+                if isinstance(block, BlockState) and not isinstance(inner.op, Load | Store):
+                    kind = inside.get(inner.op)
+                    block = attempts.grown(block, Application(inner.args, kind, 0)) if kind is not None else None
+            made = _closed_behind(state, block) if isinstance(block, BlockState) else block
+        else:
+            kind = between.get(node.op)
+            made = attempts.predefined(state, Application(node.args, kind, 0)) if kind is not None else None
+        if isinstance(made, Cut):
+            return f"{made.rule}: {made.formula}, where e = {made.evidence}"
+        if made is None:
+            return "an operator that the space does not have there"
+        state = made
+    if state.tensors[-1].expression != attempts.goal.result:
+        return "its result is the program's by an equality that does not follow from A_eq"
+    return ""
+
+
+def _closed_behind(state: KernelState, block: BlockState) -> KernelState:
+    newest = replace(block.tensors[-1], flows=(), behind=False)
+    unused = state.unused.difference(block.operands) | {len(state.tensors)}
+    return replace(state, tensors=(*state.tensors, newest), unused=unused, customs=state.customs + 1)
+
+
+def same_theorem(rule: str) -> frozenset[str]:
+    """The rules that share this one's reason, itself included; none for what is no rule, such as a budget."""
+    codes = {r.code for r in RULES.values() if r.name == rule}
+    return frozenset(r.name for r in RULES.values() if r.code in codes)
