@@ -7,7 +7,7 @@ engine's own thread; methods that wait can be interrupted and lose nothing.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
@@ -38,6 +38,7 @@ from prism_explore.tune import Budget
 from prism_explore.tune.baselines import USUAL
 from prism_explore.verify.equalities import Equalities
 from prism_explore.views import Families, Pruned, Record
+from prism_explore.what_if import WhatIf, what_if
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
 
@@ -261,6 +262,29 @@ class Session:
     def claim(self) -> str:
         """The honest sentence about what was and was not shown."""
         return self.record.claim
+
+    def what_if(
+        self,
+        *,
+        target: str | Target | None = None,
+        space: Space | None = None,
+        rules_off: Collection[str] = (),
+        run: bool = False,
+    ) -> WhatIf:
+        """What would reopen on another target, in another space, or with rules off; this search is not touched.
+
+        Args:
+            target: another machine, such as `sess.task.target.replace(shared_memory_bytes=1 << 18)`.
+            space: other operators and limits, such as `replace(sess.task.space, block_ops=13)`.
+            rules_off: names of pruning rules.
+            run: whether to search there too, up to proofs, and compare the families.
+
+        Raises:
+            ShapeError: no such rule.
+            TargetUnavailable: no such machine.
+        """
+        other = None if target is None else _target(target)
+        return what_if(self.task, self.journal.events, target=other, space=space, rules_off=rules_off, run=run)
 
     def equalities(self, candidate: str) -> Equalities:
         """What is equal to what in a candidate and the program, whatever its verdict; e-graphs step by step.
