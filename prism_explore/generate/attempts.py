@@ -13,6 +13,7 @@ from itertools import combinations, product
 
 from prism_explore.generate.abstract import Goal, Theory
 from prism_explore.generate.canonical import Alphabet, Application, Expressions, Rank
+from prism_explore.generate.needs import NOTHING, Needs, Parts, parts
 from prism_explore.generate.polynomials import Poly, features, leaf, show
 from prism_explore.generate.prune import Cut, Machine
 from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes
@@ -124,6 +125,8 @@ class BlockState:
     reduced: frozenset[str] = frozenset()
     """Axes that some operator sums over, so that no grid dim may cut them."""
     accumulated: tuple[int, ...] = ()
+    made: Parts = NOTHING
+    """What its tensors, and those outside, have of the parts that cost operators."""
     last: Rank | None = None
 
 
@@ -177,6 +180,14 @@ class Attempts:
         self.kernel_alphabet = alphabet(space.kernel, largest_rank)
         reductions = (*space.block.reductions, *space.block.accumulators, *space.kernel.reductions)
         self._rms_known = "rms" in reductions
+        powers = (s for s in (*space.block.scalars, *space.kernel.scalars) if s.fn == "pow")
+        turned = {"recip", "rsqrt"} & {*space.block.unary, *space.kernel.unary} or any(s.value < 0 for s in powers)
+        self._needs = Needs(
+            self.goal.result,
+            rms=self._rms_known,
+            quotients=not turned,
+            reciprocals=[(axis, str(value)) for axis, value in self._theory.reciprocals],
+        )
         self._made: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Tensor | Cut | None] = {}
         self._joins: dict[tuple[int, int], bool] = {}
         self._reaches: dict[int, bool] = {}
@@ -204,7 +215,7 @@ class Attempts:
         missing = self._missing(grown.tensors)
         if joins + missing > spare and self.space.active("limit.ops"):
             return _too_few(joins, missing, spare)
-        return grown
+        return self._unaffordable(joins, _made(grown.tensors), spare) or grown
 
     def opened(self, state: KernelState, operands: tuple[int, ...]) -> BlockState | Cut:
         """A new block graph that loads these tensors, or its cut."""
@@ -225,8 +236,12 @@ class Attempts:
             legal = frozenset(c for c in legal if isinstance(flows[c], Flow))
             tensors.append(replace(source, node=Node(Load(position)), flows=flows))
         outside = state.tensors if spare else ()
+        made = _made((*tensors, *outside))
+        joins, left = len(operands) + len(unused) - 1, self.space.block_ops - len(operands)
+        if cut := self._unaffordable(joins, made, left + spare):
+            return cut
         everything = frozenset(range(len(operands)))
-        return BlockState("", operands, spare, choices, legal, tuple(tensors), everything, outside)
+        return BlockState("", operands, spare, choices, legal, tuple(tensors), everything, outside, made=made)
 
     def spare(self, state: KernelState) -> int:
         """How many operators may still join tensors behind a kernel graph, blocks' own included."""
@@ -273,6 +288,9 @@ class Attempts:
         missing = self._missing((*tensors, *state.outside))
         if (joins > left or joins + missing > left + state.spare) and space.active("limit.ops"):
             return _too_few(joins, missing, left + state.spare)
+        made = state.made | parts(tensor.expression)
+        if cut := self._unaffordable(joins, made, left + state.spare):
+            return cut
         reduced = state.reduced | _reduced_axes(op, tuple(state.tensors[a].axes for a in step.args))
         if space.active("mem.smem"):
             first = 0 if reduced != state.reduced else len(state.tensors)
@@ -287,6 +305,7 @@ class Attempts:
             legal=legal,
             reduced=reduced,
             accumulated=(*state.accumulated, *step.args) if isinstance(op, Accumulate) else state.accumulated,
+            made=made,
             last=step.rank,
         )
 
@@ -435,6 +454,13 @@ class Attempts:
         means = sum(f.startswith("μ") for f in lacking)
         return len(lacking) - min(means, "√" in lacking)
 
+    def _unaffordable(self, joins: int, made: Parts, left: int) -> Cut | None:
+        """The cut of a graph whose missing parts cost more operators than are left."""
+        if not self.space.active("limit.needed"):
+            return None
+        needed = self._needs.least(joins, made)
+        return Cut("limit.needed", "operators needed ≤ operators left", f"{needed} > {left}") if needed > left else None
+
     def _fitting(
         self,
         tensors: tuple[Tensor, ...],
@@ -490,6 +516,13 @@ def _reduced_axes(op: ComputeOp | Accumulate, axes: tuple[AxisNames, ...]) -> fr
         case _:
             axis = None
     return frozenset({axis} if axis else ())
+
+
+def _made(tensors: Sequence[Tensor]) -> Parts:
+    made = NOTHING
+    for t in tensors:
+        made |= parts(t.expression)
+    return made
 
 
 def _no_loop(state: BlockState, tensor: Tensor) -> Cut:

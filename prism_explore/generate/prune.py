@@ -100,6 +100,14 @@ RULES: dict[RuleName, Rule] = {
             "a larger number of operators were allowed",
         ),
         Rule(
+            "limit.needed",
+            "limit.ops",
+            "sound",
+            "The operators left are too few for the sums, quotients, roots and functions that are still to be made.",
+            "An admissible bound (`needs`): parts of the result that no operator makes two of, and that never cancel.",
+            "a larger number of operators were allowed",
+        ),
+        Rule(
             "mem.smem",
             "mem.smem",
             "sound",

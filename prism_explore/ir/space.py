@@ -161,8 +161,8 @@ class Space:
             "kernel graph": f"at most {self.kernel_ops} operators: 1 to {self.custom_kernels} custom kernels, "
             f"at most {self.predefined_kernels} predefined operators",
             "predefined operators": str(self.kernel) if self.predefined_kernels else "none",
-            "block graph": f"at most {self.block_ops} operators, loads included; one output",
-            **({"the program in one kernel": f"{fused_ops(program)} operators"} if program is not None else {}),
+            "block graph": f"at most {self.block_ops} operators, loads included; one output"
+            + (f"; the program itself takes {fused_ops(program)}" if program is not None else ""),
             "block operators": str(self.block),
             "block inputs": f"at most {self.block_inputs}, each loaded once",
             "accumulators": f"at most {self.accumulators}, at most one of each tensor",

@@ -1,0 +1,146 @@
+"""How many operators must still come, at least: an admissible bound, read off the result's expression.
+
+The result's polynomial has parts that only certain operators make, and nothing cancels, so a part that no
+tensor has yet costs an operator:
+
+    Σd⟨x w⟩   A product of matrices or a sum. Where a polynomial has one monomial only, whatever ended up
+              there had one monomial too; so an operator made one such sum, and two that bind different
+              inputs are two operators.
+    μd⟨x²⟩    A mean, by the same argument.
+    √p, exp(p), 1/p   Each of these is a product of what single operators made (√p*√q = √(p*q) and so on).
+              Go through those of the result, small ones first: one with an input that none before it has, nor
+              any in a tensor, needs an operator of its own.
+    f(p)      Functions never merge: one operator for each set of inputs below one.
+    c         A constant.
+
+`rms` makes a root and a mean at once. Sums and quotients may be made by operators that join two tensors, the
+rest are made by operators with one operand. So if j loose ends are left to be joined, there come at least
+
+    max(j, sums + quotients) + max(roots, means) + exponentials + functions + constants
+
+operators. Where the space has `recip`, `rsqrt` or negative powers, quotients are not counted; nor are sums
+along an axis where a mean is a sum times a constant, since one operator makes both, nor those constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from prism_explore.generate.polynomials import Call, Leaf, Mono, Poly, Sum, is_joint, nested
+
+Inputs: TypeAlias = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a polynomial has, at any depth, that cost an operator each."""
+
+    sums: frozenset[Sum] = frozenset()
+    """Sums and means."""
+    lone: frozenset[Sum] = frozenset()
+    """Those among them that stand in polynomials of one monomial."""
+    calls: frozenset[tuple[str, Inputs]] = frozenset()
+    constants: frozenset[str] = frozenset()
+    roots: frozenset[Inputs] = frozenset()
+    """The inputs below each root."""
+    powers: frozenset[Inputs] = frozenset()
+    quotients: frozenset[Inputs] = frozenset()
+
+    def __or__(self, other: Parts) -> Parts:
+        return Parts(
+            self.sums | other.sums,
+            self.lone | other.lone,
+            self.calls | other.calls,
+            self.constants | other.constants,
+            self.roots | other.roots,
+            self.powers | other.powers,
+            self.quotients | other.quotients,
+        )
+
+
+NOTHING = Parts()
+
+
+@lru_cache(65536)
+def parts(p: Poly) -> Parts:
+    """The parts of a polynomial."""
+    found = NOTHING
+    for m, _ in p:
+        sums = frozenset(s for s, _ in m.sums if s.label[0] in "Σμ")
+        calls = (a for a, _ in m.atoms if isinstance(a, Call) and not is_joint(a.fn))
+        found |= Parts(
+            sums,
+            sums if len(p) == 1 else frozenset(),
+            frozenset((a.fn, inputs(a.argument)) for a in calls),
+            frozenset(a.name for a, _ in m.atoms if isinstance(a, Leaf) and a.kind == 2),
+            *(frozenset({inputs(q)} if q else ()) for q in (m.root, m.power, m.den)),
+        )
+        for inner in nested(m):
+            found |= parts(inner)
+    return found
+
+
+@lru_cache(65536)
+def inputs(p: Poly) -> Inputs:
+    """The names of the inputs in a polynomial, at any depth."""
+    return frozenset(name for m, _ in p for name in _inputs(m))
+
+
+def _inputs(m: Mono) -> Iterable[str]:
+    for atom, _ in m.atoms:
+        if isinstance(atom, Leaf) and atom.kind == 0:
+            yield atom.name
+    for inner in nested(m):
+        yield from inputs(inner)
+
+
+class Needs:
+    """The result's parts, asked again and again which of them are still to be made."""
+
+    def __init__(
+        self, result: Poly, *, rms: bool, quotients: bool, reciprocals: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        """`reciprocals` are axes along which a mean is a sum times a constant, and that constant."""
+        wanted = parts(result)
+        self._rms, self._quotients = rms, quotients
+        self._plain = {axis for axis, _ in reciprocals}
+        self._lone = frozenset(s for s in wanted.lone if s.axis not in self._plain)
+        self._means = frozenset(s.label for s in wanted.sums if s.label[0] == "μ")
+        self._calls = wanted.calls
+        self._constants = wanted.constants - {value for _, value in reciprocals}
+        self._roots, self._powers, self._dens = map(_by_size, (wanted.roots, wanted.powers, wanted.quotients))
+
+    def least(self, joins: int, made: Parts) -> int:
+        """Operators that must still come, given what the tensors have and how many of them are to be joined."""
+        lacking = self._lone - made.sums
+        sums = sum(s.label[0] == "Σ" for s in lacking)
+        means = {s.label for s in made.sums}
+        lone_means = [s.label for s in lacking if s.label[0] == "μ"]
+        averaged = len(lone_means) + len(self._means - means - set(lone_means))
+        rooted = _fresh(self._roots, made.roots)
+        joined = sums + (_fresh(self._dens, made.quotients) if self._quotients else 0)
+        return (
+            max(joins, joined)
+            + (max(rooted, averaged) if self._rms else rooted + averaged)
+            + _fresh(self._powers, made.powers)
+            + len(self._calls - made.calls)
+            + len(self._constants - made.constants)
+        )
+
+
+def _by_size(sets: frozenset[Inputs]) -> tuple[Inputs, ...]:
+    return tuple(sorted(sets, key=lambda s: (len(s), sorted(s))))
+
+
+def _fresh(wanted: tuple[Inputs, ...], made: frozenset[Inputs]) -> int:
+    """How many of the wanted sets, in order, have a member that is in no set before them and in none made."""
+    seen = frozenset[str]().union(*made)
+    count = 0
+    for s in wanted:
+        if not s <= seen:
+            count += 1
+            seen |= s
+    return count

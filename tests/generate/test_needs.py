@@ -1,0 +1,195 @@
+"""The number of operators that must still come is never put too high, and is seldom put too low."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import NodeExpanded, RegionPruned
+from prism_explore.generate import generate
+from prism_explore.generate.needs import Needs, Parts, parts
+from prism_explore.generate.polynomials import ONE, add, call, constant, div, exp, leaf, mul, sqrt, total
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.space import Operators, default_space
+from prism_explore.ir.text import show
+from tests.generate.programs import MACHINE, attention, chain, common_factor, gate, rms_linear_small, softmax
+
+X, W, V = leaf("x", ("b", "d")), leaf("w", ("d", "n")), leaf("v", ("d", "n"))
+
+
+def product(x, w):
+    return total(mul(x, w), "Σ", "d")
+
+
+def rms(x):
+    return sqrt(total(mul(x, x), "μ", "d"))
+
+
+def least(result, joins, *made, **options):
+    have = Parts()
+    for p in made:
+        have |= parts(p)
+    return Needs(result, **{"rms": True, "quotients": True, **options}).least(joins, have)
+
+
+# ---------------------------------------------------------------- what is counted
+def test_each_contraction_costs_an_operator():
+    both = mul(product(X, W), product(X, V))
+
+    assert 2 == least(both, 0, X, W, V)
+    assert 1 == least(both, 0, product(X, W), V)
+    assert 0 == least(both, 0, product(X, W), product(X, V))
+
+
+def test_contractions_in_a_sum_may_be_one():
+    assert 0 == least(add(product(X, W), product(X, V)), 0, X, W, V)
+
+
+def test_joins_and_contractions_may_be_the_same_operators():
+    both = mul(product(X, W), product(X, V))
+
+    assert 2 == least(both, 2, X, W, V)
+    assert 3 == least(both, 3, X, W, V)
+
+
+def test_a_root_and_a_mean_are_one_operator_only_where_rms_is_known():
+    result = div(X, rms(X))
+
+    assert 2 == least(result, 0, X)
+    assert 3 == least(result, 0, X, rms=False)
+    assert 1 == least(result, 0, X, rms(X))
+    assert 0 == least(result, 0, div(X, rms(X)))
+
+
+def test_quotients_are_not_counted_where_a_reciprocal_may_stand_for_one():
+    assert 1 == least(div(X, rms(X)), 0, X, quotients=False)
+
+
+def test_roots_of_different_inputs_are_different_and_a_merged_root_is_none_more():
+    assert 4 == least(mul(exp(sqrt(X)), call("f", sqrt(W))), 0, X, W)
+    assert 1 == least(mul(sqrt(X), sqrt(W)), 0, X, W)
+    assert 0 == least(mul(sqrt(X), sqrt(W)), 0, sqrt(X), sqrt(W))
+
+
+def test_functions_of_the_same_inputs_count_once_and_of_others_again():
+    assert 1 == least(mul(call("silu", X), call("silu", mul(X, X))), 0, X)
+    assert 2 == least(mul(call("silu", X), call("silu", W)), 0, X)
+
+
+def test_a_mean_that_is_a_sum_times_a_constant_is_not_counted_twice():
+    quarter = constant(Fraction(1, 4))
+    result = sqrt(mul(total(mul(X, X), "Σ", "d"), quarter))
+
+    assert 3 == least(result, 0, X)
+    assert 1 == least(result, 0, X, reciprocals=[("d", "1/4")])
+
+
+def test_a_finished_result_needs_nothing():
+    result = div(mul(product(X, W), exp(X)), add(ONE, rms(X)))
+
+    assert 0 == least(result, 0, result)
+
+
+# ---------------------------------------------------------------- against exhaustive search
+def rsqrt_linear() -> TensorProgram:
+    b = ProgramBuilder("rsqrt_linear")
+    x, w = b.input("x", "b", 4), b.input("w", 4, 8)
+    root = b.unary("rsqrt", b.scalar("add", b.reduce("mean", b.unary("square", x), 1), "1/100"))
+    return b.build(b.matmul(b.binary("mul", x, root), w))
+
+
+def mean_by_sum() -> TensorProgram:
+    b = ProgramBuilder("mean_by_sum")
+    x = b.input("x", "b", 4)
+    mean = b.scalar("mul", b.reduce("sum", b.unary("square", x), 1), "1/4")
+    return b.build(b.binary("div", x, b.unary("sqrt", mean)))
+
+
+def two_gates() -> TensorProgram:
+    b = ProgramBuilder("two_gates")
+    x, y = b.input("x", "b", 4), b.input("y", "b", 4)
+    return b.build(b.binary("mul", b.unary("silu", x), b.unary("silu", b.binary("add", x, y))))
+
+
+def product_of_norms() -> TensorProgram:
+    b = ProgramBuilder("product_of_norms")
+    x, y = b.input("x", "b", 4), b.input("y", "b", 4)
+    return b.build(b.binary("div", x, b.binary("mul", b.reduce("rms", x, 1), b.reduce("rms", y, 1))))
+
+
+def exponents() -> TensorProgram:
+    b = ProgramBuilder("exponents")
+    x, y = b.input("x", "b", 4), b.input("y", "b", 4)
+    return b.build(b.reduce("sum", b.unary("exp", b.binary("add", x, y)), 1))
+
+
+def low_rank() -> TensorProgram:
+    b = ProgramBuilder("low_rank")
+    x, w, u = b.input("x", "b", 4), b.input("w", 4, 8), b.input("u", 4, 8)
+    return b.build(b.binary("add", b.matmul(x, w), b.matmul(x, u)))
+
+
+CASES: dict[str, tuple[Callable[[], TensorProgram], int]] = {
+    "rmsnorm and linear": (rms_linear_small, 8),
+    "softmax": (softmax, 7),
+    "common factor": (common_factor, 6),
+    "chain": (chain, 8),
+    "gate": (gate, 6),
+    "attention": (attention, 9),
+    "rsqrt and linear": (rsqrt_linear, 8),
+    "mean by sum": (mean_by_sum, 6),
+    "two gates": (two_gates, 6),
+    "product of norms": (product_of_norms, 7),
+    "exponents": (exponents, 6),
+    "low rank": (low_rank, 8),
+}
+
+
+def searched(program: TensorProgram, ops: int, off: frozenset[str]) -> tuple[set[str], Journal]:
+    journal = Journal(clock=lambda: 0.0)
+    space = replace(default_space(program), block_ops=ops, rules_off=off, nodes=10**6)
+    return {show(f.sgraph) for f in generate(program, space, MACHINE, journal) if f}, journal
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_family_is_lost_however_few_operators_there_are(name):
+    make, largest = CASES[name]
+    program = make()
+    found = 0
+    for ops in range(len(program.inputs) + 1, largest + 1):
+        with_rule, _ = searched(program, ops, frozenset())
+        without, _ = searched(program, ops, frozenset({"limit.needed"}))
+        found += len(without)
+        assert without == with_rule
+
+    assert found
+
+
+def test_no_family_is_lost_where_no_other_rule_knows_better():
+    """Without the abstract expression, which is what the bound is read off, all but the bound is switched off."""
+    program = softmax()
+    small = Operators(("exp",), (), ("add", "div"), False, ("sum",), ("plain", "sum"))
+    space = replace(default_space(program), block=small, nodes=10**6)
+    for ops in range(2, 6):
+        others = frozenset({"limit.ops", "expr.apart", "mem.smem", "limit.accumulators"})
+        off = replace(space, block_ops=ops, rules_off=others)
+        bare = replace(off, rules_off=others | {"limit.needed"})
+        journal = Journal(clock=lambda: 0.0)
+        one, other = ({show(f.sgraph) for f in generate(program, s, MACHINE, journal) if f} for s in (off, bare))
+        assert other == one
+
+
+def test_the_bound_cuts_what_no_other_rule_does():
+    program = attention()
+    _, on = searched(program, 9, frozenset())
+    _, off = searched(program, 9, frozenset({"limit.needed"}))
+
+    def grown(journal):
+        return sum(isinstance(e, NodeExpanded) for e in journal.events)
+
+    cuts = [e.reason for e in on.events if isinstance(e, RegionPruned) and e.reason.rule == "limit.needed"]
+    assert grown(on) < grown(off)
+    assert cuts
+    assert {("limit.ops", "sound")} == {(c.code, c.soundness) for c in cuts}
