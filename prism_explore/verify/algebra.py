@@ -48,7 +48,7 @@ from prism_explore.verify.normal_form import (
     number,
     single,
 )
-from prism_explore.verify.pieces import Known, band, common_bands, intersection, interval, joined
+from prism_explore.verify.pieces import Known, band, common_bands, intersection, interval, is_part, joined
 from prism_explore.verify.powers import ROOT, power
 from prism_explore.verify.sums import components, fuse, indices_of, place_of, split
 
@@ -123,7 +123,7 @@ class Algebra(Naming):
         found = list(total.values())
         while special:
             found = [(t, 1 if t.masked else c) for t, c in found]
-            fewer = joined(found)
+            fewer = joined(found, self.integers)
             if fewer is None:
                 break
             return self.collect(fewer)
@@ -456,7 +456,9 @@ class Algebra(Naming):
             return self.mul(rest, self.size(prod(vain, start=ONE)))
         names = {v.name: v for v in bound}
         for a, _ in factors:
-            if isinstance(a, Interval) and isinstance(a.index, Var) and a.index.name in names:
+            if not isinstance(a, Interval) or not isinstance(a.index, Var) or a.index.name not in names:
+                continue
+            if is_part(a.low, a.high, a.index.extent, self.integers):
                 return self._over_piece(bound, factors, coefficient, a, a.index)
         step = fuse(bound, indices_of(factors)) or split(bound, indices_of(factors))
         if step is not None:

@@ -35,7 +35,7 @@ def meet(
 ) -> tuple[Lowered, Lowered] | None:
     """Forms of both graphs whose results are one; None where that was not found within the budget.
 
-    In order: with the candidate's conditions as facts on which sizes are whole; with cuts as well; with functions
+    In order: with the graphs' conditions as facts on which sizes are whole; with cuts as well; with functions
     spelled out as well. Each has a budget of its own.
 
     Args:
@@ -48,7 +48,7 @@ def meet(
     Raises:
         ShapeError: a graph is ill-formed.
     """
-    facts = candidate.conditions()
+    facts = (*candidate.conditions(), *program.conditions())
     tried = ((_lower_both, False), (lower_with_cuts, False), (lower_with_cuts, True))
     for ways, spell_out in tried[not whole : None if cut else 1]:
         try:

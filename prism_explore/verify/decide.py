@@ -229,12 +229,14 @@ class Prover:
 
     # ------------------------------------------------------------ what is said about it
     def _proof(self, graph: SGraph, goal: Lowered, found: Lowered, method: Method) -> Proof:
-        conditions = tuple(str(d) for d in graph.conditions() if str(d) not in d.symbols)
+        sizes = dict.fromkeys((*graph.conditions(), *self.program.graph.conditions()))
+        conditions = tuple(str(d) for d in sizes if str(d) not in d.symbols)
         symbols = sorted({*graph.data_symbols, *graph.parameters})
         assumed = tuple(dict.fromkeys((*goal.assumptions, *found.assumptions)))
         which = f"for all positive integers {', '.join(symbols)}" if symbols else "for its one choice of sizes"
         if conditions:
-            which += f" that make {' and '.join(conditions)} whole"
+            kind = "a positive integer" if len(conditions) == 1 else "positive integers"
+            which += f" that make {' and '.join(conditions)} {kind}"
         claim = (
             f"{which}, and for all real inputs, its result equals that of {self.program.name}, "
             "in real arithmetic with x/0 = 0"

@@ -59,7 +59,7 @@ _CONTRACTED = "m"
 """The name of a matmul's inner index until it is summed."""
 KEEPS_AN_ENTRY = (
     "masked entries stand for minus infinity, and equality is meant in that limit: "
-    "in each row that is masked, at least one entry is kept"
+    "of the entries that a maximum (a running one, at its end) or a divisor depends on, at least one is not masked"
 )
 
 

@@ -27,7 +27,7 @@ from prism_explore.verify.normal_form import (
     Size,
     Term,
 )
-from prism_explore.verify.pieces import cases
+from prism_explore.verify.pieces import cases, is_part
 from prism_explore.verify.powers import content, without
 from prism_explore.verify.sums import fuse, indices_of_form, split
 
@@ -128,7 +128,7 @@ def _by_pieces(algebra: Algebra, bound: tuple[Var, ...], n: NormalForm) -> list[
     for v in bound:
         names = frozenset(w.name for w in bound if w is not v)
         cut = cases([n], names, only=v)
-        if cut is None:
+        if cut is None or not all(is_part(i.low, i.high, v.extent, algebra.integers) for i, _ in cut):
             continue
         out: list[Opened] = []
         for where, (terms,) in cut:

@@ -89,7 +89,7 @@ class Naming:
     """Opens and closes binders within a budget."""
 
     def __init__(self, budget: Budget | None = None, integers: Sequence[Dim] = ()) -> None:
-        """`integers`: sizes that are integers, as the conditions of a proof say; see rule I6."""
+        """`integers`: sizes that are positive integers, as the conditions of a proof say; see rules I6 and S6."""
         self.budget = budget or Budget()
         self.integers = tuple(integers)
         self.steps = 0

@@ -40,6 +40,20 @@ def interval(i: Index, low: Dim, high: Dim) -> Interval | Known:
     return Interval(i, low, size if at_most(size, high) else high)
 
 
+def is_part(low: Dim, high: Dim, size: Dim, known: Sequence[Dim]) -> bool:
+    """Whether `low <= i < high` is a part of the dim that is not empty, for all sizes that make its length whole.
+
+    Args:
+        low: where it begins.
+        high: where it ends.
+        size: of the dim.
+        known: sizes that are positive integers, as the conditions of a proof say.
+    """
+    length = high - low
+    some = at_most(ONE, length) or length in known or all(c > 0 for _, c in length.terms)
+    return some and _in_order((ZERO, low), known) and _in_order((high, size), known)
+
+
 def intersection(found: Sequence[Interval]) -> list[Interval] | None:
     """Intervals of one index joined to one where their bounds are ordered (rule C1); None where it is empty."""
     out: dict[str, list[Interval]] = {}
@@ -55,6 +69,10 @@ def intersection(found: Sequence[Interval]) -> list[Interval] | None:
         else:
             here.append(new)
     return [i for here in out.values() for i in here]
+
+
+def _in_order(places: Sequence[Dim], known: Sequence[Dim] = ()) -> bool:
+    return all(at_most(a, b) or b - a in known or b - a + ONE in known for a, b in pairwise(places))
 
 
 def _greater(a: Dim, b: Dim) -> Dim | None:
@@ -190,7 +208,7 @@ def _cases_of(forms: Sequence[NormalForm], found: Sequence[Interval]) -> list[Ca
     i = found[0].index
     borders = {str(d): d for d in (ZERO, extent(i), *(d for f in found for d in (f.low, f.high)))}
     chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if at_most(a, b) else 1))
-    if not all(at_most(a, b) for a, b in pairwise(chain)) or (chain[0], chain[-1]) != (ZERO, extent(i)):
+    if not _in_order(chain) or (chain[0], chain[-1]) != (ZERO, extent(i)):
         return None
     place = {str(d): n for n, d in enumerate(chain)}
     out: list[Case] = []
@@ -211,8 +229,13 @@ def _cases_of(forms: Sequence[NormalForm], found: Sequence[Interval]) -> list[Ca
     return out
 
 
-def joined(terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
-    """Two terms that differ only by neighbouring intervals as one (rule C2); None where there are no such."""
+def joined(terms: Sequence[tuple[Term, Number]], known: Sequence[Dim]) -> list[tuple[Term, Number]] | None:
+    """Two terms that differ only by neighbouring intervals as one (rule C2); None where there are no such.
+
+    Args:
+        terms: of a sum.
+        known: sizes that are positive integers, as the conditions of a proof say.
+    """
     seen: dict[tuple[str, str, Number], list[tuple[int, Interval, Term]]] = {}
     for n, (t, c) in enumerate(terms):
         for g in _guards(t):
@@ -220,7 +243,7 @@ def joined(terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | 
             others = seen.setdefault((rest.key, g.index.key, c), [])
             for m, other, _ in others:
                 first, second = (g, other) if g.high == other.low else (other, g)
-                if first.high != second.low:
+                if first.high != second.low or not _in_order((first.low, first.high, second.high), known):
                     continue
                 whole = interval(g.index, first.low, second.high)
                 left = [p for k, p in enumerate(terms) if k not in (n, m)]

@@ -69,7 +69,7 @@ def test_a_claim_states_its_quantifiers_conditions_and_convention():
 
     assert isinstance(verdict, Verified)
     assert (
-        "for all positive integers b, f, gx that make 4096/f and 4096/gx whole, and for all real inputs, "
+        "for all positive integers b, f, gx that make 4096/f and 4096/gx positive integers, and for all real inputs, "
         "its result equals that of rms_full, in real arithmetic with x/0 = 0"
     ) == verdict.proof.claim
     assert ("4096/f", "4096/gx") == verdict.proof.conditions
@@ -441,7 +441,7 @@ def test_what_a_proof_assumes_of_the_inputs_is_a_condition_and_in_the_claim():
 
     assert isinstance(verdict, Verified)
     (condition,) = verdict.proof.conditions
-    assert "at least one entry is kept" in condition
+    assert "at least one is not masked" in condition
     assert condition in verdict.proof.claim
     assert () == holds_at(verdict, {"b": 4})
 
