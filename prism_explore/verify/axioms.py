@@ -651,6 +651,16 @@ AXIOMS: tuple[Axiom, ...] = (
         argument="No index is below m and not below n ≥ m.",
     ),
     Axiom(
+        "bands meet",
+        "a",
+        "b",
+        "[l ≤ j − i ≤ h] [m ≤ j − i ≤ n] = [max(l, m) ≤ j − i ≤ min(h, n)]",
+        ('(stated "bands meet" a b)',),
+        both_ways=False,
+        source=CASES,
+        argument="A difference lies between both pairs of bounds exactly where it lies between the tighter ones.",
+    ),
+    Axiom(
         "interval of everything",
         "a",
         "b",
@@ -669,6 +679,26 @@ AXIOMS: tuple[Axiom, ...] = (
         both_ways=False,
         source=FINITE_SUMS,
         argument="Each value of k is below m or m plus a number below n − m, and not both.",
+    ),
+    Axiom(
+        "sum over digits",
+        "a",
+        "b",
+        "Σ_k a = Σ_i Σ_j a[k := (i, j)] where (i, j) is k in mixed radix",
+        ('(stated "sum over digits" a b)',),
+        both_ways=False,
+        source=POSITIONAL,
+        argument="Each value of k is exactly one row of digits.",
+    ),
+    Axiom(
+        "maximum over digits",
+        "a",
+        "b",
+        "max_k a = max_i max_j a[k := (i, j)] where (i, j) is k in mixed radix",
+        ('(stated "maximum over digits" a b)',),
+        both_ways=False,
+        source=POSITIONAL,
+        argument="Each value of k is exactly one row of digits.",
     ),
     # maxima
     Axiom(

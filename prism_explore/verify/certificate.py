@@ -26,12 +26,13 @@ from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.checker import check
 from prism_explore.verify.cuts import meet
 from prism_explore.verify.derive import derive
-from prism_explore.verify.lowering import Lowered, lower
-from prism_explore.verify.normal_form import NormalForm, show
+from prism_explore.verify.index import position, var
+from prism_explore.verify.lowering import Lowered, lower, lower_tensor
+from prism_explore.verify.normal_form import NormalForm, Read, show
 from prism_explore.verify.outcome import Limits, NotStated, Proved, Saturation, explain
 from prism_explore.verify.rewriter import Problem, Rewriter, shared
 from prism_explore.verify.saturate import noting, problem, replay
-from prism_explore.verify.statement import CannotState, Statement, state
+from prism_explore.verify.statement import CannotState, Statement, spell, state
 from prism_explore.verify.terms import (
     Expr,
     Fresh,
@@ -59,6 +60,8 @@ class Obligation:
     statement: Statement | None
     trouble: str = ""
     """Why it could not be stated."""
+    named: str = ""
+    """What the lemmas behind it call the right side, where that is a name of its own."""
 
 
 def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS) -> Verified:
@@ -116,12 +119,12 @@ def _derived(
     if owed.statement is None:
         return blank, Saturation(NotStated(owed.trouble))
     text = owed.statement.text
-    if owed.statement.trivial:
-        return replace(blank, replayed=True, statement=text), Saturation(Proved())
     if text not in known:
-        known[text] = _proved(owed.statement, blank, rewriter, limits)
+        trivial = replace(blank, replayed=True, statement=text), Saturation(Proved())
+        known[text] = trivial if owed.statement.trivial else _proved(owed.statement, blank, rewriter, limits)
     lemma, run = known[text]
-    return replace(lemma, tensor=owed.tensor, operation=owed.operation, value=owed.value), run
+    text = f"{lemma.statement[:-1]}\n  (named {owed.named}))" if owed.named else lemma.statement
+    return replace(lemma, tensor=owed.tensor, operation=owed.operation, value=owed.value, statement=text), run
 
 
 def _proved(statement: Statement, blank: Lemma, rewriter: Rewriter, limits: Limits) -> tuple[Lemma, Saturation]:
@@ -147,9 +150,10 @@ def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligatio
         algebra.Stuck: a graph has no normal form; then it was not proved either.
     """
     wanted, found = _forms(program.graph, candidate)
-    yield from _of_graph(program.graph, wanted, "program.%")
-    yield from _of_graph(candidate, found, "k")
-    fresh = Fresh()
+    algebra = Algebra(integers=candidate.conditions())
+    yield from _of_graph(program.graph, wanted, "program.%", algebra)
+    yield from _of_graph(candidate, found, "k", algebra)
+    fresh = Fresh(algebra.integers)
     left, right = found.values[candidate.output], wanted.values[program.graph.output]
     results = f"k{candidate.output} = program.%{program.graph.output}"
     yield _stated("goal", results, right, lambda: (of_normal_form(left, fresh), of_normal_form(right, fresh)))
@@ -172,39 +176,51 @@ def _forms(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
     return meet(program, candidate, algebra.budget, cut=False) or (wanted, found)
 
 
-def _stated(tensor: str, operation: str, form: NormalForm, sides: Callable[[], tuple[Expr, Expr]]) -> Obligation:
+def _stated(
+    tensor: str,
+    operation: str,
+    form: NormalForm,
+    sides: Callable[[], tuple[Expr, Expr]],
+    named: NormalForm | None = None,
+) -> Obligation:
+    called = "" if named is None else spell(of_normal_form(named, Fresh()))
     try:
-        return Obligation(tensor, operation, show(form), state(*sides()))
+        return Obligation(tensor, operation, show(form), state(*sides()), named=called)
     except (CannotState, ValueError) as error:
         return Obligation(tensor, operation, show(form), None, f"not stated: {error}")
 
 
-def _of_graph(graph: SGraph, lowered: Lowered, prefix: str) -> Iterator[Obligation]:
+def _of_graph(graph: SGraph, lowered: Lowered, prefix: str, algebra: Algebra) -> Iterator[Obligation]:
     types = graph.types()
     called = {n: node.op.name for n, node in enumerate(graph.nodes) if isinstance(node.op, ops.Input)}
     for n, node in enumerate(graph.nodes):
         values = tuple(lowered.values[a] for a in node.args)
         form = lowered.values[n]
+        named = form if _is_name(form, types[n].dims) and not isinstance(node.op, ops.Input) else None
         match node.op:
             case ops.Input():
                 continue
             case ops.Custom(block):
                 operands = tuple(types[a] for a in node.args)
-                yield from _of_block(block, lowered.blocks[n], values, operands, f"{prefix}{n}")
+                yield from _of_block(block, lowered.blocks[n], values, operands, f"{prefix}{n}", named, algebra)
                 continue
             case ops.Band() as band:
-                sides = _spelled(form, lambda fresh, op=band: of_band(op))
+                sides = _spelled(form, lambda fresh, op=band: of_band(op), algebra)
             case ops.Result(which):
                 custom = graph.nodes[node.args[0]].op
                 assert isinstance(custom, ops.Custom), "SGraph checks what a result belongs to"
                 stored = lowered.blocks[node.args[0]][custom.block.stores[which]]
-                sides = _spelled(form, lambda fresh, of=stored: of_normal_form(of, fresh))
+                form = stored if named is not None else form
+                sides = _spelled(form, lambda fresh, of=stored: of_normal_form(of, fresh), algebra)
             case ops.Load() | ops.Store() | ops.Accumulate() | ops.AccumulateRescaled() | ops.RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 shapes = tuple(types[a].dims for a in node.args)
-                sides = _sides(op, values, shapes, types[n].rank, form)
-        yield _stated(f"{prefix}{n}", show_node(node, called), form, sides)
+                if named is not None:
+                    algebra.restart()
+                    form = lower_tensor(op, values, shapes, algebra)
+                sides = _sides(op, values, shapes, types[n].rank, form, algebra)
+        yield _stated(f"{prefix}{n}", show_node(node, called), form, sides, named)
 
 
 def _of_block(
@@ -213,6 +229,8 @@ def _of_block(
     values: tuple[NormalForm, ...],
     operands: tuple[TensorType, ...],
     kernel: str,
+    named: NormalForm | None,
+    algebra: Algebra,
 ) -> Iterator[Obligation]:
     types = block_types(block, operands)
     for n, node in enumerate(block.nodes):
@@ -220,8 +238,8 @@ def _of_block(
         args = values if isinstance(op, ops.Load) else tuple(forms[a] for a in node.args)
         shapes = tuple(types[a].dims for a in node.args)
         tensor = kernel if n == block.stores[0] else f"{kernel}.b{n}"
-        sides = _block_sides(block, op, args, shapes, types[n].dims, form)
-        yield _stated(tensor, show_node(node), form, sides)
+        sides = _block_sides(block, op, args, shapes, types[n].dims, form, algebra)
+        yield _stated(tensor, show_node(node), form, sides, named if tensor == kernel else None)
 
 
 def _block_sides(
@@ -231,6 +249,7 @@ def _block_sides(
     shapes: tuple[tuple[Dim, ...], ...],
     shape: tuple[Dim, ...],
     form: NormalForm,
+    algebra: Algebra,
 ) -> Callable[[], tuple[Expr, Expr]]:
     loop = block.loop.size if block.loop else None
 
@@ -238,9 +257,9 @@ def _block_sides(
         given = [of_normal_form(a, fresh) for a in args]
         match op:
             case ops.Load(operand, _, _):
-                return of_load(block, op, given[operand], shape)
+                return of_load(block, op, given[operand], shape, fresh.integers)
             case ops.Store():
-                return of_store(block, op, given[0], shapes[0])
+                return of_store(block, op, given[0], shapes[0], fresh.integers)
             case ops.Accumulate():
                 return of_accumulate(op, given[0], shapes[0], loop, fresh)
             case ops.RunningMax():
@@ -252,12 +271,21 @@ def _block_sides(
             case _:
                 return of_operator(op, tuple(given), shapes, len(shape), fresh)
 
-    return _spelled(form, left)
+    return _spelled(form, left, algebra)
 
 
-def _spelled(form: NormalForm, left: Callable[[Fresh], Expr]) -> Callable[[], tuple[Expr, Expr]]:
+def _is_name(form: NormalForm, dims: tuple[Dim, ...]) -> bool:
+    """Whether a form is a tensor at which both graphs were cut, element by element."""
+    if len(form.terms) != 1 or form.terms[0][1] != 1 or len(form.terms[0][0].factors) != 1:
+        return False
+    a, e = form.terms[0][0].factors[0]
+    here = tuple(var(position(d), size) for d, size in enumerate(dims))
+    return isinstance(a, Read) and a.tensor.startswith("%") and e == 1 and a.indices == here
+
+
+def _spelled(form: NormalForm, left: Callable[[Fresh], Expr], algebra: Algebra) -> Callable[[], tuple[Expr, Expr]]:
     def sides() -> tuple[Expr, Expr]:
-        fresh = Fresh()
+        fresh = Fresh(algebra.integers)
         return left(fresh), of_normal_form(form, fresh)
 
     return sides
@@ -269,11 +297,12 @@ def _sides(
     shapes: tuple[tuple[Dim, ...], ...],
     rank: int,
     form: NormalForm,
+    algebra: Algebra,
 ) -> Callable[[], tuple[Expr, Expr]]:
     def left(fresh: Fresh) -> Expr:
         return of_operator(op, tuple(of_normal_form(a, fresh) for a in args), shapes, rank, fresh)
 
-    return _spelled(form, left)
+    return _spelled(form, left, algebra)
 
 
 # ---------------------------------------------------------------- for people

@@ -36,10 +36,11 @@ from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.stages import Lemma
+from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, SIGNATURE, number
 from prism_explore.verify.kernel import follow
-from prism_explore.verify.meaning import Meaning, same_result
+from prism_explore.verify.meaning import Meaning, same_definition, same_result
 from prism_explore.verify.reading import (
     LOW,
     TOO_LARGE,
@@ -59,6 +60,9 @@ Replay: TypeAlias = Callable[[str, str, str], str]
 
 _BAD_TEXT = (Complaint, PrismError, ValueError, ZeroDivisionError)
 """What a text that is no certificate can lead to."""
+ATTEMPTS = 30
+"""How many choices of sizes are looked at for one where few extents are 1 or alike."""
+NUMBERS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)
 CLOSE = 1e-7
 """Relative difference that counts as equal; sums have up to some thousand terms here."""
 
@@ -109,6 +113,12 @@ def check(
     given = {s.tensor: s.op for s in steps if isinstance(s.op, ops.Input)}
     inputs = {op.name: op for op in given.values()}
     shapes = {s.tensor: s.shape for s in steps}
+    names: dict[str, str] = {}
+    for s in made:
+        named = readings[s.tensor].named if s.tensor in readings else ""
+        if named:
+            inputs.setdefault(str(named[1]), ops.Input(str(named[1]), TensorType(s.shape, "f32")))
+            names.setdefault(str(named[1]), s.tensor)
     results = f"k{candidate.output}", f"program.%{program.graph.output}"
     drawn: list[tuple[tuple[str, int], ...]] = []
     for trial in range(2):
@@ -123,6 +133,7 @@ def check(
                 try:
                     with np.errstate(all="ignore"):
                         _test(lemma, step, tensors, results)
+                        _check_name(lemma.tensor, names, tensors)
                 except _BAD_TEXT as complaint:
                     complaints.append((lemma.tensor, str(complaint)))
     if not drawn:
@@ -176,13 +187,24 @@ def _sizes(
     """Small numbers for all symbols that make every extent whole, different and above 1 if possible."""
     symbols = (*graph.data_symbols, *graph.parameters)
     conditions = graph.conditions()
-    best: tuple[int, dict[str, int]] | None = None
-    for _ in range(2000):
-        sizes = {s: int(random.choice((1, 2, 3, 4, 5, 6, 8, 12, 16, 24))) for s in symbols}
+
+    def whole(sizes: dict[str, int]) -> list[int] | None:
+        """All extents, if they are whole and above 0."""
         extents = [d.rational(sizes) for d in conditions]
-        if any(e.denominator != 1 or e < 1 for e in extents) or tuple(sorted(sizes.items())) in avoid:
+        return [int(e) for e in extents] if all(e.denominator == 1 and e > 0 for e in extents) else None
+
+    best: tuple[int, dict[str, int]] | None = None
+    for _ in range(ATTEMPTS):
+        sizes = dict.fromkeys(symbols, 1)
+        for s in random.permutation(len(symbols)):
+            for n in random.permutation(NUMBERS):
+                if whole({**sizes, symbols[s]: int(n)}) is not None:
+                    sizes[symbols[s]] = int(n)
+                    break
+        extents = whole(sizes)
+        if extents is None or tuple(sorted(sizes.items())) in avoid:
             continue
-        values = (*sizes.values(), *(int(e) for e in extents))
+        values = (*sizes.values(), *extents)
         score = sum(v == 1 for v in values) * 10 + len(values) - len(set(values))
         if best is None or score < best[0]:
             best = score, sizes
@@ -216,7 +238,7 @@ def _facts(reading: Reading) -> Iterator[str]:
     for name, (outer, inner) in reading.digits.items():
         yield f'(digits "{name}" "{outer}" "{inner}")'
     whole = [reading.left, reading.right, *reading.hints, *(e for p in reading.renamed for e in p)]
-    for leaf in dict.fromkeys(leaf for e in whole for leaf in _leaves(e)):
+    for leaf in dict.fromkeys(leaf for e in whole for leaf in leaves(e)):
         met = {c for w in reading.words(leaf) for c in reading.coordinates(w)}
         for name in reading.extents:
             if not met & set(reading.coordinates(name)):
@@ -227,13 +249,14 @@ def _facts(reading: Reading) -> Iterator[str]:
         yield f"(let $at_hand{n} {_egglog(e)})"
 
 
-def _leaves(e: Tree) -> Iterator[Tree]:
+def leaves(e: Tree) -> Iterator[Tree]:
+    """Elements, intervals and bands in an expression."""
     if isinstance(e, tuple):
         if e[0] in ("at", "within", "near"):
             yield e
         else:
             for x in e[1:]:
-                yield from _leaves(x)
+                yield from leaves(x)
 
 
 def _egglog(e: Tree) -> str:
@@ -285,6 +308,22 @@ def _test(lemma: Lemma, step: _Step | None, tensors: _Tensors, results: tuple[st
     at = point.points(_axes(step))
     meaning = Meaning(step.op, step.operands, step.shapes, step.shape, step.block, point, tensors.given)
     meaning.compare(meaning.wanted(), reading.left, reading, at, at)
+
+
+def _check_name(tensor: str, names: Mapping[str, str], tensors: _Tensors) -> None:
+    """That a name stands for one thing, and for nothing that is made of it."""
+    reading = tensors.point.readings[tensor]
+    order = list(names)
+    if not reading.named:
+        return
+    name = str(reading.named[1])
+    first = names[name]
+    if first != tensor:
+        same_definition(tensors.point, reading, tensors.point.readings[first], tensors.shapes[tensor])
+        return
+    used = {str(e[1]) for e in leaves(reading.right) if e[0] == "at"} & set(order[order.index(name) :])
+    if used:
+        raise Complaint(f"{name} is made of {', '.join(sorted(used))}")
 
 
 def _axes(step: _Step) -> dict[str, Dim]:
@@ -340,13 +379,13 @@ class _Tensors:
         if reading is None:
             raise Complaint(f"it builds on {tensor}, whose lemma cannot be read")
         here = {**at, **{f"p{d}": i for d, i in enumerate(place)}}
-        return self.point.side(reading.right, reading, here, deep)
+        return self.point.side(reading.told, reading, here, deep)
 
     def low(self, tensor: str, place: list[Numbers], at: Mapping[str, Numbers]) -> Numbers:
         """What makes an element of a tensor minus infinity: below 0 where it is masked, else 0."""
         total = np.zeros(1)
         reading = self.point.readings.get(tensor)
-        pending = [] if reading is None or tensor in self.given else [reading.right]
+        pending = [] if reading is None or tensor in self.given else [reading.told]
         here = {**at, **{f"p{d}": i for d, i in enumerate(place)}}
         while pending and reading is not None:
             e = pending.pop()

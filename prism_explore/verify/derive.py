@@ -21,12 +21,13 @@ from prism_explore.ir.dims import ONE as ONE_DIM
 from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.verify.closure import follow
 from prism_explore.verify.extremes import Extremes
-from prism_explore.verify.index import Var, Zero, at_most, extent, moved
+from prism_explore.verify.index import Digit, Moved, Var, Zero, at_most, extent, moved, radix
 from prism_explore.verify.ledger import (
     CUT,
     EVERYTHING,
     RESCALED,
     SUM_IN_PIECES,
+    SUM_OVER_DIGITS,
     Derivation,
     Id,
     Ledger,
@@ -34,8 +35,8 @@ from prism_explore.verify.ledger import (
 )
 from prism_explore.verify.polynomials import HALF, ONE, Poly, TooMany
 from prism_explore.verify.products import Monomial, Power
-from prism_explore.verify.statement import Axis, Statement
-from prism_explore.verify.terms import Within
+from prism_explore.verify.statement import Axis, Statement, chain_of, digits_of
+from prism_explore.verify.terms import Within, places
 
 ROUNDS = 4
 """How often denominators are cleared."""
@@ -275,6 +276,13 @@ class Deriver(Extremes):
                 size = extent(shell.index)
                 borders = met.setdefault(str(size), {str(d): d for d in (ZERO, size)})
                 borders |= {str(d): d for d in (shell.low, shell.high)}
+            elif self.everywhere and node.op == "at":
+                for i in places(self.shell(e)):
+                    if isinstance(i, Moved) and isinstance(i.base, Var):
+                        ends = (i.by, i.by + i.base.extent)
+                        if all(at_most(ZERO, end) and at_most(end, i.size) for end in ends):
+                            borders = met.setdefault(str(i.size), {str(d): d for d in (ZERO, i.size)})
+                            borders |= {str(end): end for end in ends}
         for size, borders in met.items():
             chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if at_most(a, b) else 1))
             if all(at_most(a, b) for a, b in pairwise(chain)):
@@ -378,6 +386,20 @@ class Deriver(Extremes):
         self._borders.setdefault(str(size - chain[1]), [d - chain[1] for d in chain[1:]])
         return out
 
+    def cut_digits(self, axis: str, body: Id) -> tuple[list[str], Id] | None:
+        """A body that reads digits of an axis, over axes of their own."""
+        size = self.extents[axis]
+        cuts: dict[str, Digit] = {}
+        for e in self.indexed(body):
+            for i in places(self.shell(e)):
+                digits_of(i, axis, cuts)
+        sizes = chain_of(cuts.values(), size)
+        if sizes is None:
+            return None
+        names = [self.spare(s) for s in sizes]
+        placed = self.placed(body, axis, radix([Var(n, s) for n, s in zip(names, sizes, strict=True)]))
+        return None if placed is None else (names, placed)
+
     def _has_interval(self, axis: str, body: Id) -> bool:
         shells = (self.shell(e) for e in self.indexed(body))
         return any(isinstance(s, Within) and isinstance(s.index, Var) and s.index.name == axis for s in shells)
@@ -400,6 +422,11 @@ class Deriver(Extremes):
             parts = [self.make("sum", x, label=axis) for x in (a, b)]
             self.say("sum of a sum", self.make("sum", self._plus(a, b), label=axis), self._plus(*parts))
             return self.add(self._sum(axis, p[:-1]), self._sum(axis, (p[-1],)))
+        return self._sum_of_term(axis, p)
+
+    def _sum_of_term(self, axis: str, p: Poly) -> Poly:
+        """The sum over an axis of one term."""
+        body = self.spell(p)
         (m, c) = p[0]
         if c != 1 and m:
             self._pull(axis, self.number(c), self.tree(m))
@@ -476,6 +503,14 @@ class Deriver(Extremes):
                 for other in reversed(others):
                     total = self._sum(other, total)
                 return total
+        for name in binders:
+            digits = self.cut_digits(name, tree)
+            if digits is not None:
+                others = [b for b in binders if b != name]
+                self.arranged("sum", binders, [*others, name], tree)
+                by_digits = self.nest("sum", *digits)
+                self.say(SUM_OVER_DIGITS, self.make("sum", tree, label=name), by_digits)
+                return self.normal(self.nest("sum", others, by_digits))
         order, tree = self.named("sum", binders, tree)
         return self.single(self.nest("sum", order, tree))
 

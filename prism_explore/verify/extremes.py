@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from prism_explore.verify.binders import Binders
 from prism_explore.verify.index import Zero, moved
-from prism_explore.verify.ledger import AS_LOW, LAST_RUNNING, MOST_IN_PIECES, RENAME, Id
+from prism_explore.verify.ledger import AS_LOW, LAST_RUNNING, MOST_IN_PIECES, MOST_OVER_DIGITS, RENAME, Id
 from prism_explore.verify.polynomials import ONE, Poly, TooMany
 from prism_explore.verify.products import Monomial
 from prism_explore.verify.terms import Expr, Upto
@@ -28,6 +28,10 @@ class Extremes(Binders):
 
     def cut_by(self, axis: str, body: Id) -> list[tuple[str, Id]] | None:
         """Where a body's intervals cut an axis: the new axes and bodies; see `derive`."""
+        raise NotImplementedError
+
+    def cut_digits(self, axis: str, body: Id) -> tuple[list[str], Id] | None:
+        """A body that reads digits of an axis, over axes of their own; see `derive`."""
         raise NotImplementedError
 
     def relu(self, p: Poly) -> Poly:
@@ -101,6 +105,13 @@ class Extremes(Binders):
             inside = self._nested(names, p[0][0][0][0])
             if inside is not None:
                 return inside
+        for name in names:
+            digits = self.cut_digits(name, body)
+            if digits is not None:
+                others = tuple(n for n in names if n != name)
+                self.arranged("most", names, [*others, name], body)
+                self.say(MOST_OVER_DIGITS, self.make("most", body, label=name), self.nest("most", *digits))
+                return [((*others, *digits[0]), self.normal(digits[1]))]
         for name in names:
             cut = self.cut_by(name, body)
             if cut is not None:
@@ -346,7 +357,9 @@ class Extremes(Binders):
             rest = tuple(t for t in p if t not in common)
             if self.add(common, rest) == p:
                 a, b = self.spell(common), self.spell(rest)
-                self.say("running maximum of a sum", whole, self._plus(a, self.upto(shell, b)))
+                self.say(
+                    "running maximum of a sum", self.upto(shell, self._plus(a, b)), self._plus(a, self.upto(shell, b))
+                )
                 return self.add(common, self.running(shell, rest))
         g, powers = self.common(p, roots=True)
         factor = tuple(sorted(f for f in powers if self._is_free((f,), (axis,)) and self.nonnegative(self.power(*f))))
@@ -355,7 +368,8 @@ class Extremes(Binders):
             left, by = self.without(p, factor, g), ((factor, g),)
             if left is not None and self.multiply(by, left) == p:
                 a, b = self.spell(by), self.spell(left)
-                self.say("running maximum of a multiple", whole, self.mul(a, self.upto(shell, b)))
+                inside = self.upto(shell, self.mul(a, b))
+                self.say("running maximum of a multiple", inside, self.mul(a, self.upto(shell, b)))
                 return self.multiply(by, self.running(shell, left))
         return self._named_running(shell, p)
 

@@ -7,6 +7,7 @@ sizes, from the indices and extents themselves. Part of `kernel`, and like it in
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING
@@ -34,10 +35,16 @@ def holds(k: Kernel, name: str, a: int, b: int) -> bool:
             return _are_apart(k, a, b)
         case "interval of everything":
             return _is_everything(k, a, b)
+        case "bands meet":
+            return _do_meet(k, a, b)
         case "sum in pieces":
             return _is_in_pieces(k, a, b, "sum", "add")
         case "maximum in pieces":
             return _is_in_pieces(k, a, b, "most", "greater")
+        case "sum over digits":
+            return _is_over_digits(k, a, b, "sum")
+        case "maximum over digits":
+            return _is_over_digits(k, a, b, "most")
         case "last running maximum":
             return _is_last(k, a, b)
         case "rescaled sum":
@@ -85,6 +92,54 @@ def _are_apart(k: Kernel, a: int, b: int) -> bool:
             return False
 
 
+def _do_meet(k: Kernel, a: int, b: int) -> bool:
+    """Whether b is 1 exactly where both bands of a are."""
+    parts = _inside(k, a, "mul")
+    if len(parts) != 2 or any(k.shells[x].op != "near" for x in parts):
+        return False
+    first, *others = [_bounds(k, x) for x in (*parts, b) if k.shells[x].op == "near"]
+    turned = [x if x.places == first.places else x.turned() for x in others]
+    if any(x.places != first.places for x in turned):
+        return False
+    lows = [x.low for x in (first, turned[0]) if x.low is not None]
+    highs = [x.high for x in (first, turned[0]) if x.high is not None]
+    if k.number(b) == 0:
+        return any(at_most(high + ONE, low) for low in lows for high in highs)
+    if len(turned) != 2:
+        return False
+    return _is_bound(turned[1].low, lows, lambda x, y: at_most(y, x)) and _is_bound(turned[1].high, highs, at_most)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """A band's bounds, and its row and column."""
+
+    low: Dim | None
+    high: Dim | None
+    places: tuple[str, str]
+
+    def turned(self) -> _Bounds:
+        """The same band with row and column exchanged."""
+        low = None if self.high is None else ZERO - self.high
+        row, column = self.places
+        return _Bounds(low, None if self.low is None else ZERO - self.low, (column, row))
+
+
+def _bounds(k: Kernel, e: int) -> _Bounds:
+    """What a band is."""
+    term = k.shells[e]
+    low, high = (None if x == '"-"' else size_of(x) for x in term.label.split("|"))
+    row, column = [show(simplified(i, k.reading)) for i in term.indices]
+    return _Bounds(low, high, (row, column))
+
+
+def _is_bound(found: Dim | None, given: list[Dim], tighter: Callable[[Dim, Dim], bool]) -> bool:
+    """Whether a bound is one of those given, and the tightest."""
+    if found is None:
+        return not given
+    return found in given and all(tighter(found, x) for x in given)
+
+
 def _is_everything(k: Kernel, a: int, b: int) -> bool:
     match _interval(k, a):
         case (i, low, high):
@@ -114,6 +169,22 @@ def _is_in_pieces(k: Kernel, a: int, b: int, over: str, joined: str) -> bool:
             return False
         start = start + length
     return start == size
+
+
+def _is_over_digits(k: Kernel, a: int, b: int, over: str) -> bool:
+    axis, names = k.shells[a].axis, list[str]()
+    if k.shells[a].op != over:
+        return False
+    (inside,) = k.terms[a][2]
+    size = ONE
+    while size != k.reading.extents[axis]:
+        term = k.shells[b]
+        if term.op != over or term.axis in names or term.axis in k.reading.digits:
+            return False
+        names.append(term.axis)
+        size = size * k.reading.extents[term.axis]
+        (b,) = k.terms[b][2]
+    return k.met(inside).isdisjoint(names) and is_placed(k, inside, b, axis, ("radix", *names))
 
 
 def _is_last(k: Kernel, a: int, b: int) -> bool:
@@ -271,9 +342,27 @@ def simplified(i: Tree, reading: Reading) -> Tree:
                 flat += p[1:] if isinstance(p, tuple) and p[0] == "radix" else [p] if p != "0" else []
             return ("radix", *flat) if len(flat) > 1 else flat[0] if flat else "0"
         case ("digit", base, str(before), str(size), str(after)):
-            return ("digit", simplified(base, reading), before, size, after)
+            return _digit(simplified(base, reading), before, size, after, reading)
         case _:
             return i
+
+
+def _digit(base: Tree, before: str, size: str, after: str, reading: Reading) -> Tree:
+    """A digit of a number in mixed radix, where it is some of the number's parts."""
+    match base:
+        case ("radix", *parts):
+            start, end = size_of(before), size_of(before) * size_of(size)
+            reach, found = ONE, list[Tree]()
+            for p in parts:
+                after_p = reach * reading.extent_of(p)
+                if reach == start or found:
+                    found.append(p)
+                if found and after_p == end:
+                    return simplified(("radix", *found), reading)
+                reach = after_p
+        case _:
+            pass
+    return ("digit", base, before, size, after)
 
 
 # ---------------------------------------------------------------- sizes

@@ -21,9 +21,13 @@ from prism_explore.verify.terms import UNIT, Expr, children, head, of_dim, place
 
 RENAME = "rename"
 SUM_IN_PIECES, MOST_IN_PIECES = "sum in pieces", "maximum in pieces"
+SUM_OVER_DIGITS, MOST_OVER_DIGITS = "sum over digits", "maximum over digits"
 RESCALED, LAST_RUNNING, AS_LOW = "rescaled sum", "last running maximum", "as low"
-CUT, APART, EVERYTHING = "interval cut", "intervals apart", "interval of everything"
-STATED = frozenset({SUM_IN_PIECES, MOST_IN_PIECES, RESCALED, LAST_RUNNING, AS_LOW, CUT, APART, EVERYTHING})
+CUT, APART, EVERYTHING, MEET = "interval cut", "intervals apart", "interval of everything", "bands meet"
+STATED = frozenset({SUM_IN_PIECES, MOST_IN_PIECES, RESCALED, LAST_RUNNING, AS_LOW, CUT, APART, EVERYTHING, MEET}) | {
+    SUM_OVER_DIGITS,
+    MOST_OVER_DIGITS,
+}
 """Axioms whose conditions lie in indices and extents: egglog is told where they hold, the checker sees to it."""
 BINDERS = frozenset({"sum", "most", "upto", "rescaled"})
 """Operators whose label begins with the axis that they bind."""

@@ -100,9 +100,7 @@ class Meaning:
                 self._operand(self.operands[number], place(mine), part, e, of, mine, theirs)
             case Bit(value):
                 found = self.point.side(e, of, theirs)
-                if shape(e).op not in ("within", "near", "num") or not np.array_equal(
-                    *np.broadcast_arrays(value(mine), found)
-                ):
+                if shape(e).op not in ("within", "near", "num") or not self._equal(value(mine), found):
                     raise Complaint(f"the left side has {show(e)}, which is not where it should be 1")
             case Made(op, label, inside):
                 term = shape(e)
@@ -150,11 +148,11 @@ class Meaning:
         reading = self.point.readings.get(tensor)
         if reading is None:
             raise Complaint(f"it builds on {tensor}, whose lemma cannot be read")
-        finite, keep = masked(reading.right)
-        x = reading.right if part == "whole" else finite if part == "finite" else keep[int(part)]
-        self._same(e, of, theirs, x, reading, here)
+        finite, keep = masked(reading.told)
+        x = reading.told if part == "whole" else finite if part == "finite" else keep[int(part)]
+        self.same(e, of, theirs, x, reading, here)
 
-    def _same(self, e: Tree, of: Reading, at: At, x: Tree, its: Reading, here: At) -> None:
+    def same(self, e: Tree, of: Reading, at: At, x: Tree, its: Reading, here: At) -> None:
         """That two expressions are one but for the names of bound axes and the spelling of indices."""
         a, b = shape(e), shape(x)
         if {a.op, b.op} & {"within", "near"}:
@@ -172,7 +170,7 @@ class Meaning:
             at = {**at, **self._decoded(a.axis, of, number)}
             here = {**here, **self._decoded(b.axis, its, number)}
         for y, z in zip(a.inside, b.inside, strict=True):
-            self._same(y, of, at, z, its, here)
+            self.same(y, of, at, z, its, here)
 
     # ------------------------------------------------------------ the definitions
     def wanted(self) -> Wanted:
@@ -277,7 +275,7 @@ class Meaning:
         reading = self.point.readings.get(self.operands[n])
         if self.operands[n] in self.given or reading is None:
             return ()
-        return tuple(self._of(n, k) for k in range(len(masked(reading.right)[1])))
+        return tuple(self._of(n, k) for k in range(len(masked(reading.told)[1])))
 
     def _finite(self, n: int) -> Operand:
         return self._of(n, "finite")
@@ -423,6 +421,17 @@ def same_result(point: Evaluation, e: Tree, of: Reading, tensor: str, dims: tupl
     at = point.points({f"p{d}": size for d, size in enumerate(dims)})
     meaning = Meaning(ops.Result(0), (tensor,), (dims,), dims, None, point, {})
     meaning.compare(meaning.wanted(), e, of, at, at)
+
+
+def same_definition(point: Evaluation, a: Reading, b: Reading, dims: tuple[Dim, ...]) -> None:
+    """That the right sides of two lemmas, which bear one name, are one.
+
+    Raises:
+        Complaint: they are not.
+    """
+    at = point.points({f"p{d}": size for d, size in enumerate(dims)})
+    meaning = Meaning(ops.Result(0), (), (), dims, None, point, {})
+    meaning.same(a.right, a, at, b.right, b, at)
 
 
 def masked(e: Tree) -> tuple[Tree, tuple[Tree, ...]]:

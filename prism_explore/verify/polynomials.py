@@ -15,10 +15,12 @@ from math import floor, gcd, lcm
 from typing import TypeAlias
 
 from prism_explore.verify.index import at_most
-from prism_explore.verify.ledger import APART, Id
+from prism_explore.verify.ledger import APART, MEET, Id
+from prism_explore.verify.normal_form import InBand
+from prism_explore.verify.pieces import common_bands
 from prism_explore.verify.products import NONE, ONE, Monomial, Power, Products
 from prism_explore.verify.statement import Axis
-from prism_explore.verify.terms import Within
+from prism_explore.verify.terms import Near, Within
 
 Poly: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
 """Monomials and their coefficients, none of which is 0."""
@@ -81,7 +83,9 @@ class Polynomials(Products):
             if len(q) > 1:
                 self._regroup_sum(self.spell(p), self.spell(q[:-1]), self.term(*q[-1]))
                 total = self.add(p, q[:-1])
-            self._sums[p, q] = self._put(total, q[-1])
+            for last in q[-1:]:
+                total = self._put(total, last)
+            self._sums[p, q] = total
         return self._sums[p, q]
 
     def _plus(self, a: Id, b: Id) -> Id:
@@ -143,7 +147,12 @@ class Polynomials(Products):
         if len(p) > 1:
             self.swap(a, b)
             return self.multiply(q, p)
-        (m, c), (n, d) = p[0], q[0]
+        return self._multiply_terms(p, q)
+
+    def _multiply_terms(self, p: Poly, q: Poly) -> Poly:
+        """`p q` where both are one term."""
+        b = self.spell(q)
+        (m, c), (n, d) = (t[0] for t in (p, q))
         if m == UNIT:
             self.times_number(c, self.tree(n), d)
             worked_out = self.settled(n)
@@ -151,7 +160,7 @@ class Polynomials(Products):
                 return worked_out
             return ((n, c * d),) if worked_out == ((n, ONE),) else self.multiply(self.constant(c * d), worked_out)
         if n == UNIT:
-            self.swap(a, b)
+            self.swap(self.spell(p), b)
             return self.multiply(q, p)
         if c != 1:
             self.regroup(self.number(c), self.tree(m), b)
@@ -189,7 +198,25 @@ class Polynomials(Products):
                 if rest:
                     self.say("zero", self.swap(self.tree(rest), self.zero), self.zero)
                 return ()
+        for a, b in combinations([f for f in m if self.nodes[f[0]].op == "near"], 2):
+            met = self._met_bands(a[0], b[0])
+            if met is not None:
+                rest = tuple(f for f in m if f not in (a, b))
+                if self.times(rest, (a, b)) != m:
+                    raise AssertionError("factors taken out and put back")
+                self.say(MEET, self.mul(a[0], b[0]), met)
+                return self.multiply(self.settled(rest), self.normal(met))
         return ((m, ONE),)
+
+    def _met_bands(self, a: Id, b: Id) -> Id | None:
+        """The band that two bands of the same indices have in common, or 0 or 1; None where it is not seen."""
+        one, other = self.shell(a), self.shell(b)
+        if not isinstance(one, Near) or not isinstance(other, Near):
+            return None
+        found = common_bands([InBand(e.low, e.high, e.row, e.column) for e in (one, other)])
+        if found is None:
+            return self.zero
+        return self.of(Near(found[0].row, found[0].column, found[0].low, found[0].high)) if len(found) == 1 else None
 
     def lie_apart(self, a: Id, b: Id) -> bool:
         """Whether two intervals are of one index and provably never 1 together."""

@@ -408,7 +408,9 @@ class Products(Ledger):
         if len(b) > 1:
             self.regroup(self.tree(a), self.tree(b[:-1]), self.power(*b[-1]))
             a = self.times(a, b[:-1])
-        return self.inserted(a, b[-1])
+        for last in b[-1:]:
+            a = self.inserted(a, last)
+        return a
 
     def inverse(self, monomial: Monomial) -> Monomial:
         """The inverse of a monomial is one."""

@@ -141,6 +141,8 @@ class Reading:
     """Names of axioms, each with two terms that are equal by it."""
     left: Tree = ""
     right: Tree = ""
+    named: Tree = ""
+    """What the lemmas behind this one call the right side, if it has a name."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.tree, tuple) or not self.tree or self.tree[0] != "lemma":
@@ -159,6 +161,10 @@ class Reading:
                     self.terms.append((name, e))
                 case ("step", str(axiom), a, b):
                     self.steps.append((axiom.strip('"'), a, b))
+                case ("named", ("at", str(), *indices) as e) if not self.named:
+                    if list(indices) != [f"p{d}" if f"p{d}" in self.extents else "0" for d in range(len(indices))]:
+                        raise Complaint(f"{show(e)} names no whole tensor")
+                    self.named = e
                 case ("left", e) if not self.left:
                     self.left = e
                 case ("right", e) if not self.right:
@@ -188,6 +194,11 @@ class Reading:
                 self._check_words(e, known)
         for a, b in self.renamed:
             self._check_renamed(a, b)
+
+    @property
+    def told(self) -> Tree:
+        """What the lemmas behind this one are told."""
+        return self.named or self.right
 
     def coordinates(self, name: str, depth: int = 0) -> tuple[str, ...]:
         """The axes without digits that an axis consists of."""

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +71,11 @@ class Rewriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The process, if there is one."""
+        return None if self._process is None else self._process.pid
 
     def close(self) -> None:
         """End the process."""
@@ -237,7 +242,7 @@ class Pool:
         self._idle: list[tuple[int, Rewriter]] = []
 
     @contextmanager
-    def lent(self, memory_bytes: int = MEMORY_BYTES) -> Iterator[Rewriter]:
+    def lent(self, memory_bytes: int = MEMORY_BYTES) -> Generator[Rewriter, None, None]:
         """A rewriter for the time of a `with`; its process stays."""
         with self._lock:
             mine = [pair for pair in self._idle if pair[1].memory_bytes == memory_bytes and pair[0] == os.getpid()]

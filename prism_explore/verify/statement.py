@@ -19,7 +19,7 @@ The text is a certificate's: `checker` reads it with its own parser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias, assert_never
@@ -160,19 +160,14 @@ class _Namer:
             yield from places(e)
 
     def _cut(self, name: str) -> None:
-        """A bound axis that occurs as digits only, with borders in a chain, becomes as many axes."""
+        """A bound axis that occurs as digits with borders in a chain becomes as many axes."""
         cuts: dict[str, Digit] = {}
         for i in self._indices():
-            if name in i.free and not _digits_of(i, name, cuts):
-                return
-        whole = self.bound[name].extent
-        borders = {str(d): d for cut in cuts.values() for d in (cut.before, cut.before * cut.size)}
-        inner = [d for d in borders.values() if d not in (ONE, whole)]
-        inner.sort(key=lambda d: (-sum(divides(d, other) for other in inner), str(d)))
-        chain = (ONE, *inner, whole)
-        if not inner or not all(divides(x, y) for x, y in pairwise(chain[:-1])):
+            digits_of(i, name, cuts)
+        sizes = chain_of(cuts.values(), self.bound[name].extent)
+        if sizes is None:
             return
-        parts = [Var(f"{name}.{n}", y / x) for n, (x, y) in enumerate(pairwise(chain))]
+        parts = [Var(f"{name}.{n}", size) for n, size in enumerate(sizes)]
         by: dict[str, Index] = {name: radix(parts)}
         self.sides = tuple(_map_indices(side, lambda i: substitute(i, by)) for side in self.sides)
         outer = parts[0]
@@ -378,21 +373,30 @@ def _map_indices(e: Expr, f: Callable[[Index], Index]) -> Expr:
     return with_children(with_places(e, f), lambda child: _map_indices(child, f))
 
 
-def _digits_of(i: Index, name: str, found: dict[str, Digit]) -> bool:
-    """Whether an axis occurs in an index as digits only; collects them."""
+def chain_of(cuts: Iterable[Digit], whole: Dim) -> list[Dim] | None:
+    """The sizes of the parts into which some digits of a number cut it; None where their borders form no chain."""
+    borders = {str(d): d for cut in cuts for d in (cut.before, cut.before * cut.size)}
+    inner = [d for d in borders.values() if d not in (ONE, whole)]
+    inner.sort(key=lambda d: (-sum(divides(d, other) for other in inner), str(d)))
+    chain = (ONE, *inner, whole)
+    if not inner or not all(divides(x, y) for x, y in pairwise(chain[:-1])):
+        return None
+    return [y / x for x, y in pairwise(chain)]
+
+
+def digits_of(i: Index, name: str, found: dict[str, Digit]) -> None:
+    """Collect the digits of an axis that occur in an index."""
     match i:
-        case Zero():
-            return True
-        case Var(other, _):
-            return other != name
+        case Zero() | Var():
+            pass
         case Radix(parts):
-            return all(_digits_of(p, name, found) for p in parts)
+            for p in parts:
+                digits_of(p, name, found)
         case Digit(Var(other, _), _, _, _):
             if other == name:
                 found[i.key] = i
-            return True
         case Digit(base, _, _, _) | Moved(base, _, _):
-            return _digits_of(base, name, found)
+            digits_of(base, name, found)
         case _:
             assert_never(i)
 

@@ -11,7 +11,7 @@ that egglog sees, where equal names are what makes equal things equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -185,9 +185,11 @@ Expr: TypeAlias = Leaf | Num | Size | Add | Mul | Inv | Sqrt | Exp | Call | Bott
 
 
 class Fresh:
-    """A supply of names for bound axes; one for both sides of a lemma."""
+    """A supply of names for bound axes, and what is known of sizes; one for both sides of a lemma."""
 
-    def __init__(self) -> None:
+    def __init__(self, integers: Sequence[Dim] = ()) -> None:
+        """`integers`: sizes that are whole numbers, as the conditions of a proof say."""
+        self.integers = tuple(integers)
         self._numbers = count()
 
     def axis(self, extent: Dim) -> Index:
@@ -369,19 +371,20 @@ def walk(e: Expr) -> Iterable[Expr]:
         yield from walk(child)
 
 
-def put(e: Expr, by: Mapping[str, Index]) -> Expr:
+def put(e: Expr, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> Expr:
     """Free index variables replaced; bound names are never among them, nor in what replaces them.
 
-    Intervals and bands that become 0 or 1 everywhere are these numbers.
+    `known` are sizes that are whole numbers, which lets digits be read off. Intervals and
+    bands that become 0 or 1 everywhere are these numbers.
     """
     match e:
         case Within(index, low, high):
-            return _known(interval(substitute(index, by), low, high))
+            return _known(interval(substitute(index, by, known), low, high))
         case Near(row, column, low, high):
-            return _known(band(low, high, substitute(row, by), substitute(column, by)))
+            return _known(band(low, high, substitute(row, by, known), substitute(column, by, known)))
         case _:
-            moved_in = with_places(e, lambda i: substitute(i, by))
-            return with_children(moved_in, lambda child: put(child, by))
+            moved_in = with_places(e, lambda i: substitute(i, by, known))
+            return with_children(moved_in, lambda child: put(child, by, known))
 
 
 def _known(value: nf.Interval | nf.InBand | Literal[0, 1]) -> Expr:
@@ -500,14 +503,14 @@ def of_operator(
         case ops.Scalar(fn, value):
             return _scalar(fn, operands[0], value)
         case ops.Binary(fn):
-            a, b = (_align(e, shape, rank) for e, shape in zip(operands, shapes, strict=True))
+            a, b = (_align(e, shape, rank, fresh) for e, shape in zip(operands, shapes, strict=True))
             return _binary(fn, a, b)
         case ops.MatMul():
             return _matmul(operands, shapes, rank, fresh)
         case ops.Reduce(fn, along):
             return _reduced(fn, operands[0], {along: shapes[0][along]}, None, fresh)
         case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice() | ops.Concat():
-            return _view(op, operands, shapes)
+            return _view(op, operands, shapes, fresh.integers)
         case _:
             assert_never(op)
 
@@ -599,7 +602,9 @@ def _binary(fn: ops.BinaryFn, a: Expr, b: Expr) -> Expr:
             assert_never(fn)
 
 
-def _view(op: ops.ViewOp, operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, ...], ...]) -> Expr:
+def _view(
+    op: ops.ViewOp, operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, ...], ...], known: Sequence[Dim]
+) -> Expr:
     """The operand's element at another place."""
     whole, by = shapes[0], dict[str, Index]()
     match op:
@@ -609,7 +614,7 @@ def _view(op: ops.ViewOp, operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, .
             flat = radix([var(position(n), size) for n, size in enumerate(dims)])
             for d, size in enumerate(whole):
                 before, after = prod(whole[:d], start=ONE_DIM), prod(whole[d + 1 :], start=ONE_DIM)
-                by[position(d)] = digit(flat, before, size, after)
+                by[position(d)] = digit(flat, before, size, after, known)
         case ops.Expand():
             pass
         case ops.Slice(along, start, stop):
@@ -619,21 +624,21 @@ def _view(op: ops.ViewOp, operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, .
             start, pieces = ZERO_DIM, list[Expr]()
             for e, dims in zip(operands, shapes, strict=True):
                 stop = start + dims[along]
-                piece = put(e, {position(along): moved(here, ZERO_DIM - start, dims[along])})
+                piece = put(e, {position(along): moved(here, ZERO_DIM - start, dims[along])}, known)
                 pieces.append(Mul(_known(interval(here, start, stop)), piece))
                 start = stop
             return reduce(Add, pieces)
         case _:
             assert_never(op)
-    return put(operands[0], by)
+    return put(operands[0], by, known)
 
 
-def _align(e: Expr, shape: tuple[Dim, ...], rank: int) -> Expr:
+def _align(e: Expr, shape: tuple[Dim, ...], rank: int, fresh: Fresh) -> Expr:
     """An operand of lower rank, its positions counted from the right as those of the result."""
     shift = rank - len(shape)
     if not shift:
         return e
-    return put(e, {position(d): var(position(d + shift), size) for d, size in enumerate(shape)})
+    return put(e, {position(d): var(position(d + shift), size) for d, size in enumerate(shape)}, fresh.integers)
 
 
 def _matmul(operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, ...], ...], rank: int, fresh: Fresh) -> Expr:
@@ -644,7 +649,7 @@ def _matmul(operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, ...], ...], ran
     right = {position(d): var(position(d + rank - len(of_b)), size) for d, size in enumerate(of_b)}
     left[position(len(of_a) - 1)] = axis
     right[position(len(of_b) - 2)] = axis
-    return total(axis, Mul(put(a, left), put(b, right)))
+    return total(axis, Mul(put(a, left, fresh.integers), put(b, right, fresh.integers)))
 
 
 def _reduced(fn: ops.ReduceFn, e: Expr, dims: Mapping[int, Dim], loop: Dim | None, fresh: Fresh) -> Expr:
@@ -660,9 +665,9 @@ def _reduced(fn: ops.ReduceFn, e: Expr, dims: Mapping[int, Dim], loop: Dim | Non
         axes.append(fresh.axis(size))
         by[position(d)] = axes[-1]
         count_of = count_of * size
-    body = put(e, by)
+    body = put(e, by, fresh.integers)
     if fn == "rms":
-        body = Mul(body, put(e, by))
+        body = Mul(body, put(e, by, fresh.integers))
     for axis in reversed(axes):
         body = greatest(axis, body) if fn == "max" else total(axis, body)
     match fn:
@@ -684,7 +689,9 @@ def of_running_max(op: ops.RunningMax, e: Expr, shape: tuple[Dim, ...], loop: Di
     """The maximum over all iterations so far."""
     value = _reduced("max", e, {} if op.dim is None else {op.dim: shape[op.dim]}, None, fresh)
     axis = fresh.axis(loop or ONE_DIM)
-    return Upto(axis, var(LOOP, axis.extent), put(value, {LOOP: axis})) if isinstance(axis, Var) else value
+    return (
+        Upto(axis, var(LOOP, axis.extent), put(value, {LOOP: axis}, fresh.integers)) if isinstance(axis, Var) else value
+    )
 
 
 def of_accumulate_rescaled(
@@ -693,7 +700,11 @@ def of_accumulate_rescaled(
     """What a rescaled sum holds behind the loop; without a loop, the value."""
     value = _reduced("sum", a, {} if op.dim is None else {op.dim: shape[op.dim]}, None, fresh)
     axis = fresh.axis(loop or ONE_DIM)
-    return Rescaled(axis, put(value, {LOOP: axis}), put(b, {LOOP: axis})) if isinstance(axis, Var) else value
+    return (
+        Rescaled(axis, put(value, {LOOP: axis}, fresh.integers), put(b, {LOOP: axis}, fresh.integers))
+        if isinstance(axis, Var)
+        else value
+    )
 
 
 def of_band(op: ops.Band) -> Expr:
@@ -701,7 +712,7 @@ def of_band(op: ops.Band) -> Expr:
     return _known(band(op.low, op.high, var(position(0), op.rows), var(position(1), op.columns)))
 
 
-def of_load(block: BlockGraph, load: ops.Load, operand: Expr, tile: tuple[Dim, ...]) -> Expr:
+def of_load(block: BlockGraph, load: ops.Load, operand: Expr, tile: tuple[Dim, ...], known: Sequence[Dim] = ()) -> Expr:
     """A tile's element: the operand's at block, iteration and position, read in mixed radix."""
     by: dict[str, Index] = {}
     for d, size in enumerate(tile):
@@ -712,16 +723,18 @@ def of_load(block: BlockGraph, load: ops.Load, operand: Expr, tile: tuple[Dim, .
         ]
         if load.fmap == d and block.loop is not None:
             parts.append(var(LOOP, block.loop.size))
-        by[position(d)] = radix((*parts, var(position(d), size)))
-    return put(operand, by)
+        by[position(d)] = radix((*parts, var(position(d), size)), known)
+    return put(operand, by, known)
 
 
-def of_store(block: BlockGraph, store: ops.Store, tile: Expr, shape: tuple[Dim, ...]) -> Expr:
+def of_store(
+    block: BlockGraph, store: ops.Store, tile: Expr, shape: tuple[Dim, ...], known: Sequence[Dim] = ()
+) -> Expr:
     """The element of the kernel's result: the tile's of the block that holds the position."""
     by: dict[str, Index] = {}
     for n, (p, along) in enumerate(zip(block.grid, store.omap or (), strict=True)):
         if along is not None:
             place = var(position(along), shape[along] * p.size)
-            by[grid_index(n)] = digit(place, ONE_DIM, p.size, shape[along])
-            by[position(along)] = digit(place, p.size, shape[along], ONE_DIM)
-    return put(tile, by)
+            by[grid_index(n)] = digit(place, ONE_DIM, p.size, shape[along], known)
+            by[position(along)] = digit(place, p.size, shape[along], ONE_DIM, known)
+    return put(tile, by, known)

@@ -195,12 +195,24 @@ PAIRS: dict[str, Pair] = {
         Within(K, dim(0), dim("n")), Add(LEFT_OF, RIGHT_OF), (LEFT_OF, Add(LEFT_OF, RIGHT_OF)), stated="interval cut"
     ),
     "intervals apart": Pair(Mul(LEFT_OF, RIGHT_OF), NONE, (Mul(LEFT_OF, RIGHT_OF), ONE), stated="intervals apart"),
+    "bands meet": Pair(
+        Mul(Near(J, K, None, dim(0)), Near(J, K, dim("0-m"), None)),
+        Near(J, K, dim("0-m"), dim(0)),
+        (Mul(NEAR, Near(K, J, None, dim(0))), NEAR),
+        stated="bands meet",
+    ),
     "interval of everything": Pair(Within(K, dim(0), dim("n")), ONE, (LEFT_OF, ONE), stated="interval of everything"),
     "sum in pieces": Pair(
         Sum(K, BK),
         Add(Sum(OUTER, BK), Sum(INNER, BK)),
         (Sum(K, BK), Add(Sum(OUTER, BK), Sum(OUTER, BK))),
         stated="sum in pieces",
+    ),
+    "sum over digits": Pair(
+        Sum(K, BK), Sum(OUTER, Sum(INNER, BK)), (Sum(K, BK), Sum(INNER, BK)), stated="sum over digits"
+    ),
+    "maximum over digits": Pair(
+        Most(K, BK), Most(OUTER, Most(INNER, BK)), (Most(K, BK), Most(INNER, BK)), stated="maximum over digits"
     ),
     "greater commutes": Pair(Greater(A, B), Greater(B, A), (Greater(A, B), Greater(A, C))),
     "greater associates": Pair(

@@ -20,7 +20,7 @@ from prism_explore.verify.index import Radix, Var
 from prism_explore.verify.outcome import Limits
 from prism_explore.verify.reading import Reading
 from prism_explore.verify.reading import parse as read
-from prism_explore.verify.statement import CannotState, state
+from prism_explore.verify.statement import CannotState, Statement, state
 from prism_explore.verify.terms import Add, At, Expr, Mul, Sum
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 
@@ -189,9 +189,13 @@ def test_a_derivation_without_lemmas_says_so() -> None:
     assert derivation(proved(named("rms_fused"))).endswith("There is no certificate yet; certify makes one.")
 
 
+def no_derivation(statement: Statement) -> None:
+    """As if none had been found."""
+
+
 def test_a_limit_that_is_hit_is_told_and_not_called_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no derivation is found egglog searches, and a search has limits."""
-    monkeypatch.setattr(certificate, "derive", lambda statement: None)
+    monkeypatch.setattr(certificate, "derive", no_derivation)
     done = certify(proved(named("rms_fused")), Journal(), Limits(iterations=1, seconds=30.0))
     missing = [x for x in done.proof.lemmas if not x.replayed]
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
 
+import prism_explore.verify.rewriter as rewriter_module
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import SaturationStepped
 from prism_explore.ir.dims import dim
@@ -27,7 +29,7 @@ from prism_explore.verify.outcome import (
     TimeLimit,
     explain,
 )
-from prism_explore.verify.rewriter import Problem, Rewriter
+from prism_explore.verify.rewriter import Pool, Problem, Rewriter
 from prism_explore.verify.saturate import problem, prove_equal
 from prism_explore.verify.statement import Statement, state
 from prism_explore.verify.terms import Add, At, Exp, Expr, Fresh, Inv, Mul, Num, Sqrt, of_normal_form
@@ -272,14 +274,106 @@ def test_the_callers_process_never_loads_egglog() -> None:
 def test_closing_ends_the_process() -> None:
     r = Rewriter()
     r.prove(goal(A, A), PLENTY)
-    process = r._process
-    assert process is not None
+    pid = r.pid
+    assert pid is not None
 
     r.close()
 
-    assert process.poll() is not None
+    assert r.pid is None
     with pytest.raises(ProcessLookupError):
-        os.kill(process.pid, 0)
+        os.kill(pid, 0)
+
+
+# ---------------------------------------------------------------- processes that are kept
+def test_a_process_that_was_lent_is_lent_again() -> None:
+    pool = Pool()
+    with pool.lent() as first:
+        assert first.prove(goal(A, A), PLENTY).equal
+    with pool.lent() as again:
+        assert first is again
+        assert first.pid == again.pid is not None
+    pool.close()
+    assert first.pid is None
+
+
+def test_two_callers_at_once_get_two_processes() -> None:
+    pool = Pool()
+    with pool.lent() as first, pool.lent() as second:
+        assert first is not second
+        assert first.prove(goal(A, A), PLENTY).equal
+        assert second.prove(goal(A, A), PLENTY).equal
+    pool.close()
+
+
+def test_threads_do_not_meet_in_one_process() -> None:
+    pool = Pool(kept=1)
+    told: list[bool] = []
+
+    def ask() -> None:
+        with pool.lent() as r:
+            told.append(r.prove(goal(Mul(A, B), Mul(B, A)), PLENTY).equal)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    pool.close()
+
+    assert [True] * 4 == told
+
+
+def test_no_more_processes_wait_than_are_to_be_kept() -> None:
+    pool = Pool(kept=1)
+    with pool.lent() as first, pool.lent() as second:
+        for r in (first, second):
+            r.prove(goal(A, A), PLENTY)
+    assert 1 == sum(r.pid is not None for r in (first, second))
+    pool.close()
+
+
+def test_a_process_that_was_killed_comes_back_to_the_pool_and_works() -> None:
+    pool = Pool()
+    with pool.lent() as r:
+        assert r.prove(explosive(), Limits(iterations=10**6, nodes=10**9, seconds=0.2)).stop == TimeLimit(0.2)
+    with pool.lent() as r:
+        assert r.prove(goal(A, A), PLENTY).equal
+    pool.close()
+
+
+def test_a_process_is_replaced_when_it_has_answered_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewriter_module, "USES", 1)
+    pool = Pool()
+    with pool.lent() as first:
+        first.prove(goal(A, A), PLENTY)
+    assert first.pid is None
+    pool.close()
+
+
+def test_the_last_resort_costs_milliseconds_once_a_process_waits() -> None:
+    algebra = Algebra()
+    x = algebra.read("x", (dim("n"),))
+    forms = algebra.apply("silu", x), algebra.apply("relu", x)
+    prove_equal(*forms, PLENTY)
+
+    began = time.monotonic()
+    prove_equal(*forms, PLENTY)
+
+    assert time.monotonic() - began < 0.5
+
+
+def test_an_interpreter_that_ends_leaves_no_process() -> None:
+    script = (
+        "from prism_explore.verify.rewriter import shared, Problem\n"
+        "from prism_explore.verify.outcome import Limits\n"
+        "with shared() as r:\n"
+        "    r.prove(Problem('', '(At \"a\")', '(At \"a\")'), Limits(seconds=30.0))\n"
+        "    print(r.pid)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(ran.stdout), 0)
 
 
 def test_an_equation_under_a_root_gets_its_hints(rewriter: Rewriter) -> None:
