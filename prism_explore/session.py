@@ -27,6 +27,7 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.ledger import Steering, claim, ledger, phase_of
+from prism_explore.events.misses import Miss
 from prism_explore.frontend import Traced, data_sizes, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Space, default_space
@@ -245,6 +246,11 @@ class Session:
     def pruned(self) -> Pruned:
         """All pruned regions by id."""
         return Pruned(self.record, self.audit)
+
+    @property
+    def misses(self) -> tuple[Miss, ...]:
+        """What came farthest, nearest first, and which restriction stopped each; none where something is proved."""
+        return self.record.misses
 
     def audit(self, subject: str, **how: Any) -> Audit:
         """Search a pruned region, or a family that you rejected, beside this search, which is not touched.

@@ -24,7 +24,8 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows, verdict_text
+from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows, ledger, verdict_text
+from prism_explore.events.misses import Miss
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import EClass
 from prism_explore.ir.text import parse, parse_program
@@ -238,6 +239,11 @@ class Record:
     def claim(self) -> str:
         """The honest sentence about what was and was not shown."""
         return claim(self.journal.events)
+
+    @property
+    def misses(self) -> tuple[Miss, ...]:
+        """What came farthest, nearest first, and which restriction stopped each; none where something is proved."""
+        return ledger(self.journal.events).misses
 
     def equalities(self, candidate: str) -> Equalities:
         """What is equal to what in a candidate and the program, whatever its verdict; e-graphs step by step.

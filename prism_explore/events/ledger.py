@@ -41,6 +41,7 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
+from prism_explore.events.misses import Miss, Misses
 
 CutKey: TypeAlias = tuple[str, str, Soundness, Literal["region", "maps"]]
 """Code, rule, soundness, what was cut."""
@@ -208,6 +209,8 @@ class Ledger:
     steering: Steering = Steering()
     floats: Mapping[str, FloatsAssessed] = field(default_factory=dict[str, FloatsAssessed])
     """Per family, the last one."""
+    misses: tuple[Miss, ...] = ()
+    """What came farthest, nearest first; none where something is proved."""
 
     @property
     def best(self) -> Trial | None:
@@ -300,9 +303,11 @@ class Fold:
         """Rows of side-by-side runs, per trial that was raced."""
         self._steering = Steering()
         self._floats: dict[str, FloatsAssessed] = {}
+        self._misses = Misses()
 
     def add(self, event: Event) -> None:
         """Take one fact."""
+        self._misses.add(event)
         match event:
             case ExplorationStarted():
                 self._started, self._finished = event, None
@@ -407,6 +412,7 @@ class Fold:
             dict(self._verdicts),
             self._steering,
             dict(self._floats),
+            self._misses.nearest(),
         )
 
     def _family_rows(self, trials: tuple[Trial, ...]) -> tuple[FamilyRow, ...]:
@@ -516,6 +522,7 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
         _lacking(book),
         _excluded(book),
         _undecided(book),
+        _missed(book, ended),
         _floats(book),
         _tuned(book),
         _ended(book, ended),
@@ -621,6 +628,25 @@ def _undecided(book: Ledger) -> str:
         verb = "has" if waiting == 1 else "have"
         says.append(f"{_count(waiting, 'candidate', 'candidates')} {verb} no verdict yet.")
     return " ".join(says)
+
+
+def _missed(book: Ledger, stop: Stop | None) -> str:
+    """Where a search that ended without a proof lost everything, and what came farthest."""
+    if stop is None or not book.misses:
+        return ""
+    f = book.funnel
+    cuts = ", ".join(f"{cut.count:,} by {cut.rule}" for cut in book.cuts if cut.what == "region")
+    funnel = (
+        f"{_count(f.expanded, 'partial graph', 'partial graphs')} kept, "
+        f"{_count(f.pruned, 'region', 'regions')} cut{f' ({cuts})' if cuts else ''}, "
+        f"{_count(f.families, 'family', 'families')}, "
+        f"{_count(f.maps_rejected, 'choice of maps', 'choices of maps')} forbidden, "
+        f"{_count(f.candidates, 'candidate', 'candidates')}, {f.refuted:,} refuted, {f.unknown:,} unknown, 0 proved"
+    )
+    nearest = "; ".join(
+        f"{miss.subject}, {miss.says}{f' (reopens if {miss.reopens})' if miss.reopens else ''}" for miss in book.misses
+    )
+    return f"Funnel: {funnel}. Nearest misses: {nearest}."
 
 
 _PRECISIONS: Mapping[str, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
