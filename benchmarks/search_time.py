@@ -26,7 +26,7 @@ from typing import Any
 import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import RegionPruned
-from prism_explore.events.ledger import Ledger, ledger, seconds_per_stage
+from prism_explore.events.ledger import Ledger, Phase, ledger, seconds_per_stage
 from prism_explore.search import Progress, Steering, explore
 
 
@@ -108,7 +108,7 @@ def _row(name: str, repeat: int) -> dict[str, Any]:
     }
 
 
-def _run(session: px.Session) -> tuple[Ledger, Mapping[str, float], dict[str, int], float, float]:
+def _run(session: px.Session) -> tuple[Ledger, Mapping[Phase, float], dict[str, int], float, float]:
     """One search: what it found, CPU seconds per stage, regions cut per rule, CPU and wall seconds in all."""
     start, wall = _cpu_s(), perf_counter()
     journal = Journal(clock=lambda: _cpu_s() - start)

@@ -33,6 +33,7 @@ TARGETS = (
     "gqa-R6",
     "qk_norm_attention-R8",
     "qk_norm_attention-R8-norm-behind-the-product",
+    "qknorm-R8",
 )
 BY_NAME = {e.name: e for e in ENTRIES}
 

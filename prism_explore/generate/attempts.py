@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, product
 
 from prism_explore.generate.abstract import Goal, Theory
@@ -54,13 +55,18 @@ class Letter:
     @property
     def label(self) -> str:
         """Its name, with the dim or the constant that tells it from its like."""
-        match self.op:
-            case Reduce(_, along) | Accumulate(_, int() as along):
-                return f"{op_name(self.op)}[{along}]"
-            case Scalar(_, value):
-                return f"{op_name(self.op)}[{value}]"
-            case _:
-                return op_name(self.op)
+        return _label(self.op)
+
+
+@lru_cache(1024)
+def _label(op: ComputeOp | Accumulate) -> str:
+    match op:
+        case Reduce(_, along) | Accumulate(_, int() as along):
+            return f"{op_name(op)}[{along}]"
+        case Scalar(_, value):
+            return f"{op_name(op)}[{value}]"
+        case _:
+            return op_name(op)
 
 
 def alphabet(operators: Operators, largest_rank: int) -> Alphabet[Letter]:
@@ -120,6 +126,8 @@ class BlockState:
     """Those that no operator forbids so far."""
     tensors: tuple[Tensor, ...]
     unused: frozenset[int]
+    loaded: tuple[int, ...] = ()
+    """The numbers of the tensors that it loads."""
     outside: tuple[Tensor, ...] = ()
     """Kernel-level tensors that operators behind this block may still use."""
     reduced: frozenset[str] = frozenset()
@@ -241,7 +249,8 @@ class Attempts:
         if cut := self._unaffordable(joins, made, left + spare):
             return cut
         everything = frozenset(range(len(operands)))
-        return BlockState("", operands, spare, choices, legal, tuple(tensors), everything, outside, made=made)
+        loaded = tuple(t.number for t in tensors)
+        return BlockState("", operands, spare, choices, legal, tuple(tensors), everything, loaded, outside, made=made)
 
     def spare(self, state: KernelState) -> int:
         """How many operators may still join tensors behind a kernel graph, blocks' own included."""
@@ -341,8 +350,7 @@ class Attempts:
         """The tensor that a block operator gives, by shapes alone; remembered per operands' values."""
         if not self.space.active("dup.canonical"):
             return self._applied_anew(op, step.args, state.tensors, state)
-        loads = tuple(t.number for t in state.tensors[: len(state.operands)])
-        key = (step.kind, tuple([state.tensors[a].number for a in step.args]), loads)
+        key = (step.kind, tuple([state.tensors[a].number for a in step.args]), state.loaded)
         if key not in self._made:
             self._made[key] = self._applied_anew(op, step.args, state.tensors, state)
         return self._made[key]

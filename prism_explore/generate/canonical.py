@@ -86,11 +86,16 @@ class Alphabet(Generic[_L]):
         self._unary = tuple(n for n, k in numbered if k.arity == 1)
         self._binary = tuple(n for n, k in numbered if k.arity == 2)
         self._ordered = tuple(n for n, k in numbered if k.arity == 2 and not k.commutative)
+        self._possible: dict[int, int] = {}
 
     def possible(self, tensors: int) -> int:
         """How many applications to `tensors` tensors there are."""
-        ordered, symmetric = len(self._ordered), len(self._binary) - len(self._ordered)
-        return len(self._unary) * tensors + symmetric * tensors * (tensors + 1) // 2 + ordered * tensors * tensors
+        found = self._possible.get(tensors)
+        if found is None:
+            ordered, symmetric = len(self._ordered), len(self._binary) - len(self._ordered)
+            found = len(self._unary) * tensors + symmetric * tensors * (tensors + 1) // 2 + ordered * tensors * tensors
+            self._possible[tensors] = found
+        return found
 
     def opened(self, tensors: int) -> int:
         """How many applications the next tensor would make possible."""
