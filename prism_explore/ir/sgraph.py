@@ -138,6 +138,9 @@ class SGraph:
                 case _:
                     pass
             _check_args(node, position, where)
+        for name in names:
+            if not name.isidentifier():
+                raise ShapeError(f"an input is named like a variable in code; found {name!r}")
         if len(set(names)) != len(names):
             raise ShapeError(f"inputs must have different names, found {', '.join(names)}")
         if not 0 <= self.output < len(self.nodes):

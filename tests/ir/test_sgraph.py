@@ -4,8 +4,9 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import dim
 from prism_explore.ir.maps import AxisUse, grid_map, loop_map
+from prism_explore.ir.ops import Input, Node
 from prism_explore.ir.program import ProgramBuilder
-from prism_explore.ir.sgraph import block_types, phases
+from prism_explore.ir.sgraph import SGraph, block_types, phases
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
 from tests.strategies import R1, r1_example, rmsnorm_linear
@@ -15,6 +16,12 @@ def block_of(text):
     graph = parse(text)
     ((position, block),) = graph.customs
     return block, tuple(graph.types()[a] for a in graph.nodes[position].args)
+
+
+@pytest.mark.parametrize("name", ["%7", "", "band(high=0)", "a b", "1x"])
+def test_an_input_is_named_like_a_variable(name):
+    with pytest.raises(ShapeError, match="named like a variable"):
+        SGraph((Node(Input(name, tensor(4))),), 0)
 
 
 def test_tiles_are_the_extents_over_the_sizes_that_cut_them():
