@@ -33,6 +33,7 @@ COLUMNS = (
     "unknown, no number in floats",
     "proved, but rounding sways it",
     "proved, not run",
+    "proved, no number where masked",
     "proved, wrongly",
     "crashed",
 )
@@ -90,7 +91,13 @@ def main() -> None:
         f"wrongly proved: {len(account.false)}; prover and refuter disagree: {len(account.disagreements)}; "
         f"crashes: {len(account.crashes)}"
     )
-    for text in (*account.crashes, *account.false, *account.disagreements, *account.examples[: options.examples]):
+    for text in (
+        *account.crashes,
+        *account.false,
+        *account.disagreements,
+        *account.masked[:5],
+        *account.examples[: options.examples],
+    ):
         print(f"\n{text}")
     if options.json:
         figures = {
@@ -110,6 +117,7 @@ def main() -> None:
             "wrongly_proved": account.false,
             "disagreements": account.disagreements,
             "crashes": account.crashes,
+            "no_number_where_masked": account.masked,
         }
         options.json.write_text(json.dumps(figures, indent=1))
     sys.exit(bool(account.false or account.disagreements or account.crashes))

@@ -23,6 +23,7 @@ from tests.verify.mutations import KINDS, Kind, Level
 from tests.verify.pointwise import total_functions
 from tests.verify.programs import sizes_of
 
+TOLERANCE = 1e-9
 ATTEMPTS = 12
 """Kinds that are tried before an edit is given up; most kinds find nothing to edit in most graphs."""
 
@@ -165,6 +166,13 @@ class Agreement:
     """Whether rounding alone moves a side by more than that."""
     lost: bool = False
     """Whether the interpreter's own divisions and exponentials give the graph no number where the program has one."""
+    missing: bool = False
+    """Whether it has none there even where x/0 = 0."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether both sides were the same numbers everywhere."""
+        return bool(self.instances) and self.worst < TOLERANCE and not self.missing
 
 
 def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreement:
@@ -172,7 +180,7 @@ def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreemen
 
     In real arithmetic with x/0 = 0, which is what the verifier speaks of.
     """
-    worst, ran, shaky, lost = 0.0, 0, False, False
+    worst, ran, shaky, lost, missing = 0.0, 0, False, False, False
     for n, sizes in enumerate(sizes_of(graph, instances)):
         rng = np.random.default_rng(n)
         data = {s: sizes[s] for s in program.graph.data_symbols}
@@ -187,11 +195,12 @@ def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreemen
                 continue
             scale = max(float(np.abs(expected[finite]).max()), 1e-4)
             error = np.abs(expected - found)[finite] / scale
-            largest = float(np.nan_to_num(error, nan=np.inf, posinf=np.inf).max())
+            missing |= bool((~np.isfinite(found[finite])).any())
+            largest = float(error[np.isfinite(found[finite])].max(initial=0.0))
             if 1e-9 < largest:
                 moved = {k: x * (1 + 1e-12 * rng.uniform(-1, 1, x.shape)) for k, x in inputs.items()}
                 again = np.abs(found - evaluate(graph, moved, sizes))[finite] / scale
                 shaky |= float(np.nan_to_num(again, nan=0.0, posinf=np.inf).max()) > 1e-9
         worst = max(worst, largest)
         ran += 1
-    return Agreement(worst, ran, shaky, lost)
+    return Agreement(worst, ran, shaky, lost, missing)

@@ -33,7 +33,8 @@ BASES = [
 def test_no_mutant_is_falsely_proved(request, capsys):
     wanted = request.config.getoption("--mutants", None) or MUTANTS
 
-    account = run(BASES, wanted, seed=20)
+    # A mutant of a whole transformer block costs as much as fifty others; the benchmark has them.
+    account = run([b for b in BASES if b.program.name != "transformer_block"], wanted, seed=20)
 
     with capsys.disabled():
         print(f"\n{dict(account.verdicts)}; unknown and equal: {account.missed_share:.2%} {dict(account.missed)}")
@@ -41,6 +42,7 @@ def test_no_mutant_is_falsely_proved(request, capsys):
     assert [] == account.crashes
     assert [] == account.false
     assert [] == account.disagreements
+    assert len(account.masked) <= wanted / 1000, account.masked
     assert account.legal > wanted * 0.98
     assert account.verdicts["proved"] > wanted / 20, "mutants that stay right are needed, or the test shows nothing"
     assert account.verdicts["refuted"] > wanted / 2
@@ -67,8 +69,7 @@ def test_a_kind_finds_something_to_edit_in_the_corpus_and_another_spelling_stays
         except ShapeError:
             continue
         if kind.spelling:
-            right = judge(base.program, base.sgraph).worst < 1e-9
-            assert right == (judge(base.program, tidy(graph)).worst < 1e-9), base.name
+            assert judge(base.program, base.sgraph).equal == judge(base.program, tidy(graph)).equal, base.name
         if applied == ENOUGH:
             break
 
