@@ -126,7 +126,7 @@ class Space:
     accumulators: int = 3
     """Largest number of accumulators in a block graph; a tensor is accumulated at most once."""
     grid_dims: int = 3
-    nodes: int = 4_000
+    nodes: int = 6_000
     """Budget: how many partial sGraphs are expanded before the search gives up."""
     rules_off: frozenset[str] = frozenset()
     """Names of pruning rules that are switched off, for ablations and audits."""
