@@ -16,15 +16,16 @@ What survives may be tried once more in exact arithmetic (`fields`), with a boun
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import inf, prod
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf, isfinite, prod
 from typing import TypeAlias
 
 import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.evaluate import Array, run
-from prism_explore.ir.ops import Binary, Expand, Input, Permute, Reshape, Slice
+from prism_explore.ir.ops import Binary, Custom, Expand, Input, Node, Permute, Reshape, Scalar, Slice, Unary
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Trial, Witness
@@ -34,6 +35,9 @@ from prism_explore.verify.fields import Inconclusive
 
 TOLERANCE = 1e-9
 """Relative: equal programs differ by about 1e-15 in float64, wrong ones by far more."""
+TINY_DIVISOR = Fraction(1, 10**300)
+ROUNDING = 1e-13
+"""By how much a few hundred operations on float64 may be off, relative to the largest number on the way."""
 SMALLEST_SCALE = 1e-4
 """Results below this count as this when an error is made relative."""
 UNBOUNDED = 1e100
@@ -209,20 +213,34 @@ class Refuter:
         with np.errstate(all="ignore"):
             try:
                 found = run(instance.candidate, side.inputs, instance.symbols)[instance.candidate.output]
-            except (ShapeError, ValueError) as error:
+            except (ShapeError, ValueError, OverflowError) as error:
                 return Untried(f"it does not run at {_text(instance.sizes)}: {error}")
             error = _errors(side, found)
-        worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
-        largest = float(error[worst])
+        largest = float(error.max())
         if largest <= TOLERANCE:
             return Trial(instance.sizes, seed, largest, between)
+        if not isfinite(largest) and not _races(instance, side):
+            with np.errstate(all="ignore"):
+                total = _total(instance.candidate)
+                found = run(total, side.inputs, instance.symbols)[total.output]
+                error = np.where(np.isfinite(found), _errors(side, found), 0.0)
+            largest = float(error.max())
+            if largest <= TOLERANCE:
+                where = "floats divide by 0 or overflow on the way, where real numbers with x/0 = 0 may not"
+                return Untried(f"at {_text(instance.sizes)} {where}")
+        if isfinite(largest) and _largest_on_the_way(instance, side) * ROUNDING > largest * side.scale:
+            return Untried(f"at {_text(instance.sizes)} rounding on the way may be all of the difference")
+        worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
         expected = float(side.expected[worst])
         return Witness(instance.sizes, seed, worst, expected, float(found[worst]), largest, between)
 
     def _side(self, instance: Instance, seed: int, between: tuple[float, float]) -> _Side:
         inputs = draw_inputs(instance.shapes, seed, between, self._masks)
         with np.errstate(all="ignore"):
-            expected = run(instance.program, inputs, instance.symbols)[instance.program.output]
+            try:
+                expected = run(instance.program, inputs, instance.symbols)[instance.program.output]
+            except OverflowError:  # a constant that no float can be
+                expected = np.full((1,), np.nan)
             finite = np.isfinite(expected)
             bounded = np.abs(expected[finite & (np.abs(expected) < UNBOUNDED)])
         return _Side(inputs, expected, finite, max(float(bounded.max(initial=0.0)), SMALLEST_SCALE))
@@ -255,6 +273,76 @@ class Refuter:
         if bound > USEFUL:
             return Untried(f"an exact trial at {_text(instance.sizes)} errs with probability up to {bound:.1g}")
         return Trial(instance.sizes, seed, 0.0, (0.0, 0.0), "prime fields", bound)
+
+
+def _races(instance: Instance, side: _Side) -> bool:
+    """Whether the first result of a kernel that is no number is made of numbers, as only a race does."""
+    graph, wrong = instance.candidate, False
+
+    def seen(value: Array) -> Array:
+        nonlocal wrong
+        wrong = wrong or not bool(np.isfinite(value).all())
+        return value
+
+    with np.errstate(all="ignore"):
+        values = run(graph, side.inputs, instance.symbols)
+        first = next((n for n, value in enumerate(values) if not np.isfinite(value).all()), None)
+        if first is None:
+            return False
+        run(SGraph(graph.nodes[: first + 1], first), side.inputs, instance.symbols, seen)
+    return not wrong
+
+
+def _total(graph: SGraph) -> SGraph:
+    """The same graph with a/b as a b / max(b^2, tiny), which is 0 where b is 0, as the claim has it."""
+
+    def spelled(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[int]]:
+        out: list[Node] = []
+        place: list[int] = []
+        for node in nodes:
+            args = tuple(place[a] for a in node.args)
+            match node.op:
+                case Binary("div") | Unary("recip"):
+                    below = args[-1]
+                    above = below
+                    if len(args) > 1:
+                        out.append(Node(Binary("mul"), args))
+                        above = len(out) - 1
+                    out.append(Node(Unary("square"), (below,)))
+                    out.append(Node(Scalar("max", TINY_DIVISOR), (len(out) - 1,)))
+                    out.append(Node(Binary("div"), (above, len(out) - 1)))
+                case Custom(block):
+                    out.append(Node(Custom(replace(block, nodes=spelled(block.nodes)[0])), args))
+                case op:
+                    out.append(Node(op, args))
+            place.append(len(out) - 1)
+        return tuple(out), place
+
+    nodes, place = spelled(graph.nodes)
+    return SGraph(nodes, place[graph.output])
+
+
+def _largest_on_the_way(instance: Instance, side: _Side) -> float:
+    """The largest magnitude that either side computes; beside masks, none that stands for infinity."""
+    graphs = (instance.candidate, instance.program)
+    limit = UNBOUNDED if any(map(_has_masks, graphs)) else inf
+    largest = 0.0
+
+    def seen(value: Array) -> Array:
+        nonlocal largest
+        size = np.abs(value)
+        largest = max(largest, float(np.max(size, initial=0.0, where=size < limit)))
+        return value
+
+    with np.errstate(all="ignore"):
+        for graph in graphs:
+            run(graph, side.inputs, instance.symbols, seen)
+    return largest
+
+
+def _has_masks(graph: SGraph) -> bool:
+    levels = (graph.nodes, *(block.nodes for _, block in graph.customs))
+    return any(node.op == Binary("mask") for nodes in levels for node in nodes)
 
 
 def _errors(side: _Side, found: Array) -> Array:
