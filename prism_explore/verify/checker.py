@@ -226,7 +226,8 @@ def _derive(reading: Reading, axioms: tuple[str, ...], replay: Replay) -> None:
         return
     rules = "\n".join((*(c.rule() for c in CONDITIONS), *(rows[name].rules() for name in axioms)))
     facts = "\n".join(_facts(reading))
-    why = replay(f"{SIGNATURE}\n{rules}\n{facts}", _egglog(reading.left), _egglog(reading.right))
+    signature = " ".join(SIGNATURE.split())  # each command on a line
+    why = replay(f"{signature}\n{rules}\n{facts}", _egglog(reading.left), _egglog(reading.right))
     if why:
         raise Complaint(f"the listed axioms do not give it again: {why}")
 

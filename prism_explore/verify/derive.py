@@ -35,7 +35,7 @@ from prism_explore.verify.ledger import (
 )
 from prism_explore.verify.polynomials import HALF, ONE, Poly, TooMany
 from prism_explore.verify.products import Monomial, Power
-from prism_explore.verify.statement import Axis, Statement, chain_of, digits_of
+from prism_explore.verify.statement import Axis, Statement, chain_of, digits_in
 from prism_explore.verify.terms import Within, places
 
 ROUNDS = 4
@@ -389,11 +389,11 @@ class Deriver(Extremes):
     def cut_digits(self, axis: str, body: Id) -> tuple[list[str], Id] | None:
         """A body that reads digits of an axis, over axes of their own."""
         size = self.extents[axis]
-        cuts: dict[str, Digit] = {}
+        cuts: dict[str, dict[str, Digit]] = {}
         for e in self.indexed(body):
             for i in places(self.shell(e)):
-                digits_of(i, axis, cuts)
-        sizes = chain_of(cuts.values(), size)
+                digits_in(i, cuts)
+        sizes = chain_of(cuts[axis].values(), size) if axis in cuts else None
         if sizes is None:
             return None
         names = [self.spare(s) for s in sizes]

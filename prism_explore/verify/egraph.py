@@ -44,9 +44,14 @@ class Library:
         self._parsed: tuple[str, list[Any]] = "", []
 
     def parsed(self, program: str) -> list[Any]:
-        """A program's commands; the last one asked for is remembered."""
+        """A program's commands, each on a line; the last program asked for is remembered.
+
+        Line by line, as each word of what egglog parses holds on to a copy of the whole text.
+        """
         if self._parsed[0] != program:
-            self._parsed = program, bindings.EGraph().parse_program(program)
+            parser = bindings.EGraph()
+            lines = (line for line in program.splitlines() if line.strip())
+            self._parsed = program, [c for line in lines for c in parser.parse_program(line)]
         return self._parsed[1]
 
 
@@ -133,7 +138,7 @@ def answer(request: Plain, library: Library) -> Iterator[Plain]:
             yield {"done": _minimise(goal, library, names)}
         case "replay":
             graph = bindings.EGraph()
-            graph.run_program(*graph.parse_program(goal.program))
+            graph.run_program(*library.parsed(goal.program))
             stop, _ = _last(_climb(graph, goal, library))
             yield {"done": {"stop": stop}}
         case "watch":

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.index import Index, Var, substitute
-from prism_explore.verify.spelling import lisp
+from prism_explore.verify.spelling import Hand, lisp
 from prism_explore.verify.statement import Axis, coordinates_of
 from prism_explore.verify.terms import UNIT, Expr, children, head, of_dim, places, put, with_children, with_places
 
@@ -77,16 +77,16 @@ class Derivation:
         lines = ["(lemma"]
         for a in self.axes:
             lines.append(f'  (axis {a.name} "{a.extent}"{"".join(f" {d}" for d in a.digits or ())})')
-        lines += [f"  (left {self.spelled(self.left)})", f"  (right {self.spelled(self.right)})"]
+        lines += [f"  (left {self.written(self.left, lisp)})", f"  (right {self.written(self.right, lisp)})"]
         for n, node in enumerate(self.nodes):
             lines.append(f"  (let e{n} {lisp(node.op, node.label, [f'e{i}' for i in node.inside])})")
         lines += [f'  (step "{s.axiom}" e{s.left} e{s.right})' for s in self.steps]
         return "\n".join(lines) + ")"
 
-    def spelled(self, e: Id) -> str:
+    def written(self, e: Id, hand: Hand) -> str:
         """One of the terms in full."""
         node = self.nodes[e]
-        return lisp(node.op, node.label, [self.spelled(x) for x in node.inside])
+        return hand(node.op, node.label, [self.written(x, hand) for x in node.inside])
 
 
 class Ledger:

@@ -25,7 +25,7 @@ Tree: TypeAlias = "str | tuple[Tree, ...]"
 
 POINTS = 3
 """At how many random places a lemma is evaluated."""
-LARGEST = 500_000
+LARGEST = 100_000
 """How many numbers one evaluation may hold."""
 LOW = -1e15
 """What stands for minus infinity; small multiples of it are as low."""

@@ -76,13 +76,14 @@ def replay(derivation: Derivation) -> Problem:
     pairs = {a.name: a.digits for a in derivation.axes if a.digits}
     for n, node in enumerate(derivation.nodes):
         facts.append(f"(let $t{n} {spelling.egglog(node.op, node.label, [f'$t{i}' for i in node.inside])})")
-        if not node.inside and n in derivation.words:
-            met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.words[n]))
-            facts += [f'(independent $t{n} "{a}")' for a in axes if not axes[a].digits and a not in met]
-        elif node.op == "upto":
-            met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.words[n]))
+        if n not in derivation.words:
+            continue
+        met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.words[n]))
+        if node.op == "upto":
             at = quote(node.label.split(" ", 1)[1])
             facts += [f'(elsewhere "{at}" "{a}")' for a in axes if met.isdisjoint(coordinates_of(a, pairs))]
+        else:
+            facts += [f'(independent $t{n} "{a}")' for a in axes if not axes[a].digits and a not in met]
     facts += [f"(renamed $t{s.left} $t{s.right})" for s in derivation.steps if s.axiom == RENAME]
     facts += [f'(stated "{s.axiom}" $t{s.left} $t{s.right})' for s in derivation.steps if s.axiom in STATED]
     return Problem("\n".join(facts), f"$t{derivation.left}", f"$t{derivation.right}")

@@ -134,8 +134,12 @@ class _Namer:
                 axis = bound(e)
                 if axis is not None:
                     self.bound.setdefault(axis.name, axis)
+        cuts: dict[str, dict[str, Digit]] = {}
+        for i in self._indices():
+            digits_in(i, cuts)
         for name in tuple(self.bound):
-            self._cut(name)
+            if name in cuts:
+                self._cut(name, cuts[name].values())
         while self._join_digits():
             pass
         self.free = {v.name: v for e in self._leaves() for i in places(e) for v in _variables(i)}
@@ -159,12 +163,9 @@ class _Namer:
         for e in self._leaves():
             yield from places(e)
 
-    def _cut(self, name: str) -> None:
+    def _cut(self, name: str, cuts: Iterable[Digit]) -> None:
         """A bound axis that occurs as digits with borders in a chain becomes as many axes."""
-        cuts: dict[str, Digit] = {}
-        for i in self._indices():
-            digits_of(i, name, cuts)
-        sizes = chain_of(cuts.values(), self.bound[name].extent)
+        sizes = chain_of(cuts, self.bound[name].extent)
         if sizes is None:
             return
         parts = [Var(f"{name}.{n}", size) for n, size in enumerate(sizes)]
@@ -384,19 +385,18 @@ def chain_of(cuts: Iterable[Digit], whole: Dim) -> list[Dim] | None:
     return [y / x for x, y in pairwise(chain)]
 
 
-def digits_of(i: Index, name: str, found: dict[str, Digit]) -> None:
-    """Collect the digits of an axis that occur in an index."""
+def digits_in(i: Index, found: dict[str, dict[str, Digit]]) -> None:
+    """Collect the digits of axes that occur in an index, by axis."""
     match i:
         case Zero() | Var():
             pass
         case Radix(parts):
             for p in parts:
-                digits_of(p, name, found)
-        case Digit(Var(other, _), _, _, _):
-            if other == name:
-                found[i.key] = i
+                digits_in(p, found)
+        case Digit(Var(name, _), _, _, _):
+            found.setdefault(name, {})[i.key] = i
         case Digit(base, _, _, _) | Moved(base, _, _):
-            digits_of(base, name, found)
+            digits_in(base, found)
         case _:
             assert_never(i)
 
