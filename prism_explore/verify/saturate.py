@@ -12,6 +12,7 @@ from collections.abc import Callable
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import SaturationStepped
 from prism_explore.verify import spelling
+from prism_explore.verify.derive import derive
 from prism_explore.verify.ledger import RENAME, STATED, Derivation
 from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.outcome import Limits, NotStated, Saturation, Step
@@ -104,6 +105,8 @@ def prove_equal(
 ) -> Saturation:
     """Whether the axioms prove two normal forms equal, tried in a process of its own.
 
+    Where a derivation is found, egglog replays it; else it searches.
+
     Args:
         goal: what the program computes.
         found: what the candidate computes.
@@ -117,8 +120,14 @@ def prove_equal(
         statement = state(of_normal_form(found, fresh), of_normal_form(goal, fresh))
     except (CannotState, ValueError) as error:
         return Saturation(NotStated(str(error)))
+    found = derive(statement)
+    note = noting(journal, subject)
     with shared(limits.memory_bytes) as rewriter:
-        return rewriter.prove(problem(statement), limits, (), snapshot, noting(journal, subject))
+        if found is not None:
+            run = rewriter.prove(replay(found), limits, found.axioms, snapshot, note, joining=True)
+            if run.equal:
+                return run
+        return rewriter.prove(problem(statement), limits, (), snapshot, note)
 
 
 def noting(journal: Journal | None, subject: str) -> Callable[[Step], None]:
