@@ -231,11 +231,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "I9",
-        "Digit(Moved(i, q*R);1,Q,R) = q and Digit(Moved(i, q*Q);P,Q,1) = i",
-        "A slice that fills one row of blocks is that row.",
-        "i takes R values in the first, Q in the second; q is an integer",
+        "Digit(Moved(i, q*R);1,Q,R) = q, Digit(Moved(i, q*Q);P,Q,1) = i, "
+        "Digit(Moved(i, c);P,Q,R) = Digit(Moved(i, c);1,Q,R)",
+        "A slice that fills one row of blocks is that row; one within the first row knows no other.",
+        "i takes R values in the first, Q in the second; q is an integer; in the third 0 <= c and c + |i| <= Q*R",
         _POSITIONAL,
-        "(i + q*R) div R = q as 0 <= i < R, and (i + q*Q) mod Q = i as 0 <= i < Q.",
+        "(i + q*R) div R = q as 0 <= i < R, (i + q*Q) mod Q = i as 0 <= i < Q, and i + c is below Q*R.",
     ),
 )
 
@@ -320,18 +321,21 @@ def digit(base: Index, before: Dim, size: Dim, after: Dim, known: Sequence[Dim] 
                 return radix(window, known)
             return _narrow(parts, before, size, after, known)
         case Moved(inner, by, _):
-            return _digit_of_slice(inner, by, before, size, after) or Digit(base, before, size, after)
+            found = _digit_of_slice(inner, by, before, size, after, known)
+            return Digit(base, before, size, after) if found is None else found
         case _:
             return Digit(base, before, size, after)
 
 
-def _digit_of_slice(inner: Index, by: Dim, before: Dim, size: Dim, after: Dim) -> Index | None:
+def _digit_of_slice(inner: Index, by: Dim, before: Dim, size: Dim, after: Dim, known: Sequence[Dim]) -> Index | None:
     """Rule I9."""
     reach = extent(inner)
     if before == ONE and reach == after and (row := quotient(by, after)) is not None and is_whole(row):
         return moved(ZERO, row, size)
     if after == ONE and reach == size and divides(size, by):
         return inner
+    if before != ONE and at_most(NOTHING, by) and at_most(by + reach, size * after):
+        return digit(moved(inner, by, size * after), ONE, size, after, known)
     return None
 
 

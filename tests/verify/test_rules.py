@@ -718,9 +718,11 @@ INDEX_ENTRIES: dict[str, IndexEntry] = {
         (
             (cut(Moved(TILE, P * C, (A + P) * C), ONE, A + P, C), Moved(Zero(), P, A + P)),
             (cut(Moved(TILE, P * C, (A + P) * C), A + P, C, ONE), TILE),
+            (cut(Moved(TILE, P, A * (P + C)), A, P + C, ONE), Moved(TILE, P, P + C)),
         ),
         (
             (cut(Moved(TILE, P, A * C), A, C, ONE), TILE, "the slice begins inside a row"),
+            (cut(Moved(TILE, P, A * C), A, C, ONE), Moved(TILE, P, C), "the slice may leave the first row"),
             (cut(Moved(TILE, P * C, (A + P) * C), ONE, A + P, C), Zero(), "another row"),
         ),
     ),
