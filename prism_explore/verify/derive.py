@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cmp_to_key
 from itertools import pairwise
+from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE as ONE_DIM
 from prism_explore.ir.dims import ZERO, Dim
@@ -38,6 +39,9 @@ from prism_explore.verify.products import Monomial, Power
 from prism_explore.verify.statement import Axis, Statement, chain_of, digits_in
 from prism_explore.verify.terms import Within, places
 
+Spelling: TypeAlias = Literal["", "functions", "order"]
+SPELLINGS: tuple[Spelling, ...] = ("", "functions", "order")
+"""Which definitions are put for functions, in the order in which it is tried."""
 ROUNDS = 4
 """How often denominators are cleared."""
 ODD = frozenset({"tanh", "erf"})
@@ -50,7 +54,7 @@ def derive(statement: Statement) -> Derivation | None:
     Functions are left as names first, then spelled out; sums are cut where their own intervals cut them
     first, then wherever another's do; and where two forms differ, denominators are cleared.
     """
-    for spelled in (False, True):
+    for spelled in SPELLINGS:
         for everywhere in (False, True):
             deriver = Deriver(statement.axes, spelled=spelled, everywhere=everywhere)
             left, right = deriver.of(statement.left), deriver.of(statement.right)
@@ -79,12 +83,13 @@ def needed(ledger: Ledger, left: Id, right: Id) -> Derivation | None:
 class Deriver(Extremes):
     """Terms and their polynomials, functions and sums included."""
 
-    def __init__(self, axes: Iterable[Axis], *, spelled: bool = False, everywhere: bool = False) -> None:
+    def __init__(self, axes: Iterable[Axis], *, spelled: Spelling = "", everywhere: bool = False) -> None:
         """Begin with these axes.
 
         Args:
             axes: those of the statement.
-            spelled: whether functions that have a definition are replaced by it.
+            spelled: which functions are replaced by a definition: none; those that have one; the same, but the
+                absolute value by its order, not as a root.
             everywhere: whether a sum is cut where any interval of a dim as long begins or ends.
         """
         super().__init__(axes)
@@ -176,6 +181,8 @@ class Deriver(Extremes):
     def _call(self, fn: str, p: Poly) -> Poly:
         a = self.spell(p)
         this = self.make("call", a, label=fn)
+        if fn == "abs" and self.spelled == "order":
+            return self._abs_by_relu(p, this)
         by = self._definition(fn, a) if self.spelled else None
         if by is not None:
             self.say("abs by a root" if fn == "abs" else fn, this, by)
@@ -239,6 +246,19 @@ class Deriver(Extremes):
         by = self.mul(c, self.make("call", inner, label="relu"))
         self.say("relu of a multiple", self.make("call", self.mul(c, inner), label="relu"), by)
         return self.multiply((common,), self.single(self.make("call", inner, label="relu")))
+
+    def _abs_by_relu(self, p: Poly, this: Id) -> Poly:
+        """`|p| = max(p, -p) = -p + relu(2 p)`."""
+        opposite, double = (self.multiply(self.constant(c), p) for c in (-ONE, 2 * ONE))
+        if self.add(opposite, double) != p or self.add(opposite, ()) != opposite:
+            raise TooMany
+        a, x, y = self.spell(p), self.spell(opposite), self.spell(double)
+        self.say("abs", this, self.make("greater", a, self.mul(self.number(-ONE), a)))
+        rest = self.make("greater", y, self.zero)
+        both = self.make("greater", self._plus(x, y), self._plus(x, self.zero))
+        self.say("greater of sums", both, self._plus(x, rest))
+        self.say("relu", self.make("call", y, label="relu"), rest)
+        return self.add(opposite, self.relu(double))
 
     def _relu_turned(self, p: Poly, this: Id) -> Poly:
         """`relu(p) = p + relu(-p)`."""

@@ -23,8 +23,8 @@ Piece: TypeAlias = tuple[tuple[str, ...], Poly]
 class Extremes(Binders):
     """Chains of pieces."""
 
-    spelled: bool
-    """Whether functions are replaced by others, where two sides may spell them differently."""
+    spelled: str
+    """Which functions are replaced by others, where two sides may spell them differently; empty for none."""
 
     def cut_by(self, axis: str, body: Id) -> list[tuple[str, Id]] | None:
         """Where a body's intervals cut an axis: the new axes and bodies; see `derive`."""
