@@ -224,7 +224,8 @@ class Prover:
             return _Gap(DEEP)
         if self._limits is None:
             return _Gap("the normal forms differ")
-        run = prove_equal(goal, result, self._limits, journal, candidate.id)
+        named = aim.values[output], found.values[candidate.sgraph.output]  # functions are spelled out there as need be
+        run = prove_equal(*named, self._limits, journal, candidate.id)
         return "e-graph" if run.equal else _Gap(f"the normal forms differ, and the e-graph: {explain(run.stop)}")
 
     # ------------------------------------------------------------ what is said about it
