@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.ir.dims import Dim
 from prism_explore.ir.ops import (
     BINARY,
     UNARY,
@@ -240,8 +240,8 @@ _SCALAR: Mapping[ScalarFn, Callable[[Array, Any], Array]] = {
 
 
 def _position(d: Dim, sizes: Mapping[str, int]) -> int:
-    """A border of a slice, which may be 0."""
-    return d.value(sizes) if d != ZERO else 0
+    """A border of a slice, which may be 0, also where symbols meet."""
+    return (d + 1).value(sizes) - 1
 
 
 def _band(band: Band, sizes: Mapping[str, int]) -> npt.NDArray[np.bool_]:

@@ -74,7 +74,7 @@ def power(x: Any, e: Number) -> Any:
     """With 1/0 = 0, and x^0 = 1 only where x is not 0; a root only of what is not negative."""
     x = np.asarray(x, float)
     if e == 0:
-        return np.where(x != 0, 1.0, 0.0)
+        return np.where(np.isnan(x), np.nan, np.where(x != 0, 1.0, 0.0))
     whole = e == int(e)
     with np.errstate(all="ignore"):
         raised = np.power(np.where(x == 0, 1.0, x), int(e) if whole else float(e))

@@ -63,6 +63,11 @@ NUMBERS: tuple[dict[str, int], ...] = (
     {"n": 6, "m": 18, "k": 12, "gx": 3, "gy": 2, "f": 2, "hx": 2, "h": 3},
     {"n": 12, "m": 24, "k": 8, "gx": 4, "gy": 2, "f": 2, "hx": 2, "h": 4},
     {"n": 6, "m": 12, "k": 6, "gx": 6, "gy": 1, "f": 1, "hx": 1, "h": 6},
+    {"n": 1, "m": 3, "k": 2, "gx": 1, "gy": 1, "f": 1, "hx": 1, "h": 1},
+    {"n": 4, "m": 2, "k": 1, "gx": 1, "gy": 1, "f": 1, "hx": 1, "h": 1},
+    {"n": 2, "m": 1, "k": 4, "gx": 1, "gy": 1, "f": 1, "hx": 1, "h": 1},
+    {"n": 3, "m": 5, "k": 3, "gx": 1, "gy": 1, "f": 1, "hx": 1, "h": 1},
+    {"n": 2, "m": 4, "k": 2, "gx": 2, "gy": 1, "f": 1, "hx": 2, "h": 2},
 )
 """Numbers for the symbols; those that make some tile of a graph broken are left out for it."""
 LARGEST = 4096
@@ -203,9 +208,19 @@ def _expand(t: Draft, x: int, r: Rng) -> int:
 def _slice(t: Draft, x: int, r: Rng) -> int:
     d = _some_dim(t, x, r)
     size = t.dims[x][d]
-    half, third = size / 2, size / 3
+    half, third, other = size / 2, size / 3, r.choice([s for dims in t.dims for s in dims])
     start, stop = r.choice(
-        ((ZERO, half), (half, size), (ZERO, third), (third, third * 2), (third, size), (dim(1), size), (ZERO, size - 1))
+        (
+            (ZERO, half),
+            (half, size),
+            (third, third * 2),
+            (third, size),
+            (ONE, size),
+            (ZERO, size - 1),
+            (ZERO, other),
+            (other, size),
+            (other, other * 2),
+        )
     )
     return t.compute(Slice(d, start, stop), x)
 
@@ -414,10 +429,10 @@ LOOPS: tuple[ParallelDim | None, ...] = (
 
 
 def arbitrary(r: Rng) -> SGraph:
-    """A graph of a few kernels, custom ones among them."""
+    """A graph of a few kernels, custom ones among them; some are of nothing but pieces put together and cut."""
     while True:
         try:
-            graph = _attempt(r)
+            graph = _pieces(r) if r.random() < PIECES else _attempt(r)
             if sizes_of(graph) and elements(graph.output_type.dims) <= LARGEST:
                 return graph
         except (ShapeError, IndexError):
@@ -442,6 +457,29 @@ def _attempt(r: Rng) -> SGraph:
     return SGraph(tuple(t.nodes), known[-1])
 
 
+def _pieces(r: Rng) -> SGraph:
+    """Rows of unrelated lengths, joined and cut at each other's borders, and reduced."""
+    t = Draft([], [], [])
+    sizes = [dim(s) for s in "nmk"]
+    for name, size in zip("xyz", sizes, strict=True):
+        t.put(Input(name, TensorType((size,), "f32")), (), (size,))
+    zero = t.compute(Scalar("mul", Fraction(0)), 1)
+    for _ in range(r.randrange(1, 3)):
+        row = t.compute(Concat(0), *r.sample((r.choice((0, 2)), r.choice((1, zero, len(t.nodes) - 1))), 2))
+        whole = t.dims[row][0]
+        borders = (ZERO, ONE, *sizes, sizes[0] + sizes[1], whole - 1, whole - sizes[2], whole)
+        row = t.compute(Slice(0, *r.sample(borders, 2)), row)
+        if r.random() < 0.4:
+            row = t.compute(Unary(r.choice(("exp", "relu", "square", "tanh"))), row)  # type: ignore[arg-type]
+        total = t.compute(Reduce(r.choice(("sum", "max", "mean", "max", "sum")), 0), row)  # type: ignore[arg-type]
+    grow(t, r.choice((0, 1, 2)), r, lambda n: n >= total)
+    return SGraph(tuple(t.nodes), len(t.nodes) - 1)
+
+
+PIECES = 0.2
+"""How many of all graphs are of pieces alone."""
+
+
 def sizes_of(graph: SGraph, wanted: int = 2) -> tuple[dict[str, int], ...]:
     """Choices of numbers at which every tile is whole, up to `wanted`; the first ones at least 2 and different."""
     return _sizes((*graph.data_symbols, *graph.parameters), graph.conditions(), wanted)
@@ -449,7 +487,7 @@ def sizes_of(graph: SGraph, wanted: int = 2) -> tuple[dict[str, int], ...]:
 
 @lru_cache(65536)
 def _sizes(symbols: tuple[str, ...], conditions: tuple[Dim, ...], wanted: int) -> tuple[dict[str, int], ...]:
-    known = [n for n in NUMBERS if n.keys() >= set(symbols)]
+    known = [n for n in NUMBERS if n.keys() >= set(symbols)][: max(wanted // 2, 1)]
     r = random.Random(0)
     drawn = [{s: r.choice((1, 2, 2, 3, 3, 4, 6, 12)) for s in symbols} for _ in range(400)]
     drawn.sort(key=lambda n: (1 in n.values(), len(n) - len(set(n.values())), sum(n.values())))
