@@ -245,6 +245,11 @@ ENTRIES: dict[str, Entry] = {
                 "the pieces lie elsewhere",
             ),
             Twin("sum(concat(a, b, dim=1), dim=1)", "add(sum(a, dim=1), sum(a, dim=1))", "another piece"),
+            Twin(
+                "sum(slice(concat(a, mul_scalar(b, 0), dim=1), dim=1, start=0, stop=m), dim=1)",
+                "sum(a, dim=1)",
+                "m may be less than c",
+            ),
         ),
     ),
     "S7": Entry(
@@ -537,6 +542,11 @@ ENTRIES: dict[str, Entry] = {
         (
             Twin("max(max(x, dim=1), dim=0)", "max(sum(x, dim=1), dim=0)", "a sum is no maximum"),
             Twin("max(concat(a, b, dim=1), dim=1)", "max(a, dim=1)", "a piece is forgotten"),
+            Twin(
+                "max(slice(concat(a, mul_scalar(b, 0), dim=1), dim=1, start=0, stop=c+d-1), dim=1)",
+                "max_scalar(max(a, dim=1), 0)",
+                "the second piece may be empty",
+            ),
             Twin("max(x, dim=1)", "max(slice(x, dim=1, start=1, stop=m), dim=1)", "a place is forgotten"),
         ),
     ),
