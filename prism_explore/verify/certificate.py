@@ -23,6 +23,7 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
 from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.axioms import AXIOMS
+from prism_explore.verify.chain import chain
 from prism_explore.verify.checker import check
 from prism_explore.verify.cuts import meet
 from prism_explore.verify.derive import derive
@@ -322,10 +323,11 @@ def derivation(verified: Verified) -> str:
     ):
         lines.append(heading)
         for x in lemmas:
-            lines += [f"  {x.tensor.removeprefix('program.')} = {x.operation}", f"    = {x.value}", f"    {_why(x)}"]
+            lines += [f"  {x.tensor.removeprefix('program.')} = {x.operation}", f"    = {x.value}"]
+            lines += _chained(x)
         lines.append("")
     lines.append("So both results are the same")
-    lines += [line for x in proof.lemmas if x.tensor == "goal" for line in (f"  {x.operation}", f"    {_why(x)}")]
+    lines += [line for x in proof.lemmas if x.tensor == "goal" for line in (f"  {x.operation}", *_chained(x))]
     used = {name for x in proof.lemmas for name in x.axioms}
     lines += ["", "Axioms used"]
     width = max((len(name) for name in used), default=0)
@@ -336,6 +338,17 @@ def derivation(verified: Verified) -> str:
     if missing:
         lines.append(f"not replayed: {', '.join(missing)}; there the proof rests on the normal form alone")
     return "\n".join(lines)
+
+
+def _chained(x: Lemma) -> list[str]:
+    """A lemma's way from the operator's definition to its value, line by line; one line where that is all."""
+    found = chain(x.statement) if x.replayed and len(x.axioms) > 1 else ()
+    if len(found) < 3:
+        return [f"    {_why(x)}"]
+    lines = [f"      {found[0].expression}"]
+    for line in found[1:]:
+        lines += [f"    = {line.expression}", f"        by {', '.join(line.axioms)}"]
+    return lines
 
 
 def _why(x: Lemma) -> str:

@@ -96,16 +96,20 @@ class Closure:
             if a == b or (a, b) in told:
                 continue
             told.add((a, b))
-            above = {e: n for n, (e, _, _) in enumerate(self._path(a))}
-            way = self._path(b)
-            meets = next(n for n, (e, _, _) in enumerate(way) if e in above)
-            edges = [*self._path(a)[: above[way[meets][0]]], *way[:meets]]
-            for e, parent, why in edges:
+            for e, parent, why in self.way(a, b):
                 if why is not None:
                     found.setdefault(why)
                 else:
                     pending += zip(self._nodes[e].inside, self._nodes[parent].inside, strict=True)
         return list(found)
+
+    def way(self, a: Id, b: Id) -> list[tuple[Id, Id, Reason]]:
+        """From one term of a class to another: each with the next one and why they are equal."""
+        up, down = self._path(a), self._path(b)
+        met = {e: n for n, (e, _, _) in enumerate(up)}
+        meets = next(n for n, (e, _, _) in enumerate(down) if e in met)
+        back = [(above, below, why) for below, above, why in reversed(down[:meets])]
+        return [*up[: met[down[meets][0]]], *back]
 
     def _path(self, e: Id) -> list[tuple[Id, Id, Reason]]:
         """From a term to the root of its tree: each with the next one and why."""

@@ -16,6 +16,7 @@ from prism_explore.ir.stages import Candidate, Proof, Verified
 from prism_explore.ir.text import parse
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.certificate import certify, derivation, obligations
+from prism_explore.verify.chain import Line, chain
 from prism_explore.verify.index import Radix, Var
 from prism_explore.verify.outcome import Limits
 from prism_explore.verify.reading import Reading
@@ -23,6 +24,7 @@ from prism_explore.verify.reading import parse as read
 from prism_explore.verify.statement import CannotState, Statement, state
 from prism_explore.verify.terms import Add, At, Expr, Mul, Sum
 from tests.verify.corpus import CASES, PROGRAMS, candidate
+from tests.verify.workloads import RIGHT, program_of, sgraph_of
 
 
 def proved(of: Candidate) -> Verified:
@@ -183,6 +185,22 @@ def test_the_derivation_reads_from_the_program_to_the_candidate(
     certified: Verified, golden: Callable[..., None]
 ) -> None:
     golden("verify/derivation_rms_fused_full", derivation(certified))
+
+
+@pytest.mark.parametrize("name", ["rmsnorm_linear-R1", "attention-R10"])
+def test_the_derivation_of_a_workload_is_a_chain_of_steps(name: str, golden: Callable[..., None]) -> None:
+    (entry,) = [e for e in RIGHT if e.name == name]
+    done = certify(proved(candidate(program_of(entry.workload), sgraph_of(entry))), Journal())
+
+    golden(f"verify/derivation_{name}", derivation(done))
+
+
+def test_a_chain_ends_where_the_lemma_ends_and_names_axioms_in_each_line(certified: Verified) -> None:
+    for x in certified.proof.lemmas:
+        first, *others = chain(x.statement) or (Line(""),)
+        assert () == first.axioms
+        assert all(line.axioms for line in others)
+        assert {name for line in others for name in line.axioms} <= set(x.axioms)
 
 
 def test_a_derivation_without_lemmas_says_so() -> None:
