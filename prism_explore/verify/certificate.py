@@ -26,6 +26,15 @@ from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.chain import chain
 from prism_explore.verify.checker import check
 from prism_explore.verify.cuts import meet
+from prism_explore.verify.definitions import (
+    of_accumulate,
+    of_accumulate_rescaled,
+    of_band,
+    of_load,
+    of_operator,
+    of_running_max,
+    of_store,
+)
 from prism_explore.verify.derive import derive
 from prism_explore.verify.index import position, var
 from prism_explore.verify.lowering import Lowered, lower, lower_tensor
@@ -34,18 +43,7 @@ from prism_explore.verify.outcome import Limits, NotStated, Proved, Saturation, 
 from prism_explore.verify.rewriter import Problem, Rewriter, shared
 from prism_explore.verify.saturate import noting, problem, replay
 from prism_explore.verify.statement import CannotState, Statement, spell, state
-from prism_explore.verify.terms import (
-    Expr,
-    Fresh,
-    of_accumulate,
-    of_accumulate_rescaled,
-    of_band,
-    of_load,
-    of_normal_form,
-    of_operator,
-    of_running_max,
-    of_store,
-)
+from prism_explore.verify.terms import Expr, Fresh, of_normal_form
 
 LEMMA_LIMITS = Limits(iterations=10)
 """The usual ones for a lemma; most take three iterations and a hundred e-nodes."""
