@@ -120,11 +120,11 @@ def prove_equal(
         statement = state(of_normal_form(found, fresh), of_normal_form(goal, fresh))
     except (CannotState, ValueError) as error:
         return Saturation(NotStated(str(error)))
-    found = derive(statement)
+    steps = derive(statement)
     note = noting(journal, subject)
     with shared(limits.memory_bytes) as rewriter:
-        if found is not None:
-            run = rewriter.prove(replay(found), limits, found.axioms, snapshot, note, joining=True)
+        if steps is not None:
+            run = rewriter.prove(replay(steps), limits, steps.axioms, snapshot, note, joining=True)
             if run.equal:
                 return run
         return rewriter.prove(problem(statement), limits, (), snapshot, note)
