@@ -139,8 +139,8 @@ class SGraph:
                     pass
             _check_args(node, position, where)
         for name in names:
-            if not name.isidentifier():
-                raise ShapeError(f"an input is named like a variable in code; found {name!r}")
+            if not name or name.startswith("%"):
+                raise ShapeError(f"an input has a name of its own, not that of a position; found {name!r}")
         if len(set(names)) != len(names):
             raise ShapeError(f"inputs must have different names, found {', '.join(names)}")
         if not 0 <= self.output < len(self.nodes):

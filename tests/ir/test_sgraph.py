@@ -18,9 +18,9 @@ def block_of(text):
     return block, tuple(graph.types()[a] for a in graph.nodes[position].args)
 
 
-@pytest.mark.parametrize("name", ["%7", "", "band(high=0)", "a b", "1x"])
-def test_an_input_is_named_like_a_variable(name):
-    with pytest.raises(ShapeError, match="named like a variable"):
+@pytest.mark.parametrize("name", ["%7", "%", ""])
+def test_an_input_is_not_named_like_a_position(name):
+    with pytest.raises(ShapeError, match="not that of a position"):
         SGraph((Node(Input(name, tensor(4))),), 0)
 
 
