@@ -68,6 +68,8 @@ class BlockGraph:
         first = self.stores[0]
         for position, node in enumerate(self.nodes):
             where = f"block node %{position}"
+            if any(first <= x < position for x in node.args):
+                raise ShapeError(f"{where}: it reads a store; a store's tile has left the block")
             match node.op:
                 case Input() | Band() | Custom() | Result():
                     raise ShapeError(f"{where}: {op_name(node.op)} belongs to a kernel graph")

@@ -4,9 +4,9 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import dim
 from prism_explore.ir.maps import AxisUse, grid_map, loop_map
-from prism_explore.ir.ops import Input, Node
+from prism_explore.ir.ops import Input, Node, Store
 from prism_explore.ir.program import ProgramBuilder
-from prism_explore.ir.sgraph import SGraph, block_types, phases
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, phases
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
 from tests.strategies import R1, r1_example, rmsnorm_linear
@@ -104,3 +104,11 @@ def test_a_program_that_ignores_an_input_is_refused():
 def test_a_zero_dim_is_refused():
     with pytest.raises(ShapeError, match="size 0"):
         tensor("b", 0)
+
+
+def test_a_store_is_read_by_nothing():
+    block, _ = block_of(R1)
+    last = len(block.nodes) - 1
+
+    with pytest.raises(ShapeError, match="reads a store"):
+        BlockGraph(block.grid, block.loop, (*block.nodes, Node(Store((None,)), (last,))))
