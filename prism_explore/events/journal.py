@@ -9,25 +9,19 @@ from __future__ import annotations
 import json
 import threading
 import time
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from io import BytesIO
 from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from prism_explore.errors import JournalVersionError
+from prism_explore.events.archive import read_archive, write_archive
 from prism_explore.events.kinds import KINDS, Event
 
 VERSION = 1
-LARGEST_BYTES = 1 << 30
-"""A saved search that would unpack to more is refused: it is damaged or hostile."""
-
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError)
-"""What reading a zip of anybody's making can raise; the last two are other compressions, passwords, deep nesting."""
+FORM, MEMBER, WHAT = "prism-journal", "events.jsonl", ("saved search", ".prism")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +75,8 @@ class Journal:
 
     def save(self, path: str | Path, manifest: Mapping[str, object] | None = None) -> Path:
         """Write everything to a zip at `path`, replacing it only when the new file is whole."""
-        target = Path(path)
         lines = "".join(json.dumps(to_plain(e), separators=(",", ":")) + "\n" for e in self.entries)
-        head = {"format": "prism-journal", "version": VERSION, **(manifest or {})}
-        part = target.with_name(target.name + ".part")
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("manifest.json", json.dumps(head, indent=1))
-            archive.writestr("events.jsonl", lines)
-        part.replace(target)
-        return target
+        return write_archive(path, FORM, VERSION, {MEMBER: lines}, manifest)
 
     @classmethod
     def load(cls, path: str | Path) -> Journal:
@@ -98,13 +85,9 @@ class Journal:
         Raises:
             JournalVersionError: not a saved search, damaged, or of a version this code does not read.
         """
-        read_manifest(path)
+        _, (text,) = read_archive(path, FORM, VERSION, (MEMBER,), WHAT)
+        lines = text.split("\n")
         journal = cls()
-        try:
-            with _opened(path) as file, zipfile.ZipFile(file) as archive:
-                lines = archive.read("events.jsonl").decode().split("\n")
-        except _DAMAGED as error:
-            raise JournalVersionError(f"{path} is damaged: {error}") from None
         for number, line in enumerate(lines[: -1 if not lines[-1] else None], 1):
             try:
                 entry = from_plain(json.loads(line))
@@ -118,31 +101,13 @@ class Journal:
         return journal
 
 
-def _opened(path: str | Path) -> BytesIO:
-    # Read at once: a file that is missing stays an OSError, and none comes from places that a damaged zip names.
-    return BytesIO(Path(path).read_bytes())
-
-
 def read_manifest(path: str | Path) -> dict[str, Any]:
     """The head of a saved search.
 
     Raises:
         JournalVersionError: see `Journal.load`.
     """
-    try:
-        with _opened(path) as file, zipfile.ZipFile(file) as archive:
-            if sum(i.file_size for i in archive.infolist()) > LARGEST_BYTES:
-                raise JournalVersionError(f"{path} would unpack to more than {LARGEST_BYTES} bytes; refused")
-            head = json.loads(archive.read("manifest.json"))
-            archive.getinfo("events.jsonl")
-    except _DAMAGED as error:
-        raise JournalVersionError(f"{path} is no saved search: {error}; expected a .prism file") from None
-    found: dict[str, Any] = cast("dict[str, Any]", head if isinstance(head, dict) else {})
-    if found.get("format") != "prism-journal":
-        raise JournalVersionError(f"{path} is no saved search: its manifest names another format")
-    if found.get("version") != VERSION:
-        raise JournalVersionError(f"{path} has version {found.get('version')}, this code reads version {VERSION}")
-    return found
+    return read_archive(path, FORM, VERSION, (MEMBER,), WHAT)[0]
 
 
 def to_plain(entry: Entry) -> dict[str, Any]:
