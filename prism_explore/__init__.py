@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prism_explore.ir.tensors import tensor as T
     from prism_explore.ir.text import parse, parse_program, show
     from prism_explore.mirage import generalise, load_mirage, read_mirage, save_mirage
+    from prism_explore.portable import PortableKernel, load_kernel
     from prism_explore.programs import WORKLOADS, workload
     from prism_explore.result import Best
     from prism_explore.session import Session
@@ -43,6 +44,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "JournalVersionError": ("errors", "JournalVersionError"),
     "ParseError": ("errors", "ParseError"),
     "PrismError": ("errors", "PrismError"),
+    "PortableKernel": ("portable", "PortableKernel"),
     "ProgramBuilder": ("ir.program", "ProgramBuilder"),
     "Session": ("session", "Session"),
     "ShapeError": ("errors", "ShapeError"),
@@ -58,6 +60,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "default_space": ("ir.space", "default_space"),
     "generalise": ("mirage", "generalise"),
     "load": ("session", "open_record"),
+    "load_kernel": ("portable", "load_kernel"),
     "load_mirage": ("mirage", "load_mirage"),
     "parse": ("ir.text", "parse"),
     "parse_program": ("ir.text", "parse_program"),
@@ -75,6 +78,7 @@ __all__ = [
     "Checked",
     "JournalVersionError",
     "ParseError",
+    "PortableKernel",
     "PrismError",
     "ProgramBuilder",
     "Session",
@@ -90,6 +94,7 @@ __all__ = [
     "default_space",
     "generalise",
     "load",
+    "load_kernel",
     "load_mirage",
     "parse",
     "parse_program",

@@ -7,19 +7,19 @@ evaluations, the float comparison made before timing) and the figures of one sid
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from prism_explore.codegen.load import LoadedKernel
-from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.ledger import OURS
 from prism_explore.floats import Assessment, explain
-from prism_explore.frontend import Traced, shape_at
-from prism_explore.ir.evaluate import evaluate
+from prism_explore.frontend import Traced
 from prism_explore.ir.stages import Timed, Verified
+from prism_explore.portable import PortableKernel
 from prism_explore.targets import target
+from prism_explore.tune.baselines import unbound
 from prism_explore.tune.gpu import GpuKernel, on_gpu
 from prism_explore.verify.certificate import derivation
 from prism_explore.verify.equalities import Equalities, of_verified
@@ -38,20 +38,46 @@ class Best:
     """Measured in one run with this kernel, which is the row named `ours`."""
     traced: Traced | None
     kernel: LoadedKernel
+    machine: str
+    """Where it was timed."""
+    versions: tuple[tuple[str, str], ...]
     floats: Assessment | None = None
     """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result on torch tensors or NumPy arrays; it has no gradient, whatever the arguments require.
+        """The result on torch tensors or NumPy arrays, with the torch code's gradient where one is recorded.
 
         Raises:
             ShapeError: an argument is missing, or a dim, dtype or stride is not what was tuned for.
         """
-        if self.traced is not None:
-            return self.kernel(*self.traced.bind(*args, **kwargs))
-        if kwargs:
-            raise ShapeError(f"a program written by hand takes its inputs by position; found {', '.join(kwargs)}")
-        return self.kernel(*args)
+        return self.portable(*args, **kwargs)
+
+    @cached_property
+    def portable(self) -> PortableKernel:
+        """The kernel apart from its search, which can be saved."""
+        traced, timed = self.traced, self.timed
+        measured: dict[str, Any] = {
+            "time_s": timed.time_s,
+            "p20_s": timed.p20_s,
+            "p80_s": timed.p80_s,
+            "samples": timed.samples,
+            "error": timed.error,
+            "machine": self.machine,
+            "versions": dict(self.versions),
+            "rivals": [[r.name, r.time_s, r.ratio, r.note] for r in self.rivals],
+            "evidence": self.verified.evidence,
+        }
+        if traced is None:
+            return PortableKernel(timed.kernel, self.kernel, measured=measured)
+        code = unbound(traced)
+        return PortableKernel(timed.kernel, self.kernel, traced.signature, traced.parameters, code, measured)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the kernel to a file that `load_kernel` opens, proves again and compiles anywhere.
+
+        The weights of a module are not in it.
+        """
+        return self.portable.save(path)
 
     @property
     def source(self) -> str:
@@ -111,17 +137,7 @@ class Best:
 
     def check(self, n: int = 5, seed: int = 0) -> tuple[float, ...]:
         """Relative errors against the float64 meaning of the program on `n` fresh random inputs."""
-        program = self.verified.candidate.family.program
-        sizes = dict(self.timed.kernel.shapes)
-        rng = np.random.default_rng(seed)
-        errors: list[float] = []
-        for _ in range(n):
-            inputs = {i.name: rng.standard_normal(shape_at(i.type, sizes)).astype(np.float32) for i in program.inputs}
-            laid = [_laid_out(inputs[i.name], i.type.storage_order) for i in program.inputs]
-            wanted = evaluate(program, {k: v.astype(np.float64) for k, v in inputs.items()})
-            found = np.asarray(self.kernel(*laid), dtype=np.float64)
-            errors.append(float(np.abs(found - wanted).max() / np.abs(wanted).max()))
-        return tuple(errors)
+        return self.portable.check(n, seed)
 
     def __repr__(self) -> str:
         us = 1e6
@@ -138,11 +154,3 @@ class Best:
             time = f"{r.time_s * us:>10,.0f} us" if r.samples else "  not timed"
             lines.append(f"  {r.name:<28} {time}{ratio}{note}")
         return "\n".join(lines)
-
-
-def _laid_out(array: Any, order: tuple[int, ...]) -> Any:
-    """The same values with the dims stored in `order`."""
-    if len(order) != array.ndim:
-        raise ShapeError(f"a storage order of {len(order)} dims for an array of {array.ndim}")
-    stored = np.ascontiguousarray(array.transpose(order))
-    return stored.transpose(np.argsort(order))

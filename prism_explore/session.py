@@ -323,7 +323,10 @@ class Session:
         rivals = ledger(self.journal.events).baselines
         proved = tuple(v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
         floats = self._progress.assessed.get(verified.candidate.family.id)
-        return Best(found, verified, proved, rivals, self.traced, load(found.kernel), floats)
+        task = self.task
+        return Best(
+            found, verified, proved, rivals, self.traced, load(found.kernel), task.target.name, task.versions, floats
+        )
 
     # ------------------------------------------------------------ looking, keeping
 

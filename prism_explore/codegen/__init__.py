@@ -12,7 +12,7 @@ from prism_explore.codegen.plan import plan
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
 from prism_explore.targets import Target
 
-__all__ = ["emit"]
+__all__ = ["emit", "emit_cpu"]
 
 
 def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], target: Target) -> Kernel | Infeasible:
@@ -26,13 +26,27 @@ def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], 
         shapes: numbers for the program's own symbols, such as the batch.
         target: a CPU gets loops, a GPU gets Triton.
     """
-    if broken := verified.proof.broken_at({**shapes, **parameters.numbers}):
-        return Infeasible(verified.candidate, parameters, "tune.illegal", f"the proof needs other sizes: {broken[0]}")
-    if target.kind == "gpu":
-        from prism_explore.codegen.triton import emit_triton
+    if target.kind == "cpu":
+        return emit_cpu(verified, parameters, shapes)
+    if broken := _broken(verified, parameters, shapes):
+        return broken
+    from prism_explore.codegen.triton import emit_triton
 
-        return emit_triton(verified, parameters, shapes, target)
+    return emit_triton(verified, parameters, shapes, target)
+
+
+def emit_cpu(verified: Verified, parameters: Parameters, shapes: Mapping[str, int]) -> Kernel | Infeasible:
+    """The kernel for the CPU that this runs on, whatever is known of it; see `emit`."""
+    if broken := _broken(verified, parameters, shapes):
+        return broken
     made = plan(verified.candidate.sgraph, parameters, shapes)
     if isinstance(made, str):
         return Infeasible(verified.candidate, parameters, "tune.illegal", made)
     return Kernel(verified, parameters, tuple(sorted(shapes.items())), "cpu", made.source)
+
+
+def _broken(verified: Verified, parameters: Parameters, shapes: Mapping[str, int]) -> Infeasible | None:
+    broken = verified.proof.broken_at({**shapes, **parameters.numbers})
+    if not broken:
+        return None
+    return Infeasible(verified.candidate, parameters, "tune.illegal", f"the proof needs other sizes: {broken[0]}")

@@ -6,10 +6,11 @@
 | `tracing` | torch.export's graph, with the sizes that were declared symbolic |
 | `translate` | one pass over that graph; what a traced value can be |
 | `known` | tensors that are known without computing them: constants, positions, bands |
+| `gradients` | a kernel's result with the gradient of the torch code that it replaces |
 | `rows` | the table of ATen operators; `views`, `attention` hold the longer rows |
 """
 
-from prism_explore.frontend.traced import Binding, Traced, data_sizes, shape_at
+from prism_explore.frontend.traced import Binding, Signature, Traced, data_sizes, shape_at
 from prism_explore.frontend.tracing import trace
 
-__all__ = ["Binding", "Traced", "data_sizes", "shape_at", "trace"]
+__all__ = ["Binding", "Signature", "Traced", "data_sizes", "shape_at", "trace"]

@@ -21,6 +21,42 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
+class Signature:
+    """How a program's inputs follow from what a user passes: plain data, which a saved kernel keeps."""
+
+    name: str
+    arguments: tuple[str, ...]
+    """Names of the user's arguments in order."""
+    bindings: tuple[Binding, ...]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What is no argument, and comes from a module: dotted names, each once."""
+        return tuple(dict.fromkeys(b.source for b in self.bindings if b.source not in self.arguments))
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The program's inputs, in its order, as views of the user's tensors.
+
+        Raises:
+            ShapeError: an argument is missing or unknown.
+        """
+        given = dict(zip(self.arguments, args, strict=False))
+        if twice := [k for k in kwargs if k in given]:
+            raise ShapeError(f"{self.name} was given {', '.join(twice)} twice, by position and by name")
+        given.update(kwargs)
+        missing = [a for a in self.arguments if a not in given]
+        extra = [k for k in given if k not in self.arguments]
+        if missing or extra or len(args) > len(self.arguments):
+            raise ShapeError(
+                f"{self.name} takes ({', '.join(self.arguments)}); "
+                f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(extra) or 'none'}"
+                + (f", and {len(args)} arguments were given" if len(args) > len(self.arguments) else "")
+            )
+        tensors = {**parameters, **given}
+        return tuple(_permuted_tensor(tensors[b.source], b) if b.permute else tensors[b.source] for b in self.bindings)
+
+
+@dataclass(frozen=True, slots=True)
 class Traced:
     """A program, the torch code it came from, and how the one's inputs follow from the other's."""
 
@@ -33,26 +69,18 @@ class Traced:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The module's own tensors, by their dotted names."""
 
+    @property
+    def signature(self) -> Signature:
+        """How the program's inputs follow from the user's arguments."""
+        return Signature(self.program.name, self.arguments, self.bindings)
+
     def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The program's inputs, in its order, as views of the user's tensors.
 
         Raises:
             ShapeError: an argument is missing or unknown.
         """
-        given = dict(zip(self.arguments, args, strict=False))
-        if twice := [k for k in kwargs if k in given]:
-            raise ShapeError(f"{self.program.name} was given {', '.join(twice)} twice, by position and by name")
-        given.update(kwargs)
-        missing = [a for a in self.arguments if a not in given]
-        extra = [k for k in given if k not in self.arguments]
-        if missing or extra or len(args) > len(self.arguments):
-            raise ShapeError(
-                f"{self.program.name} takes ({', '.join(self.arguments)}); "
-                f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(extra) or 'none'}"
-                + (f", and {len(args)} arguments were given" if len(args) > len(self.arguments) else "")
-            )
-        tensors = {**self.parameters, **given}
-        return tuple(_permuted_tensor(tensors[b.source], b) if b.permute else tensors[b.source] for b in self.bindings)
+        return self.signature.bind(args, kwargs, self.parameters)
 
 
 def _permuted_tensor(x: Any, binding: Binding) -> Any:

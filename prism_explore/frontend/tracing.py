@@ -34,8 +34,6 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         UnsupportedOperator: with the operator, the user's line, and the supported ones.
         ShapeError: arguments do not match the signature, or dims do not fit.
     """
-    import torch
-
     if not callable(code):
         raise ShapeError(f"expected a torch function, a module or a TensorProgram, found {type(code).__name__}")
     called = re.sub(r"\W", "_", name or _name(code))
@@ -62,7 +60,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
             sources[placeholder] = (argument, types[argument])
         elif spec.kind.name in ("PARAMETER", "BUFFER"):
             held = exported.state_dict[spec.target]
-            parameters[spec.target] = held.detach() if isinstance(held, torch.Tensor) else held
+            parameters[spec.target] = held
             sources[placeholder] = (spec.target, _type_of(held, spec.target))
         else:
             raise UnsupportedOperator(f"{called} holds a constant tensor {spec.target!r}; pass it as an argument")
