@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted, FloatsAssessed
+from prism_explore.events.kinds import (
+    TIME_SPENT,
+    ExplorationFinished,
+    ExplorationStarted,
+    FloatsAssessed,
+    VerdictReached,
+)
 from prism_explore.events.ledger import Steering, claim, was_cut_by_budget, withheld
 from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
 from prism_explore.frontend import Traced
@@ -20,7 +27,8 @@ from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Space
-from prism_explore.ir.stages import Family, Timed, Verified
+from prism_explore.ir.stages import Candidate, Family, Timed, Verified
+from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
 from prism_explore.tune import Budget, tune
@@ -54,6 +62,8 @@ class Progress:
     """What a search has found so far, in order of birth; it outlives a finished search, so steering can reopen it."""
 
     growing: Iterator[Family | None] | None = None
+    prover: Prover | None = None
+    proving: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
     families: list[Family] = field(default_factory=list[Family])
     settled: set[str] = field(default_factory=set[str])
     proved: list[Verified] = field(default_factory=list[Verified])
@@ -78,17 +88,18 @@ def explore(
 
     `stop` is asked within steps that take long, which are those that time kernels; then the search ends.
     """
-    prover = Prover(task.program)
     if progress.growing is None:
         journal.note(_started(task))
-        progress.growing = generate(task.program, task.space, task.target, journal)
+        watch = Stopwatch(task.space.time_s)
+        progress.growing = watch.during(generate(task.program, task.space, task.target, journal, watch.is_over))
+        progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
     for family in progress.growing:
         if family is not None:
             progress.families.append(family)
-            yield from _settle(family, task, journal, steering, progress, prover)
+            yield from _settle(family, task, journal, steering, progress)
         yield
     for family in progress.families:
-        yield from _settle(family, task, journal, steering, progress, prover)
+        yield from _settle(family, task, journal, steering, progress)
     yield from _tune(task, journal, steering, progress, stop)
     best = incumbent(progress, steering())
     if best is not None and not stop():
@@ -100,13 +111,20 @@ def explore(
 
 
 def _settle(
-    family: Family, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress, prover: Prover
+    family: Family, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress
 ) -> Iterator[None]:
+    """Decide a family's candidates; those that the time for proofs does not reach are unknown, and it says why."""
     if family.id in progress.settled or not allows(steering(), family):
         return
     progress.settled.add(family.id)
+    assert progress.prover is not None, "families are settled by a search that began"
     for candidate in instantiate(family, task.space, task.target, journal):
-        verdict = prover.verify(candidate, journal, task.seed)
+        if progress.proving.is_over():
+            journal.note(_left(candidate, task.space.time_s))
+            yield
+            continue
+        with progress.proving:
+            verdict = progress.prover.verify(candidate, journal, task.seed)
         if isinstance(verdict, Verified):
             progress.proved.append(verdict)
         yield
@@ -204,6 +222,11 @@ def incumbent(progress: Progress, steering: Steering) -> Timed | None:
     """The fastest timed kernel of a family that may win."""
     open_now = [t for t in progress.timed if may_win(progress, steering, t.kernel.verified.candidate.family)]
     return min(open_now, key=lambda t: t.time_s, default=None)
+
+
+def _left(candidate: Candidate, limit_s: float) -> VerdictReached:
+    detail = f"the time for proofs, {limit_s:g} s, was spent before it was decided"
+    return VerdictReached(candidate.id, "unknown", "", detail, budget=TIME_SPENT)
 
 
 def _started(task: Task) -> ExplorationStarted:

@@ -28,6 +28,7 @@ from prism_explore.generate.retrace import Place, Retracer, Trail, Tried
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.space import Level, Space
 from prism_explore.ir.stages import Family, Verified
+from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import parse
 from prism_explore.search import Task
 from prism_explore.targets import Target
@@ -271,8 +272,9 @@ def _compared(other: Task, facts: Sequence[Event]) -> Comparison:
     proved = {family_of(e.candidate) for e in facts if isinstance(e, VerdictReached) and e.verdict == "proved"}
     known = {table.of_graph(parse(e.sgraph)): e.family for e in _families(facts) if e.family in proved}
     journal, prover = Journal(), Prover(other.program)
+    watch = Stopwatch(other.space.time_s)
     found: dict[int, str] = {}
-    for family in generate(other.program, other.space, other.target, journal):
+    for family in watch.during(generate(other.program, other.space, other.target, journal, watch.is_over)):
         if family is None:
             continue
         number = table.of_graph(family.sgraph)

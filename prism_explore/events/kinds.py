@@ -19,6 +19,9 @@ Layer: TypeAlias = Literal["generate", "map", "verify", "instantiate", "tune"]
 VerdictWord: TypeAlias = Literal["proved", "refuted", "unknown"]
 FloatsWord: TypeAlias = Literal["safe", "unsafe", "unassessed"]
 
+TIME_SPENT = "budget.time"
+"""The code of what was left out because a search's own time was spent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:
@@ -163,6 +166,8 @@ class VerdictReached:
     """Where it was not decided: the first tensors on either side without a partner, name and form."""
     case: str = ""
     """Where prover and refuter disagree: everything that `verify.decide.replay_case` needs to run both again."""
+    budget: str = ""
+    """Where it was not decided because a budget of the search was spent: that budget's code."""
 
 
 @dataclass(frozen=True, slots=True)

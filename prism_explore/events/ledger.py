@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
+    TIME_SPENT,
     BaselineMeasured,
     CandidateBounded,
     CandidateInstantiated,
@@ -276,8 +277,13 @@ def family_rows(events: Iterable[Event]) -> tuple[FamilyRow, ...]:
 
 
 def was_cut_by_budget(events: Iterable[Event]) -> bool:
-    """Whether some region or choice of maps was left out because a budget was spent."""
-    return any(isinstance(e, RegionPruned | CandidateRejected) and e.reason.soundness == "budget" for e in events)
+    """Whether some region, choice of maps or candidate was left out because a budget was spent."""
+    return any(
+        e.reason.soundness == "budget"
+        if isinstance(e, RegionPruned | CandidateRejected)
+        else isinstance(e, VerdictReached) and bool(e.budget)
+        for e in events
+    )
 
 
 class Fold:
@@ -623,7 +629,9 @@ def _undecided(book: Ledger) -> str:
     says: list[str] = []
     if unknown:
         verb = "is" if unknown == 1 else "are"
-        says.append(f"{_count(unknown, 'candidate', 'candidates')} {verb} unknown: neither proved nor refuted.")
+        left = sum(bool(v.budget) for v in book.verdicts.values())
+        spent = f"; the time for proofs was spent before {left:,} of them" if left else ""
+        says.append(f"{_count(unknown, 'candidate', 'candidates')} {verb} unknown: neither proved nor refuted{spent}.")
     if waiting > 0:
         verb = "has" if waiting == 1 else "have"
         says.append(f"{_count(waiting, 'candidate', 'candidates')} {verb} no verdict yet.")
@@ -699,9 +707,16 @@ def _ended(book: Ledger, stop: Stop | None) -> str:
         case "exhausted":
             return ""
         case "budget":
-            return "The search stopped at its budget: what it had not reached was not searched."
+            return f"The search stopped at its budget{_which_budget(book)}: what it had not reached was not searched."
         case "cancelled":
             return "The search was cancelled: what it had not reached was not searched."
+
+
+def _which_budget(book: Ledger) -> str:
+    """Which of them bound it: of nodes, of time, or both."""
+    codes = {cut.code for cut in book.cuts if cut.soundness == "budget"} | {v.budget for v in book.verdicts.values()}
+    said = [word for code, word in (("budget.nodes", "nodes"), (TIME_SPENT, "time")) if code in codes]
+    return f" of {_list(said)}" if said else ""
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, Reason, RegionPruned
 from prism_explore.generate.attempts import Letter
-from prism_explore.generate.prune import Cut, budget_reason, reason
+from prism_explore.generate.prune import Cut, reason
 from prism_explore.ir.space import Level
 
 _TOLD_PER_NODE = frozenset({"shape.mismatch", "map.constraint"})
@@ -109,9 +109,9 @@ class Diary:
             self.pruned(parent, region.title, level, region.reason, region.weight)
             yield None
 
-    def over_budget(self, parent: str, level: Level, budget: int, weight: float) -> None:
-        """Note that what is left at a node was not searched."""
-        self.pruned(parent, REST, level, budget_reason(budget), weight)
+    def over_budget(self, parent: str, level: Level, spent: Reason, weight: float) -> None:
+        """Note that what is left at a node was not searched, and which budget was spent."""
+        self.pruned(parent, REST, level, spent, weight)
 
     def whole(self, parent: str, level: Level, cut: Cut) -> None:
         """Note the cut of a graph that is whole; what extends it is still searched."""

@@ -11,16 +11,17 @@ order are no cuts, since their graph is met elsewhere; neither are reductions al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, combinations
 
 from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import Reason
 from prism_explore.generate.attempts import Attempts, BlockState, KernelState, Tensor
 from prism_explore.generate.canonical import Application, Counter, Rank, rank
 from prism_explore.generate.diary import CUSTOM, Cuts, Diary
 from prism_explore.generate.polynomials import show
-from prism_explore.generate.prune import Cut, Machine
+from prism_explore.generate.prune import Cut, Machine, nodes_spent, time_spent
 from prism_explore.ir.ops import Custom, Node, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph
@@ -30,20 +31,40 @@ from prism_explore.ir.text import show as show_graph
 from prism_explore.ir.text import show_node
 
 
-def generate(program: TensorProgram, space: Space, target: Machine, journal: Journal) -> Iterator[Family | None]:
+def generate(
+    program: TensorProgram,
+    space: Space,
+    target: Machine,
+    journal: Journal,
+    over: Callable[[], bool] = lambda: False,
+) -> Iterator[Family | None]:
     """Every family of the space whose result is the program's by A_eq.
+
+    Args:
+        program: what is searched.
+        space: which graphs, and how many nodes.
+        target: the machine.
+        journal: hears of every step and every cut.
+        over: whether the time for growing is spent; asked at every node. What is left then is noted.
 
     Yields:
         A family when one is whole; None after every other step, so that a caller can pause there.
     """
-    yield from Growth(program, space, target, journal).run()
+    yield from Growth(program, space, target, journal, over).run()
 
 
 class Growth:
     """The recursion, and how much each of its branches stands for."""
 
-    def __init__(self, program: TensorProgram, space: Space, target: Machine, journal: Journal) -> None:
-        self.program, self.space = program, space
+    def __init__(
+        self,
+        program: TensorProgram,
+        space: Space,
+        target: Machine,
+        journal: Journal,
+        over: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.program, self.space, self.over = program, space, over
         self.diary = Diary(journal)
         self.attempts = Attempts(program, space, target)
         self.blocks = Counter(self.attempts.block_alphabet)
@@ -58,13 +79,19 @@ class Growth:
         yield None
         yield from self.kernel(KernelState(root, inputs, frozenset(range(len(inputs)))))
 
+    def spent(self) -> Reason | None:
+        """The budget that ends the growth here, where one does."""
+        if self.diary.nodes >= self.space.nodes:
+            return nodes_spent(self.space.nodes)
+        return time_spent(self.space.time_s) if self.over() else None
+
     def kernel(self, state: KernelState) -> Iterator[Family | None]:
         """Every family that extends a kernel graph."""
         cuts, kept = self.kernel_tried(state)
         yield from self.diary.cuts(cuts, state.id, "kernel", self.names)
         for done, made in enumerate(kept):
-            if self.diary.nodes >= self.space.nodes:
-                self.diary.over_budget(state.id, "kernel", self.space.nodes, float(len(kept) - done))
+            if spent := self.spent():
+                self.diary.over_budget(state.id, "kernel", spent, float(len(kept) - done))
                 yield None
                 return
             yield from self.kernel_kept(state, made)
@@ -146,9 +173,9 @@ class Growth:
         cuts, kept = self.block_tried(state)
         yield from self.diary.cuts(cuts, state.id, "block", {})
         for done, (made, _) in enumerate(kept):
-            if self.diary.nodes >= self.space.nodes:
+            if spent := self.spent():
                 lost = sum(self.block_step_weight(state, step) for _, step in kept[done:])
-                self.diary.over_budget(state.id, "block", self.space.nodes, lost)
+                self.diary.over_budget(state.id, "block", spent, lost)
                 yield None
                 return
             yield from self.block_kept(kernel, state, made)

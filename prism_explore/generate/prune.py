@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from prism_explore.events.kinds import Reason, Soundness
+from prism_explore.events.kinds import TIME_SPENT, Reason, Soundness
 from prism_explore.ir.space import RuleName
 
 
@@ -152,15 +152,26 @@ def reason(cut: Cut, substitution: Mapping[str, str]) -> Reason:
     )
 
 
-def budget_reason(nodes: int) -> Reason:
+def nodes_spent(nodes: int) -> Reason:
     """The reason card of a region that the node budget left unsearched."""
+    return _spent("budget.nodes", "The node budget was", "nodes expanded ≥ budget", str(nodes), "the node budget were")
+
+
+def time_spent(limit_s: float) -> Reason:
+    """The reason card of a region that the time budget left; where it falls depends on the machine's speed."""
+    return _spent(
+        TIME_SPENT, "The time for growing graphs was", "seconds ≥ budget", f"{limit_s:g} s", "the time budget were"
+    )
+
+
+def _spent(code: str, what: str, formula: str, budget: str, reopens: str) -> Reason:
     return Reason(
-        code="budget.nodes",
+        code=code,
         layer="generate",
         soundness="budget",
-        rule="budget.nodes",
-        sentence="The node budget was spent before this region was searched.",
-        formula="nodes expanded ≥ budget",
-        substitution={"budget": str(nodes)},
-        would_reopen_if="the node budget were larger",
+        rule=code,
+        sentence=f"{what} spent before this region was searched.",
+        formula=formula,
+        substitution={"budget": budget},
+        would_reopen_if=f"{reopens} larger",
     )

@@ -128,6 +128,8 @@ class Space:
     grid_dims: int = 3
     nodes: int = 6_000
     """Budget: how many partial sGraphs are expanded before the search gives up."""
+    time_s: float = 300.0
+    """Budget: seconds of growing graphs, and as many again of proving; pauses and tuning do not count."""
     rules_off: frozenset[str] = frozenset()
     """Names of pruning rules that are switched off, for ablations and audits."""
 
@@ -138,7 +140,7 @@ class Space:
             raise ShapeError(f"a grid has 1 to 3 dims, found grid_dims={self.grid_dims}")
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, int) and value < 0:
+            if isinstance(value, int | float) and value < 0:
                 raise ShapeError(f"{field.name} counts something; found {value}")
 
     def active(self, rule: RuleName) -> bool:
@@ -171,6 +173,7 @@ class Space:
             "shapes": "dims match when they are the same index axis, not when their sizes happen to agree",
             "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x",
             "node budget": str(self.nodes),
+            "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs",
             "rules switched off": " ".join(sorted(self.rules_off)) or "none",
             **({"operators of the program that it lacks": ", ".join(lacking)} if lacking else {}),
         }
