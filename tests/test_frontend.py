@@ -22,7 +22,7 @@ def check(traced, *args):
     reference = traced.reference.double() if isinstance(traced.reference, nn.Module) else traced.reference
     wanted = reference(*doubles).detach().numpy()
     bound = traced.bind(*doubles)
-    inputs = {b.name: t.double().numpy() for b, t in zip(traced.bindings, bound, strict=True)}
+    inputs = {b.name: t.double().detach().numpy() for b, t in zip(traced.bindings, bound, strict=True)}
     np.testing.assert_allclose(wanted, evaluate(traced.program, inputs), rtol=1e-6, atol=1e-9)
 
 
