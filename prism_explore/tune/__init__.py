@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     CandidateBounded,
@@ -24,7 +25,7 @@ from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Tim
 from prism_explore.targets import Target
 from prism_explore.tune.backend import Backend, backend_of
 from prism_explore.tune.measure import Bench, Failure, calm, middle, quantile, ratios, was_disturbed
-from prism_explore.tune.roofline import Floor, Model, Modelled, floor_of, model_of
+from prism_explore.tune.model import Model, Modelled, model_of
 from prism_explore.tune.space import legal_sizes, parameters
 from prism_explore.tune.strategy import DOUBT, RUNGS, Key, Point, Pool, Strategy, usual
 from prism_explore.tune.worker import Worker

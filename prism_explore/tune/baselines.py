@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured
@@ -41,7 +42,6 @@ from prism_explore.tune.measure import (
     quantile,
     ratios,
 )
-from prism_explore.tune.roofline import Floor, floor_of
 from prism_explore.tune.worker import Worker
 
 ROOFLINE = "roofline"

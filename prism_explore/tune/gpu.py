@@ -2,7 +2,7 @@
 
 Nothing is timed, and nothing here claims to be fast. Each proved candidate gets the numbers that
 `codegen.triton_fit` finds sensible; candidates are taken in the order of the traffic model (modelled, see
-roofline.py). The first that agrees with the reference in Triton's interpreter and compiles without
+model.py). The first that agrees with the reference in Triton's interpreter and compiles without
 spilling registers is the answer.
 """
 
@@ -18,7 +18,7 @@ from prism_explore.codegen.triton_fit import fit_triton
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
 from prism_explore.targets import Target
-from prism_explore.tune.roofline import model_of
+from prism_explore.tune.model import model_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,9 @@ from itertools import combinations, product
 from math import gcd, prod
 from typing import TypeAlias
 
+from prism_explore.cost.work import least_scratch
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Load, MatMul, RunningMax
-from prism_explore.ir.sgraph import BlockGraph, block_types
 from prism_explore.ir.stages import Candidate, Parameters, Verified
-from prism_explore.ir.tensors import TensorType
 from prism_explore.targets import Target
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
@@ -73,28 +71,6 @@ def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -
         blocks.append(prod(grid, start=Dim((((), Fraction(1)),))))
         scratch.append(least_scratch(block, operands, target.kind == "gpu").substitute(shapes))
     return Limits(graph.parameters, whole, tuple(blocks), tuple(scratch))
-
-
-def least_scratch(block: BlockGraph, operands: tuple[TensorType, ...], staged: bool) -> Dim:
-    """Bytes of scratch that no code for this block can do without.
-
-    On a CPU these are the accumulators: tiles are read where they lie. On a GPU (`staged`) they live in
-    registers, while the tiles of a matmul's operands pass through shared memory.
-
-    Units: elements * bytes / element = bytes
-    """
-    types = block_types(block, operands)
-    fed = {a for n in block.nodes if isinstance(n.op, MatMul) for a in n.args}
-    total = Dim(())
-    for position, node in enumerate(block.nodes):
-        match node.op:
-            case Accumulate() | AccumulateRescaled() | RunningMax() if not staged:
-                total = total + types[position].bytes
-            case Load() if staged and position in fed:
-                total = total + types[position].bytes
-            case _:
-                pass
-    return total
 
 
 def legal_sizes(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Iterator[Sizes]:

@@ -1,6 +1,6 @@
 """Orders in which to try: what the tuner proposes next.
 
-All strategies draw from one `Pool`: every legal point of every candidate, ranked by the roofline model
+All strategies draw from one `Pool`: every legal point of every candidate, ranked by the model
 but cut by nothing. `Exhaustive` takes them as they come. `Ranked` follows the model, with a seeded
 random share, because a model that was always right would need no measuring. `Climbing` also looks
 next to the incumbent: one number changed at a time. What is proposed depends on the seed, and for
@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeAlias
 
+from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.ir.stages import Parameters, Verified
 from prism_explore.targets import Target
-from prism_explore.tune.roofline import Floor, floor_of, model_of
+from prism_explore.tune.model import model_of
 from prism_explore.tune.space import Choices, ChoicesOf, Schedule, Sizes, legal_sizes, schedules
 
 MOST_SIZES = 20_000

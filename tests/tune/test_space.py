@@ -14,7 +14,6 @@ from prism_explore.targets import GPUS
 from prism_explore.tune.space import (
     count,
     divisors,
-    least_scratch,
     legal_sizes,
     limits_of,
     parameters,
@@ -81,16 +80,6 @@ def test_accumulators_must_fit_into_the_scratch_of_a_core() -> None:
 
     assert 4 * 4 * (4096 // min(found)) + 4 * 4 <= 4096
     assert "of scratch in a block, toy has 4096" in why_illegal({"gx": 1, "f": 1}, limits, TOY)
-
-
-def test_a_gpu_stages_the_operands_of_a_product_instead() -> None:
-    graph = fused().candidate.sgraph
-    ((position, block),) = graph.customs
-    operands = tuple(graph.types()[a] for a in graph.nodes[position].args)
-
-    assert "16*b + 96*b" not in str(least_scratch(block, operands, staged=False))
-    assert least_scratch(block, operands, staged=False).rational({"b": 4, "gx": 2, "f": 4}) == 4 * (4 + 4 * 12)
-    assert least_scratch(block, operands, staged=True).rational({"b": 4, "gx": 2, "f": 4}) == 4 * (4 * 12)
 
 
 def test_on_a_gpu_a_large_tile_is_refused() -> None:

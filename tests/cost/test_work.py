@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from prism_explore.errors import ShapeError
+from prism_explore.cost.floor import floor_of
+from prism_explore.cost.work import least_scratch, work_of
 from prism_explore.ir.dims import dim
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Candidate, Family, Verified
 from prism_explore.ir.text import parse
 from prism_explore.targets import GPUS
-from prism_explore.tune.roofline import evaluator, floor_of, model_of, work_of
 from tests.tune.toys import TOY, fused, rmsnorm_linear, split
 
 EVERY_FAMILY = {"fused": fused(), "fused rows": fused(rows=True), "split": split()}
@@ -256,48 +254,6 @@ def test_two_views_of_one_tensor_count_as_the_larger_one() -> None:
     assert floor_of(wide(text), {"b": big}, TOY).bytes == 2 * big * 48 * 4 - kept
 
 
-def test_a_shape_without_a_number_is_the_callers_mistake() -> None:
-    with pytest.raises(ShapeError, match="needs a number for 'b'"):
-        model_of(fused().candidate, {}, TOY)
-
-
-@given(st.integers(1, 64), st.integers(1, 64), st.integers(1, 64))
-def test_fast_evaluation_agrees_with_the_exact_one(b: int, gx: int, f: int) -> None:
-    size = dim("b") * 4096 / (dim("gx") * "f") + dim("f") * "f" - 3
-
-    assert float(size.rational({"b": b, "gx": gx, "f": f})) == pytest.approx(
-        evaluator(size)({"b": b, "gx": gx, "f": f}), rel=1e-12
-    )
-
-
-# ---------------------------------------------------------------- the model
-def test_the_model_is_never_below_the_floor() -> None:
-    for verified in EVERY_FAMILY.values():
-        floor = floor_of(verified.candidate, {"b": 4}, TOY)
-        model = model_of(verified.candidate, {"b": 4}, TOY)
-        for sizes in legal(verified, 4):
-            assert floor.time_s <= model.at(sizes).time_s
-
-
-def test_the_model_charges_for_reading_a_large_weight_once_per_row_of_blocks() -> None:
-    small_cache = TOY.replace(caches_bytes=(64, 128))
-    model = model_of(fused(rows=True).candidate, {"b": 4}, small_cache)
-
-    assert model.at({"gx": 2, "gy": 4, "f": 1}).dram_bytes > 2 * model.at({"gx": 2, "gy": 1, "f": 1}).dram_bytes
-
-
-def test_the_model_prefers_blocks_that_fill_the_cores() -> None:
-    model = model_of(fused(4096, 4096).candidate, {"b": 8}, TOY.replace(max_blocks=4096))
-
-    assert model.at({"gx": 2, "f": 1}).time_s < model.at({"gx": 1, "f": 1}).time_s
-
-
-def test_the_model_prefers_long_rows() -> None:
-    model = model_of(fused(4096, 4096).candidate, {"b": 1}, TOY.replace(max_blocks=4096))
-
-    assert model.at({"gx": 8, "f": 1}).time_s < model.at({"gx": 256, "f": 1}).time_s
-
-
 def _candidate(graph: SGraph) -> Candidate:
     return Candidate("f9.c1", Family("f9", rmsnorm_linear(), graph), graph, (), graph.conditions())
 
@@ -307,3 +263,70 @@ def test_a_reduction_costs_one_less_addition_than_it_has_terms() -> None:
 
     assert 2 * 16 == sums[4]  # mean: 15 additions and a division per row
     assert 2 * 24 * (2 * 16 - 1) == sums[9]
+
+
+def test_a_gpu_stages_the_operands_of_a_product_instead() -> None:
+    graph = fused().candidate.sgraph
+    ((position, block),) = graph.customs
+    operands = tuple(graph.types()[a] for a in graph.nodes[position].args)
+
+    assert "16*b + 96*b" not in str(least_scratch(block, operands, staged=False))
+    assert least_scratch(block, operands, staged=False).rational({"b": 4, "gx": 2, "f": 4}) == 4 * (4 + 4 * 12)
+    assert least_scratch(block, operands, staged=True).rational({"b": 4, "gx": 2, "f": 4}) == 4 * (4 * 12)
+
+
+# ---------------------------------------------------------------- what is not compulsory
+def test_what_two_operators_compute_alike_is_computed_once() -> None:
+    text = """sgraph
+  x = input f32[b, 16]
+  %1 = custom(x) grid[x=gx]
+    %0 = load(0, imap=[0])
+    %1 = exp(%0)
+    %2 = exp(%0)
+    %3 = mul(%1, %2)
+    %4 = mul(%2, %1)
+    %5 = add(%3, %4)
+    %6 = store(%5, omap=[0])
+  return %1
+"""
+    (work,) = work_of(parse(text))
+
+    assert dim("b") * 16 * 3 == work.flops
+    assert dim("b") * 16 * 5 == work.executed
+
+
+def test_of_a_tile_that_only_a_slice_reads_the_rest_need_not_be_read() -> None:
+    text = """sgraph
+  x = input f32[b, 16]
+  %1 = custom(x) grid[x=gx]
+    %0 = load(0, imap=[0])
+    %1 = slice(%0, dim=1, start=4, stop=8)
+    %2 = exp(%1)
+    %3 = store(%2, omap=[0])
+  return %1
+"""
+    (work,) = work_of(parse(text))
+
+    assert dim("b") * 4 * 4 == work.loads[0].least
+    assert dim("b") * 16 * 4 == work.loads[0].bytes
+
+
+@pytest.mark.parametrize(("rows", "high", "compulsory"), [("s", "0", True), ("m", "0", False), ("s", "-1", False)])
+def test_what_a_mask_hides_is_not_compulsory(rows: str, high: str, compulsory: bool) -> None:
+    text = f"""sgraph
+  q = input f32[{rows}, 16]
+  k = input f32[16, s]
+  %2 = band(rows={rows}, columns=s, high={high}, dtype=f32)
+  %3 = custom(q, k, %2) grid[x=gx]
+    %0 = load(0, imap=[0])
+    %1 = load(1, imap=[-])
+    %2 = load(2, imap=[0])
+    %3 = matmul(%0, %1)
+    %4 = mask(%3, %2)
+    %5 = exp(%4)
+    %6 = store(%5, omap=[0])
+  return %3"""
+    (work,) = work_of(parse(text))
+
+    assert work.flops == dim(0)
+    assert [compulsory] * 2 == [bool(load.least.terms) for load in work.loads]

@@ -1,0 +1,137 @@
+"""A model of the likely time of a candidate at given sizes.
+
+The floor (`cost.floor`) is a bound; this is another thing. It adds what is likely but not compulsory: tiles
+read again by other blocks, blocks that do not fill the cores, short rows, the cost of an iteration. It only
+says what to try first. Nothing is ever dropped because of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import TypeAlias
+
+from prism_explore.cost.work import work_of
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.stages import Candidate
+from prism_explore.targets import Target
+
+CACHE_OVER_DRAM = 4.0
+"""How much faster the last cache is than memory, in the model; about right for server CPUs and GPUs."""
+
+ROW_BYTES = 256
+"""Length of a contiguous piece that is read at half the bandwidth, in the model. Measured on a Zen 4
+virtual machine: 64-float pieces of a weight took 2.0 times as long as whole rows, 512-float ones 1.1 times."""
+
+STEP_S = {"cpu": 2e-8, "gpu": 3e-7}
+"""What one operator of one block costs beyond its arithmetic, in the model: loop control, latency."""
+
+Evaluator: TypeAlias = Callable[[Mapping[str, int]], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """What the model says about one choice of numbers; every figure here is modelled."""
+
+    time_s: float
+    dram_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class _KernelModel:
+    flops: Evaluator
+    loads: tuple[tuple[float, Evaluator, Evaluator], ...]
+    """Bytes of the whole operand, bytes read by all blocks, bytes of a contiguous piece."""
+    store_bytes: Evaluator
+    accumulator_bytes: Evaluator
+    blocks: Evaluator
+    iterations: Evaluator
+    steps: Evaluator
+    peak_flops_per_s: float
+
+
+class Model:
+    """The likely time of one candidate as a function of its sizes; see `model_of`."""
+
+    def __init__(self, kernels: tuple[_KernelModel, ...], target: Target) -> None:
+        self._kernels = kernels
+        self._target = target
+
+    def at(self, sizes: Mapping[str, int]) -> Modelled:
+        """The model's figures for one choice of sizes."""
+        target = self._target
+        time_s = dram = 0.0
+        for kernel in self._kernels:
+            blocks = kernel.blocks(sizes)
+            idle = ceil(blocks / target.cores) * target.cores / blocks
+            here_dram = here_cache = slowed = 0.0
+            for whole, total_of, row_of in kernel.loads:
+                total, row = total_of(sizes), row_of(sizes)
+                from_dram = min(whole, total) if whole <= target.last_cache_bytes else total
+                here_dram += from_dram
+                here_cache += total - from_dram
+                slowed += from_dram * (1 + ROW_BYTES / row)
+            stored = kernel.store_bytes(sizes)
+            sums = kernel.accumulator_bytes(sizes)
+            if sums > target.caches_bytes[0] / 2:
+                here_cache += 2 * sums * kernel.iterations(sizes) * blocks
+            compute_s = kernel.flops(sizes) / kernel.peak_flops_per_s
+            memory_s = (slowed + stored + here_cache / CACHE_OVER_DRAM) / target.dram_bytes_per_s
+            step_s = kernel.steps(sizes) * STEP_S[target.kind] / target.cores
+            # A root of squares: arithmetic and traffic overlap, but never quite.
+            time_s += target.launch_s + idle * ((compute_s**2 + memory_s**2) ** 0.5 + step_s)
+            dram += here_dram + stored
+        return Modelled(time_s, dram)
+
+
+def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Model:
+    """The model of a candidate, with the shapes put in once so that thousands of sizes are quick.
+
+    Raises:
+        ShapeError: a data symbol has no number in `shapes`.
+    """
+    types = candidate.sgraph.types()
+
+    def compiled(size: Dim) -> Evaluator:
+        return evaluator(size.substitute(shapes))
+
+    kernels: list[_KernelModel] = []
+    for work in work_of(candidate.sgraph):
+        loads = tuple(
+            (
+                float(types[load.tensor].bytes.rational(shapes)),
+                compiled(load.bytes),
+                compiled(load.row_bytes),
+            )
+            for load in work.loads
+        )
+        kernels.append(
+            _KernelModel(
+                compiled(work.executed),
+                loads,
+                compiled(work.store_bytes),
+                compiled(work.accumulator_bytes),
+                compiled(work.blocks),
+                compiled(work.iterations),
+                compiled(work.steps),
+                target.peak(types[work.position].dtype),
+            )
+        )
+    return Model(tuple(kernels), target)
+
+
+def evaluator(size: Dim) -> Evaluator:
+    """A size as a fast function of numbers, in floats; `Dim.rational` is the exact truth."""
+    terms = tuple((float(Fraction(c)), m) for m, c in size.terms)
+
+    def value(sizes: Mapping[str, int]) -> float:
+        total = 0.0
+        for coefficient, monomial in terms:
+            for symbol, exponent in monomial:
+                coefficient *= float(sizes[symbol]) ** exponent
+            total += coefficient
+        return total
+
+    return value

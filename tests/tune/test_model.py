@@ -1,0 +1,65 @@
+"""The model only ranks: never below the floor, and it prefers what is likely to be fast."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism_explore.cost.floor import floor_of
+from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import dim
+from prism_explore.ir.stages import Verified
+from prism_explore.tune.model import evaluator, model_of
+from tests.tune.toys import TOY, fused, split
+
+EVERY_FAMILY = {"fused": fused(), "fused rows": fused(rows=True), "split": split()}
+
+
+def legal(verified: Verified, batch: int) -> list[dict[str, int]]:
+    axes = {"gx": (1, 2, 3, 24), "gy": (1, batch), "f": (1, 2, 16), "gb": (1, batch)}
+    names = verified.candidate.sgraph.parameters
+    return [dict(zip(names, row, strict=True)) for row in product(*(axes[n] for n in names))]
+
+
+def test_a_shape_without_a_number_is_the_callers_mistake() -> None:
+    with pytest.raises(ShapeError, match="needs a number for 'b'"):
+        model_of(fused().candidate, {}, TOY)
+
+
+@given(st.integers(1, 64), st.integers(1, 64), st.integers(1, 64))
+def test_fast_evaluation_agrees_with_the_exact_one(b: int, gx: int, f: int) -> None:
+    size = dim("b") * 4096 / (dim("gx") * "f") + dim("f") * "f" - 3
+
+    assert float(size.rational({"b": b, "gx": gx, "f": f})) == pytest.approx(
+        evaluator(size)({"b": b, "gx": gx, "f": f}), rel=1e-12
+    )
+
+
+def test_the_model_is_never_below_the_floor() -> None:
+    for verified in EVERY_FAMILY.values():
+        floor = floor_of(verified.candidate, {"b": 4}, TOY)
+        model = model_of(verified.candidate, {"b": 4}, TOY)
+        for sizes in legal(verified, 4):
+            assert floor.time_s <= model.at(sizes).time_s
+
+
+def test_the_model_charges_for_reading_a_large_weight_once_per_row_of_blocks() -> None:
+    small_cache = TOY.replace(caches_bytes=(64, 128))
+    model = model_of(fused(rows=True).candidate, {"b": 4}, small_cache)
+
+    assert model.at({"gx": 2, "gy": 4, "f": 1}).dram_bytes > 2 * model.at({"gx": 2, "gy": 1, "f": 1}).dram_bytes
+
+
+def test_the_model_prefers_blocks_that_fill_the_cores() -> None:
+    model = model_of(fused(4096, 4096).candidate, {"b": 8}, TOY.replace(max_blocks=4096))
+
+    assert model.at({"gx": 2, "f": 1}).time_s < model.at({"gx": 1, "f": 1}).time_s
+
+
+def test_the_model_prefers_long_rows() -> None:
+    model = model_of(fused(4096, 4096).candidate, {"b": 1}, TOY.replace(max_blocks=4096))
+
+    assert model.at({"gx": 8, "f": 1}).time_s < model.at({"gx": 256, "f": 1}).time_s
