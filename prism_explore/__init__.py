@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from prism_explore.targets import Target, target
     from prism_explore.tune import Budget
     from prism_explore.verdicts import Checked, check, check_mirage
+    from prism_explore.verify.decide import replay_case
 
 _HOMES: dict[str, tuple[str, str]] = {
     "Best": ("result", "Best"),
@@ -65,6 +66,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "parse": ("ir.text", "parse"),
     "parse_program": ("ir.text", "parse_program"),
     "read_mirage": ("mirage", "read_mirage"),
+    "replay_case": ("verify.decide", "replay_case"),
     "save_mirage": ("mirage", "save_mirage"),
     "show": ("ir.text", "show"),
     "target": ("targets", "target"),
@@ -99,6 +101,7 @@ __all__ = [
     "parse",
     "parse_program",
     "read_mirage",
+    "replay_case",
     "save_mirage",
     "show",
     "target",

@@ -8,7 +8,7 @@ was found" is said of what was searched, and "right" only where that was all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -122,6 +122,7 @@ def audit(
     candidates: int = CANDIDATES,
     steps: int | None = None,
     rules_off: Collection[str] = (),
+    tick: Callable[[], None] = lambda: None,
 ) -> Audit:
     """Search a region that was cut, or a family that was rejected, and judge the cut by what is found.
 
@@ -133,6 +134,7 @@ def audit(
         candidates: budget of candidates that are decided.
         steps: where many operators were cut together, go into the first so many; all without.
         rules_off: rules to switch off beside the one that cut and those that quote the same theorem.
+        tick: called at every step; what it raises ends the audit.
 
     Raises:
         ShapeError: no such region, a budget below 1, no such rule, or the facts are of another search.
@@ -142,17 +144,18 @@ def audit(
             raise ShapeError(f"an audit's {name} start at 1, found {number}")
     region = next((e for e in facts if isinstance(e, RegionPruned) and e.region == subject), None)
     if region is None:
-        return _family_audit(task, facts, subject, candidates)
+        return _family_audit(task, facts, subject, candidates, tick)
     rule = region.reason.rule
     off = same_theorem(rule) | frozenset(rules_off)
     space = replace(task.space, rules_off=task.space.rules_off | off)
     trail = Trail(facts)
     reopened = region_steps(task.program, task.space, task.target, trail, region)
-    shadow = _Shadow(task, facts, candidates)
+    shadow = _Shadow(task, facts, candidates, tick)
     growing = regrow(
         task.program, space, task.target, shadow.journal, trail, region, reopened, nodes=nodes, steps=steps
     )
     for family in growing:
+        tick()
         if family is not None and not shadow.settle(family, replace(task, space=space)):
             break
     ended = "candidates" if shadow.over else "nodes" if reopened.over else ""
@@ -175,8 +178,8 @@ def audit(
 class _Shadow:
     """A run beside the search: its journal, and what it found against what the search has."""
 
-    def __init__(self, task: Task, facts: Sequence[Event], budget: int) -> None:
-        self.task, self.budget = task, budget
+    def __init__(self, task: Task, facts: Sequence[Event], budget: int, tick: Callable[[], None]) -> None:
+        self.task, self.budget, self.tick = task, budget, tick
         self.journal = Journal()
         self.prover = Prover(task.program)
         self.table = Expressions()
@@ -198,6 +201,7 @@ class _Shadow:
                 self.over = True
                 break
             self.candidates += 1
+            self.tick()
             self.prover.verify(candidate, self.journal, task.seed)
             (said,) = [e.event for e in self.journal.since(len(self.journal) - 1)]
             assert isinstance(said, VerdictReached), "a verdict is the last fact of its candidate"
@@ -259,14 +263,14 @@ def _families(facts: Iterable[Event]) -> list[FamilyCompleted]:
     return [e for e in facts if isinstance(e, FamilyCompleted)]
 
 
-def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: int) -> Audit:
+def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: int, tick: Callable[[], None]) -> Audit:
     """What a rejected family would have come to."""
     born = {e.family: e for e in facts if isinstance(e, FamilyCompleted)}
     if subject not in ledger(facts).steering.named("rejected") or subject not in born:
         regions = [e.region for e in facts if isinstance(e, RegionPruned)]
         ids = f"regions {regions[0]} to {regions[-1]}" if regions else "no regions yet"
         raise ShapeError(f"nothing to audit by the name {subject!r}; there are {ids}, and families that you rejected")
-    shadow = _Shadow(task, [e for e in facts if e is not born[subject]], candidates)
+    shadow = _Shadow(task, [e for e in facts if e is not born[subject]], candidates, tick)
     shadow.journal.note(born[subject])
     shadow.settle(Family(subject, task.program, parse(born[subject].sgraph)), task)
     ended = "candidates" if shadow.over else ""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 from prism_explore.audit import Audit, audit
 from prism_explore.codegen.load import load
@@ -28,15 +29,18 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.ledger import Steering, claim, ledger, phase_of
 from prism_explore.events.misses import Miss
+from prism_explore.evidence import Evidence
 from prism_explore.frontend import Traced, data_sizes, trace
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.space import Space, default_space
+from prism_explore.ir.space import LIMITS, Space, default_space
 from prism_explore.ir.text import show
+from prism_explore.questions import Asked, Questions
 from prism_explore.result import Best
 from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.baselines import USUAL
+from prism_explore.verify.decide import Replay
 from prism_explore.verify.equalities import Equalities
 from prism_explore.views import Families, Pruned, Record
 from prism_explore.what_if import WhatIf, what_if
@@ -114,6 +118,8 @@ class Session:
         self._progress = Progress()
         self._listeners: dict[str, list[Callable[[Any], None]]] = {}
         self._engine = Engine(self._open, self._state_changed)
+        self.questions = Questions(lambda: self._tell("state", self.state), self._is_timing)
+        """What was asked with a click and is answered beside the search, by id; prints its answers."""
         self._widget: Any = None
 
     # ------------------------------------------------------------ the search
@@ -162,6 +168,7 @@ class Session:
 
     def close(self) -> None:
         """Cancel what is still searched and end its processes; the session can still be read, and has its `best`."""
+        self.questions.cancel()
         self._engine.close()
 
     def _open(self) -> Iterator[None]:
@@ -276,21 +283,56 @@ class Session:
         space: Space | None = None,
         rules_off: Collection[str] = (),
         run: bool = False,
+        tick: Callable[[], None] = lambda: None,
+        **limits: int,
     ) -> WhatIf:
         """What would reopen on another target, in another space, or with rules off; this search is not touched.
 
         Args:
-            target: another machine, such as `sess.task.target.replace(shared_memory_bytes=1 << 18)`.
-            space: other operators and limits, such as `replace(sess.task.space, block_ops=13)`.
+            target: another machine.
+            space: other operators and limits.
             rules_off: names of pruning rules.
             run: whether to search there too, up to proofs, and compare the families.
+            tick: called at every step; what it raises ends the question.
+            limits: single limits of the space by name, such as `block_ops=13`, and `shared_memory_bytes`.
 
         Raises:
-            ShapeError: no such rule.
+            ShapeError: no such rule or limit.
             TargetUnavailable: no such machine.
         """
-        other = None if target is None else _target(target)
-        return what_if(self.task, self.journal.events, target=other, space=space, rules_off=rules_off, run=run)
+        machine = self.task.target if target in (None, self.task.target.name) else _target(target)
+        if (memory := limits.pop("shared_memory_bytes", None)) is not None:
+            machine = machine.replace(shared_memory_bytes=memory)
+        other = space or self.task.space
+        if unknown := sorted(set(limits) - set(LIMITS)):
+            raise ShapeError(f"no limit {', '.join(unknown)}; there are {', '.join((*LIMITS, 'shared_memory_bytes'))}")
+        other = replace(other, **limits)
+        facts = self.journal.events
+        return what_if(self.task, facts, target=machine, space=other, rules_off=rules_off, run=run, tick=tick)
+
+    def evidence(self, candidate: str) -> Evidence:
+        """What stands behind the verdict on a candidate: proof and trials, a witness, or how far both sides agree.
+
+        Raises:
+            ShapeError: no such candidate, or it has not been decided.
+        """
+        return self.record.evidence(candidate)
+
+    def certify(self, candidate: str, tick: Callable[[], None] = lambda: None) -> Evidence:
+        """Have egglog replay every lemma of a candidate's proof; see `Record.certify`.
+
+        Raises:
+            ShapeError: no such candidate, or it is not proved.
+        """
+        return self.record.certify(candidate, tick)
+
+    def replay(self, candidate: str) -> Replay:
+        """Run the witness against a candidate again; see `Record.replay`.
+
+        Raises:
+            ShapeError: no such candidate, or nothing stands against it.
+        """
+        return self.record.replay(candidate)
 
     def equalities(self, candidate: str) -> Equalities:
         """What is equal to what in a candidate and the program, whatever its verdict; e-graphs step by step.
@@ -352,8 +394,34 @@ class Session:
                 self._steer(command, args["id"], args.get("note", ""))
             case "select":
                 self.select(args["id"])
+            case "audit" | "what_if" | "certify" | "replay":
+                self._ask(command, args)
+            case "withdraw":
+                self.questions.cancel(args["id"])
             case _:
                 raise ShapeError(f"no command {command!r}")
+
+    def _ask(self, kind: Asked, given: Mapping[str, Any]) -> None:
+        """Have a question answered on a thread of its own, by the method of its name."""
+        subject = str(given.get("id", ""))
+        words = {k: v for k, v in given.items() if k != "id"}
+        said = [*([repr(subject)] if subject else []), *(f"{k}={v!r}" for k, v in words.items())]
+        python = f"sess.{kind}({', '.join(said)})"
+        match kind:
+            case "audit":
+                self.questions.ask(kind, subject, python, lambda tick: self.audit(subject, tick=tick, **words))
+            case "what_if":
+                self.questions.ask(kind, ", ".join(said), python, lambda tick: self.what_if(tick=tick, **words))
+            case "certify":
+                self.questions.ask(kind, subject, python, lambda tick: self.certify(subject, tick))
+            case "replay":
+                self.questions.ask(kind, subject, python, lambda _: self.replay(subject))
+            case _:
+                assert_never(kind)
+
+    def _is_timing(self) -> bool:
+        last = self.journal.since(len(self.journal) - 1) if self.state == "running" and len(self.journal) else ()
+        return any(phase_of(e.event) == "tune" for e in last)
 
     def save(self, path: str | Path) -> Path:
         """Write the search's journal to a file that `load` opens anywhere, without running code."""

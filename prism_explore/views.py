@@ -24,11 +24,16 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows, ledger, verdict_text
+from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows, ledger
 from prism_explore.events.misses import Miss
+from prism_explore.evidence import Evidence, evidence
+from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import EClass
+from prism_explore.ir.stages import Candidate, EClass, Family, Verified
 from prism_explore.ir.text import parse, parse_program
+from prism_explore.verify.case import Case, read_witness
+from prism_explore.verify.certificate import certify
+from prism_explore.verify.decide import Replay, replay_case, verify
 from prism_explore.verify.equalities import Equalities, equalities
 
 E = TypeVar("E")
@@ -77,17 +82,9 @@ class FamilyHandle:
 
     @property
     def proof(self) -> str:
-        """The proofs of its candidates as text: claims, conditions, lemmas with their axioms."""
-        lines: list[str] = []
-        lemmas = {e.candidate: e.lemmas for e in self.record.of(CertificateReplayed)}
-        for candidate, verdict in self.verdicts.items():
-            lines.append(f"{candidate}: {verdict_text(verdict)}. {verdict.detail}")
-            lines += [f"  needs {c} to be a positive integer" for c in verdict.conditions]
-            for tensor, operation, value, axioms, replayed, note in lemmas.get(candidate, ()):
-                by = ", ".join(axioms) or "definition"
-                mark = "replayed in egglog" if replayed else f"not replayed: {note}"
-                lines.append(f"  {tensor} = {operation}  =  {value}\n      by {by} ({mark})")
-        return "\n".join(lines) or f"{self.id}: no candidate has been decided yet"
+        """What stands behind the verdict on each of its candidates, as text; see `Record.evidence`."""
+        said = [str(self.record.evidence(candidate)) for candidate in self.verdicts]
+        return "\n\n".join(said) or f"{self.id}: no candidate has been decided yet"
 
     def why(self) -> str:
         """Where this family stands and why, as sentences."""
@@ -245,23 +242,92 @@ class Record:
         """What came farthest, nearest first, and which restriction stopped each; none where something is proved."""
         return ledger(self.journal.events).misses
 
+    @property
+    def program(self) -> TensorProgram:
+        """What was searched for.
+
+        Raises:
+            ShapeError: the search has not begun.
+        """
+        started = self.of(ExplorationStarted)
+        if not started:
+            raise ShapeError("the search has not begun; sess.step() begins it")
+        return parse_program(started[0].program)
+
     def equalities(self, candidate: str) -> Equalities:
         """What is equal to what in a candidate and the program, whatever its verdict; e-graphs step by step.
 
         Raises:
             ShapeError: no such candidate.
         """
+        born = self._born(candidate)
+        verdict = next((e for e in reversed(self.of(VerdictReached)) if e.candidate == candidate), None)
+        classes = tuple(EClass(*c) for c in verdict.classes) if verdict else ()
+        return equalities(self.program, parse(born.sgraph), candidate, classes)
+
+    def evidence(self, candidate: str) -> Evidence:
+        """What stands behind the verdict on a candidate: proof and trials, a witness, or how far both sides agree.
+
+        Raises:
+            ShapeError: no such candidate, or it has not been decided.
+        """
+        born, verdict = self._decided(candidate)
+        certificate = next((e for e in reversed(self.of(CertificateReplayed)) if e.candidate == candidate), None)
+        return evidence(verdict, self.program, born.sgraph, certificate, self.families[born.family].floats)
+
+    def replay(self, candidate: str) -> Replay:
+        """Run the witness of a refuted candidate again, or both sides of a disagreement; prints what came of it.
+
+        Raises:
+            ShapeError: no such candidate, or nothing stands against it.
+        """
+        born, verdict = self._decided(candidate)
+        if verdict.case:
+            return replay_case(verdict.case)
+        if not verdict.witness:
+            raise ShapeError(f"{candidate} is {verdict.verdict} and has no witness; sess.evidence({candidate!r})")
+        witness = read_witness(verdict.witness)
+        return replay_case(str(Case(candidate, None, self.program, parse(born.sgraph), witness)))
+
+    def certify(self, candidate: str, tick: Callable[[], None] = lambda: None) -> Evidence:
+        """Have egglog replay every lemma of a proof from axioms alone, and note the certificate; its evidence.
+
+        The best kernel's proof is certified by itself at the end of a search; this is for any other. The
+        candidate is proved anew from the facts alone, so that a saved search can be certified too.
+
+        Args:
+            candidate: one that was proved.
+            tick: called at every step; what it raises ends it.
+
+        Raises:
+            ShapeError: no such candidate, or it is not proved.
+        """
+        born, verdict = self._decided(candidate)
+        if any(e.candidate == candidate for e in self.of(CertificateReplayed)):
+            return self.evidence(candidate)
+        program, graph = self.program, parse(born.sgraph)
+        beside = Journal()
+        beside.listeners.append(lambda _: tick())
+        again = Candidate(candidate, Family(born.family, program, graph), graph, (), graph.conditions())
+        proved = verify(program, again, beside, self.of(ExplorationStarted)[0].seed)
+        if not isinstance(proved, Verified):
+            raise ShapeError(f"{candidate} is {verdict.verdict}; only what is proved has a certificate")
+        certify(proved, beside)
+        self.journal.note(next(e for e in reversed(beside.events) if isinstance(e, CertificateReplayed)))
+        return self.evidence(candidate)
+
+    def _born(self, candidate: str) -> CandidateInstantiated:
         born = {e.candidate: e for e in self.of(CandidateInstantiated)}
         if candidate not in born:
             raise ShapeError(f"no candidate {candidate!r}; there are {', '.join(born) or 'none yet'}")
-        (started,) = self.of(ExplorationStarted)
+        return born[candidate]
+
+    def _decided(self, candidate: str) -> tuple[CandidateInstantiated, VerdictReached]:
+        born = self._born(candidate)
         verdict = next((e for e in reversed(self.of(VerdictReached)) if e.candidate == candidate), None)
-        return equalities(
-            parse_program(started.program),
-            parse(born[candidate].sgraph),
-            candidate,
-            tuple(EClass(*c) for c in verdict.classes) if verdict else (),
-        )
+        if verdict is None:
+            raise ShapeError(f"{candidate} has not been decided yet")
+        return born, verdict
 
     def text(self, table: str) -> str:
         """A table as text: families, pruned, ledger, classes, trials.

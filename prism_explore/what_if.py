@@ -7,7 +7,7 @@ unknown until it is searched; `run` does that, in a shadow with a journal of its
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -130,6 +130,7 @@ def what_if(
     space: Space | None = None,
     rules_off: Collection[str] = (),
     run: bool = False,
+    tick: Callable[[], None] = lambda: None,
 ) -> WhatIf:
     """What would reopen elsewhere; the search that is asked about is not touched.
 
@@ -140,6 +141,7 @@ def what_if(
         space: other operators and limits.
         rules_off: rules to switch off, beside those that the space has off.
         run: whether to search there, up to proofs; nothing is tuned.
+        tick: called at every step; what it raises ends the question.
 
     Raises:
         ShapeError: no such rule.
@@ -148,8 +150,8 @@ def what_if(
     wanted = replace(wanted, rules_off=wanted.rules_off | frozenset(rules_off))
     other = replace(task, target=target or task.target, space=wanted)
     walk = _Walk(task, other, facts)
-    walk.all()
-    was, now = _maps(task, facts), _maps(other, facts)
+    walk.all(tick)
+    was, now = _maps(task, facts, tick), _maps(other, facts, tick)
     return WhatIf(
         _changes(task, other),
         walk.rows(),
@@ -158,7 +160,7 @@ def what_if(
         tuple(m for m in now if m not in was),
         tuple(m for m in was if m not in now),
         tuple(walk.estimated),
-        _compared(other, facts) if run else None,
+        _compared(other, facts, tick) if run else None,
     )
 
 
@@ -177,11 +179,12 @@ class _Walk:
         self.cut = [e for e in facts if isinstance(e, RegionPruned)]
         self.estimated: list[str] = []
 
-    def all(self) -> None:
+    def all(self, tick: Callable[[], None]) -> None:
         """Walk the tree from its root."""
         roots = [n.node for n in self.trail.nodes.values() if not n.parent]
         left = [(node, self.here.root(), self.there.root()) for node in roots]
         while left:
+            tick()
             node, here, there = left.pop()
             for level in ("block", "kernel") if here.block is not None else ("kernel",):
                 left += self.at(node, here, there, level)
@@ -256,17 +259,18 @@ def _families(facts: Iterable[Event]) -> list[FamilyCompleted]:
     return [e for e in facts if isinstance(e, FamilyCompleted)]
 
 
-def _maps(task: Task, facts: Iterable[Event]) -> list[Maps]:
+def _maps(task: Task, facts: Iterable[Event], tick: Callable[[], None]) -> list[Maps]:
     """Every candidate of the families of the search that a setting admits."""
     found: list[Maps] = []
     for born in _families(facts):
+        tick()
         family = Family(born.family, task.program, parse(born.sgraph))
         for candidate in instantiate(family, task.space, task.target, Journal()):
             found.append((family.id, tuple(str(u) for uses in candidate.uses for u in uses)))
     return found
 
 
-def _compared(other: Task, facts: Sequence[Event]) -> Comparison:
+def _compared(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> Comparison:
     """Search the other setting up to its proofs, and compare families by canonical form."""
     table = Expressions()
     proved = {family_of(e.candidate) for e in facts if isinstance(e, VerdictReached) and e.verdict == "proved"}
@@ -275,10 +279,12 @@ def _compared(other: Task, facts: Sequence[Event]) -> Comparison:
     watch = Stopwatch(other.space.time_s)
     found: dict[int, str] = {}
     for family in watch.during(generate(other.program, other.space, other.target, journal, watch.is_over)):
+        tick()
         if family is None:
             continue
         number = table.of_graph(family.sgraph)
         for candidate in instantiate(family, other.space, other.target, journal):
+            tick()
             if isinstance(prover.verify(candidate, journal, other.seed), Verified):
                 found.setdefault(number, family.id)
     texts = {e.family: e.sgraph for e in _families(journal.events)}

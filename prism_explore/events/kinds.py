@@ -168,6 +168,8 @@ class VerdictReached:
     """Where prover and refuter disagree: everything that `verify.decide.replay_case` needs to run both again."""
     budget: str = ""
     """Where it was not decided because a budget of the search was spent: that budget's code."""
+    witness: str = ""
+    """Where it was refuted: sizes, seed, element and both values, as `verify.case.read_witness` reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,8 @@ class CertificateReplayed:
     candidate: str
     lemmas: tuple[tuple[str, str, str, tuple[str, ...], bool, str], ...]
     """Tensor, operation, value, axioms, replayed, note."""
+    statements: tuple[str, ...] = ()
+    """Of each lemma, both sides with the terms and steps between them: what the checker and `verify.chain` read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,9 @@ class Space:
         }
 
 
+LIMITS: tuple[str, ...] = tuple(f.name for f in fields(Space) if f.type in (int, "int"))
+"""The numbers of a space, by name."""
+
 CLASSIC_UNARY: tuple[UnaryFn, ...] = ("exp", "square", "sqrt", "silu")
 CLASSIC_BINARY: tuple[BinaryFn, ...] = ("add", "mul", "div")
 CLASSIC_REDUCTIONS: tuple[ReduceFn, ...] = ("sum", "mean", "rms")

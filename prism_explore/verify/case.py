@@ -1,9 +1,9 @@
-"""A disagreement between prover and refuter as a text: all that it takes to have both speak again.
+"""A refuted candidate, or a disagreement between prover and refuter, as a text that has both speak again.
 
 disagreement of f3.c1, proved by normal form
 seed 0, float64 from -0.65 to 0.75
 at b=4, d=6, n=8, gx=2, f=3
-element 0, 1: 0.25 wanted, 0.5 found
+element 0, 1: 0.25 wanted, 0.5 found, off by 0.4
 
 program ...
 sgraph ...
@@ -23,60 +23,42 @@ from prism_explore.ir.text import parse, parse_program, show
 
 Method = Literal["normal form", "cleared denominators", "e-graph"]
 
-_HEAD = re.compile(
-    r"disagreement of (?P<candidate>\S+), proved by (?P<method>[\w -]+)\n"
+_WITNESS = re.compile(
     r"seed (?P<seed>\d+), (?P<arithmetic>[\w ]+) from (?P<low>\S+) to (?P<high>\S+)\n"
     r"at (?P<sizes>.*)\n"
-    r"element (?P<index>.*): (?P<expected>\S+) wanted, (?P<found>\S+) found, off by (?P<error>\S+)\n"
-    r"\n(?P<program>program .*?)\n(?P<sgraph>sgraph\n.*)",
-    re.DOTALL,
+    r"element (?P<index>.*): (?P<expected>\S+) wanted, (?P<found>\S+) found, off by (?P<error>\S+)"
+)
+_CASE = re.compile(
+    r"(?:disagreement of (?P<doubted>\S+), proved by (?P<method>[\w -]+)|refutation of (?P<refuted>\S+))\n"
+    r"(?P<witness>seed .*\nat .*\nelement .*)\n"
+    r"\n(?P<program>program (?s:.*?))\n(?P<sgraph>sgraph\n(?s:.*))"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A candidate that was proved and then found wrong."""
-
-    candidate: str
-    method: Method
-    """How it was proved."""
-    program: TensorProgram
-    sgraph: SGraph
-    witness: Witness
-
-    def __str__(self) -> str:
-        w = self.witness
-        return "\n".join(
-            (
-                f"disagreement of {self.candidate}, proved by {self.method}",
-                f"seed {w.seed}, {w.arithmetic} from {w.between[0]!r} to {w.between[1]!r}",
-                f"at {', '.join(f'{s}={n}' for s, n in w.sizes)}",
-                f"element {', '.join(map(str, w.index))}: {w.expected!r} wanted, {w.found!r} found, "
-                f"off by {w.relative_error!r}",
-                "",
-                show(self.program),
-                show(self.sgraph),
-            )
+def show_witness(w: Witness) -> str:
+    """A witness in three lines, as `read_witness` reads them."""
+    return "\n".join(
+        (
+            f"seed {w.seed}, {w.arithmetic} from {w.between[0]!r} to {w.between[1]!r}",
+            f"at {', '.join(f'{s}={n}' for s, n in w.sizes)}",
+            f"element {', '.join(map(str, w.index))}: {w.expected!r} wanted, {w.found!r} found, "
+            f"off by {w.relative_error!r}",
         )
+    )
 
 
-def read_case(text: str) -> Case:
-    """The case that a text tells.
+def read_witness(text: str) -> Witness:
+    """The witness that three lines tell.
 
     Raises:
-        ParseError: it is none.
+        ParseError: they tell none.
     """
-    found = _HEAD.fullmatch(text.strip())
-    if found is None:
-        raise ParseError(
-            "not a case of disagreement; expected what `str(case)` writes, from its first line to its last"
-        )
-    method = next((m for m in get_args(Method) if m == found["method"]), None)
-    arithmetic: Arithmetic | None = next((a for a in get_args(Arithmetic) if a == found["arithmetic"]), None)
-    if method is None or arithmetic is None:
-        raise ParseError(f"not a case of disagreement: proved by {found['method']!r}, tried in {found['arithmetic']!r}")
+    found = _WITNESS.fullmatch(text.strip())
+    arithmetic: Arithmetic | None = next((a for a in get_args(Arithmetic) if found and a == found["arithmetic"]), None)
+    if found is None or arithmetic is None:
+        raise ParseError("not a witness; expected the three lines that `show_witness` writes: seed, sizes, element")
     try:
-        witness = Witness(
+        return Witness(
             tuple((name, int(number)) for name, number in re.findall(r"(\w+)=(\d+)", found["sizes"])),
             int(found["seed"]),
             tuple(int(i) for i in found["index"].split(", ") if i),
@@ -87,5 +69,40 @@ def read_case(text: str) -> Case:
             arithmetic,
         )
     except ValueError as error:
-        raise ParseError(f"not a case of disagreement: {error}") from error
-    return Case(found["candidate"], method, parse_program(found["program"]), parse(found["sgraph"]), witness)
+        raise ParseError(f"not a witness: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A candidate that was found wrong, with the numbers that show it."""
+
+    candidate: str
+    method: Method | None
+    """How it was proved all the same; None where it was not, so that nobody disagrees."""
+    program: TensorProgram
+    sgraph: SGraph
+    witness: Witness
+
+    def __str__(self) -> str:
+        head = (
+            f"refutation of {self.candidate}"
+            if self.method is None
+            else f"disagreement of {self.candidate}, proved by {self.method}"
+        )
+        return "\n".join((head, show_witness(self.witness), "", show(self.program), show(self.sgraph)))
+
+
+def read_case(text: str) -> Case:
+    """The case that a text tells.
+
+    Raises:
+        ParseError: it is none.
+    """
+    found = _CASE.fullmatch(text.strip())
+    if found is None:
+        raise ParseError("not a case; expected what `str(case)` writes, from its first line to its last")
+    method = next((m for m in get_args(Method) if m == found["method"]), None)
+    if method is None and found["method"] is not None:
+        raise ParseError(f"not a case: proved by {found['method']!r}; there are {', '.join(get_args(Method))}")
+    program, sgraph = parse_program(found["program"]), parse(found["sgraph"])
+    return Case(found["doubted"] or found["refuted"], method, program, sgraph, read_witness(found["witness"]))

@@ -105,6 +105,7 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
         CertificateReplayed(
             candidate.id,
             tuple((x.tensor, x.operation, x.value, x.axioms, x.replayed, x.note) for x in lemmas),
+            tuple(x.statement for x in lemmas),
         )
     )
     return replace(verified, proof=replace(verified.proof, lemmas=tuple(lemmas)))

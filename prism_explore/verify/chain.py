@@ -128,9 +128,9 @@ class _Terms:
             case "mul":
                 return f"{closed[0]} {closed[1]}"
             case "inv":
-                return f"{closed[0]}⁻¹"
+                return f"{self._atom(node.inside[0])}⁻¹"
             case "sqrt":
-                return f"√{closed[0]}"
+                return f"√{self._atom(node.inside[0])}"
             case "exp" | "bottom":
                 return f"{node.op}({inside[0]})"
             case "call":
@@ -154,6 +154,13 @@ class _Terms:
         node = self.nodes[e]
         open_ones = ("add", "mul", "sum", "most", "upto")
         return f"({self.person(e)})" if node.op in open_ones and not self._flat(e) else self.person(e)
+
+    def _atom(self, e: Id) -> str:
+        """The same, in brackets where a root or an inverse would reach only part of it."""
+        node = self.nodes[e]
+        leaf = not node.inside and (node.op == "at" or node.label.isalnum())
+        whole = leaf or node.op in ("exp", "bottom", "call", "greater", "rescaled", "sqrt")
+        return self.person(e) if whole else f"({self.person(e)})"
 
     def _flat(self, e: Id) -> bool:
         """Whether a product is of factors that need no brackets."""

@@ -33,7 +33,7 @@ from prism_explore.ir.stages import (
     Witness,
 )
 from prism_explore.verify.algebra import SPELLED, Algebra
-from prism_explore.verify.case import Case, Method, read_case
+from prism_explore.verify.case import Case, Method, read_case, show_witness
 from prism_explore.verify.cuts import meet
 from prism_explore.verify.equalities import compared
 from prism_explore.verify.lowering import Lowered, lower
@@ -312,7 +312,7 @@ class Replay:
     proved: str
     """How the prover proves the candidate; empty where it does not."""
     limit: str
-    """The limit that it hit, where it does not."""
+    """The limit that it hit, where it does not; empty where it was not asked."""
     refuter: Attempt
 
     @property
@@ -320,9 +320,28 @@ class Replay:
         """Whether the two still do."""
         return bool(self.proved) and isinstance(self.refuter, Witness)
 
+    @property
+    def differs(self) -> bool:
+        """Whether program and candidate still differ at the case's numbers."""
+        return isinstance(self.refuter, Witness)
+
+    def __str__(self) -> str:
+        match self.refuter:
+            case Witness():
+                said = f"{self.case.candidate} differs from {self.case.program.name}\n{show_witness(self.refuter)}"
+            case Survived():
+                said = f"{self.case.candidate} agrees with {self.case.program.name} at the case's numbers now"
+            case Untried(reason):
+                said = f"{self.case.candidate} could not be run: {reason}"
+            case _:
+                assert_never(self.refuter)
+        if self.case.method is None:
+            return said
+        return f"{said}\nthe prover: {f'proved by {self.proved}' if self.proved else self.limit}"
+
 
 def replay_case(text: str) -> Replay:
-    """Run a saved disagreement again: the prover by itself, and the refuter on the case's own numbers.
+    """Run a saved case again: the refuter on the case's own numbers, and, where it disagreed, the prover by itself.
 
     Raises:
         ParseError: the text is no case.
@@ -330,9 +349,12 @@ def replay_case(text: str) -> Replay:
     case = read_case(text)
     family = Family(case.candidate.split(".")[0], case.program, case.sgraph)
     prover = Prover(case.program)
+    again = prover.refuter.replay(case.witness, case.sgraph)
+    if case.method is None:
+        return Replay(case, "", "", again)
     said = prover.prove(Candidate(case.candidate, family, case.sgraph, (), case.sgraph.conditions()), Journal())
     proved = said if said in ("normal form", "cleared denominators", "e-graph") else ""
-    return Replay(case, proved, "" if proved else said, prover.refuter.replay(case.witness, case.sgraph))
+    return Replay(case, proved, "" if proved else said, again)
 
 
 def holds_at(verified: Verified, sizes: Mapping[str, int]) -> tuple[str, ...]:
@@ -398,7 +420,7 @@ def _event(verdict: Verdict) -> VerdictReached:
             where = f"at {_sizes_text(w.sizes)}, seed {w.seed}, element [{', '.join(map(str, w.index))}]"
             by = f"off by {w.relative_error:.2g} of the largest value" if isfinite(w.relative_error) else "a race"
             detail = f"{where}: the program gives {w.expected:.6g}, the candidate {w.found:.6g} ({by})"
-            return VerdictReached(candidate.id, "refuted", "counterexample", detail)
+            return VerdictReached(candidate.id, "refuted", "counterexample", detail, witness=show_witness(w))
         case Unknown(candidate, limit, nearest, shared, apart, case):
             return VerdictReached(
                 candidate.id,

@@ -17,7 +17,7 @@ from prism_explore.ir.text import parse, show
 from prism_explore.targets import target as target_of
 from prism_explore.verify import decide
 from prism_explore.verify.algebra import Budget
-from prism_explore.verify.case import Case
+from prism_explore.verify.case import Case, read_witness
 from prism_explore.verify.decide import DISAGREE, Prover, holds_at, replay_case, verify
 from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.outcome import Limits
@@ -292,8 +292,31 @@ def test_a_right_candidate_replayed_as_a_case_shows_no_difference():
 
 @pytest.mark.parametrize("text", ["", "disagreement of f1.c1", "program p\nsgraph\n"])
 def test_what_is_no_case_is_refused(text):
-    with pytest.raises(ParseError, match="not a case of disagreement"):
+    with pytest.raises(ParseError, match="not a case"):
         replay_case(text)
+
+
+def test_a_refutation_is_noted_with_a_witness_that_runs_again():
+    program = PROGRAMS["rms_bare"]
+    bad = next(c for c in CASES if c.name == "rms_of_a_tile")
+    journal = Journal()
+    verdict = verify(program, candidate(program, bad.sgraph), journal)
+    assert isinstance(verdict, Refuted)
+    (event,) = journal.events
+    assert isinstance(event, VerdictReached)
+
+    assert verdict.witness == read_witness(event.witness)
+    again = replay_case(str(Case("f1.c1", None, program, bad.sgraph, read_witness(event.witness))))
+    assert again.differs
+    assert verdict.witness == again.refuter
+    assert not again.disagree
+    assert event.witness in str(again)
+
+
+@pytest.mark.parametrize("text", ["", "seed 0\nat b=2\nelement 0: 1 wanted, 2 found"])
+def test_what_is_no_witness_is_refused(text):
+    with pytest.raises(ParseError, match="not a witness"):
+        read_witness(text)
 
 
 EQUAL_EXTENTS_ONLY = """

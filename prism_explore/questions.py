@@ -1,0 +1,156 @@
+"""Questions beside a search: an audit, a what-if, a certificate, asked with a click and answered when they are done.
+
+One thread answers them one after another, so that no cell and no click waits and the search goes on. Whoever
+answers calls `tick` at every step: there a question can be cancelled, and waits while kernels are timed,
+which it would disturb.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from prism_explore.errors import PrismError
+
+Asked: TypeAlias = Literal["audit", "what_if", "certify", "replay"]
+Standing: TypeAlias = Literal["waiting", "thinking", "answered", "cancelled", "failed"]
+Tick: TypeAlias = Callable[[], None]
+
+WAIT_S = 0.05
+"""How often a question that waits for the tuner looks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and what has become of it; it prints its answer."""
+
+    id: str
+    """q1, q2, ... in order."""
+    kind: Asked
+    subject: str
+    """What it is about, such as p17; for a what-if, what changes."""
+    python: str
+    """The line that asks the same and waits for the answer."""
+    state: Standing = "waiting"
+    answer: Any = None
+    failure: str = ""
+    """Why there is no answer, where it failed."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer may still come."""
+        return self.state in ("waiting", "thinking")
+
+    def __repr__(self) -> str:
+        said = f"{self.id}: {self.python}  [{self.state}]"
+        if self.state == "answered":
+            return f"{said}\n{self.answer!r}"
+        return f"{said}\n{self.failure}" if self.failure else said
+
+
+class Cancelled(Exception):
+    """Raised by `tick`."""
+
+
+class Questions(Mapping[str, Question]):
+    """All questions of a session by id.
+
+    Args:
+        changed: called, on any thread, when a question's state changed.
+        busy: whether kernels are timed just now.
+    """
+
+    def __init__(self, changed: Callable[[], None], busy: Callable[[], bool] = lambda: False) -> None:
+        self._changed, self._busy = changed, busy
+        self._all: dict[str, Question] = {}
+        self._waiting: deque[tuple[str, Callable[[Tick], Any]]] = deque()
+        self._cancelled: set[str] = set()
+        self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
+        self._thread: threading.Thread | None = None
+
+    def __getitem__(self, key: str) -> Question:
+        if key not in self._all:
+            raise KeyError(f"no question {key!r}; there are {', '.join(self._all) or 'none yet'}")
+        return self._all[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._all))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{q.id}  {q.state:<9}  {q.python}" for q in self.values()) or "nothing has been asked"
+
+    def ask(self, kind: Asked, subject: str, python: str, work: Callable[[Tick], Any]) -> Question:
+        """Put a question behind those that wait; returns at once. `work` gets the function to call at every step."""
+        with self._lock:
+            asked = Question(f"q{len(self._all) + 1}", kind, subject, python)
+            self._all[asked.id] = asked
+            self._waiting.append((asked.id, work))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name="prism-questions", daemon=True)
+                self._thread.start()
+        self._changed()
+        return asked
+
+    def cancel(self, question: str = "") -> None:
+        """Take back a question, or all that are open; one that is being answered ends at its next step."""
+        with self._lock:
+            for asked in tuple(self._all.values()):
+                if asked.is_open and question in ("", asked.id):
+                    self._cancelled.add(asked.id)
+                    if asked.state == "waiting":
+                        self._all[asked.id] = replace(asked, state="cancelled")
+        self._changed()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Block until no question is open; whether that came about within the time."""
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        with self._idle:
+            while any(q.is_open for q in self._all.values()):
+                left = None if until is None else until - time.monotonic()
+                if left is not None and left <= 0:
+                    return False
+                self._idle.wait(0.1 if left is None else min(left, 0.1))
+        return True
+
+    def _loop(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                name, work = self._waiting.popleft()
+                if name in self._cancelled:
+                    continue
+                self._all[name] = replace(self._all[name], state="thinking")
+            self._changed()
+            settled = self._settled(self._all[name], work)
+            with self._lock:
+                self._all[name] = settled
+                self._idle.notify_all()
+            self._changed()
+
+    def _settled(self, asked: Question, work: Callable[[Tick], Any]) -> Question:
+        def tick() -> None:
+            while self._busy() and asked.id not in self._cancelled:
+                time.sleep(WAIT_S)
+            if asked.id in self._cancelled:
+                raise Cancelled
+
+        try:
+            tick()
+            return replace(asked, state="answered", answer=work(tick))
+        except Cancelled:
+            return replace(asked, state="cancelled")
+        except PrismError as error:
+            return replace(asked, state="failed", failure=str(error))
+        except BaseException as error:
+            # A thread that died silently would leave its question open for ever.
+            return replace(asked, state="failed", failure=f"{type(error).__name__}: {error}")
