@@ -27,6 +27,7 @@ SIGNATURE = """
 (relation axis (String))
 (relation digits (String String String))
 (relation extent (String Expr))
+(relation inhabited (String))
 (relation renamed (Expr Expr))
 (relation stated (String Expr Expr))
 (relation elsewhere (String String))
@@ -41,7 +42,8 @@ SIGNATURE = """
 """Sorts and relations of a run.
 
 `(digits k outer inner)` says that axis k is the pair of axes outer and inner; `(extent k n)` how many
-values k has; `(renamed a b)` that b is a with one bound axis named anew; `(elsewhere i k)` that axis k does not
+values k has; `(inhabited k)` that it has at least one, at all sizes that meet the proof's conditions;
+`(renamed a b)` that b is a with one bound axis named anew; `(elsewhere i k)` that axis k does not
 occur in index i. `(stated x a b)` says that a and b are the two sides of axiom x, where that depends on indices
 and extents, which are opaque words here: the statement vouches for it, and `checker` sees to it.
 """
@@ -674,7 +676,7 @@ AXIOMS: tuple[Axiom, ...] = (
         "sum in pieces",
         "a",
         "b",
-        "Σ_k a = Σ_{i<m} a[k := i] + Σ_{j<n−m} a[k := m + j] where k has n values",
+        "Σ_k a = Σ_{i<m} a[k := i] + Σ_{j<n−m} a[k := m + j] where k has n values and 0 < m < n",
         ('(stated "sum in pieces" a b)',),
         both_ways=False,
         source=FINITE_SUMS,
@@ -768,8 +770,8 @@ AXIOMS: tuple[Axiom, ...] = (
         "maximum of a constant",
         "(Most k a)",
         "a",
-        "max_k a = a where a does not depend on k",
-        ("(independent a k)",),
+        "max_k a = a where a does not depend on k, which has values",
+        ("(independent a k)", "(inhabited k)"),
         both_ways=False,
         source=ORDER,
         argument="It is the greatest of at least one copy of a number.",
@@ -779,6 +781,7 @@ AXIOMS: tuple[Axiom, ...] = (
         "(Most k (Greater a b))",
         "(Greater (Most k a) (Most k b))",
         "max_k max(a, b) = max(max_k a, max_k b)",
+        ("(inhabited k)",),
         source=ORDER,
         argument="Both are the greatest of the same numbers.",
     ),
@@ -804,18 +807,18 @@ AXIOMS: tuple[Axiom, ...] = (
         "maximum in pieces",
         "a",
         "b",
-        "max_k a = max(max_{i<m} a[k := i], max_{j<n−m} a[k := m + j]) where k has n values",
+        "max_k a = max(max_{i<m} a[k := i], max_{j<n−m} a[k := m + j]) where k has n values and 0 < m < n",
         ('(stated "maximum in pieces" a b)',),
         both_ways=False,
         source=ORDER,
-        argument="Each value of k is below m or m plus a number below n − m.",
+        argument="Each value of k is below m or m plus a number below n − m, and neither piece is empty.",
     ),
     Axiom(
         "maximum of a sum",
         "(Most k (Add a b))",
         "(Add a (Most k b))",
         "max_k (a + b) = a + max_k b where a does not depend on k",
-        ("(independent a k)",),
+        ("(independent a k)", "(inhabited k)"),
         source=ORDER,
         argument="Adding one number to all keeps their order.",
     ),
@@ -824,7 +827,7 @@ AXIOMS: tuple[Axiom, ...] = (
         "(Most k (Mul a b))",
         "(Mul a (Most k b))",
         "max_k a b = a max_k b where a ≥ 0 does not depend on k",
-        ("(independent a k)", "(nonnegative a)"),
+        ("(independent a k)", "(nonnegative a)", "(inhabited k)"),
         source=ORDER,
         argument="Multiplying all by one number ≥ 0 keeps their order or makes all 0.",
     ),
@@ -882,7 +885,7 @@ AXIOMS: tuple[Axiom, ...] = (
         "(Most i (Upto k i a))",
         "(Most k a)",
         "max_i max_{k ≤ i} a = max_k a where a does not depend on i",
-        ("(independent a i)",),
+        ("(independent a i)", "(inhabited i)"),
         both_ways=False,
         source=ORDER,
         argument="Running maxima only grow, and the last is the maximum over all k.",
@@ -1020,9 +1023,9 @@ CONDITIONS: tuple[Condition, ...] = (
     ),
     Condition(
         "positive sum",
-        ("(= e (Sum k a))", "(positive a)"),
+        ("(= e (Sum k a))", "(positive a)", "(inhabited k)"),
         "(positive e)",
-        "a > 0 gives Σ_k a > 0: ranges are not empty",
+        "a > 0 gives Σ_k a > 0 where k has values",
     ),
     Condition("nonnegative sum", ("(= e (Sum k a))", "(nonnegative a)"), "(nonnegative e)", "a ≥ 0 gives Σ_k a ≥ 0"),
     Condition("positive inverse", ("(= e (Inv a))", "(positive a)"), "(positive e)", "a > 0 gives a⁻¹ > 0"),
@@ -1103,12 +1106,17 @@ CONDITIONS: tuple[Condition, ...] = (
         "(nonnegative e)",
         "b ≥ 0 gives max(a, b) ≥ 0",
     ),
-    Condition("positive maximum", ("(= e (Most k a))", "(positive a)"), "(positive e)", "a > 0 gives max_k a > 0"),
+    Condition(
+        "positive maximum",
+        ("(= e (Most k a))", "(positive a)", "(inhabited k)"),
+        "(positive e)",
+        "a > 0 gives max_k a > 0 where k has values",
+    ),
     Condition(
         "nonnegative maximum",
-        ("(= e (Most k a))", "(nonnegative a)"),
+        ("(= e (Most k a))", "(nonnegative a)", "(inhabited k)"),
         "(nonnegative e)",
-        "a ≥ 0 gives max_k a ≥ 0",
+        "a ≥ 0 gives max_k a ≥ 0 where k has values",
     ),
     Condition(
         "positive running maximum",

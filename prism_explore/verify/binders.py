@@ -29,8 +29,8 @@ _DIGITS = {"sum": "sum by digits", "most": "maximum by digits"}
 class Binders(Polynomials):
     """Nested sums, or nested maxima, over one body."""
 
-    def __init__(self, axes: Iterable[Axis]) -> None:
-        super().__init__(axes)
+    def __init__(self, axes: Iterable[Axis], integers: Sequence[Dim] = ()) -> None:
+        super().__init__(axes, integers)
         self._canonical: dict[tuple[int, int, str], str] = {}
         self._taken = 0
         self._shapes: dict[tuple[Id, tuple[tuple[str, str], ...]], str] = {}

@@ -150,13 +150,15 @@ def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligatio
         algebra.Stuck: a graph has no normal form; then it was not proved either.
     """
     wanted, found = _forms(program.graph, candidate)
-    algebra = Algebra(integers=candidate.conditions())
+    known = (*candidate.conditions(), *program.graph.conditions())
+    algebra = Algebra(integers=known)
     yield from _of_graph(program.graph, wanted, "program.%", algebra)
     yield from _of_graph(candidate, found, "k", algebra)
     fresh = Fresh(algebra.integers)
     left, right = found.values[candidate.output], wanted.values[program.graph.output]
     results = f"k{candidate.output} = program.%{program.graph.output}"
-    yield _stated("goal", results, right, lambda: (of_normal_form(left, fresh), of_normal_form(right, fresh)))
+    sides = of_normal_form(left, fresh), of_normal_form(right, fresh)
+    yield _stated("goal", results, right, lambda: sides, known)
 
 
 def _forms(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
@@ -181,11 +183,12 @@ def _stated(
     operation: str,
     form: NormalForm,
     sides: Callable[[], tuple[Expr, Expr]],
+    integers: tuple[Dim, ...],
     named: NormalForm | None = None,
 ) -> Obligation:
     called = "" if named is None else spell(of_normal_form(named, Fresh()))
     try:
-        return Obligation(tensor, operation, show(form), state(*sides()), named=called)
+        return Obligation(tensor, operation, show(form), state(*sides(), integers), named=called)
     except (CannotState, ValueError) as error:
         return Obligation(tensor, operation, show(form), None, f"not stated: {error}")
 
@@ -220,7 +223,7 @@ def _of_graph(graph: SGraph, lowered: Lowered, prefix: str, algebra: Algebra) ->
                     algebra.restart()
                     form = lower_tensor(op, values, shapes, algebra)
                 sides = _sides(op, values, shapes, types[n].rank, form, algebra)
-        yield _stated(f"{prefix}{n}", show_node(node, called), form, sides, named)
+        yield _stated(f"{prefix}{n}", show_node(node, called), form, sides, algebra.integers, named)
 
 
 def _of_block(
@@ -239,7 +242,8 @@ def _of_block(
         shapes = tuple(types[a].dims for a in node.args)
         tensor = kernel if n == block.stores[0] else f"{kernel}.b{n}"
         sides = _block_sides(block, op, args, shapes, types[n].dims, form, algebra)
-        yield _stated(tensor, show_node(node), form, sides, named if tensor == kernel else None)
+        called = named if tensor == kernel else None
+        yield _stated(tensor, show_node(node), form, sides, algebra.integers, called)
 
 
 def _block_sides(

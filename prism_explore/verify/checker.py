@@ -39,6 +39,7 @@ from prism_explore.ir.stages import Lemma
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, SIGNATURE, number
+from prism_explore.verify.instances import is_count
 from prism_explore.verify.kernel import follow
 from prism_explore.verify.meaning import Meaning, same_definition, same_result
 from prism_explore.verify.reading import (
@@ -103,9 +104,11 @@ def check(
         complaints.append(("goal", f"lemmas do not cover the graphs in order; missing: {', '.join(missing)}"))
         return Report(tuple(complaints), ())
     readings: dict[str, Reading] = {}
+    known = (*candidate.conditions(), *program.graph.conditions())
     for lemma in lemmas:
         try:
-            readings[lemma.tensor] = Reading(parse(lemma.statement))
+            readings[lemma.tensor] = Reading(parse(lemma.statement), known)
+            _check_axes(readings[lemma.tensor])
             _derive(readings[lemma.tensor], lemma.axioms, replay)
         except _BAD_TEXT as complaint:
             complaints.append((lemma.tensor, str(complaint)))
@@ -212,6 +215,13 @@ def _sizes(
 
 
 # ---------------------------------------------------------------- the derivation
+def _check_axes(reading: Reading) -> None:
+    """That every axis has values: its extent is a positive integer wherever the claim's conditions are met."""
+    for axis, size in reading.extents.items():
+        if not is_count(size, reading.known):
+            raise Complaint(f"axis {axis} may have no value: no condition says that {size} is a positive integer")
+
+
 def _derive(reading: Reading, axioms: tuple[str, ...], replay: Replay) -> None:
     if not axioms:
         if reading.left != reading.right:
@@ -236,6 +246,7 @@ def _facts(reading: Reading) -> Iterator[str]:
     for name, size in reading.extents.items():
         yield f'(axis "{name}")'
         yield f'(extent "{name}" {_egglog_dim(size)})'
+        yield f'(inhabited "{name}")'
     for name, (outer, inner) in reading.digits.items():
         yield f'(digits "{name}" "{outer}" "{inner}")'
     whole = [reading.left, reading.right, *reading.hints, *(e for p in reading.renamed for e in p)]

@@ -225,7 +225,8 @@ class Prover:
         if self._limits is None:
             return _Gap("the normal forms differ")
         named = aim.values[output], found.values[candidate.sgraph.output]  # functions are spelled out there as need be
-        run = prove_equal(*named, self._limits, journal, candidate.id)
+        known = (*candidate.sgraph.conditions(), *self.program.graph.conditions())
+        run = prove_equal(*named, self._limits, journal, candidate.id, integers=known)
         return "e-graph" if run.equal else _Gap(f"the normal forms differ, and the e-graph: {explain(run.stop)}")
 
     # ------------------------------------------------------------ what is said about it

@@ -12,7 +12,7 @@ and the search of `saturate` is tried instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cmp_to_key
 from itertools import pairwise
@@ -22,7 +22,7 @@ from prism_explore.ir.dims import ONE as ONE_DIM
 from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.verify.closure import follow
 from prism_explore.verify.extremes import Extremes
-from prism_explore.verify.index import Digit, Moved, Var, Zero, at_most, extent, moved, radix
+from prism_explore.verify.index import Digit, Moved, Var, Zero, at_most, extent, is_count, moved, radix
 from prism_explore.verify.ledger import (
     CUT,
     EVERYTHING,
@@ -56,7 +56,7 @@ def derive(statement: Statement) -> Derivation | None:
     """
     for spelled in SPELLINGS:
         for everywhere in (False, True):
-            deriver = Deriver(statement.axes, spelled=spelled, everywhere=everywhere)
+            deriver = Deriver(statement.axes, statement.integers, spelled=spelled, everywhere=everywhere)
             left, right = deriver.of(statement.left), deriver.of(statement.right)
             if everywhere and not deriver.mark_borders():
                 continue
@@ -83,16 +83,24 @@ def needed(ledger: Ledger, left: Id, right: Id) -> Derivation | None:
 class Deriver(Extremes):
     """Terms and their polynomials, functions and sums included."""
 
-    def __init__(self, axes: Iterable[Axis], *, spelled: Spelling = "", everywhere: bool = False) -> None:
+    def __init__(
+        self,
+        axes: Iterable[Axis],
+        integers: Sequence[Dim] = (),
+        *,
+        spelled: Spelling = "",
+        everywhere: bool = False,
+    ) -> None:
         """Begin with these axes.
 
         Args:
             axes: those of the statement.
+            integers: sizes that are positive integers, as the conditions of the proof say.
             spelled: which functions are replaced by a definition: none; those that have one; the same, but the
                 absolute value by its order, not as a root.
             everywhere: whether a sum is cut where any interval of a dim as long begins or ends.
         """
-        super().__init__(axes)
+        super().__init__(axes, integers)
         self.spelled = spelled
         self.everywhere = everywhere
         self._borders: dict[str, list[Dim]] = {}
@@ -396,6 +404,8 @@ class Deriver(Extremes):
         if len(chain) < 3 or not (self.everywhere or self._has_interval(axis, body)):
             return None
         out: list[tuple[str, Id]] = []
+        if not all(is_count(d, self.integers) for d in (chain[1], size - chain[1])):
+            return None  # one of them may be empty
         for low, high in ((ZERO, chain[1]), (chain[1], size)):
             new = self.spare(high - low)
             here = moved(Var(new, high - low) if high - low != ONE_DIM else Zero(), low, size)

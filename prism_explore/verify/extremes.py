@@ -68,6 +68,8 @@ class Extremes(Binders):
     def greatest(self, pieces: Sequence[Piece]) -> Poly:
         """The chain of these pieces, as a polynomial."""
         pieces = list(pieces)
+        if not all(self.inhabited(name) for names, _ in pieces for name in names):
+            raise TooMany
         at = 0
         while at < len(pieces):
             new = self._flatter(pieces[at])

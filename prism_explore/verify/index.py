@@ -441,6 +441,23 @@ def is_whole(d: Dim) -> bool:
 
 
 @lru_cache(65536)
+def is_count(d: Dim, known: tuple[Dim, ...]) -> bool:
+    """Whether a size is a positive integer for all positive integers that make the known ones positive integers.
+
+    Says no where it does not know. A range of such a size is never empty.
+    """
+    if any(q is not None and is_whole(q) and _all_positive(q) for q in (quotient(d, k) for k in (ONE, *known))):
+        return True
+    terms = [Dim((t,)) for t in d.terms]
+    whole = all(is_whole(t) or any(is_whole(t / k) for k in known if k.is_monomial) for t in terms)
+    return whole and (_all_positive(d) or at_most(ONE, d))
+
+
+def _all_positive(d: Dim) -> bool:
+    return bool(d.terms) and all(c > 0 for _, c in d.terms)
+
+
+@lru_cache(65536)
 def at_most(a: Dim, b: Dim) -> bool:
     """Whether `a <= b` for all positive integers. Says no where it does not know.
 

@@ -6,7 +6,7 @@ sizes, from the indices and extents themselves. Part of `kernel`, and like it in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -161,6 +161,8 @@ def _is_in_pieces(k: Kernel, a: int, b: int, over: str, joined: str) -> bool:
             if set(k.reading.coordinates(new)) & (k.met(a) | set(k.reading.coordinates(axis))):
                 return False
             length, (body,) = k.reading.extents[new], k.terms[part][2]
+            if not is_count(length, k.reading.known):
+                return False
             here = new if length != ONE else "0"
             place = ("moved", here, f'"{start}"', f'"{size}"')
         else:
@@ -366,6 +368,35 @@ def _digit(base: Tree, before: str, size: str, after: str, reading: Reading) -> 
 
 
 # ---------------------------------------------------------------- sizes
+def is_count(d: Dim, known: Sequence[Dim] = ()) -> bool:
+    """Whether a size is a positive integer wherever the known ones are; no where that is not seen.
+
+    It is where it is a sum of products of symbols and natural numbers, or such a sum times a known size; or where each
+    of its terms is whole by itself or as a multiple of a known size, and it is at least 1.
+    """
+    if any(_is_natural(q) for q in (_quotient(d, by) for by in (ONE, *known)) if q is not None):
+        return True
+    for powers, c in d.terms:
+        term = Dim(((powers, abs(c)),))
+        if not any(_is_natural(q) for q in (_quotient(term, by) for by in (ONE, *known)) if q is not None):
+            return False
+    return at_most(ONE, d)
+
+
+def _is_natural(d: Dim) -> bool:
+    return bool(d.terms) and all(c > 0 and c.denominator == 1 and min((1, *dict(p).values())) > 0 for p, c in d.terms)
+
+
+def _quotient(a: Dim, b: Dim) -> Dim | None:
+    """a / b, where that is a product or b divides a evenly as it stands."""
+    if b.is_monomial:
+        return a / b
+    if not a.terms:
+        return None
+    first = Dim(a.terms[:1])
+    return next((q for t in b.terms if (q := first / Dim((t,))) * b == a), None)
+
+
 def at_most(a: Dim, b: Dim) -> bool:
     """Whether a <= b for all positive integers; no where that is not seen.
 

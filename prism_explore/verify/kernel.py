@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from prism_explore.ir.dims import ZERO, Dim, dim
 from prism_explore.verify.axioms import AXIOMS, Axiom
-from prism_explore.verify.instances import holds, is_placed
+from prism_explore.verify.instances import holds, is_count, is_placed
 from prism_explore.verify.reading import Complaint, Reading, Term, Tree, index_words, parse, shape, show
 
 Key: TypeAlias = tuple[str, str, tuple[int, ...]]
@@ -89,8 +89,12 @@ class Kernel:
                 return {"sigmoid": "> 0", "relu": ">= 0", "abs": ">= 0"}.get(label, "")
             case "inv":
                 return signs[0]
-            case "sqrt" | "sum" | "most" | "upto":
+            case "sqrt" | "upto":
                 return signs[0] if signs[0] in ("> 0", ">= 0") else ""
+            case "sum" | "most" if self.inhabited(self.shells[e].axis):
+                return signs[0] if signs[0] in ("> 0", ">= 0") else ""
+            case "sum":
+                return ">= 0" if signs[0] in ("> 0", ">= 0") else ""
             case "greater":
                 return "> 0" if "> 0" in signs else ">= 0" if ">= 0" in signs else ""
             case "add":
@@ -107,6 +111,10 @@ class Kernel:
                 return "!= 0" if set(signs) <= {"> 0", "!= 0"} else ""
             case _:
                 return ""
+
+    def inhabited(self, axis: str) -> bool:
+        """Whether an axis has at least one value, for all sizes that meet the conditions."""
+        return is_count(self.reading.extents[axis], self.reading.known)
 
     def is_bit(self, e: int) -> bool:
         """Whether it is 0 or 1 everywhere: an interval, a band, or 1 minus one of them."""
@@ -186,6 +194,8 @@ class Kernel:
         match fact:
             case ("independent", str(a), str(k)):
                 return self.met(_term(choice, a)).isdisjoint(self.reading.coordinates(_name(choice, k)))
+            case ("inhabited", str(k)):
+                return self.inhabited(_name(choice, k))
             case ("extent", str(k), str(n)):
                 return self.dim(_term(choice, n)) == self.reading.extents.get(_name(choice, k))
             case ("digits", str(k), str(outer), str(inner)):

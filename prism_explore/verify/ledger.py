@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from prism_explore.ir.dims import Dim
-from prism_explore.verify.index import Index, Var, substitute
+from prism_explore.verify.index import Index, Var, is_count, substitute
 from prism_explore.verify.spelling import Hand, lisp
 from prism_explore.verify.statement import Axis, coordinates_of
 from prism_explore.verify.terms import UNIT, Expr, children, head, of_dim, places, put, with_children, with_places
@@ -65,6 +65,8 @@ class Derivation:
     left: Id
     right: Id
     steps: tuple[Step, ...]
+    integers: tuple[Dim, ...] = ()
+    """Sizes that are positive integers, as the conditions of the proof say."""
 
     @property
     def axioms(self) -> tuple[str, ...]:
@@ -92,7 +94,9 @@ class Derivation:
 class Ledger:
     """Terms over named axes, each with a number, and the steps between them."""
 
-    def __init__(self, axes: Iterable[Axis]) -> None:
+    def __init__(self, axes: Iterable[Axis], integers: Sequence[Dim] = ()) -> None:
+        """`integers`: sizes that are positive integers, as the conditions of the proof say."""
+        self.integers = tuple(integers)
         self.nodes: list[Node] = []
         self.steps: dict[tuple[Id, Id], str] = {}
         self.extents: dict[str, Dim] = {}
@@ -142,6 +146,10 @@ class Ledger:
         if places(shell):
             self._shells[found] = with_children(shell, lambda _: UNIT)
         return found
+
+    def inhabited(self, axis: str) -> bool:
+        """Whether an axis has at least one value at all sizes."""
+        return is_count(self.extents[axis], self.integers)
 
     def size(self, d: Dim) -> Id:
         """A size as a number, spelled as everywhere."""
@@ -286,4 +294,4 @@ class Ledger:
                     pending.append(part)
         words |= {pair for pair, parts in self.digits.items() if words.issuperset(parts)}
         axes = tuple(Axis(n, d, self.digits.get(n)) for n, d in self.extents.items() if n in words)
-        return Derivation(axes, tuple(nodes), indexed, *both, copied)
+        return Derivation(axes, tuple(nodes), indexed, *both, copied, self.integers)

@@ -7,13 +7,14 @@ term it was asked about equals the one it returns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
 from math import floor, gcd, lcm
 from typing import TypeAlias
 
+from prism_explore.ir.dims import Dim
 from prism_explore.verify.index import at_most
 from prism_explore.verify.ledger import APART, MEET, Id
 from prism_explore.verify.normal_form import InBand
@@ -39,8 +40,8 @@ class TooMany(Exception):
 class Polynomials(Products):
     """Polynomials, their sums, products, inverses and roots."""
 
-    def __init__(self, axes: Iterable[Axis]) -> None:
-        super().__init__(axes)
+    def __init__(self, axes: Iterable[Axis], integers: Sequence[Dim] = ()) -> None:
+        super().__init__(axes, integers)
         self._spelled: dict[Poly, Id] = {}
         self._read: dict[Id, Poly] = {}
         self._sums: dict[tuple[Poly, Poly], Poly] = {}

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import lcm
 from typing import TypeAlias
 
+from prism_explore.ir.dims import Dim
 from prism_explore.verify.ledger import Id, Ledger
 from prism_explore.verify.statement import Axis
 
@@ -26,8 +27,8 @@ NONE, ONE = Fraction(0), Fraction(1)
 class Products(Ledger):
     """Monomials, their powers and products."""
 
-    def __init__(self, axes: Iterable[Axis]) -> None:
-        super().__init__(axes)
+    def __init__(self, axes: Iterable[Axis], integers: Sequence[Dim] = ()) -> None:
+        super().__init__(axes, integers)
         self._trees: dict[Monomial, Id] = {}
         self._inserts: dict[tuple[Monomial, Power], Monomial] = {}
         self._merged: set[tuple[Id, Fraction, Fraction]] = set()
@@ -54,8 +55,10 @@ class Products(Ledger):
             case "add":
                 a, b = node.inside
                 return (self.positive(a) and self.nonnegative(b)) or (self.positive(b) and self.nonnegative(a))
-            case "inv" | "sqrt" | "sum" | "most" | "upto":
+            case "inv" | "sqrt" | "upto":
                 return self.positive(node.inside[0])
+            case "sum" | "most":
+                return self.positive(node.inside[0]) and self.inhabited(node.label)
             case "greater":
                 return any(map(self.positive, node.inside))
             case "call":
@@ -81,8 +84,10 @@ class Products(Ledger):
                 return self._both(*node.inside)
             case "within" | "near":
                 return True
-            case "inv" | "sqrt" | "sum" | "most" | "upto":
+            case "inv" | "sqrt" | "sum" | "upto":
                 return self.nonnegative(node.inside[0])
+            case "most":
+                return self.nonnegative(node.inside[0]) and self.inhabited(node.label)
             case "greater":
                 return any(map(self.nonnegative, node.inside))
             case "call":

@@ -131,6 +131,8 @@ class Reading:
     """A lemma as this module reads it."""
 
     tree: Tree
+    known: tuple[Dim, ...] = ()
+    """Sizes that are positive integers: the conditions of the claim that the lemma is about."""
     extents: dict[str, Dim] = field(default_factory=dict[str, Dim])
     digits: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     renamed: list[tuple[Tree, Tree]] = field(default_factory=list[tuple[Tree, Tree]])

@@ -7,18 +7,20 @@ hold whatever it meets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import SaturationStepped
+from prism_explore.ir.dims import Dim
 from prism_explore.verify import spelling
 from prism_explore.verify.derive import derive
+from prism_explore.verify.index import is_count
 from prism_explore.verify.ledger import RENAME, STATED, Derivation
 from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.outcome import Limits, NotStated, Saturation, Step
 from prism_explore.verify.rewriter import Problem, shared
 from prism_explore.verify.spelling import quote, written
-from prism_explore.verify.statement import CannotState, Statement, coordinates_of, state
+from prism_explore.verify.statement import Axis, CannotState, Statement, coordinates_of, state
 from prism_explore.verify.terms import Expr, Fresh, Leaf, bound, of_dim, of_normal_form, places, walk
 
 LIMITS = Limits()
@@ -51,6 +53,7 @@ def problem(statement: Statement) -> Problem:
         a = named[name]
         facts.append(f'(axis "{name}")')
         facts.append(f'(extent "{name}" {egglog(of_dim(a.extent))})')
+        facts += _inhabited(a, statement.integers)
         if a.digits:
             facts.append(f'(digits "{name}" "{a.digits[0]}" "{a.digits[1]}")')
     for leaf in leaves:
@@ -72,6 +75,7 @@ def replay(derivation: Derivation) -> Problem:
     facts: list[str] = []
     for a in derivation.axes:
         facts += [f'(axis "{a.name}")', f'(extent "{a.name}" {egglog(of_dim(a.extent))})']
+        facts += _inhabited(a, derivation.integers)
         if a.digits:
             facts.append(f'(digits "{a.name}" "{a.digits[0]}" "{a.digits[1]}")')
     pairs = {a.name: a.digits for a in derivation.axes if a.digits}
@@ -90,6 +94,11 @@ def replay(derivation: Derivation) -> Problem:
     return Problem("\n".join(facts), f"$t{derivation.left}", f"$t{derivation.right}")
 
 
+def _inhabited(a: Axis, integers: tuple[Dim, ...]) -> list[str]:
+    """That an axis has at least one value, if so for all sizes."""
+    return [f'(inhabited "{a.name}")'] if is_count(a.extent, integers) else []
+
+
 def egglog(e: Expr) -> str:
     """An expression in egglog's text."""
     return written(e, spelling.egglog)
@@ -102,6 +111,7 @@ def prove_equal(
     journal: Journal | None = None,
     subject: str = "",
     snapshot: int = 0,
+    integers: Sequence[Dim] = (),
 ) -> Saturation:
     """Whether the axioms prove two normal forms equal, tried in a process of its own.
 
@@ -114,10 +124,11 @@ def prove_equal(
         journal: where each iteration is noted, if anywhere.
         subject: what the notes are about.
         snapshot: how many e-nodes of the final e-graph to bring back; 0 for none.
+        integers: sizes that are positive integers, as the conditions of the proof say.
     """
-    fresh = Fresh()
+    fresh = Fresh(integers)
     try:
-        statement = state(of_normal_form(found, fresh), of_normal_form(goal, fresh))
+        statement = state(of_normal_form(found, fresh), of_normal_form(goal, fresh), integers)
     except (CannotState, ValueError) as error:
         return Saturation(NotStated(str(error)))
     steps = derive(statement)

@@ -70,6 +70,8 @@ class Statement:
     """Pairs that differ in the name of a bound axis only."""
     hints: tuple[Expr, ...] = ()
     """Expressions that the search should have at hand; stating one claims nothing."""
+    integers: tuple[Dim, ...] = ()
+    """Sizes that are positive integers, as the conditions of the proof say."""
 
     @property
     def trivial(self) -> bool:
@@ -98,8 +100,8 @@ def spell(e: Expr) -> str:
     return written(e, lisp)
 
 
-def state(left: Expr, right: Expr) -> Statement:
-    """`left = right` over named axes.
+def state(left: Expr, right: Expr, integers: Sequence[Dim] = ()) -> Statement:
+    """`left = right` over named axes; `integers` are sizes that are positive integers.
 
     Raises:
         CannotState: no choice of names was found that keeps the meaning.
@@ -108,7 +110,7 @@ def state(left: Expr, right: Expr) -> Statement:
     named = tuple(namer.rename(e) for e in namer.sides)
     axes = namer.axes()
     renamed = tuple(namer.renamings(named))
-    return Statement(axes, named[0], named[1], renamed, tuple(hints(*named)))
+    return Statement(axes, named[0], named[1], renamed, tuple(hints(*named)), tuple(integers))
 
 
 # ---------------------------------------------------------------- names

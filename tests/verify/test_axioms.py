@@ -438,7 +438,7 @@ class World:
                 self.numbers[p] = -abs(self.number(p))
             case (">" | ">=", str(p), _):
                 self.numbers[p] = abs(self.number(p)) + 1
-            case ("digits" | "elsewhere", *_) | ("axis", _):
+            case ("digits" | "elsewhere", *_) | ("axis" | "inhabited", _):
                 pass
             case other:
                 raise AssertionError(f"no random instance for {other}")

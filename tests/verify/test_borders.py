@@ -1,16 +1,25 @@
 """Pieces whose borders are not known to be in order: what holds at most sizes is not proved for all."""
 
+import re
+
 import pytest
 
 from prism_explore.events.journal import Journal
-from prism_explore.ir.stages import Candidate, Family, Verified
+from prism_explore.ir.stages import Candidate, Family, Proof, Verified
 from prism_explore.ir.text import parse, parse_program
+from prism_explore.verify import derive, ledger, saturate
+from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Prover
 
 
-def verdict(program, candidate):
+def of(program, candidate):
     p, g = parse_program(program), parse(candidate)
-    return Prover(p, saturation=None).verify(Candidate("f1.c1", Family("f1", p, g), g, (), g.conditions()), Journal())
+    return p, Candidate("f1.c1", Family("f1", p, g), g, (), g.conditions())
+
+
+def verdict(program, candidate):
+    p, c = of(program, candidate)
+    return Prover(p).verify(c, Journal())
 
 
 BEYOND = """program p
@@ -85,3 +94,20 @@ def test_a_law_of_pieces_is_not_used_where_their_borders_may_cross(program, cand
 )
 def test_the_same_law_is_used_where_the_borders_are_in_order(program, candidate):
     assert isinstance(verdict(program, candidate), Verified)
+
+
+@pytest.mark.parametrize(
+    ("program", "candidate"),
+    [(LARGEST, WITH_ZERO), (QUOTIENT, ONE)],
+    ids=["a piece that may be empty", "a sum that may have no summand"],
+)
+def test_a_certificate_that_takes_every_range_for_one_with_values_is_refused(monkeypatch, program, candidate):
+    _, c = of(program, candidate)
+    for module in (derive, saturate, ledger):
+        monkeypatch.setattr(module, "is_count", lambda d, known: True)
+
+    lemmas = certify(Verified(c, Proof("e-graph", "", ()), ()), Journal()).proof.lemmas
+
+    (goal,) = (x for x in lemmas if x.tensor == "goal")
+    assert not goal.replayed
+    assert re.fullmatch("the checker objects: axis .* may have no value: no condition says that .*", goal.note)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism_explore.ir.dims import Dim, dim
+from prism_explore.verify import index
 from prism_explore.verify.axioms import AXIOMS
-from prism_explore.verify.instances import at_most
+from prism_explore.verify.instances import at_most, is_count
 from prism_explore.verify.kernel import follow
 from prism_explore.verify.ledger import STATED
 from prism_explore.verify.reading import Complaint, Reading, parse
@@ -19,9 +22,13 @@ AXES = (
 )
 
 
-def lemma(axiom: str, left: str, right: str) -> Reading:
+CONDITIONS = dim("n - m"), dim("n/f")
+"""What the claim says of sizes: these are positive integers."""
+
+
+def lemma(axiom: str, left: str, right: str, known: tuple[Dim, ...] = CONDITIONS) -> Reading:
     text = f'(lemma {AXES} (left {left}) (right {right}) (let e1 {left}) (let e2 {right}) (step "{axiom}" e1 e2))'
-    return Reading(parse(text))
+    return Reading(parse(text), known)
 
 
 LOW = '(bottom (near p k "-" "0"))'
@@ -151,6 +158,27 @@ def test_a_step_that_is_no_instance_is_refused(name: str) -> None:
         follow(lemma(*WRONG[name]))
 
 
+@pytest.mark.parametrize("name", ["sum in pieces", "maximum in pieces"])
+def test_a_piece_that_may_be_empty_is_refused(name: str) -> None:
+    with pytest.raises(Complaint, match="no instance of"):
+        follow(lemma(name, *RIGHT[name], known=()))
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "right"),
+    [
+        ("maximum of a constant", "(most b (num 0))", "(num 0)"),
+        ("maximum of a sum", "(most b (add (at x p) (at y b)))", "(add (at x p) (most b (at y b)))"),
+        ("cancel", "(mul (sum b (exp (at x b))) (inv (sum b (exp (at x b)))))", "(num 1)"),
+        ("cancel", "(mul (most b (exp (at x b))) (inv (most b (exp (at x b)))))", "(num 1)"),
+    ],
+)
+def test_what_takes_a_range_with_values_is_refused_where_it_may_have_none(name: str, left: str, right: str) -> None:
+    assert (name,) == follow(lemma(name, left, right))
+    with pytest.raises(Complaint, match="no instance of"):
+        follow(lemma(name, left, right, known=()))
+
+
 def test_right_steps_that_do_not_lead_there_are_refused() -> None:
     text = (
         f"(lemma {AXES} (left (at x k)) (right (at y k)) (let e1 (add (at x k) (at y k)))"
@@ -179,3 +207,41 @@ def test_what_is_said_of_sizes_holds_for_all_numbers(a: Dim, b: Dim, n: int, m: 
     at = {"n": n, "m": m, "f": f}
 
     assert not at_most(a, b) or a.rational(at) <= b.rational(at)
+
+
+COUNTS = st.sampled_from([dim(t) for t in ("n - 1", "n/2", "4096/f", "n - m", "n*m/f", "1/f", "2*n - m*n", "n/(2*f)")])
+
+
+@settings(max_examples=400, deadline=None)
+@given(d=SIZES | COUNTS, known=st.lists(SIZES | COUNTS, max_size=2), n=st.integers(1, 9), m=st.integers(1, 9))
+@pytest.mark.parametrize("says", [is_count, index.is_count], ids=["checker", "prover"])
+def test_what_is_said_to_be_a_count_is_a_positive_integer(
+    says: Callable[[Dim, tuple[Dim, ...]], bool], d: Dim, known: list[Dim], n: int, m: int
+) -> None:
+    for f in range(1, 9):
+        numbers = [x.rational({"n": n, "m": m, "f": f}) for x in (*known, d)]
+        if says(d, tuple(known)) and all(x.denominator == 1 and x > 0 for x in numbers[:-1]):
+            assert numbers[-1].denominator == 1 and numbers[-1] > 0
+
+
+@pytest.mark.parametrize("says", [is_count, index.is_count], ids=["checker", "prover"])
+@pytest.mark.parametrize(
+    ("size", "known", "count"),
+    [
+        ("n*m + 2", (), True),
+        ("n - 1", (), False),
+        ("n - 1", ("n - 1",), True),
+        ("3*m*n - 3*m", ("n - 1",), True),
+        ("n/f", (), False),
+        ("n*m/f", ("n/f",), True),
+        ("n*m/f + m", ("n/f",), True),
+        ("n/(f*m)", ("n/f",), False),
+        ("n + m - 1", (), True),
+        ("n/2", (), False),
+        ("0", (), False),
+    ],
+)
+def test_which_sizes_are_counts(
+    says: Callable[[Dim, tuple[Dim, ...]], bool], size: str, known: tuple[str, ...], count: bool
+) -> None:
+    assert count == says(dim(size), tuple(map(dim, known)))
