@@ -9,15 +9,22 @@ nothing to a field (relu, tanh, gelu, erf) are a keyed hash of their argument, s
 that equal arguments give equal results. An order there is not: no maximum, no mask, no absolute value.
 
 Each number carries what the bound needs: as a quotient, the degree of its numerator and its denominators, and
-which exponentials occur in them. If two results differ as functions, with a difference whose numerator has degree d
-and k exponentials, a trial misses that with probability at most
+which exponentials occur in them. A polynomial of degree d with k exponentials that is not 0 is 0 at a draw with
+probability at most
 
     d / q                                where there is no exponential
     8 d k^4 / q + q^(-1/k^2)             otherwise
 
-and r roots in a result's element, kept only where each is a square in both fields, cost a factor of at most 8^r. Two
-exponents, or two denominators, count as one where their residues are the same; for different ones that has
-probability of the order of d / q, which the factor 8 covers.
+If two results differ as functions, a trial misses that only where the numerator of their difference is 0, or where
+something is that was divided by on the way, also if it cancels later on: x/0 is 0 there, and the quotients are not the
+functions that the degrees speak of. So a result remembers all that it was divided by, and the bound is the sum over
+these and the numerator. Two arguments of a function that is a hash, if they differ, are the same in both fields even
+less often; they are counted likewise.
+
+Roots, r of them in a result's element, kept only where each is a square in both fields, cost a factor of at most 8^r.
+Two exponents, or two denominators, count as one where their residues are the same; for different ones that has
+probability of the order of d / q, which the factor 8 covers, or where no exponential occurs the second field, which
+must show the two alike as well and is not counted.
 
 Source: Mirage's test on random residues (arXiv 2405.05751, section 5), but with inputs that are independent and
 uniform, which that system's are not.
@@ -45,14 +52,17 @@ MOST_EXPONENTIALS = 64
 """In one number; long before that many, the bound says nothing."""
 MOST_DRAWS = 128
 """Of inputs on which every root of the program exists."""
-"""In one number; long before that many, the bound says nothing."""
 
 Exponents: TypeAlias = frozenset[int]
 """The exponentials that occur in a polynomial, by the residues of their exponents; 0 is none."""
 Below: TypeAlias = tuple[tuple[int, int, int, Exponents], ...]
 """A number's denominators: residue, power, degree and exponentials of each, sorted."""
 
+Slips: TypeAlias = frozenset[tuple[int, int, int]]
+"""What may be 0 by accident and then leads a trial astray: residue, degree and number of exponentials of each."""
+
 _NONE: Exponents = frozenset((0,))
+_EMPTY: Slips = frozenset()
 
 
 class Inconclusive(Exception):
@@ -83,7 +93,7 @@ class Field:
 class Residue:
     """A number of the trial, with the degrees and exponentials of the function that it is a value of."""
 
-    __slots__ = ("below", "degree", "depends", "exponents", "field", "height", "p", "q", "roots")
+    __slots__ = ("below", "degree", "depends", "exponents", "field", "height", "p", "q", "roots", "slips")
 
     def __init__(
         self,
@@ -96,10 +106,11 @@ class Residue:
         roots: frozenset[int] = frozenset(),
         depends: int = 0,
         height: int = 0,
+        slips: Slips = _EMPTY,
     ) -> None:
         self.field, self.p, self.q = field, p, q
         self.degree, self.exponents, self.below = degree, exponents, below
-        self.roots, self.depends, self.height = roots, depends, height
+        self.roots, self.depends, self.height, self.slips = roots, depends, height, slips
 
     # ------------------------------------------------------------ ring
     def __add__(self, other: object) -> Residue:
@@ -121,6 +132,7 @@ class Residue:
             self.roots | o.roots,
             self.depends | o.depends,
             max(self.height, o.height),
+            self.slips | o.slips,
         )
 
     __radd__ = __add__
@@ -137,6 +149,7 @@ class Residue:
             self.roots,
             self.depends,
             self.height,
+            self.slips,
         )
 
     def __sub__(self, other: object) -> Residue:
@@ -158,6 +171,7 @@ class Residue:
             self.roots | o.roots,
             self.depends | o.depends,
             max(self.height, o.height),
+            self.slips | o.slips,
         )
 
     __rmul__ = __mul__
@@ -193,10 +207,15 @@ class Residue:
         q = None if self.q is None else pow(self.q, Q - 2, Q)
         above: tuple[int, Exponents] = _missing((), self.below)
         below: Below = ((self.p, 1, self.degree, self.exponents),)
+        slips = self.slips
         if self.degree == 0 and len(self.exponents) == 1:
             (only,) = self.exponents
             above, below = (above[0], frozenset((e - only) % Q for e in above[1])), ()
-        return Residue(self.field, pow(self.p, P - 2, P), q, *above, below, self.roots, self.depends, self.height)
+        else:
+            degree = max(self.degree, self.height)
+            slips |= {(self.p, degree, 0 if self.exponents == _NONE else len(self.exponents))}
+        p = pow(self.p, P - 2, P)
+        return Residue(self.field, p, q, *above, below, self.roots, self.depends, self.height, slips)
 
     def _of(self, other: object) -> Residue:
         if isinstance(other, Residue):
@@ -213,7 +232,8 @@ class Residue:
         if self.q is None:
             raise Inconclusive("an exponential of an exponential")
         p = pow(self.field.generator, self.q, P)
-        return Residue(self.field, p, None, 0, frozenset((self.q,)), (), self.roots, self.depends, self._whole_degree)
+        only, height = frozenset((self.q,)), max(self.height, self._whole_degree)
+        return Residue(self.field, p, None, 0, only, (), self.roots, self.depends, height, self.slips)
 
     @property
     def _whole_degree(self) -> int:
@@ -232,7 +252,8 @@ class Residue:
         if p * p % P != self.p or (q is not None and q * q % Q != self.q):
             raise Inconclusive("no square root in the fields", self.depends)
         roots = self.roots | {self.p}
-        return Residue(self.field, p, q, self._whole_degree, _NONE, (), roots, self.depends, self.height)
+        degree = self._whole_degree
+        return Residue(self.field, p, q, degree, _NONE, (), roots, self.depends, self.height, self.slips)
 
     def _hashed(self, name: str) -> Residue:
         """A function of which nothing is known: a variable of its own per argument."""
@@ -240,7 +261,9 @@ class Residue:
             raise Inconclusive(f"{name} of an exponential")
         text = f"{name} {self.p} {self.q}".encode()
         drawn = int.from_bytes(blake2b(text, key=self.field.key, digest_size=16).digest(), "little")
-        return Residue(self.field, drawn % P, (drawn >> 64) % Q, 1, roots=self.roots, depends=self.depends)
+        p, q = drawn % P, (drawn >> 64) % Q
+        slips = self.slips | {(p, self._whole_degree, 0)}
+        return Residue(self.field, p, q, 1, _NONE, (), self.roots, self.depends, self.height, slips)
 
     def relu(self) -> Residue:
         """Uninterpreted."""
@@ -316,12 +339,16 @@ def error_bound(one: Residue, other: Residue) -> float:
     left = _times((one.degree, one.exponents), _missing((), other.below))
     right = _times((other.degree, other.exponents), _missing((), one.below))
     degree = max(left[0], right[0], one.height, other.height, 1)
-    exponentials = len(left[1] | right[1])
-    roots = len(one.roots | other.roots)
-    bound = degree / Q
-    if one.q is None or other.q is None:
-        bound = 8 * degree * exponentials**4 / Q + Q ** (-1 / exponentials**2)
-    return min(1.0, bound * 8.0**roots)
+    exponentials = len(left[1] | right[1]) if one.q is None or other.q is None else 0
+    bound = _vanishes(degree, exponentials) + sum(_vanishes(d, k) for _, d, k in one.slips | other.slips)
+    return min(1.0, bound * 8.0 ** len(one.roots | other.roots))
+
+
+def _vanishes(degree: int, exponentials: int) -> float:
+    """How likely a polynomial that is not 0 is 0 at a draw, at most."""
+    if not exponentials:
+        return degree / Q
+    return 8 * degree * exponentials**4 / Q + Q ** (-1 / exponentials**2)
 
 
 # ---------------------------------------------------------------- graphs

@@ -383,7 +383,7 @@ def test_a_verdict_tells_trials_on_floats_from_those_in_prime_fields():
     assert isinstance(verdict, Verified)
     assert ["float64", "float64", "prime fields"] == [t.arithmetic for t in verdict.trials]
     assert verdict.evidence.startswith("It survived 2 random trials in float64 (relative error ")
-    assert verdict.evidence.endswith("and 1 exact trial in prime fields (error at most 3e-08).")
+    assert verdict.evidence.endswith("and 1 exact trial in prime fields (error at most 4e-08).")
     (fact,) = journal.events
     assert isinstance(fact, VerdictReached)
     assert (2, 1, verdict.evidence) == (len(fact.trials), len(fact.exact), fact.evidence)
