@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -156,6 +157,11 @@ class Variables:
             self.free.add(self.marks[key])
         return self.marks[key]
 
+    def border(self, axis: int, below: int) -> None:
+        """So many elements of an axis lie below its border there."""
+        key = ("border", self._origin("border", axis), self.given[below])
+        self.join(self.marks.setdefault(key, below), below)
+
     def _origin(self, kind: str, axis: int) -> int:
         """A tile's borders are those of the whole, of which it is the low part."""
         axis = self.find(axis)
@@ -218,7 +224,7 @@ class Variables:
                 continue
             for side, other, where in ((above, below, 0), (below, above, 1)):
                 for n, s in enumerate(side):
-                    key = (kind, where, *side[:n], -1, *side[n + 1 :], -2, *other)
+                    key = (kind, where, *side[:n], *side[n + 1 :], -1, *other)
                     known = seen.setdefault(key, s)
                     if find(known) != find(s):
                         self.join(known, s)
@@ -378,34 +384,37 @@ class Reader:
 
     def _reshaped(self, slots: Slots, wanted: tuple[Dim, ...]) -> Slots:
         """The dims of a reshape: groups with one product, each merged, split, or both."""
-        given = self.variables.given
         left = [s for s in slots if s]
         right = [n for n, d in enumerate(wanted) if not d.is_one]
         out = [0] * len(wanted)
         while left or right:
-            ours, theirs = [left.pop(0)] if left else [], [right.pop(0)] if right else []
-            while (above := prod((given[s] for s in ours), start=ONE)) != (
-                below := prod((wanted[n] for n in theirs), start=ONE)
-            ):
-                if left and (not right or _divides(above, below)):
-                    ours.append(left.pop(0))
-                elif right:
-                    theirs.append(right.pop(0))
-                else:
-                    break
+            ours, theirs = self._group(left, right, wanted)
+            left, right = left[len(ours) :], right[len(theirs) :]
             if len(ours) == len(theirs) == 1:
                 out[theirs[0]] = ours[0]
-                continue
-            if len(ours) == 1:
-                whole = ours[0]
-            else:
-                whole = self.variables.new(below)
-                self.variables.product((whole,), ours)
-            if len(theirs) == 1:
-                out[theirs[0]] = whole
             elif theirs:
-                self._split(whole, theirs, wanted, out)
+                self._split(self._merged(ours), theirs, wanted, out)
         return tuple(out)
+
+    def _group(self, left: list[int], right: list[int], wanted: tuple[Dim, ...]) -> tuple[list[int], list[int]]:
+        """The fewest dims of both sides, from the first on, that have one product."""
+        ours: dict[Dim, int] = {}
+        for n, above in enumerate(_products([self.variables.given[s] for s in left]), 1):
+            ours.setdefault(above, n)
+        for n, below in enumerate(_products([wanted[m] for m in right]), 1):
+            if below in ours:
+                return left[: ours[below]], right[:n]
+        return left, right
+
+    def _merged(self, parts: list[int]) -> int:
+        """One dim made of several; where they meet, it has borders."""
+        given, below = self.variables.given, parts[-1]
+        for n in range(len(parts) - 2, -1, -1):
+            whole = self.variables.new(given[parts[n]] * given[below])
+            self.variables.product((whole,), (parts[n], below))
+            self.variables.border(whole, below)
+            below = whole
+        return below
 
     def _split(self, whole: int, theirs: list[int], wanted: tuple[Dim, ...], out: list[int]) -> None:
         above = whole
@@ -418,13 +427,10 @@ class Reader:
         self.variables.free.discard(above)
 
 
+def _products(dims: Sequence[Dim]) -> Iterable[Dim]:
+    """Of the first, the first two, ..."""
+    return accumulate(dims, lambda a, b: a * b)
+
+
 def _is_positive(d: Dim) -> bool:
     return bool(d.terms) and all(c > 0 for _, c in d.terms)
-
-
-def _divides(a: Dim, b: Dim) -> bool:
-    """Whether b over a is a product of sizes: nothing but its denominator's symbols is left below."""
-    if len(a.terms) != 1 or len(b.terms) != 1:
-        return False
-    quotient = b / a
-    return quotient.terms[0][1].denominator == 1 and all(e > 0 for _, e in quotient.terms[0][0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,37 @@ def test_a_split_of_a_tile_has_the_borders_of_the_whole():
 
     assert isinstance(outcome, Survived)
     assert all(dict(t.sizes)["n"] % dict(t.sizes)["gx"] == 0 for t in outcome.trials)
+
+
+def test_dims_that_are_merged_and_split_again_are_the_same_dims():
+    """Tiles of two equally long axes: nothing but where they meet says which is which."""
+    b = ProgramBuilder("halves")
+    program = b.build(b.scalar("mul", b.input("x", "b", 12, 12), Fraction(1, 2)))
+    graph = parse(
+        """sgraph
+  x = input f32[b, 12, 12]
+  %1 = custom(x) grid[x=gb, y=c]
+    %0 = load(0, imap=[0, 1])
+    %1 = reshape(%0, dims=[12*b/(c*gb), 12])
+    %2 = reshape(%1, dims=[b/gb, 12/c, 12])
+    %3 = mul_scalar(%2, 1/2)
+    %4 = reshape(%3, dims=[144*b/(c*gb)])
+    %5 = reshape(%4, dims=[b/gb, 12/c, 12])
+    %6 = store(%5, omap=[0, 1])
+  return %1"""
+    )
+    for n in (*range(6), TINY):
+        found = instance(program, graph, n)
+        sizes = dict(found.sizes)
+        b_, c, d, e = (sizes["b"] // sizes["gb"], sizes["c"], sizes["d"], sizes["n"])
+        shapes = [
+            [str(s) for s in node.op.dims]
+            for node in found.candidate.customs[0][1].nodes
+            if isinstance(node.op, Reshape)
+        ]
+        parts = [str(b_), str(d // c), str(e)]
+
+        assert [[str(b_ * d // c), str(e)], parts, [str(b_ * d // c * e)], parts] == shapes
 
 
 def pieces() -> TensorProgram:
