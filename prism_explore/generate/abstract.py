@@ -8,6 +8,11 @@ There is no cancellation (x*y/y is not x) and √x*√x is not x: else everythin
 Whole powers are products. Maxima, masks and other functions are opaque; so are views, but for those that
 named axes make unnecessary: a permuted or a repeated tensor is the same expression.
 
+What a running maximum is part of is read as the same graph's with the whole maximum in its place, and plain sums
+for rescaled ones. `ir.moving` shows that the two graphs give the same and that the loop's rules forbid every
+other use of such a value; so a graph is right exactly if its twin is, and since the twin is a graph of the space
+whose values have these very expressions, cutting by them loses no program whose twin A_eq knows to be right.
+
 Axes have names, so one published law gets its side condition back: Σd(x*y) = (Σd x)*y needs a y that does
 not vary along d. An input remembers which of its axes a sum has *bound*, and how many roots, exponents,
 denominators or functions lie between it and that sum, since no law moves a sum across one. So mean(x*x)
@@ -62,14 +67,17 @@ from prism_explore.generate.polynomials import (
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
     Binary,
     ComputeOp,
     Concat,
     Expand,
+    LoopOp,
     MatMul,
     Permute,
     Reduce,
     Reshape,
+    RunningMax,
     Scalar,
     ScalarFn,
     Slice,
@@ -91,8 +99,12 @@ class Theory:
     silu_is_product: bool = False
     """Whether silu(x) is read as x * sigmoid(x)."""
 
-    def apply(self, op: ComputeOp | Accumulate, args: tuple[Poly, ...], axes: tuple[AxisNames, ...]) -> Poly:
-        """The expression of an operator's result, at full extents: a plain accumulator changes nothing."""
+    def apply(self, op: ComputeOp | LoopOp, args: tuple[Poly, ...], axes: tuple[AxisNames, ...]) -> Poly:
+        """The expression of an operator's result, at full extents: a plain accumulator changes nothing.
+
+        A running maximum counts as the whole one, a rescaled accumulator as a plain one: see `ir.moving` for
+        why the block graph gives what this says.
+        """
         match op:
             case Unary(fn):
                 return self._unary(fn, args[0])
@@ -118,6 +130,10 @@ class Theory:
                 return self._reduced(fn, args[0], axes[0][along])
             case Accumulate(fn, along):
                 return args[0] if along is None else self._reduced(fn, args[0], axes[0][along])
+            case RunningMax(along):
+                return args[0] if along is None else self._reduced("max", args[0], axes[0][along])
+            case AccumulateRescaled(along):
+                return args[0] if along is None else self._reduced("sum", args[0], axes[0][along])
             case Permute() | Expand():
                 return args[0]
             case Reshape(dims):

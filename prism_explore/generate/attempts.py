@@ -29,8 +29,10 @@ from prism_explore.ir.ops import (
     Custom,
     Input,
     Load,
+    LoopOp,
     MatMul,
     Node,
+    Op,
     Reduce,
     Result,
     RunningMax,
@@ -48,7 +50,7 @@ from prism_explore.ir.tensors import BYTES, DType
 class Letter:
     """An operator that may be applied: one letter of a level's alphabet."""
 
-    op: ComputeOp | Accumulate
+    op: ComputeOp | LoopOp
     arity: int
     commutative: bool = False
 
@@ -59,9 +61,11 @@ class Letter:
 
 
 @lru_cache(1024)
-def _label(op: ComputeOp | Accumulate) -> str:
+def _label(op: ComputeOp | LoopOp) -> str:
     match op:
         case Reduce(_, along) | Accumulate(_, int() as along):
+            return f"{op_name(op)}[{along}]"
+        case RunningMax(int() as along) | AccumulateRescaled(int() as along):
             return f"{op_name(op)}[{along}]"
         case Scalar(_, value):
             return f"{op_name(op)}[{value}]"
@@ -78,6 +82,9 @@ def alphabet(operators: Operators, largest_rank: int) -> Alphabet[Letter]:
     for kind in operators.accumulators:
         if kind == "plain":
             letters.append(Letter(Accumulate("sum"), 1))
+        elif kind == "rescaled":
+            letters += [Letter(RunningMax(d), 1) for d in dims]
+            letters += [Letter(AccumulateRescaled(d), 2) for d in (None, *dims)]
         else:
             letters += [Letter(Accumulate(kind, d), 1) for d in dims]
     letters += [Letter(Binary(fn), 2, fn in COMMUTATIVE) for fn in operators.binary]
@@ -279,7 +286,8 @@ class Attempts:
         tensor = self._applied(op, step, state)
         if not isinstance(tensor, Tensor):
             return tensor
-        if isinstance(op, Accumulate) and space.active("limit.accumulators"):
+        accumulates = isinstance(op, Accumulate | AccumulateRescaled)
+        if accumulates and space.active("limit.accumulators"):
             if len(state.accumulated) >= space.accumulators:
                 return Cut("limit.accumulators", "accumulators < limit", str(len(state.accumulated)))
             if step.args[0] in state.accumulated:
@@ -313,7 +321,7 @@ class Attempts:
             unused=unused | {len(state.tensors)},
             legal=legal,
             reduced=reduced,
-            accumulated=(*state.accumulated, *step.args) if isinstance(op, Accumulate) else state.accumulated,
+            accumulated=(*state.accumulated, step.args[0]) if accumulates else state.accumulated,
             made=made,
             last=step.rank,
         )
@@ -335,18 +343,20 @@ class Attempts:
 
         Only a whole graph shows that nothing else uses the accumulator.
         """
-        if not self.space.active("dup.canonical") or "sum" not in self.space.block.accumulators:
+        if not self.space.active("dup.canonical"):
             return None
+        shorter: set[Op] = {Accumulate("sum")} if "sum" in self.space.block.accumulators else set()
+        shorter.add(AccumulateRescaled())
         used = [a for t in state.tensors for a in dict.fromkeys(t.node.args)]
         for i, t in enumerate(state.tensors):
             if isinstance(t.node.op, Reduce) and t.node.op.fn == "sum":
                 source = t.node.args[0]
-                if state.tensors[source].node.op == Accumulate("sum") and used.count(source) == 1:
+                if state.tensors[source].node.op in shorter and used.count(source) == 1:
                     return Cut("dup.canonical", "no definition makes e shorter", f"%{i}")
         return None
 
     # ------------------------------------------------------------ the tests
-    def _applied(self, op: ComputeOp | Accumulate, step: Application, state: BlockState) -> Tensor | Cut | None:
+    def _applied(self, op: ComputeOp | LoopOp, step: Application, state: BlockState) -> Tensor | Cut | None:
         """The tensor that a block operator gives, by shapes alone; remembered per operands' values."""
         if not self.space.active("dup.canonical"):
             return self._applied_anew(op, step.args, state.tensors, state)
@@ -357,18 +367,19 @@ class Attempts:
 
     def _applied_anew(
         self,
-        op: ComputeOp | Accumulate,
+        op: ComputeOp | LoopOp,
         args: tuple[int, ...],
         tensors: tuple[Tensor, ...],
         block: BlockState | None,
     ) -> Tensor | Cut | None:
         operands = tuple(tensors[a] for a in args)
         axes = tuple(t.axes for t in operands)
-        along = op.dim if isinstance(op, Reduce | Accumulate) else None
+        along = op.dim if isinstance(op, Reduce | Accumulate | RunningMax | AccumulateRescaled) else None
         if along is not None and (along >= len(axes[0]) or axes[0][along] is None):
             return None
         behind = any(t.behind for t in operands)
-        if isinstance(op, Accumulate) and behind and not self.space.active("map.constraint"):
+        in_loop = isinstance(op, Accumulate | RunningMax | AccumulateRescaled)
+        if in_loop and behind and not self.space.active("map.constraint"):
             return None
         result = compute_axes(op, axes)
         if result is None or len({t.dtype for t in operands}) > 1:
@@ -390,8 +401,8 @@ class Attempts:
                     states.append(before)
                 else:
                     broken = before
-            flows.append(broken or flow(op, tuple(states), axes, result, looped))
-        behind = behind or isinstance(op, Accumulate)
+            flows.append(broken or flow(op, tuple(states), axes, result, looped, number))
+        behind = behind or isinstance(op, Accumulate | AccumulateRescaled)
         return Tensor(Node(op, args), result, operands[0].dtype, expression, number, tuple(flows), behind)
 
     def _mismatch(self, operands: tuple[Tensor, ...]) -> Cut:
@@ -404,7 +415,7 @@ class Attempts:
 
     def _known(
         self,
-        op: ComputeOp | Accumulate,
+        op: ComputeOp | LoopOp,
         args: tuple[int, ...],
         tensor: Tensor,
         tensors: tuple[Tensor, ...],
@@ -431,6 +442,8 @@ class Attempts:
                 known = "rms" in operators.accumulators and inner[0] not in taken
             case Accumulate("sum", None), Accumulate("sum", int()):
                 known = "sum" in operators.accumulators and inner[0] not in taken
+            case AccumulateRescaled(None), AccumulateRescaled(int()):
+                known = inner[0] not in taken
             case _:
                 known = False
         return Cut("dup.canonical", "no definition makes e shorter", op_name(shorter)) if known else None
@@ -515,11 +528,13 @@ def _by_extent(table: AxisTable) -> tuple[AxisNames, ...]:
     return tuple(tuple(first[a] if a else None for a in axes) for axes in table.of)
 
 
-def _reduced_axes(op: ComputeOp | Accumulate, axes: tuple[AxisNames, ...]) -> frozenset[str]:
+def _reduced_axes(op: ComputeOp | LoopOp, axes: tuple[AxisNames, ...]) -> frozenset[str]:
     match op:
         case MatMul():
             axis = axes[0][-1]
         case Reduce(_, along) | Accumulate(_, int() as along):
+            axis = axes[0][along]
+        case RunningMax(int() as along) | AccumulateRescaled(int() as along):
             axis = axes[0][along]
         case _:
             axis = None

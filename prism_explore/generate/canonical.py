@@ -20,7 +20,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from prism_explore.ir.ops import COMMUTATIVE, Accumulate, Binary, Custom, Input, Load, Op, Reduce, Unary
+from prism_explore.ir.ops import (
+    COMMUTATIVE,
+    Accumulate,
+    AccumulateRescaled,
+    Binary,
+    Custom,
+    Input,
+    Load,
+    Op,
+    Reduce,
+    Unary,
+)
 from prism_explore.ir.sgraph import SGraph
 
 Args: TypeAlias = tuple[int, ...]
@@ -191,6 +202,8 @@ class Expressions:
         sqrt(mean(square(x), d))       rms(x, d), and the same for accumulators
         accum(sum(x, d))               accum_sum(x, d)
         sum(accum(x), d)               accum_sum(x, d)
+        accum_rescaled(sum(x, d), m)   accum_rescaled(x, m, d)
+        sum(accum_rescaled(x, m), d)   accum_rescaled(x, m, d)
     """
 
     def __init__(self) -> None:
@@ -236,10 +249,18 @@ class Expressions:
                         return Accumulate("sum", along), inner
                     case _:
                         pass
+            case AccumulateRescaled(None):
+                match self._keys[args[0]]:
+                    case Reduce("sum", along), inner:
+                        return AccumulateRescaled(along), (*inner, args[1])
+                    case _:
+                        pass
             case Reduce("sum", along):
                 match self._keys[args[0]]:
                     case Accumulate("sum", None), inner:
                         return Accumulate("sum", along), inner
+                    case AccumulateRescaled(None), inner:
+                        return AccumulateRescaled(along), inner
                     case _:
                         pass
             case _:

@@ -93,6 +93,7 @@ def loop_broken(typed: TypedBlock, looped: frozenset[str]) -> Broken | None:
             tuple(typed.axes[a] for a in node.args),
             typed.axes[position],
             looped,
+            position,
         )
         if not isinstance(made, Flow):
             return Broken(made, position)

@@ -213,10 +213,11 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
                 return (*align(a[:-2], b[:-2]), a[-2], b[-1])
             case Reduce(_, along) | Accumulate(_, int() as along):
                 return (*args[0][:along], None, *args[0][along + 1 :])
-            case RunningMax(int() as along) | AccumulateRescaled(int() as along):
+            case RunningMax(int() as along):
                 return (*args[0][:along], None, *args[0][along + 1 :])
-            case AccumulateRescaled():
-                return args[0]
+            case AccumulateRescaled(along):
+                parts = args[0] if along is None else (*args[0][:along], None, *args[0][along + 1 :])
+                return align(parts, args[1])
             case Permute(order):
                 return tuple(args[0][d] for d in order)
             case Expand(along, _) | Slice(along, _, _) | Concat(along):

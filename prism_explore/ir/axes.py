@@ -24,6 +24,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    LoopOp,
     MatMul,
     Permute,
     Reduce,
@@ -65,7 +66,7 @@ class AxisTable:
         raise ShapeError(f"no axis {name!r}; there are {', '.join(a.name for a in self.axes)}")
 
 
-def compute_axes(op: ComputeOp | Accumulate, operands: tuple[AxisNames, ...]) -> AxisNames | None:
+def compute_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> AxisNames | None:
     """Axes of a result, or None where operands disagree about an axis, or the result would have a new one."""
     match op:
         case Binary():
@@ -77,17 +78,23 @@ def compute_axes(op: ComputeOp | Accumulate, operands: tuple[AxisNames, ...]) ->
             batch = _align(a[:-2], b[:-2])
             return None if batch is None else (*batch, a[-2], b[-1])
         case Reduce(_, along):
-            return (*operands[0][:along], None, *operands[0][along + 1 :])
-        case Accumulate(_, along):
-            if along is None:
-                return operands[0]
-            return (*operands[0][:along], None, *operands[0][along + 1 :])
+            return _without(operands[0], along)
+        case Accumulate(_, along) | RunningMax(along):
+            return _without(operands[0], along)
+        case AccumulateRescaled(along):
+            total, scale = _without(operands[0], along), operands[1]
+            fits = len(scale) == len(total) and all(s is None or s == a for s, a in zip(scale, total, strict=True))
+            return total if fits else None
         case Unary() | Scalar():
             return operands[0]
         case Permute(order):
             return tuple(operands[0][d] for d in order)
         case Reshape() | Expand() | Slice() | Concat():
             return None
+
+
+def _without(axes: AxisNames, along: int | None) -> AxisNames:
+    return axes if along is None else (*axes[:along], None, *axes[along + 1 :])
 
 
 def _align(a: AxisNames, b: AxisNames) -> AxisNames | None:

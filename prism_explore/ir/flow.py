@@ -7,22 +7,26 @@ pending values may meet linear operators only. This is the whole legality of fma
 transitions; `generate` uses it to look ahead, `instantiate` to decide.
 
 A maximum over a cut axis is partial in another sense: it is whole when the iterations' largest is taken,
-and nothing but a maximum may be made of it before.
+and nothing but a maximum may be made of it before. A running maximum *moves* from iteration to iteration,
+and so does what is made of it (`ir.moving`); only an accumulator that rescales by it makes up for that.
 
     x[b, d], d cut      chunk d
     square(x)           chunk d        pointwise, any function
     matmul(x, w)        partial d      contracts the chunk: linear operators only until accumulated
     accum(matmul)       exact          behind the loop
     accum(x)            pending d      behind the loop; sum(accum(x), d) is exact
+    m = running_max(x)  chunk d, moves as m
+    exp(x - m)          chunk d, moves as a factor exp(-m): accum_rescaled(exp(x - m), m, d) is exact
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.moving import Moves, moved
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -49,6 +53,7 @@ FlowRule: TypeAlias = Literal[
     "loop.behind",
     "loop.partial",
     "loop.count",
+    "loop.moves",
     "accumulate.varies",
     "store.whole",
     "loop.unmapped",
@@ -60,9 +65,10 @@ FLOW_RULES: dict[FlowRule, str] = {
     "loop.behind": "A value from inside the loop meets one from behind it.",
     "loop.partial": "A partial sum meets an operator that is not linear.",
     "loop.count": "A mean or root mean square would divide by the wrong number of elements.",
-    "accumulate.varies": "An accumulator adds up a value that is the same in every iteration.",
+    "loop.moves": "A value moves with a running maximum, and rescaling by that maximum does not make up for it.",
+    "accumulate.varies": "An accumulator, or a running maximum, takes a value that is the same in every iteration.",
     "store.whole": "The stored value is not whole behind the loop.",
-    "loop.unmapped": "The loop cuts an axis that a view takes apart, or meets a running maximum or a rescaled sum.",
+    "loop.unmapped": "The loop cuts an axis that a view takes apart.",
 }
 
 
@@ -79,6 +85,8 @@ class Flow:
     """Where it is partial: it is a maximum over the chunk, not a sum."""
     pending: tuple[str, ...] = ()
     """Behind the loop: axes along which the tile still has to be summed."""
+    moves: Moves | None = None
+    """Inside the loop: how it follows a running maximum."""
 
     @property
     def exact(self) -> bool:
@@ -88,11 +96,16 @@ class Flow:
 
 INVARIANT = Flow("invariant")
 AFTER = Flow("after")
-_LARGEST = Accumulate("max")
+_LARGEST = (Accumulate("max"), RunningMax())
 
 
 def flow(
-    op: BlockOp, args: tuple[Flow, ...], axes: tuple[AxisNames, ...], result: AxisNames, looped: Collection[str]
+    op: BlockOp,
+    args: tuple[Flow, ...],
+    axes: tuple[AxisNames, ...],
+    result: AxisNames,
+    looped: Collection[str],
+    name: int = 0,
 ) -> Flow | FlowRule:
     """The state of the result, or the name of the rule that forbids it.
 
@@ -102,12 +115,26 @@ def flow(
         axes: axes of its operands.
         result: axes of its result (of the loaded tensor for a load).
         looped: the axes that the loop cuts.
+        name: what tells the result from other running maxima, if it is one.
     """
     if any(result.count(a) > 1 for a in looped):
         return "axis.once"
     for a in args:
-        if a.largest and op != _LARGEST and not isinstance(op, Store):
+        if a.largest and op not in _LARGEST and not isinstance(op, Store):
             return "loop.partial"
+    made = _cut(op, args, axes, result, looped)
+    if isinstance(op, RunningMax) or any(a.moves for a in args):
+        moves = moved(op, tuple(a.moves for a in args), axes, result, name)
+        if not isinstance(made, Flow):
+            return made
+        return "loop.moves" if moves == "lost" else replace(made, moves=moves)
+    return "loop.moves" if isinstance(op, AccumulateRescaled) and isinstance(made, Flow) else made
+
+
+def _cut(
+    op: BlockOp, args: tuple[Flow, ...], axes: tuple[AxisNames, ...], result: AxisNames, looped: Collection[str]
+) -> Flow | FlowRule:
+    """The state of the result as if running maxima stood still."""
     match op:
         case Load():
             cut = [a for a in result if a in looped]
@@ -134,8 +161,11 @@ def flow(
             return _apart(args, {axes[0][along]})
         case Reshape():
             return _apart(args, set(axes[0]))
-        case RunningMax() | AccumulateRescaled():
-            return "loop.unmapped"
+        case RunningMax(along):
+            state = _accumulate(Accumulate("max", along), args[0], axes[0])
+            return Flow("loop", args[0].axis) if isinstance(state, Flow) else state
+        case AccumulateRescaled(along):
+            return _accumulate(Accumulate("sum", along), args[0], axes[0])
 
 
 def _accumulate(op: Accumulate, x: Flow, axes: AxisNames) -> Flow | FlowRule:

@@ -325,8 +325,10 @@ ViewOp: TypeAlias = Permute | Reshape | Expand | Slice | Concat
 """Operators that move elements and compute nothing."""
 ComputeOp: TypeAlias = Unary | Scalar | Binary | MatMul | Reduce | ViewOp
 AccumulateOp: TypeAlias = Accumulate | AccumulateRescaled
+LoopOp: TypeAlias = RunningMax | AccumulateOp
+"""Operators that carry something from one iteration to the next."""
 KernelOp: TypeAlias = Input | Band | ComputeOp | Custom | Result
-BlockOp: TypeAlias = Load | ComputeOp | RunningMax | AccumulateOp | Store
+BlockOp: TypeAlias = Load | ComputeOp | LoopOp | Store
 Op: TypeAlias = KernelOp | BlockOp
 
 

@@ -75,7 +75,7 @@ class BlockGraph:
                     raise ShapeError(f"{where}: {op_name(node.op)} belongs to a kernel graph")
                 case Store() if position < first:
                     raise ShapeError(f"{where}: stores come last")
-                case RunningMax() if self.loop is None:
+                case RunningMax() if self.loop is None and not self.is_open:
                     raise ShapeError(f"{where}: a running maximum without a for-loop")
                 case Load(_, imap, fmap):
                     if imap is not None and len(imap) != len(self.grid):

@@ -41,8 +41,10 @@ from prism_explore.ir.program import TensorProgram
 
 Level: TypeAlias = Literal["kernel", "block"]
 
-Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms", "max"]
-"""`plain` adds up the iterations' tiles; the others reduce one dim of the tile as well."""
+Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms", "max", "rescaled"]
+"""`plain` adds up the iterations' tiles, the others reduce one dim of the tile as well.
+
+`rescaled` is running maxima along each dim, and sums relative to them, with and without a dim."""
 
 RuleName: TypeAlias = Literal[
     "shape.mismatch",
@@ -101,6 +103,7 @@ class Operators:
             *(["matmul"] if self.matmul else []),
             *self.reductions,
             *("accum" if a == "plain" else f"accum_{a}" for a in self.accumulators),
+            *(["running_max"] if "rescaled" in self.accumulators else []),
         ]
         return " ".join(names) or "none"
 
@@ -124,7 +127,8 @@ class Space:
     block_inputs: int = 3
     """Largest number of tensors that a custom kernel reads; each is loaded once."""
     accumulators: int = 3
-    """Largest number of accumulators in a block graph; a tensor is accumulated at most once."""
+    """Largest number of accumulators in a block graph, a running maximum not counted; a tensor is accumulated at
+    most once."""
     grid_dims: int = 3
     nodes: int = 6_000
     """Budget: how many partial sGraphs are expanded before the search gives up."""
@@ -213,9 +217,9 @@ def fused_ops(program: TensorProgram) -> int:
 def default_space(program: TensorProgram) -> Space:
     """The classic operators and limits, and whatever the program itself uses.
 
-    Scalar constants come from the program alone. A custom kernel may read as many tensors as the
-    program has inputs and bands, and three at least, and may have as many operators as the program itself
-    takes in one: with fewer, a single kernel could never compute it.
+    Scalar constants come from the program alone; running maxima are tried where it has a maximum. A custom
+    kernel may read as many tensors as the program has inputs and bands, and three at least, and may have as
+    many operators as the program itself takes in one: with fewer, a single kernel could never compute it.
 
     Source: the published defaults, 11 block operators, 5 kernel operators, 1 custom kernel, 3 inputs.
     """
@@ -238,7 +242,7 @@ def default_space(program: TensorProgram) -> Space:
     kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions))
     accumulators: tuple[Accumulator, ...] = ("plain", "sum", "mean", "rms")
     if "max" in reductions:
-        accumulators = (*accumulators, "max")
+        accumulators = (*accumulators, "max", "rescaled")
     block = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), accumulators)
     given = sum(isinstance(n.op, Input | Band) for n in program.graph.nodes)
     fused = fused_ops(program)

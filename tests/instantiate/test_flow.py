@@ -4,6 +4,9 @@ Random block graphs are run by the block interpreter at two loop ranges; a legal
 gives the same as no cutting at all.
 """
 
+from fractions import Fraction
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +18,7 @@ from prism_explore.ir.evaluate import run_block_graph
 from prism_explore.ir.flow import FLOW_RULES, Flow, flow
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
     Binary,
     Concat,
     Expand,
@@ -24,6 +28,7 @@ from prism_explore.ir.ops import (
     Permute,
     Reduce,
     Reshape,
+    RunningMax,
     Scalar,
     Slice,
     Store,
@@ -67,7 +72,7 @@ def states(nodes, axes, looped):
     out = []
     for position, node in enumerate(nodes):
         args = tuple(out[a] for a in node.args)
-        made = flow(node.op, args, tuple(axes[a] for a in node.args), axes[position], looped)
+        made = flow(node.op, args, tuple(axes[a] for a in node.args), axes[position], looped, position)
         if not isinstance(made, Flow):
             return made
         out.append(made)
@@ -101,6 +106,63 @@ def test_what_the_transitions_allow_is_right(made, seed):
 
     cut, whole = run(chosen, nodes, axes, looped, arrays), run(chosen, nodes, axes, "", arrays)
     np.testing.assert_allclose(cut, whole, rtol=1e-6, atol=1e-9)
+
+
+RESCALED = [AccumulateRescaled(d) for d in (None, 0, 1)]
+MOVING = [Unary(fn) for fn in ("neg", "square", "sqrt", "exp", "recip", "abs")]
+MOVING += [Scalar(fn, Fraction(c)) for fn, c in (("mul", -1), ("mul", 2), ("add", 1), ("pow", 2))]
+MOVING += [MatMul(), Permute((1, 0)), *(Reduce(fn, d) for fn in ("sum", "mean") for d in (0, 1))]
+MOVING += [Binary(fn) for fn in ("add", "sub", "mul", "div", "mask")] * 3
+
+
+def applications(op, nodes, axes, known, looped):
+    """Every way to apply an operator, legally, to something that moves: nodes, axes, states."""
+    for args in product(range(len(nodes)), repeat=2 if isinstance(op, Binary | MatMul | AccumulateRescaled) else 1):
+        if not any(known[a].moves for a in args):
+            continue
+        result = compute_axes(op, of := tuple(axes[a] for a in args))
+        along = getattr(op, "dim", None)
+        if result is None or (along is not None and of[0][along] is None):
+            continue
+        state = flow(op, tuple(known[a] for a in args), of, result, {looped}, len(nodes))
+        if isinstance(state, Flow):
+            yield Node(op, args), result, state
+
+
+@st.composite
+def online(draw):
+    """A block graph around two running maxima, legal throughout: nodes, axes, states, looped."""
+    reduced = draw(st.sampled_from((0, 1)))
+    looped = TENSORS[0][reduced]
+    maximum, minus = RunningMax(reduced), Binary("sub")
+    nodes = [*(Node(Load(i, (), None)) for i in range(3)), Node(maximum, (0,)), Node(maximum, (2,))]
+    nodes += [Node(minus, (0, 3)), Node(minus, (2, 4)), Node(Unary("exp"), (5,)), Node(Unary("exp"), (6,))]
+    axes = [*TENSORS[:3], *[compute_axes(maximum, (TENSORS[0],))] * 2, *[TENSORS[0]] * 4]
+    known = states(nodes, axes, {looped})
+    for _ in range(draw(st.integers(0, 5))):
+        found = list(applications(draw(st.sampled_from(MOVING)), nodes, axes, known, looped))
+        if found:
+            for made, of in zip(draw(st.sampled_from(found)), (nodes, axes, known), strict=True):
+                of.append(made)
+    for op in RESCALED:
+        for node, result, state in list(applications(op, nodes, axes, known, looped)):
+            nodes, axes, known = [*nodes, node], [*axes, result], [*known, state]
+    return nodes, axes, known, looped
+
+
+@settings(max_examples=200, deadline=None)
+@given(online(), st.integers(0, 99))
+def test_what_moves_with_a_running_maximum_is_right_behind_the_loop(made, seed):
+    nodes, axes, known, looped = made
+    rng = np.random.default_rng(seed)
+    arrays = [rng.uniform(0.1, 2.0, [EXTENT[a] for a in TENSORS[i]]) for i in range(3)]
+    whole = [n for n, state in enumerate(known) if state.phase == "after" and state.exact]
+
+    assert whole
+    for last in whole:
+        kept = [*nodes[:9], *(n for n in nodes[9 : last + 1] if not isinstance(n.op, AccumulateRescaled)), nodes[last]]
+        upto = [0, 1, 2], kept, axes
+        np.testing.assert_allclose(run(*upto, looped, arrays), run(*upto, "", arrays), rtol=1e-6, atol=1e-9)
 
 
 X, W = (("m", "k"), ("k", "n"))

@@ -1,0 +1,154 @@
+"""How values inside a loop follow a running maximum, and what makes up for it.
+
+A running maximum m is the largest so far, so it differs from the whole maximum in all iterations but the last.
+What is made of it *moves*, in one of two ways, where u does not:
+
+    a term     u + a*m           m itself, x - m
+    a factor   u * exp(a*m)      exp(x - m), and the products of that with what does not move
+
+An accumulator rescaled by a*m adds up factors of degree -a so that, behind the loop, all are relative to the
+last m, which is the whole maximum. Hence a block graph gives what its twin gives: the same graph in which the
+running maximum is the whole one, computed beforehand, and the rescaled accumulator a plain one. That is what
+the twin's expression says of it in a search (`generate.abstract`), and why a value that moves in any other
+way is forbidden: it would be made of maxima that are not the last.
+
+Source: online softmax, arXiv 1805.02867.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.ops import (
+    AccumulateRescaled,
+    Binary,
+    BlockOp,
+    MatMul,
+    Permute,
+    Reduce,
+    RunningMax,
+    Scalar,
+    Unary,
+)
+
+Lost: TypeAlias = Literal["lost"]
+"""A value that moves in neither way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How a value follows one running maximum."""
+
+    name: int
+    """Which one."""
+    along: frozenset[str]
+    """Axes that it varies along: factors that are added up along one of them have nothing in common."""
+    degree: Fraction = Fraction(1)
+    factor: bool = False
+    """Whether it moves as a factor; else as a term."""
+    pure: bool = False
+    """Whether the term is all there is, u = 0, so that it may be what a sum is relative to."""
+
+
+POWERS: dict[str, Fraction] = {
+    "neg": Fraction(1),
+    "abs": Fraction(1),
+    "square": Fraction(2),
+    "sqrt": Fraction(1, 2),
+    "recip": Fraction(-1),
+    "rsqrt": Fraction(-1, 2),
+}
+"""Functions of a product that are products of the function of each factor, up to a sign: what they do to a degree."""
+
+
+def moved(
+    op: BlockOp, args: tuple[Moves | None, ...], axes: tuple[AxisNames, ...], result: AxisNames, name: int
+) -> Moves | Lost | None:
+    """How a result moves; None where it stands still.
+
+    Args:
+        op: a running maximum, or an operator of which some operand moves.
+        args: how its operands move.
+        axes: axes of its operands.
+        result: axes of its result.
+        name: of the result, if it is a running maximum.
+    """
+    match op:
+        case RunningMax():
+            return Moves(name, frozenset(a for a in result if a), pure=True) if args[0] is None else "lost"
+        case AccumulateRescaled():
+            part, scale = args
+            if part is None or scale is None or not part.factor or not scale.pure or part.name != scale.name:
+                return "lost"
+            return None if part.degree == -scale.degree else "lost"
+        case Permute():
+            return args[0]
+        case Unary(fn):
+            return _unary(fn, args[0])
+        case Scalar(fn, value):
+            return _scalar(fn, value, args[0])
+        case Binary(fn):
+            return _binary(fn, args[0], args[1])
+        case MatMul():
+            return _summed(_binary("mul", args[0], args[1]), axes[0][-1])
+        case Reduce("sum" | "mean", along):
+            return _summed(args[0], axes[0][along])
+        case _:
+            return "lost"
+
+
+def _of_degree(moves: Moves, degree: Fraction) -> Moves | None:
+    return replace(moves, degree=degree) if degree else None
+
+
+def _unary(fn: str, x: Moves | None) -> Moves | Lost | None:
+    if x is None:
+        return None
+    if x.factor:
+        return _of_degree(x, x.degree * POWERS[fn]) if fn in POWERS else "lost"
+    if fn == "neg":
+        return _of_degree(x, -x.degree)
+    return replace(x, factor=True, pure=False) if fn == "exp" else "lost"
+
+
+def _scalar(fn: str, value: Fraction, x: Moves | None) -> Moves | Lost | None:
+    match fn:
+        case "mul" if x is not None:
+            return x if x.factor else _of_degree(x, x.degree * value)
+        case "pow" if x is not None and x.factor:
+            return _of_degree(x, x.degree * value)
+        case "add" if x is not None and not x.factor:
+            return replace(x, pure=False)
+        case _:
+            return "lost"
+
+
+def _binary(fn: str, a: Moves | None, b: Moves | None) -> Moves | Lost | None:
+    if fn == "mask" and a is not None and b is None:
+        return "lost" if a.factor else replace(a, pure=False)
+    factors, sign = fn in ("mul", "div"), -1 if fn in ("sub", "div") else 1
+    if fn not in ("add", "sub", "mul", "div"):
+        return "lost"
+    if a is not None and b is not None:
+        if a.name != b.name:
+            return "lost"
+        if a.factor and b.factor and not factors:
+            return a if a.degree == b.degree else "lost"
+        if a.factor != factors or b.factor != factors:
+            return "lost"
+        return _of_degree(replace(a, pure=a.pure and b.pure), a.degree + sign * b.degree)
+    one = a or b
+    if one is None or one.factor != factors:
+        return "lost" if one else None
+    one = replace(one, pure=False)
+    return one if a else _of_degree(one, sign * one.degree)
+
+
+def _summed(x: Moves | Lost | None, axis: str | None) -> Moves | Lost | None:
+    """What is added up along an axis: factors that are the same along it come out of the sum."""
+    if not isinstance(x, Moves):
+        return x
+    return x if x.factor and axis not in x.along else "lost"
