@@ -29,7 +29,7 @@ from prism_explore.generate.retrace import Reopened, Trail, outside, region_step
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.stages import Family
 from prism_explore.ir.text import parse
-from prism_explore.search import Task
+from prism_explore.search import Task, ceiling
 from prism_explore.verify.decide import Prover
 
 Answer: TypeAlias = Literal["right", "wrong", "undecided", "covered", "gained", "nothing gained"]
@@ -149,10 +149,19 @@ def audit(
     off = same_theorem(rule) | frozenset(rules_off)
     space = replace(task.space, rules_off=task.space.rules_off | off)
     trail = Trail(facts)
-    reopened = region_steps(task.program, task.space, task.target, trail, region)
+    reopened = region_steps(task.program, task.space, task.target, trail, region, ceiling(task))
     shadow = _Shadow(task, facts, candidates, tick)
     growing = regrow(
-        task.program, space, task.target, shadow.journal, trail, region, reopened, nodes=nodes, steps=steps
+        task.program,
+        space,
+        task.target,
+        shadow.journal,
+        trail,
+        region,
+        reopened,
+        nodes=nodes,
+        steps=steps,
+        ceiling=ceiling(task),
     )
     for family in growing:
         tick()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
+from prism_explore.cost.floor import Ceiling, ceiling_of
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     TIME_SPENT,
@@ -55,6 +56,11 @@ class Task:
     versions: tuple[tuple[str, str], ...] = ()
     allow_unsafe: bool = False
     """Whether a family that is unsafe in floating point may win without being accepted."""
+    beat_s: float | None = None
+    """A time that a kernel has to beat to be of interest, such as the library's or an earlier search's.
+
+    What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
+    """
 
 
 @dataclass(slots=True)
@@ -91,7 +97,8 @@ def explore(
     if progress.growing is None:
         journal.note(_started(task))
         watch = Stopwatch(task.space.time_s)
-        progress.growing = watch.during(generate(task.program, task.space, task.target, journal, watch.is_over))
+        growing = generate(task.program, task.space, task.target, journal, watch.is_over, ceiling(task))
+        progress.growing = watch.during(growing)
         progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
     for family in progress.growing:
         if family is not None:
@@ -157,6 +164,7 @@ def _tune(
             budget=task.budget,
             seed=task.seed,
             incumbent=incumbent(progress, now),
+            beat_s=task.beat_s,
             stop=lambda now=now: stop() or steering() is not now,
         )
         for outcome in outcomes:
@@ -206,6 +214,11 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
         progress.compared.append(best)
         compare(task.reference, best.kernel, task.target, journal, modes=task.rivals, seed=task.seed, stop=stop)
         yield
+
+
+def ceiling(task: Task) -> Ceiling | None:
+    """What partial graphs are held against, where there is a time to beat."""
+    return ceiling_of(task.program, task.beat_s, task.shapes, task.target)
 
 
 def allows(steering: Steering, family: Family) -> bool:

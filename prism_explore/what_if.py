@@ -30,7 +30,7 @@ from prism_explore.ir.space import Level, Space
 from prism_explore.ir.stages import Family, Verified
 from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import parse
-from prism_explore.search import Task
+from prism_explore.search import Task, ceiling
 from prism_explore.targets import Target
 from prism_explore.verify.decide import Prover
 
@@ -148,7 +148,8 @@ def what_if(
     """
     wanted = space or task.space
     wanted = replace(wanted, rules_off=wanted.rules_off | frozenset(rules_off))
-    other = replace(task, target=target or task.target, space=wanted)
+    beat_s = task.beat_s if target is None else None  # a time is of the machine that it was taken on
+    other = replace(task, target=target or task.target, space=wanted, beat_s=beat_s)
     walk = _Walk(task, other, facts)
     walk.all(tick)
     was, now = _maps(task, facts, tick), _maps(other, facts, tick)
@@ -168,8 +169,8 @@ class _Walk:
     """The tree of the search, walked in both settings at once."""
 
     def __init__(self, task: Task, other: Task, facts: Sequence[Event]) -> None:
-        self.here = Retracer(task.program, task.space, task.target, Journal())
-        self.there = Retracer(other.program, other.space, other.target, Journal())
+        self.here = Retracer(task.program, task.space, task.target, Journal(), ceiling(task))
+        self.there = Retracer(other.program, other.space, other.target, Journal(), ceiling(other))
         self.task, self.other = task, other
         self.trail = Trail(facts)
         self.ended = any(isinstance(e, ExplorationFinished) and e.stop != "cancelled" for e in facts)
@@ -278,7 +279,8 @@ def _compared(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> 
     journal, prover = Journal(), Prover(other.program)
     watch = Stopwatch(other.space.time_s)
     found: dict[int, str] = {}
-    for family in watch.during(generate(other.program, other.space, other.target, journal, watch.is_over)):
+    growing = generate(other.program, other.space, other.target, journal, watch.is_over, ceiling(other))
+    for family in watch.during(growing):
         tick()
         if family is None:
             continue

@@ -35,15 +35,18 @@ from prism_explore.cost.work import finish_flops, flops_of, product, work_of
 from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
     Band,
     Binary,
     ComputeOp,
     Expand,
     Input,
+    LoopOp,
     MatMul,
     Permute,
     Reduce,
     Reshape,
+    RunningMax,
     Slice,
 )
 from prism_explore.ir.program import TensorProgram
@@ -152,6 +155,9 @@ class Growing:
         return self.closed_s + max(self.memory_s, self.compute_s) + self.unread_s
 
 
+EMPTY = Growing()
+
+
 @dataclass(frozen=True, slots=True)
 class Ceiling:
     """A time that a kernel has to stay below, at given shapes, on a machine; graphs that cannot need not grow."""
@@ -200,7 +206,7 @@ def ceiling_of(
     return Ceiling(best_s, tuple(sorted(shapes.items())), target)
 
 
-def least_flops(op: ComputeOp | Accumulate, operands: Sequence[tuple[Dim, ...]], result: tuple[Dim, ...]) -> Dim:
+def least_flops(op: ComputeOp | LoopOp, operands: Sequence[tuple[Dim, ...]], result: tuple[Dim, ...]) -> Dim:
     """Arithmetic of one operator over all blocks and iterations, whichever maps are chosen; dims are whole extents.
 
     Where the loop cuts what is summed, additions become an accumulator's, and so do those behind further linear
@@ -212,5 +218,7 @@ def least_flops(op: ComputeOp | Accumulate, operands: Sequence[tuple[Dim, ...]],
         case Reduce(fn) | Accumulate(fn):
             terms = product(operands[0]) if fn == "rms" else ZERO
             return terms + product(result) * finish_flops(fn)
+        case RunningMax() | AccumulateRescaled():
+            return ZERO
         case _:
             return flops_of(op, tuple(operands), result)

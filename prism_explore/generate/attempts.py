@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, product
 
+from prism_explore.cost.floor import EMPTY, Ceiling, Growing, least_flops
+from prism_explore.events.ledger import seconds_text
 from prism_explore.generate.abstract import Goal, Theory
 from prism_explore.generate.canonical import Alphabet, Application, Expressions, Rank
 from prism_explore.generate.needs import NOTHING, Needs, Parts, parts
 from prism_explore.generate.polynomials import Poly, features, leaf, show
 from prism_explore.generate.prune import Cut, Machine
 from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes
+from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.flow import Flow, FlowRule, flow
 from prism_explore.ir.ops import (
     COMMUTATIVE,
@@ -43,7 +46,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Operators, Space
-from prism_explore.ir.tensors import BYTES, DType
+from prism_explore.ir.tensors import BYTES, DType, TensorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,10 @@ class KernelState:
     last: Rank | None = None
     predefined: int = 0
     customs: int = 0
+    floor: Growing = EMPTY
+    """Where there is a time to beat."""
+    read: frozenset[int] = frozenset()
+    """Tensors that some kernel reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +150,16 @@ class BlockState:
     made: Parts = NOTHING
     """What its tensors, and those outside, have of the parts that cost operators."""
     last: Rank | None = None
+    floor: Growing = EMPTY
+    """Where there is a time to beat."""
 
 
 class Attempts:
     """The facts of one program in one space, and the tests of every rule."""
 
-    def __init__(self, program: TensorProgram, space: Space, target: Machine) -> None:
+    def __init__(self, program: TensorProgram, space: Space, target: Machine, ceiling: Ceiling | None = None) -> None:
         self.space, self.target = space, target
+        self.ceiling = ceiling if space.active("cost.floor") else None
         graph = program.graph
         table = axes_of(graph)
         by_axis = space.active("shape.mismatch")
@@ -208,6 +218,12 @@ class Attempts:
         self._reaches: dict[int, bool] = {}
 
     # ------------------------------------------------------------ kernel level
+    def beginning(self, node: str) -> KernelState:
+        """The kernel graph that has nothing but what is given."""
+        given = [self._type(t) for t in self.inputs if isinstance(t.node.op, Input)]
+        floor = self.ceiling.rest(given) if self.ceiling else EMPTY
+        return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), floor=floor)
+
     def predefined(self, state: KernelState, step: Application) -> KernelState | Cut | None:
         """The kernel graph with one more predefined operator, or its cut, or None: no such operator."""
         op = self.kernel_alphabet.letters[step.kind].op
@@ -219,12 +235,17 @@ class Attempts:
         unused = state.unused.difference(step.args)
         if cut := self._value(tensor, [state.tensors[i] for i in sorted(unused)]):
             return cut
+        floor = self.behind(self._computed(self._opened(state, step.args), op, step.args, tensor, state), tensor)
+        if cut := self._too_slow(floor):
+            return cut
         grown = replace(
             state,
             tensors=(*state.tensors, tensor),
             unused=unused | {len(state.tensors)},
             last=step.rank,
             predefined=state.predefined + 1,
+            floor=floor,
+            read=state.read.union(step.args),
         )
         joins, spare = len(unused), self.spare(grown)
         missing = self._missing(grown.tensors)
@@ -239,6 +260,9 @@ class Attempts:
         spare = self.spare(after)
         if len(unused) > spare:
             return _too_few(len(unused), 0, spare)
+        floor = self._opened(state, operands)
+        if cut := self._too_slow(floor):
+            return cut
         axes = sorted({a for i in operands for a in state.tensors[i].axes if a})
         if not spare:
             axes = [a for a in axes if a not in self.output_axes]
@@ -257,7 +281,9 @@ class Attempts:
             return cut
         everything = frozenset(range(len(operands)))
         loaded = tuple(t.number for t in tensors)
-        return BlockState("", operands, spare, choices, legal, tuple(tensors), everything, loaded, outside, made=made)
+        return BlockState(
+            "", operands, spare, choices, legal, tuple(tensors), everything, loaded, outside, made=made, floor=floor
+        )
 
     def spare(self, state: KernelState) -> int:
         """How many operators may still join tensors behind a kernel graph, blocks' own included."""
@@ -308,6 +334,9 @@ class Attempts:
         made = state.made | parts(tensor.expression)
         if cut := self._unaffordable(joins, made, left + state.spare):
             return cut
+        floor = self._computed(state.floor, op, step.args, tensor, state)
+        if cut := self._too_slow(floor):
+            return cut
         reduced = state.reduced | _reduced_axes(op, tuple(state.tensors[a].axes for a in step.args))
         if space.active("mem.smem"):
             first = 0 if reduced != state.reduced else len(state.tensors)
@@ -324,6 +353,7 @@ class Attempts:
             accumulated=(*state.accumulated, step.args[0]) if accumulates else state.accumulated,
             made=made,
             last=step.rank,
+            floor=floor,
         )
 
     def storable(self, state: BlockState) -> bool:
@@ -481,6 +511,57 @@ class Attempts:
             return None
         needed = self._needs.least(joins, made)
         return Cut("limit.needed", "operators needed ≤ operators left", f"{needed} > {left}") if needed > left else None
+
+    # ------------------------------------------------------------ time
+    def behind(self, floor: Growing, tensor: Tensor) -> Growing:
+        """The floor behind a kernel that has written a tensor."""
+        return self.ceiling.closed(floor, self._type(tensor)) if self.ceiling else floor
+
+    def _opened(self, state: KernelState, operands: tuple[int, ...]) -> Growing:
+        if self.ceiling is None:
+            return state.floor
+        cold: list[TensorType] = []
+        warm: list[TensorType] = []
+        for i in sorted(set(operands)):
+            match state.tensors[i].node.op:
+                case Band():
+                    pass
+                case Input() if i not in state.read:
+                    cold.append(self._type(state.tensors[i]))
+                case _:
+                    warm.append(self._type(state.tensors[i]))
+        return self.ceiling.opened(state.floor, cold, warm)
+
+    def _computed(
+        self,
+        floor: Growing,
+        op: ComputeOp | LoopOp,
+        args: tuple[int, ...],
+        tensor: Tensor,
+        state: KernelState | BlockState,
+    ) -> Growing:
+        """The floor with one more operator; what is still to be summed along an axis may be as thin as one there."""
+        if self.ceiling is None or any(t.number == tensor.number for t in state.tensors):
+            return floor
+        operands = tuple(state.tensors[a] for a in args)
+        legal = state.legal if isinstance(state, BlockState) else ()
+        flows = (t.flows[c] for t in (*operands, tensor) for c in legal)
+        thin = frozenset(a for f in flows if isinstance(f, Flow) for a in f.pending)
+        flops = least_flops(op, [self._dims(t, thin) for t in operands], self._dims(tensor, thin))
+        return self.ceiling.computed(floor, flops, tensor.dtype)
+
+    def _too_slow(self, floor: Growing) -> Cut | None:
+        """The cut of a graph that cannot grow into a kernel below the time to beat."""
+        if self.ceiling is None or floor.time_s < self.ceiling.best_s:
+            return None
+        common = {"time to beat": seconds_text(self.ceiling.best_s), "machine": self.ceiling.target.name}
+        return Cut("cost.floor", "e < time to beat", seconds_text(floor.time_s), common=common)
+
+    def _dims(self, tensor: Tensor, thin: frozenset[str] = frozenset()) -> tuple[Dim, ...]:
+        return tuple(self._extents[a] if a and a not in thin else dim(1) for a in tensor.axes)
+
+    def _type(self, tensor: Tensor) -> TensorType:
+        return TensorType(self._dims(tensor), tensor.dtype)
 
     def _fitting(
         self,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, combinations
 
+from prism_explore.cost.floor import Ceiling
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason
 from prism_explore.generate.attempts import Attempts, BlockState, KernelState, Tensor
@@ -37,6 +38,7 @@ def generate(
     target: Machine,
     journal: Journal,
     over: Callable[[], bool] = lambda: False,
+    ceiling: Ceiling | None = None,
 ) -> Iterator[Family | None]:
     """Every family of the space whose result is the program's by A_eq.
 
@@ -46,11 +48,12 @@ def generate(
         target: the machine.
         journal: hears of every step and every cut.
         over: whether the time for growing is spent; asked at every node. What is left then is noted.
+        ceiling: a time to beat; what cannot grow into a kernel below it is cut.
 
     Yields:
         A family when one is whole; None after every other step, so that a caller can pause there.
     """
-    yield from Growth(program, space, target, journal, over).run()
+    yield from Growth(program, space, target, journal, over, ceiling).run()
 
 
 class Growth:
@@ -63,10 +66,11 @@ class Growth:
         target: Machine,
         journal: Journal,
         over: Callable[[], bool] = lambda: False,
+        ceiling: Ceiling | None = None,
     ) -> None:
         self.program, self.space, self.over = program, space, over
         self.diary = Diary(journal)
-        self.attempts = Attempts(program, space, target)
+        self.attempts = Attempts(program, space, target, ceiling)
         self.blocks = Counter(self.attempts.block_alphabet)
         self.kernels = Counter(self.attempts.kernel_alphabet)
         self.names = {i: op.name for i, op in enumerate(program.inputs)}
@@ -74,10 +78,9 @@ class Growth:
 
     def run(self) -> Iterator[Family | None]:
         """Every family of the space, from the inputs on."""
-        inputs = self.attempts.inputs
         root = self.diary.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
         yield None
-        yield from self.kernel(KernelState(root, inputs, frozenset(range(len(inputs)))))
+        yield from self.kernel(self.attempts.beginning(root))
 
     def spent(self) -> Reason | None:
         """The budget that ends the growth here, where one does."""
@@ -225,6 +228,8 @@ class Growth:
             unused=kernel.unused.difference(state.operands) | {len(kernel.tensors)},
             last=self.custom_rank(state.operands),
             customs=kernel.customs + 1,
+            floor=self.attempts.behind(state.floor, newest),
+            read=kernel.read.union(state.operands),
         )
 
     def block_weight(self, loads: int) -> float:

@@ -116,6 +116,14 @@ RULES: dict[RuleName, Rule] = {
             "not cut is whole in every block.",
             "the target had more shared memory",
         ),
+        Rule(
+            "cost.floor",
+            "cost.floor",
+            "sound",
+            "However it goes on, compulsory traffic and arithmetic alone take as long as the time to beat.",
+            "Branch and bound on the roofline of a partial graph; `cost.floor` says why it bounds what grows from it.",
+            "the time to beat were longer, or the target faster than its figures say",
+        ),
     )
 }
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from prism_explore.cost.floor import Ceiling
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
@@ -75,15 +76,21 @@ class Trail:
 class Retracer:
     """A growth that takes given steps instead of all."""
 
-    def __init__(self, program: TensorProgram, space: Space, target: Machine, journal: Journal) -> None:
-        self.growth = Growth(program, space, target, journal)
+    def __init__(
+        self,
+        program: TensorProgram,
+        space: Space,
+        target: Machine,
+        journal: Journal,
+        ceiling: Ceiling | None = None,
+    ) -> None:
+        self.growth = Growth(program, space, target, journal, ceiling=ceiling)
 
     def root(self) -> Place:
         """Where every search begins."""
         growth = self.growth
-        inputs = growth.attempts.inputs
         node = growth.diary.expanded("", f"inputs({', '.join(growth.names.values())})", "kernel")
-        return Place(KernelState(node, inputs, frozenset(range(len(inputs)))))
+        return Place(growth.attempts.beginning(node))
 
     def kernel_at(self, place: Place) -> KernelState | None:
         """The kernel graph at a place, an open block graph closed; None where that cannot be."""
@@ -167,13 +174,20 @@ class Reopened:
     """Nodes inside the region."""
 
 
-def region_steps(program: TensorProgram, space: Space, target: Machine, trail: Trail, region: RegionPruned) -> Reopened:
+def region_steps(
+    program: TensorProgram,
+    space: Space,
+    target: Machine,
+    trail: Trail,
+    region: RegionPruned,
+    ceiling: Ceiling | None = None,
+) -> Reopened:
     """The steps that were cut together as one region.
 
     Raises:
         ShapeError: growth makes no such region there, so the facts are of another search.
     """
-    here = Retracer(program, space, target, Journal())
+    here = Retracer(program, space, target, Journal(), ceiling)
     place = here.reach(trail.way(region.parent)) if region.parent in trail.nodes else None
     if isinstance(place, Place):
         if region.operator == WHOLE[region.level]:
@@ -201,6 +215,7 @@ def regrow(
     *,
     nodes: int,
     steps: int | None = None,
+    ceiling: Ceiling | None = None,
 ) -> Iterator[Family | None]:
     """Grow a region again, in a space where its rule is off; families and None as `generate` yields them.
 
@@ -214,10 +229,11 @@ def regrow(
         reopened: its steps, from `region_steps`; what became of them is noted there.
         nodes: budget inside the region.
         steps: only the first ones; all without.
+        ceiling: the time that the search had to beat.
     """
     way = trail.way(region.parent)
     before = len(way) + 1
-    here = Retracer(program, replace(space, nodes=before + nodes), target, journal)
+    here = Retracer(program, replace(space, nodes=before + nodes), target, journal, ceiling)
     growth = here.growth
     place = here.reach(way)
     if isinstance(place, NodeExpanded):
@@ -264,7 +280,7 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
     """Why a whole graph is no program of the stated space; empty where it is one."""
     judged = replace(space, rules_off=frozenset(RULE_NAMES) - (_DEFINING - space.rules_off))
     attempts = Growth(program, judged, target, Journal()).attempts
-    state = KernelState("", attempts.inputs, frozenset(range(len(attempts.inputs))))
+    state = attempts.beginning("")
     inside: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.block_alphabet.letters)}
     between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
     for node in graph.nodes:

@@ -56,6 +56,7 @@ RuleName: TypeAlias = Literal[
     "limit.ops",
     "limit.needed",
     "mem.smem",
+    "cost.floor",
 ]
 """Pruning rules that can be switched off one by one; what each says is in `generate.prune`."""
 

@@ -6,6 +6,7 @@ and stopping are the caller's business.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,6 +91,7 @@ def tune(
     bench: Bench | None = None,
     strategy: Strategy | None = None,
     incumbent: Timed | None = None,
+    beat_s: float | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Outcome]:
     """Try numbers for proved candidates, cheapest bound first; yield each trial's outcome.
@@ -112,6 +114,7 @@ def tune(
         bench: where kernels are compared and timed; a worker process of the target's own if not given.
         strategy: what to try next; `strategy.usual` if not given.
         incumbent: the kernel to beat, from an earlier call.
+        beat_s: a time to beat, whoever's it is; candidates whose floor is not below it are not tried.
         stop: asked between trials, and by the worker while it waits.
 
     Raises:
@@ -126,7 +129,7 @@ def tune(
     program = verifieds[0].candidate.family.program
     there = bench or Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
     try:
-        yield from _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop).run(
+        yield from _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s).run(
             strategy or usual(seed), incumbent
         )
     finally:
@@ -148,6 +151,7 @@ class _Tuning:
         backend: Backend,
         bench: Bench,
         stop: Callable[[], bool],
+        beat_s: float | None,
     ) -> None:
         self._pool, self._shapes, self._target, self._journal = pool, shapes, target, journal
         self._budget, self._clock, self._backend, self._bench, self._stop = budget, clock, backend, bench, stop
@@ -155,6 +159,7 @@ class _Tuning:
         self._seen: set[str] = set()
         self._best: _Incumbent | None = None
         self._doubted = False
+        self._beat_s = math.inf if beat_s is None else beat_s
 
     def run(self, strategy: Strategy, incumbent: Timed | None) -> Iterator[Outcome]:
         """Propose, compile, compare, race, until the budget or the space ends."""
@@ -276,15 +281,15 @@ class _Tuning:
 
     # ------------------------------------------------------------ bounds
     def _bound(self) -> None:
-        """Drop candidates that even at their floor would not beat the incumbent."""
+        """Drop candidates that even at their floor would beat neither the incumbent nor the time to beat."""
         best = self._best
-        if best is None or self._outran_its_floor:
+        if self._outran_its_floor:
             return
+        limit_s = min(self._beat_s, best.timed.time_s if best is not None else math.inf)
         for entrant in tuple(self._pool.entrants):
-            if entrant.floor.time_s >= best.timed.time_s and entrant.verified is not best.point.verified:
+            if entrant.floor.time_s >= limit_s and (best is None or entrant.verified is not best.point.verified):
                 self._pool.drop(entrant)
-                fact = CandidateBounded(entrant.verified.candidate.id, entrant.floor.time_s, best.timed.time_s)
-                self._journal.note(fact)
+                self._journal.note(CandidateBounded(entrant.verified.candidate.id, entrant.floor.time_s, limit_s))
 
     @property
     def _outran_its_floor(self) -> bool:

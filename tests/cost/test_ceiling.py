@@ -1,0 +1,165 @@
+"""The floor of a partial graph is a floor of whatever it grows into; with a time to beat, nothing below it is lost."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from prism_explore.cost.floor import Ceiling, ceiling_of, floor_of, least_flops
+from prism_explore.cost.work import flops_of
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import Reason, RegionPruned
+from prism_explore.generate.grow import Growth
+from prism_explore.instantiate import instantiate
+from prism_explore.ir.dims import dim
+from prism_explore.ir.ops import MatMul, Reduce
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.space import Space, default_space
+from prism_explore.ir.stages import Family
+from prism_explore.ir.text import show
+from tests.generate.programs import attention, gate, rms_linear_small, row_dot, scaled_linear, softmax
+from tests.tune.toys import TOY
+
+TINY = TOY.replace(caches_bytes=(64,), dram_bytes_per_s=1e9, peak_flops_per_s=1e9)
+"""No cache to speak of, and arithmetic as dear as traffic."""
+SHAPES = {"b": 4}
+
+
+class Watched(Growth):
+    """A growth that keeps every partial graph's floor under the id of its node, and every family's."""
+
+    def __init__(self, program: TensorProgram, space: Space, ceiling: Ceiling) -> None:
+        self.journal = Journal(clock=lambda: 0.0)
+        super().__init__(program, space, TINY, self.journal, ceiling=ceiling)
+        self.floors: list[tuple[float, float]] = []
+        """Of a graph, and of what it grew out of."""
+        self.whole: dict[str, float] = {}
+
+    def block_kept(self, kernel, state, made):
+        self.floors.append((made.floor.time_s, state.floor.time_s))
+        yield from super().block_kept(kernel, state, made)
+
+    def kernel_grown(self, state):
+        for family in super().kernel_grown(state):
+            if family is not None:
+                self.whole.setdefault(family.id, state.floor.time_s)
+            yield family
+
+
+def chain() -> TensorProgram:
+    b = ProgramBuilder("chain")
+    x, y, z = b.input("x", "b", 32), b.input("y", 32, 16), b.input("z", 16, 64)
+    return b.build(b.matmul(b.matmul(x, y), z))
+
+
+PROGRAMS = {
+    p.name: p for p in (rms_linear_small(), scaled_linear(), softmax(), gate(), attention(), row_dot(), chain())
+}
+
+
+def space_of(program: TensorProgram, predefined: int) -> Space:
+    return replace(default_space(program), predefined_kernels=predefined, nodes=1500)
+
+
+@cache
+def grown(name: str, predefined: int, best_s: float = float("inf")) -> tuple[Watched, tuple[Family, ...]]:
+    program = PROGRAMS[name]
+    ceiling = ceiling_of(program, best_s, SHAPES, TINY)
+    assert ceiling is not None
+    growth = Watched(program, space_of(program, predefined), ceiling)
+    return growth, tuple(f for f in growth.run() if f is not None)
+
+
+@cache
+def least_s(name: str, predefined: int) -> dict[str, float]:
+    """Per family, by its text, the floor of its best candidate."""
+    _, families = grown(name, predefined)
+    space, journal = space_of(PROGRAMS[name], predefined), Journal(clock=lambda: 0.0)
+    found: dict[str, float] = {}
+    for family in families:
+        floors = [floor_of(c, SHAPES, TINY).time_s for c in instantiate(family, space, TINY, journal)]
+        if floors:
+            found[show(family.sgraph)] = min(floors)
+    return found
+
+
+@pytest.mark.parametrize("predefined", [0, 1])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_partial_graph_is_no_slower_than_what_it_grows_into(name, predefined):
+    growth, families = grown(name, predefined)
+    whole = least_s(name, predefined)
+
+    assert families
+    assert all(before <= after for after, before in growth.floors)
+    for family in families:
+        if show(family.sgraph) in whole:
+            assert 0 < growth.whole[family.id] <= whole[show(family.sgraph)] * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("name", "predefined"), [("chain", 0), ("chain", 1), ("scaled_linear", 1), ("attention", 0)])
+def test_with_a_time_to_beat_every_family_below_it_is_still_found(name, predefined):
+    whole = least_s(name, predefined)
+    times = sorted(set(whole.values()))
+    for best_s in (times[0], times[len(times) // 2], times[-1]):
+        _, families = grown(name, predefined, best_s)
+
+        assert {text for text, s in whole.items() if s < best_s} <= {show(f.sgraph) for f in families}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_no_kernel_can_be_faster_than_is_cut_at_once(name):
+    growth, families = grown(name, 0, 1e-9)
+
+    assert not families
+    assert 1 == growth.diary.nodes
+    assert {"cost.floor"} >= {c.rule for c in cards_of(growth)} - {"limit.ops", "limit.needed"}
+
+
+def cards_of(growth: Watched) -> list[Reason]:
+    """The reasons of everything that was too slow."""
+    return [e.reason for e in growth.journal.events if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"]
+
+
+def test_a_product_in_the_wrong_order_is_cut_where_it_stands():
+    """y @ z alone takes more arithmetic than all of (x @ y) @ z, so nothing that has it is below that."""
+    best_s = least_s("chain", 0)
+    growth, families = grown("chain", 0, 1.2 * min(best_s.values()))
+    cards = [
+        e.reason for e in growth.diary._journal.events if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"
+    ]
+
+    assert len(families) < len(grown("chain", 0)[1])
+    assert "e < time to beat" in {c.formula for c in cards}
+    assert all(c.soundness == "sound" and c.substitution["machine"] == "toy" for c in cards)
+    assert not [f for f in families if "matmul(%1, %2)" in show(f.sgraph)]
+
+
+def test_where_the_rule_is_off_or_nothing_is_to_beat_nothing_is_cut():
+    program = PROGRAMS["chain"]
+    space = replace(space_of(program, 0), rules_off=frozenset({"cost.floor"}))
+    ceiling = ceiling_of(program, 1e-12, SHAPES, TINY)
+    families = [f for f in Growth(program, space, TINY, Journal(), ceiling=ceiling).run() if f]
+
+    assert [show(f.sgraph) for f in grown("chain", 0)[1]] == [show(f.sgraph) for f in families]
+    assert ceiling_of(program, None, SHAPES, TINY) is None
+
+
+def test_of_a_program_with_masks_nothing_is_known_before_it_is_whole():
+    b = ProgramBuilder("masked")
+    x, y = b.input("x", "b", 4), b.input("y", "b", 4)
+
+    assert ceiling_of(b.build(b.binary("mask", x, y)), 1.0, SHAPES, TINY) is None
+
+
+def test_additions_that_a_loop_may_take_over_do_not_count():
+    m, k, n = dim("m"), dim("k"), dim("n")
+
+    assert m * n * k == least_flops(MatMul(), [(m, k), (k, n)], (m, n))
+    assert dim(0) == least_flops(Reduce("sum", 1), [(m, k)], (m, dim(1)))
+    for op, operands, result in (
+        (MatMul(), ((m, k), (k, n)), (m, n)),
+        (Reduce("rms", 1), ((m, k),), (m, dim(1))),
+        (Reduce("mean", 1), ((m, k),), (m, dim(1))),
+    ):
+        numbers = {"m": 1, "k": 1, "n": 1}
+        assert least_flops(op, operands, result).rational(numbers) <= flops_of(op, operands, result).rational(numbers)
