@@ -28,6 +28,7 @@ Source: Mirage, arXiv 2405.05751, table 2, for the axioms; the normal form is th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -269,6 +270,27 @@ def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels) -> Itera
 
 
 @lru_cache(65536)
+def _outline(m: Mono) -> tuple[Counter[str], bool, bool, bool]:
+    """What binding axes leaves alone in a monomial: names of its factors, and whether it has an exponent and so on."""
+    names: Counter[str] = Counter()
+    for a, n in m.atoms:
+        names[a.name if isinstance(a, Leaf) else a.fn] += n
+    return names, bool(m.power), bool(m.root), bool(m.den)
+
+
+@lru_cache(65536)
+def _may_stand(e: Poly, t: Poly) -> bool:
+    """Whether u * e may be inside t, told by names alone: every monomial of e has a multiple in t."""
+    if sum(n for _, n in e) > sum(n for _, n in t):
+        return False
+    inside = [_outline(m) for m, _ in t]
+    return all(
+        any(names <= of and power <= p and root <= r and den <= d for of, p, r, d in inside)
+        for names, power, root, den in (_outline(m) for m, _ in e)
+    )
+
+
+@lru_cache(65536)
 def _is_term(p: Poly) -> bool:
     """Whether operators can make p: a sum is a sum of something, and not of constants alone."""
     if not p:
@@ -305,6 +327,10 @@ class Goal:
         """Whether the result is C[e] for some context C, up to A_eq."""
         return self._part(e, self.result, ())
 
+    def tops(self, e: Poly) -> bool:
+        """Whether u * e is a part of the result's own polynomial for some monomial u: products and sums lead there."""
+        return self._top(e, self.result, ())
+
     def joins(self, a: Poly, b: Poly) -> bool:
         """Whether the result can be C[a, b]: both used, each at least once.
 
@@ -323,6 +349,8 @@ class Goal:
         return found
 
     def _top(self, e: Poly, t: Poly, outer: Levels) -> bool:
+        if not _may_stand(e, t):
+            return False
         levels = (_sums(t), *outer)
         return any(True for below in _bindings(e, levels) for _ in _images(e, below, t, outer))
 

@@ -16,7 +16,7 @@ from prism_explore.cost.floor import EMPTY, Ceiling, Growing, least_flops
 from prism_explore.events.ledger import seconds_text
 from prism_explore.generate.abstract import Goal, Theory
 from prism_explore.generate.canonical import Alphabet, Application, Expressions, Rank
-from prism_explore.generate.needs import NOTHING, Needs, Parts, parts
+from prism_explore.generate.needs import NOTHING, Needs, Parts
 from prism_explore.generate.polynomials import Poly, features, leaf, show
 from prism_explore.generate.prune import Cut, Machine
 from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes
@@ -47,6 +47,8 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Operators, Space
 from prism_explore.ir.tensors import BYTES, DType, TensorType
+
+_ENOUGH = "operators needed ≤ operators left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,7 @@ class Attempts:
         powers = (s for s in (*space.block.scalars, *space.kernel.scalars) if s.fn == "pow")
         turned = {"recip", "rsqrt"} & {*space.block.unary, *space.kernel.unary} or any(s.value < 0 for s in powers)
         self._needs = Needs(
-            self.goal.result,
+            self.goal,
             rms=self._rms_known,
             quotients=not turned,
             reciprocals=[(axis, str(value)) for axis, value in self._theory.reciprocals],
@@ -251,7 +253,7 @@ class Attempts:
         missing = self._missing(grown.tensors)
         if joins + missing > spare and self.space.active("limit.ops"):
             return _too_few(joins, missing, spare)
-        return self._unaffordable(joins, _made(grown.tensors), spare) or grown
+        return self._unaffordable(joins, self._had(grown.tensors), spare) or grown
 
     def opened(self, state: KernelState, operands: tuple[int, ...]) -> BlockState | Cut:
         """A new block graph that loads these tensors, or its cut."""
@@ -275,7 +277,7 @@ class Attempts:
             legal = frozenset(c for c in legal if isinstance(flows[c], Flow))
             tensors.append(replace(source, node=Node(Load(position)), flows=flows))
         outside = state.tensors if spare else ()
-        made = _made((*tensors, *outside))
+        made = self._had((*tensors, *outside))
         joins, left = len(operands) + len(unused) - 1, self.space.block_ops - len(operands)
         if cut := self._unaffordable(joins, made, left + spare):
             return cut
@@ -331,7 +333,7 @@ class Attempts:
         missing = self._missing((*tensors, *state.outside))
         if (joins > left or joins + missing > left + state.spare) and space.active("limit.ops"):
             return _too_few(joins, missing, left + state.spare)
-        made = state.made | parts(tensor.expression)
+        made = state.made | self._needs.had(tensor.expression)
         if cut := self._unaffordable(joins, made, left + state.spare):
             return cut
         floor = self._computed(state.floor, op, step.args, tensor, state)
@@ -505,12 +507,20 @@ class Attempts:
         means = sum(f.startswith("μ") for f in lacking)
         return len(lacking) - min(means, "√" in lacking)
 
+    def _had(self, tensors: Sequence[Tensor]) -> Parts:
+        made = NOTHING
+        for t in tensors:
+            made |= self._needs.had(t.expression)
+        return made
+
     def _unaffordable(self, joins: int, made: Parts, left: int) -> Cut | None:
         """The cut of a graph whose missing parts cost more operators than are left."""
-        if not self.space.active("limit.needed"):
-            return None
         needed = self._needs.least(joins, made)
-        return Cut("limit.needed", "operators needed ≤ operators left", f"{needed} > {left}") if needed > left else None
+        if needed > left and self.space.active("limit.needed"):
+            return Cut("limit.needed", _ENOUGH, f"{needed} > {left}")
+        if self.space.active("limit.terms") and (needed := self._needs.least_with_terms(joins, made)) > left:
+            return Cut("limit.terms", _ENOUGH, f"{needed} > {left}")
+        return None
 
     # ------------------------------------------------------------ time
     def behind(self, floor: Growing, tensor: Tensor) -> Growing:
@@ -620,13 +630,6 @@ def _reduced_axes(op: ComputeOp | LoopOp, axes: tuple[AxisNames, ...]) -> frozen
         case _:
             axis = None
     return frozenset({axis} if axis else ())
-
-
-def _made(tensors: Sequence[Tensor]) -> Parts:
-    made = NOTHING
-    for t in tensors:
-        made |= parts(t.expression)
-    return made
 
 
 def _no_loop(state: BlockState, tensor: Tensor) -> Cut:

@@ -12,11 +12,17 @@ tensor has yet costs an operator:
               any in a tensor, needs an operator of its own.
     f(p)      Functions never merge: one operator for each set of inputs below one.
     c         A constant.
+    p + q     The result's own monomials. Where no product of two sums of terms can be among them, each of them
+              came into the sum once: so if a tensor that is there has at most k of n, ceil(n / k) - 1 additions come.
+              Else one comes at least, unless a tensor has two. Monomials with a constant are left out, because
+              `x + c` makes them.
+    p * q     The inputs in one of these monomials met in products, of matrices or not, since by the same condition
+              no square mixed them. If c tensors that are there are needed to have them all, c - 1 products come.
 
 `rms` makes a root and a mean at once. Sums and quotients may be made by operators that join two tensors, the
 rest are made by operators with one operand. So if j loose ends are left to be joined, there come at least
 
-    max(j, sums + quotients) + max(roots, means) + exponentials + functions + constants
+    max(j, max(sums, products) + quotients + additions) + max(roots, means) + exponentials + functions + constants
 
 operators. Where the space has `recip`, `rsqrt` or negative powers, quotients are not counted; nor are sums
 along an axis where a mean is a sum times a constant, since one operator makes both, nor those constants.
@@ -24,11 +30,14 @@ along an axis where a mean is a sum times a constant, since one operator makes b
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import combinations
 from typing import TypeAlias
 
+from prism_explore.generate.abstract import Goal
 from prism_explore.generate.polynomials import Call, Leaf, Mono, Poly, Sum, is_joint, nested
 
 Inputs: TypeAlias = frozenset[str]
@@ -48,6 +57,10 @@ class Parts:
     """The inputs below each root."""
     powers: frozenset[Inputs] = frozenset()
     quotients: frozenset[Inputs] = frozenset()
+    terms: int = 0
+    """The most monomials that one tensor has of the result's own; see `Needs.had`."""
+    factors: int = 0
+    """The most inputs in one monomial."""
 
     def __or__(self, other: Parts) -> Parts:
         return Parts(
@@ -58,6 +71,8 @@ class Parts:
             self.roots | other.roots,
             self.powers | other.powers,
             self.quotients | other.quotients,
+            max(self.terms, other.terms),
+            max(self.factors, other.factors),
         )
 
 
@@ -101,10 +116,23 @@ class Needs:
     """The result's parts, asked again and again which of them are still to be made."""
 
     def __init__(
-        self, result: Poly, *, rms: bool, quotients: bool, reciprocals: Iterable[tuple[str, str]] = ()
+        self,
+        goal: Goal,
+        *,
+        rms: bool,
+        quotients: bool,
+        reciprocals: Iterable[tuple[str, str]] = (),
     ) -> None:
-        """`reciprocals` are axes along which a mean is a sum times a constant, and that constant."""
-        wanted = parts(result)
+        """What the result has.
+
+        Args:
+            goal: the result.
+            rms: whether the space has an operator that makes a root and a mean.
+            quotients: whether only divisions make quotients.
+            reciprocals: axes along which a mean is a sum times a constant, and that constant.
+        """
+        self._goal = goal
+        wanted = parts(goal.result)
         self._rms, self._quotients = rms, quotients
         self._plain = {axis for axis, _ in reciprocals}
         self._lone = frozenset(s for s in wanted.lone if s.axis not in self._plain)
@@ -112,23 +140,71 @@ class Needs:
         self._calls = wanted.calls
         self._constants = wanted.constants - {value for _, value in reciprocals}
         self._roots, self._powers, self._dens = map(_by_size, (wanted.roots, wanted.powers, wanted.quotients))
+        counted = [(m, n) for m, n in goal.result if not _constants(m)]
+        self._terms = sum(n for _, n in counted)
+        self._apart = all(n == 1 for _, n in counted) and not _may_factor([m for m, _ in counted])
+        self._factors = max((len(_names(m)) for m, _ in counted), default=0) if self._apart else 0
+        self._had: dict[Poly, Parts] = {}
+
+    def had(self, p: Poly) -> Parts:
+        """The parts of a tensor's polynomial, and what it has of the result's sums and products."""
+        found = self._had.get(p)
+        if found is None:
+            terms = sum(n for m, n in p if not _constants(m)) if self._terms > 1 and self._goal.tops(p) else 0
+            factors = max((len(_names(m)) for m, _ in p), default=0)
+            found = self._had[p] = replace(parts(p), terms=terms, factors=factors)
+        return found
 
     def least(self, joins: int, made: Parts) -> int:
         """Operators that must still come, given what the tensors have and how many of them are to be joined."""
+        sums, quotients, others = self._lacking(made)
+        return max(joins, sums + quotients) + others
+
+    def least_with_terms(self, joins: int, made: Parts) -> int:
+        """The same, where additions and products of the result's own monomials count as well."""
+        sums, quotients, others = self._lacking(made)
+        products = -(-self._factors // max(made.factors, 1)) - 1
+        return max(joins, max(sums, products) + quotients + self._additions(made.terms)) + others
+
+    def _lacking(self, made: Parts) -> tuple[int, int, int]:
+        """Sums, quotients, and what operators with one operand make, at least."""
         lacking = self._lone - made.sums
         sums = sum(s.label[0] == "Σ" for s in lacking)
         means = {s.label for s in made.sums}
         lone_means = [s.label for s in lacking if s.label[0] == "μ"]
         averaged = len(lone_means) + len(self._means - means - set(lone_means))
         rooted = _fresh(self._roots, made.roots)
-        joined = sums + (_fresh(self._dens, made.quotients) if self._quotients else 0)
-        return (
-            max(joins, joined)
-            + (max(rooted, averaged) if self._rms else rooted + averaged)
+        others = (
+            (max(rooted, averaged) if self._rms else rooted + averaged)
             + _fresh(self._powers, made.powers)
             + len(self._calls - made.calls)
             + len(self._constants - made.constants)
         )
+        return sums, _fresh(self._dens, made.quotients) if self._quotients else 0, others
+
+    def _additions(self, terms: int) -> int:
+        if self._apart:
+            return max(-(-self._terms // max(terms, 1)) - 1, 0)
+        return int(self._terms > 1 >= terms)
+
+
+def _constants(m: Mono) -> bool:
+    """Whether a constant is among the factors of a monomial."""
+    return any(isinstance(a, Leaf) and a.kind == 2 for a, _ in m.atoms)
+
+
+def _names(m: Mono) -> frozenset[str]:
+    return frozenset(a.name for a, _ in m.atoms if isinstance(a, Leaf) and a.kind == 0)
+
+
+def _may_factor(monomials: list[Mono]) -> bool:
+    """Whether a product of two sums may lie among these: four of them, r*u and s*v, r*v and s*u.
+
+    Only the names of what is multiplied are compared, so a no is certain.
+    """
+    names = [Counter({(a.name if isinstance(a, Leaf) else a.fn): n for a, n in m.atoms}) for m in monomials]
+    pairs = [(i, j, names[i] + names[j]) for i, j in combinations(range(len(names)), 2)]
+    return any(p[2] == q[2] and not {p[0], p[1]} & {q[0], q[1]} for p, q in combinations(pairs, 2))
 
 
 def _by_size(sets: frozenset[Inputs]) -> tuple[Inputs, ...]:

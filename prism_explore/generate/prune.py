@@ -108,6 +108,15 @@ RULES: dict[RuleName, Rule] = {
             "a larger number of operators were allowed",
         ),
         Rule(
+            "limit.terms",
+            "limit.ops",
+            "sound",
+            "The operators left are too few for the additions and products that are still to come as well.",
+            "An admissible bound (`needs`): nothing cancels, so every monomial of the result came into a sum by an "
+            "operator, and inputs met in one monomial by another.",
+            "a larger number of operators were allowed",
+        ),
+        Rule(
             "mem.smem",
             "mem.smem",
             "sound",

@@ -55,6 +55,7 @@ RuleName: TypeAlias = Literal[
     "expr.apart",
     "limit.ops",
     "limit.needed",
+    "limit.terms",
     "mem.smem",
     "cost.floor",
 ]

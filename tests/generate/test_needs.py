@@ -9,7 +9,8 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import NodeExpanded, RegionPruned
 from prism_explore.generate import generate
-from prism_explore.generate.needs import Needs, Parts, parts
+from prism_explore.generate.abstract import Goal
+from prism_explore.generate.needs import Needs, Parts
 from prism_explore.generate.polynomials import ONE, add, call, constant, div, exp, leaf, mul, sqrt, total
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.space import Operators, default_space
@@ -28,10 +29,16 @@ def rms(x):
 
 
 def least(result, joins, *made, **options):
+    needs, have = asked(result, *made, **options)
+    return needs.least(joins, have)
+
+
+def asked(result, *made, **options):
+    needs = Needs(Goal(result), **{"rms": True, "quotients": True, **options})
     have = Parts()
     for p in made:
-        have |= parts(p)
-    return Needs(result, **{"rms": True, "quotients": True, **options}).least(joins, have)
+        have |= needs.had(p)
+    return needs, have
 
 
 # ---------------------------------------------------------------- what is counted
@@ -92,6 +99,55 @@ def test_a_finished_result_needs_nothing():
     assert 0 == least(result, 0, result)
 
 
+# ---------------------------------------------------------------- additions and products
+Y, Z = leaf("y", ("b", "d")), leaf("z", ("b", "d"))
+
+
+def with_terms(result, joins, *made, **options):
+    needs, have = asked(result, *made, **options)
+    return needs.least_with_terms(joins, have)
+
+
+def test_terms_that_no_product_of_sums_can_have_made_cost_an_addition_each():
+    result = add(add(X, Y), mul(Y, Z))
+
+    assert 2 == with_terms(result, 0, X, Y, mul(Y, Z))
+    assert 1 == with_terms(result, 0, add(X, Y), mul(Y, Z))
+    assert 0 == with_terms(result, 0, result)
+
+
+def test_what_cannot_stand_in_the_sum_saves_no_addition():
+    result = div(add(X, Y), rms(add(X, Y)))
+
+    assert 2 == with_terms(result, 0, add(X, Z), Y, quotients=False)
+    assert 1 == with_terms(result, 0, add(X, Y), quotients=False)
+
+
+def test_a_product_of_sums_may_have_made_several_terms_at_once():
+    both = add(X, Y)
+
+    assert 1 == with_terms(mul(both, both), 0, X, Y)
+    assert 0 == with_terms(mul(both, both), 0, both)
+    assert 1 == with_terms(mul(both, add(Z, W)), 0, X, Y, mul(Z, X))
+
+
+def test_terms_with_a_constant_are_not_counted_because_an_operator_with_one_operand_adds_them():
+    assert 1 == with_terms(add(X, constant(Fraction(2))), 0, X)
+
+
+def test_inputs_that_are_multiplied_cost_a_product_each_after_the_first():
+    result = mul(mul(X, Y), Z)
+
+    assert 2 == with_terms(result, 0, X, Y, Z)
+    assert 1 == with_terms(result, 0, X, Y, mul(Y, Z))
+    assert 0 == with_terms(result, 0, result)
+
+
+def test_a_product_of_matrices_is_a_product_as_well():
+    assert 1 == with_terms(product(X, W), 0, X, W)
+    assert 2 == with_terms(product(mul(X, Y), W), 0, X, Y, W)
+
+
 # ---------------------------------------------------------------- against exhaustive search
 def rsqrt_linear() -> TensorProgram:
     b = ProgramBuilder("rsqrt_linear")
@@ -131,7 +187,69 @@ def low_rank() -> TensorProgram:
     return b.build(b.binary("add", b.matmul(x, w), b.matmul(x, u)))
 
 
+def of_two(result: Callable[[ProgramBuilder, int, int], int]) -> Callable[[], TensorProgram]:
+    """A program of two inputs of one shape."""
+
+    def make() -> TensorProgram:
+        b = ProgramBuilder("of_two")
+        return b.build(result(b, b.input("x", "b", 4), b.input("y", "b", 4)))
+
+    return make
+
+
+def of_three(result: Callable[[ProgramBuilder, int, int, int], int]) -> Callable[[], TensorProgram]:
+    """A program of three inputs of one shape."""
+
+    def make() -> TensorProgram:
+        b = ProgramBuilder("of_three")
+        return b.build(result(b, *(b.input(name, "b", 4) for name in "xyz")))
+
+    return make
+
+
+def square_of_sum(b: ProgramBuilder, x: int, y: int) -> int:
+    return b.unary("square", b.binary("add", x, y))
+
+
+def square_and_more(b: ProgramBuilder, x: int, y: int) -> int:
+    return b.binary("add", square_of_sum(b, x, y), y)
+
+
+def twice(b: ProgramBuilder, x: int, y: int) -> int:
+    return b.binary("mul", b.binary("add", x, x), b.binary("add", y, y))
+
+
+def shifted(b: ProgramBuilder, x: int, y: int) -> int:
+    return b.binary("mul", b.scalar("add", x, 1), b.scalar("add", y, 2))
+
+
+def step(b: ProgramBuilder, x: int, y: int, z: int) -> int:
+    return b.binary("add", x, b.binary("mul", z, b.binary("sub", y, x)))
+
+
+def cube(b: ProgramBuilder, x: int, y: int, z: int) -> int:
+    return b.binary("mul", z, b.binary("mul", x, y))
+
+
+def shared_sum(b: ProgramBuilder, x: int, y: int, z: int) -> int:
+    both = b.binary("add", x, y)
+    return b.binary("add", b.binary("mul", both, z), both)
+
+
+def normalised_sum(b: ProgramBuilder, x: int, y: int, z: int) -> int:
+    both = b.binary("add", x, b.binary("mul", y, z))
+    return b.binary("div", both, b.reduce("rms", both, 1))
+
+
 CASES: dict[str, tuple[Callable[[], TensorProgram], int]] = {
+    "square of a sum": (of_two(square_of_sum), 6),
+    "square of a sum, and more": (of_two(square_and_more), 6),
+    "twice a product": (of_two(twice), 5),
+    "shifted by constants": (of_two(shifted), 5),
+    "a step from one to another": (of_three(step), 7),
+    "product of three": (of_three(cube), 6),
+    "a sum used twice": (of_three(shared_sum), 7),
+    "a normalised sum": (of_three(normalised_sum), 7),
     "rmsnorm and linear": (rms_linear_small, 8),
     "softmax": (softmax, 7),
     "common factor": (common_factor, 6),
@@ -159,10 +277,10 @@ def test_no_family_is_lost_however_few_operators_there_are(name):
     program = make()
     found = 0
     for ops in range(len(program.inputs) + 1, largest + 1):
-        with_rule, _ = searched(program, ops, frozenset())
-        without, _ = searched(program, ops, frozenset({"limit.needed"}))
+        with_rules, _ = searched(program, ops, frozenset())
+        without, _ = searched(program, ops, frozenset({"limit.needed", "limit.terms"}))
         found += len(without)
-        assert without == with_rule
+        assert without == with_rules
 
     assert found
 
@@ -175,21 +293,24 @@ def test_no_family_is_lost_where_no_other_rule_knows_better():
     for ops in range(2, 6):
         others = frozenset({"limit.ops", "expr.apart", "mem.smem", "limit.accumulators"})
         off = replace(space, block_ops=ops, rules_off=others)
-        bare = replace(off, rules_off=others | {"limit.needed"})
+        bare = replace(off, rules_off=others | {"limit.needed", "limit.terms"})
         journal = Journal(clock=lambda: 0.0)
         one, other = ({show(f.sgraph) for f in generate(program, s, MACHINE, journal) if f} for s in (off, bare))
         assert other == one
 
 
-def test_the_bound_cuts_what_no_other_rule_does():
-    program = attention()
-    _, on = searched(program, 9, frozenset())
-    _, off = searched(program, 9, frozenset({"limit.needed"}))
+@pytest.mark.parametrize(
+    ("rule", "make", "ops"), [("limit.needed", attention, 9), ("limit.terms", of_three(normalised_sum), 7)]
+)
+def test_a_bound_cuts_what_no_other_rule_does(rule, make, ops):
+    others = frozenset({"limit.needed", "limit.terms"} - {rule})
+    _, on = searched(make(), ops, others)
+    _, off = searched(make(), ops, others | {rule})
 
     def grown(journal):
         return sum(isinstance(e, NodeExpanded) for e in journal.events)
 
-    cuts = [e.reason for e in on.events if isinstance(e, RegionPruned) and e.reason.rule == "limit.needed"]
+    cuts = [e.reason for e in on.events if isinstance(e, RegionPruned) and e.reason.rule == rule]
     assert grown(on) < grown(off)
     assert cuts
     assert {("limit.ops", "sound")} == {(c.code, c.soundness) for c in cuts}
