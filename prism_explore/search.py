@@ -7,10 +7,11 @@ what was proved, cheapest bound first, and drops what cannot beat the incumbent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from prism_explore import recall
 from prism_explore.cost.floor import Ceiling, ceiling_of
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
@@ -28,7 +29,7 @@ from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Space
-from prism_explore.ir.stages import Candidate, Family, Timed, Verified
+from prism_explore.ir.stages import Candidate, Family, Outcome, Timed, Verified
 from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
@@ -78,7 +79,7 @@ class Progress:
     certified: dict[str, Verified] = field(default_factory=dict[str, Verified])
     compared: list[Timed] = field(default_factory=list[Timed])
     assessed: dict[str, Assessment] = field(default_factory=dict[str, Assessment])
-    """Per family, how it fares in floating point."""
+    """Per family, how it fares in floating point; not for what a saved search knew."""
     floats: list[FloatsAssessed] = field(default_factory=list[FloatsAssessed])
     """The same as it was noted."""
 
@@ -97,7 +98,8 @@ def explore(
     if progress.growing is None:
         journal.note(_started(task))
         watch = Stopwatch(task.space.time_s)
-        growing = generate(task.program, task.space, task.target, journal, watch.is_over, ceiling(task))
+        over = recall.time_is_up(journal, watch)
+        growing = generate(task.program, task.space, task.target, journal, over, ceiling(task))
         progress.growing = watch.during(growing)
         progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
     for family in progress.growing:
@@ -126,12 +128,14 @@ def _settle(
     progress.settled.add(family.id)
     assert progress.prover is not None, "families are settled by a search that began"
     for candidate in instantiate(family, task.space, task.target, journal):
-        if progress.proving.is_over():
+        if saved := recall.decided(journal, candidate, progress.prover, task.seed):
+            verdict = saved.verified
+        elif progress.proving.is_over():
+            verdict = None
             journal.note(_left(candidate, task.space.time_s))
-            yield
-            continue
-        with progress.proving:
-            verdict = progress.prover.verify(candidate, journal, task.seed)
+        else:
+            with progress.proving:
+                verdict = progress.prover.verify(candidate, journal, task.seed)
         if isinstance(verdict, Verified):
             progress.proved.append(verdict)
         yield
@@ -140,10 +144,10 @@ def _settle(
 def _tune(
     task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress, stop: Callable[[], bool]
 ) -> Iterator[None]:
-    """Choose numbers for what is proved and allowed; what was accepted comes first, and steering starts it anew.
+    """Choose numbers for what is proved and allowed; what was accepted comes first, then what is preferred.
 
-    Families that are unsafe in floating point are passed over unless somebody said otherwise. Kernels for
-    a GPU are written, not timed: there the search ends with its proofs.
+    Steering starts it anew. Families that are unsafe in floating point are passed over unless somebody said
+    otherwise. Kernels for a GPU are written, not timed: there the search ends with its proofs.
     """
     if task.target.kind != "cpu":
         return
@@ -153,26 +157,42 @@ def _tune(
         now = steering()
         allowed = [v for v in progress.proved if may_win(progress, now, v.candidate.family)]
         wanted = [v for v in allowed if now.choices.get(v.candidate.family.id) == "accepted"]
-        fresh = [v for v in wanted if v.candidate.id not in progress.tuned] or allowed
+        liked = [v for v in allowed if prefers(now, v.candidate.family)]
+        untuned = ([v for v in some if v.candidate.id not in progress.tuned] for some in (wanted, liked))
+        fresh = next(filter(None, untuned), allowed)
         if all(v.candidate.id in progress.tuned for v in fresh):
             return
-        outcomes = tune(
-            fresh,
-            task.shapes,
-            task.target,
-            journal,
-            budget=task.budget,
-            seed=task.seed,
-            incumbent=incumbent(progress, now),
-            beat_s=task.beat_s,
-            stop=lambda now=now: stop() or steering() is not now,
-        )
-        for outcome in outcomes:
+        for outcome in _trials(fresh, now, task, journal, progress, lambda now=now: stop() or steering() is not now):
             if isinstance(outcome, Timed):
                 progress.timed.append(outcome)
             yield
         if steering() is now:
             progress.tuned.update(v.candidate.id for v in fresh)
+
+
+def _trials(
+    verifieds: Sequence[Verified],
+    steering: Steering,
+    task: Task,
+    journal: Journal,
+    progress: Progress,
+    stop: Callable[[], bool],
+) -> Iterator[Outcome]:
+    """The trials of one run of tuning: first those that were saved, then new ones."""
+    left = yield from recall.trials(journal, verifieds, task.shapes, task.budget, stop)
+    if left is not None:
+        yield from tune(
+            left.verifieds,
+            task.shapes,
+            task.target,
+            journal,
+            budget=left.budget,
+            seed=task.seed,
+            incumbent=incumbent(progress, steering),
+            idle=left.idle,
+            beat_s=task.beat_s,
+            stop=stop,
+        )
 
 
 def _assess(
@@ -185,7 +205,11 @@ def _assess(
     for verified in progress.proved:
         candidate = verified.candidate
         family = candidate.family
-        if family.id in progress.assessed or not allows(steering(), family):
+        if any(e.family == family.id for e in progress.floats) or not allows(steering(), family):
+            continue
+        if saved := recall.assessed(journal, family.id):
+            progress.floats.append(saved)
+            yield
             continue
         found = progress.assessed[family.id] = assessor.assess(verified)
         reasons, evidence = (found.reasons, found.evidence) if isinstance(found, Unsafe) else ((), ())
@@ -208,10 +232,13 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
     """Certify the incumbent's proof and race it against its rivals, once per incumbent."""
     verified = best.kernel.verified
     if verified.candidate.id not in progress.certified:
-        progress.certified[verified.candidate.id] = certify(verified, journal)
+        saved = recall.certified(journal, verified.candidate.id)
+        progress.certified[verified.candidate.id] = verified if saved else certify(verified, journal)
         yield
     if task.reference is not None and best not in progress.compared:
         progress.compared.append(best)
+        if recall.compared(journal):
+            return
         compare(task.reference, best.kernel, task.target, journal, modes=task.rivals, seed=task.seed, stop=stop)
         yield
 
@@ -224,6 +251,11 @@ def ceiling(task: Task) -> Ceiling | None:
 def allows(steering: Steering, family: Family) -> bool:
     """Whether work may go into a family."""
     return steering.choices.get(family.id) != "rejected"
+
+
+def prefers(steering: Steering, family: Family) -> bool:
+    """Whether a family is tuned before others that nobody accepted."""
+    return steering.prefers(family.id, show(family.sgraph))
 
 
 def may_win(progress: Progress, steering: Steering, family: Family) -> bool:

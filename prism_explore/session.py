@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeAlias, assert_never, get_args
 from prism_explore.audit import Audit, audit
 from prism_explore.codegen.load import load
 from prism_explore.engine import Engine, Enough, Job, State, wait
-from prism_explore.errors import ShapeError
-from prism_explore.events.journal import Journal
+from prism_explore.errors import JournalVersionError, ShapeError
+from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import (
     Event,
     ExplorationFinished,
@@ -29,20 +29,24 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.ledger import Steering, claim, ledger, phase_of
 from prism_explore.events.misses import Miss
+from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence
+from prism_explore.floats import Assessment, Assessor
 from prism_explore.frontend import Traced, data_sizes, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import LIMITS, Space, default_space
+from prism_explore.ir.stages import Timed, Verified
 from prism_explore.ir.text import show
 from prism_explore.questions import Asked, Questions
 from prism_explore.result import Best
+from prism_explore.saved import proved_again, read_search, task_to_plain
 from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.baselines import USUAL
 from prism_explore.verify.decide import Replay
 from prism_explore.verify.equalities import Equalities
-from prism_explore.views import Families, Pruned, Record
+from prism_explore.views import Families, FamilyHandle, Pruned, Record
 from prism_explore.what_if import WhatIf, what_if
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
@@ -90,30 +94,37 @@ class Session:
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
-        self.traced: Traced | None = None
+        traced: Traced | None = None
         if isinstance(code, TensorProgram):
-            self.program = code
+            program = code
         else:
-            self.traced = trace(code, {**(inputs or {}), **more_inputs}, name)
-            self.program = self.traced.program
-        symbols = self.program.graph.data_symbols
-        shapes = data_sizes(self.program, {**dict.fromkeys(symbols, TUNED_AT), **(at or {})})
-        self.task = Task(
-            program=self.program,
-            space=space or default_space(self.program),
+            traced = trace(code, {**(inputs or {}), **more_inputs}, name)
+            program = traced.program
+        symbols = program.graph.data_symbols
+        shapes = data_sizes(program, {**dict.fromkeys(symbols, TUNED_AT), **(at or {})})
+        task = Task(
+            program=program,
+            space=space or default_space(program),
             target=_target(target),
             shapes=shapes,
             seed=seed,
             budget=budget or Budget(),
-            reference=self.traced,
+            reference=traced,
             rivals=tuple(rivals),
             versions=_versions(),
             allow_unsafe=allow_unsafe,
         )
-        self.journal = Journal()
+        self._begin(task, Journal())
+
+    def _begin(self, task: Task, journal: Journal) -> None:
+        self.task, self.program, self.traced = task, task.program, task.reference
+        self.journal = journal
         self.record = Record(self.journal)
         self.steering = Steering()
         """What was decided by hand and still stands."""
+        self._in_force = self.steering
+        self._predicates: list[tuple[Callable[[FamilyHandle], object], str]] = []
+        self._asked: set[tuple[int, str]] = set()
         self.selection: str | None = None
         self._progress = Progress()
         self._listeners: dict[str, list[Callable[[Any], None]]] = {}
@@ -121,6 +132,57 @@ class Session:
         self.questions = Questions(lambda: self._tell("state", self.state), self._is_timing)
         """What was asked with a click and is answered beside the search, by id; prints its answers."""
         self._widget: Any = None
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        code: Callable[..., Any] | None = None,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        **more_inputs: Any,
+    ) -> Session:
+        """A saved search, in this process, at the step where it was saved; it goes on as if nothing had been.
+
+        Growing and choosing maps are done again and compared with the file fact by fact; verdicts, assessments and
+        times are taken from it. The steering in it stands again, but for predicates of `prefer`, which are code:
+        the families that they had picked stay preferred.
+
+        Args:
+            path: what `save` wrote.
+            code: the torch code, as it was given to the first session, for its arguments by name and for the race
+                against it; without it `best` takes the program's inputs in order, and nothing is raced.
+            inputs: types of its arguments, as for a new session.
+            more_inputs: the same, as keywords.
+
+        Raises:
+            JournalVersionError: no saved search, by another version, or the search does not repeat what it says.
+            ShapeError: the code computes another program.
+        """
+        traced = None
+        if code is not None:
+            name = str(read_manifest(path).get("program", "")) or None
+            traced = trace(code, {**(inputs or {}), **more_inputs}, name)
+        task, journal = read_search(path, traced)
+        sess = cls.__new__(cls)
+        sess._begin(task, journal)
+        sess._retell(journal)
+        return sess
+
+    def _retell(self, journal: Retold) -> None:
+        """Let the search come again to where it was saved; what follows a finished search was steering."""
+        while not journal.is_told:
+            if _is_cancelled(journal.upcoming):
+                journal.tell()
+                self._engine.cancel()
+                return
+            before = len(journal)
+            wait(self._engine.pull(lambda: journal.is_told or _is_cancelled(journal.upcoming)))
+            self._take_steering()
+            if self.state == "finished" and not journal.is_told:
+                self._engine.reopen()
+                if len(journal) == before:
+                    raise JournalVersionError(f"the saved search went on behind its end, with {journal.upcoming}")
 
     # ------------------------------------------------------------ the search
 
@@ -172,9 +234,24 @@ class Session:
         self._engine.close()
 
     def _open(self) -> Iterator[None]:
-        return explore(
-            self.task, self.journal, lambda: self.steering, self._progress, lambda: self._engine.is_cancelled
+        """The search, step by step; steering comes into force between two steps, so that it can be repeated."""
+        search = explore(
+            self.task, self.journal, lambda: self._in_force, self._progress, lambda: self._engine.is_cancelled
         )
+        while True:
+            self._take_steering()
+            try:
+                next(search)
+            except StopIteration:
+                return
+            self._ask_predicates()
+            yield
+
+    def _take_steering(self) -> None:
+        if isinstance(self.journal, Retold):
+            for step in self.journal.steered():
+                self.steering = self.steering.after(step)
+        self._in_force = self.steering
 
     def _after(self, n: int, grain: Grain) -> Enough:
         if grain not in get_args(Grain):
@@ -220,6 +297,29 @@ class Session:
             ShapeError: no such family.
         """
         self._steer("reject", family, note)
+
+    def prefer(self, which: str | Callable[[FamilyHandle], object]) -> None:
+        """Have families tuned before the others, but behind those that were accepted.
+
+        Args:
+            which: the name of a family; or a text such as `accum_rms`, for every family, also a later one, whose
+                graph has it; or a predicate of a family, asked of each one that there is and of each one to come.
+                A predicate is code and does not go into the journal: the families that it picks do.
+        """
+        if isinstance(which, str):
+            self._note(Steered("prefer", which, f"sess.prefer({which!r})"))
+        else:
+            self._predicates.append((which, getattr(which, "__name__", "a predicate")))
+            self._ask_predicates()
+
+    def _ask_predicates(self) -> None:
+        """Note which families the predicates pick, each asked once of each."""
+        for number, (picks, name) in enumerate(tuple(self._predicates)):
+            for family in [f.id for f in tuple(self._progress.families)]:
+                if (number, family) not in self._asked:
+                    self._asked.add((number, family))
+                    if picks(self.families[family]):
+                        self._note(Steered("prefer", family, f"sess.prefer({family!r})", f"picked by {name}"))
 
     def undo(self) -> None:
         """Take the last steering step back; without one, nothing happens."""
@@ -361,7 +461,7 @@ class Session:
         found = incumbent(self._progress, self.steering)
         if found is None:
             return None
-        verified = self._progress.certified.get(found.kernel.verified.candidate.id, found.kernel.verified)
+        verified = self._certified(found)
         rivals = ledger(self.journal.events).baselines
         proved = tuple(v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
         floats = self._progress.assessed.get(verified.candidate.family.id)
@@ -369,6 +469,19 @@ class Session:
         return Best(
             found, verified, proved, rivals, self.traced, load(found.kernel), task.target.name, task.versions, floats
         )
+
+    def _certified(self, found: Timed) -> Verified:
+        candidate = found.kernel.verified.candidate
+        known = self._progress.certified.get(candidate.id, found.kernel.verified)
+        if isinstance(self.journal, Retold) and not known.proof.lemmas:
+            known = self._progress.certified[candidate.id] = proved_again(found.kernel, self.task)
+        return known
+
+    def _floats(self, verified: Verified) -> Assessment:
+        family = verified.candidate.family.id
+        if family not in self._progress.assessed:
+            self._progress.assessed[family] = Assessor(self.program, seed=self.task.seed).assess(verified)
+        return self._progress.assessed[family]
 
     # ------------------------------------------------------------ looking, keeping
 
@@ -392,6 +505,8 @@ class Session:
                 getattr(self, command)()
             case "accept" | "reject":
                 self._steer(command, args["id"], args.get("note", ""))
+            case "prefer":
+                self.prefer(str(args["id"]))
             case "select":
                 self.select(args["id"])
             case "audit" | "what_if" | "certify" | "replay":
@@ -424,8 +539,12 @@ class Session:
         return any(phase_of(e.event) == "tune" for e in last)
 
     def save(self, path: str | Path) -> Path:
-        """Write the search's journal to a file that `load` opens anywhere, without running code."""
-        return self.journal.save(path, {"program": self.program.name, "versions": dict(self.task.versions)})
+        """Write the search to a file: `px.load` shows it anywhere, and `Session.load` goes on with it.
+
+        The file is data. It may be written at any moment; a step in hand is done again when the search goes on.
+        """
+        manifest = {"program": self.program.name, "versions": dict(self.task.versions)}
+        return self.journal.save(path, {**manifest, "task": task_to_plain(self.task)})
 
     def _tell(self, what: str, value: Any) -> None:
         for fn in tuple(self._listeners.get(what, ())):
@@ -460,6 +579,10 @@ def _never() -> bool:
     return False
 
 
+def _is_cancelled(fact: Event | None) -> bool:
+    return isinstance(fact, ExplorationFinished) and fact.stop == "cancelled"
+
+
 def _target(given: str | Target) -> Target:
     return given if isinstance(given, Target) else target(given)
 
@@ -475,7 +598,7 @@ def _versions() -> tuple[tuple[str, str], ...]:
 
 
 def open_record(path: str | Path) -> Record:
-    """The search that was saved, to look at; it cannot be continued.
+    """The search that was saved, to look at; `Session.load` goes on with it.
 
     Raises:
         JournalVersionError: not a saved search, damaged, or of a version this code does not read.

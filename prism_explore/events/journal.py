@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
 from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -62,6 +63,11 @@ class Journal:
     def entries(self) -> tuple[Entry, ...]:
         """All entries so far."""
         return self.since(0)
+
+    @property
+    def upcoming(self) -> Event | None:
+        """The fact that must be noted next, where a saved search is told again; None in any other journal."""
+        return None
 
     def since(self, seq: int) -> tuple[Entry, ...]:
         """Entries numbered `seq` and later."""
@@ -131,10 +137,15 @@ def from_plain(data: Mapping[str, Any]) -> Entry:
         raise ValueError(f"unknown kind of event {name!r}")
     if not isinstance(seq, int) or not isinstance(at_s, int | float):
         raise ValueError("seq and at_s must be numbers")
-    return Entry(seq, float(at_s), cast(Event, _build(_BY_NAME[name], body)))
+    return Entry(seq, float(at_s), cast(Event, build(_BY_NAME[name], body)))
 
 
-def _build(kind: type, body: Mapping[str, Any]) -> object:
+def build(kind: type, body: Mapping[str, Any]) -> object:
+    """A dataclass from JSON's values by its annotations; nothing else is made and nothing is run.
+
+    Raises:
+        ValueError: an unknown field, or a value of the wrong type.
+    """
     hints = get_type_hints(kind)
     known = {f.name for f in fields(kind)}
     if extra := set(body) - known:
@@ -146,7 +157,9 @@ def _value(hint: Any, value: Any) -> Any:
     origin = get_origin(hint)
     if isinstance(hint, type) and not isinstance(hint, GenericAlias):
         if hasattr(hint, "__dataclass_fields__"):
-            return _build(hint, value)
+            return build(hint, value)
+        if hint is Fraction and isinstance(value, str):
+            return Fraction(value)
         if hint is float and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
         if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
@@ -161,6 +174,8 @@ def _value(hint: Any, value: Any) -> Any:
             return tuple(_value(inner[0], v) for v in items)
         if len(inner) == len(items):
             return tuple(_value(h, v) for h, v in zip(inner, items, strict=True))
+    elif origin is frozenset and isinstance(value, list):
+        return frozenset(_value(get_args(hint)[0], v) for v in cast("list[Any]", value))
     elif origin in (dict, Mapping) and isinstance(value, dict):
         of = get_args(hint)[1]
         return {str(k): _value(of, v) for k, v in cast("dict[Any, Any]", value).items()}

@@ -280,10 +280,11 @@ class BaselineMeasured:
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """Somebody accepted, rejected, or took a steering step back."""
+    """Somebody accepted, rejected or preferred, or took a steering step back."""
 
-    action: Literal["accept", "reject", "undo", "redo"]
+    action: Literal["accept", "reject", "prefer", "undo", "redo"]
     subject: str
+    """A family; of `prefer` also a text, for every family that has it in its graph."""
     python: str
     """The call that does the same."""
     note: str = ""

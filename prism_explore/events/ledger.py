@@ -10,6 +10,7 @@ it back, and a new step forgets what was undone.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -172,9 +173,15 @@ class Steering:
         """Per subject, the last decision."""
         words: dict[str, Choice] = {}
         for step in self.standing:
-            words.pop(step.subject, None)
-            words[step.subject] = "accepted" if step.action == "accept" else "rejected"
+            if step.action != "prefer":
+                words.pop(step.subject, None)
+                words[step.subject] = "accepted" if step.action == "accept" else "rejected"
         return words
+
+    def prefers(self, family: str, text: str) -> bool:
+        """Whether a family was preferred, by its name or by something that its graph says."""
+        wanted = (step.subject for step in self.standing if step.action == "prefer")
+        return any(w == family or (w in text and not _FAMILY.fullmatch(w)) for w in wanted)
 
     def named(self, choice: Choice) -> tuple[str, ...]:
         """Subjects with this choice."""
@@ -187,7 +194,7 @@ class Steering:
                 return Steering(self.standing[:-1], (*self.undone, *self.standing[-1:]))
             case "redo":
                 return Steering((*self.standing, *self.undone[-1:]), self.undone[:-1])
-            case "accept" | "reject":
+            case "accept" | "reject" | "prefer":
                 return Steering((*self.standing, step), ())
 
 
@@ -237,6 +244,9 @@ class Ledger:
         for cut in self.cuts:
             counts[cut.soundness] += cut.count
         return dict(counts)
+
+
+_FAMILY = re.compile(r"f[0-9]+")
 
 
 def withheld(assessed: Iterable[FloatsAssessed], steering: Steering) -> tuple[str, ...]:

@@ -92,6 +92,7 @@ def tune(
     strategy: Strategy | None = None,
     incumbent: Timed | None = None,
     beat_s: float | None = None,
+    idle: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Outcome]:
     """Try numbers for proved candidates, cheapest bound first; yield each trial's outcome.
@@ -115,6 +116,7 @@ def tune(
         strategy: what to try next; `strategy.usual` if not given.
         incumbent: the kernel to beat, from an earlier call.
         beat_s: a time to beat, whoever's it is; candidates whose floor is not below it are not tried.
+        idle: how many trials in a row did not improve it at the end of that call.
         stop: asked between trials, and by the worker while it waits.
 
     Raises:
@@ -130,7 +132,7 @@ def tune(
     there = bench or Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
     try:
         yield from _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s).run(
-            strategy or usual(seed), incumbent
+            strategy or usual(seed), incumbent, idle
         )
     finally:
         if there is not bench:
@@ -161,9 +163,9 @@ class _Tuning:
         self._doubted = False
         self._beat_s = math.inf if beat_s is None else beat_s
 
-    def run(self, strategy: Strategy, incumbent: Timed | None) -> Iterator[Outcome]:
+    def run(self, strategy: Strategy, incumbent: Timed | None, idle: int = 0) -> Iterator[Outcome]:
         """Propose, compile, compare, race, until the budget or the space ends."""
-        began, first, idle = self._clock(), self._trials, 0
+        began, first = self._clock(), self._trials
         if incumbent is not None:
             self._resume(incumbent)
         while not self._stop() and self._trials - first < self._budget.trials and idle < self._budget.patience:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import assert_never
 
-from prism_explore.errors import ShapeError
+from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import VerdictReached
 from prism_explore.ir.dims import Dim
@@ -76,8 +76,10 @@ class Prover:
         self._goal = _lowered(program.graph, self._plain)
         self._spelled_goal: Lowered | _Gap | None = None
         self._limits = saturation
-        self._named: dict[str, tuple[str, str]] = {}
-        """Per form in a proof, the id of its class and how it is printed."""
+        self._shown: dict[str, str] = {}
+        """Per form in a proof, how it is printed."""
+        self._named: dict[str, str] = {}
+        """Per printed form, the id of its class."""
         self._classes_so_far = 0
         self._refuted = 0
 
@@ -265,12 +267,27 @@ class Prover:
 
     def _name(self, key: str, form: NormalForm) -> tuple[str, str]:
         """The id and the text of a class; no id is given twice, and the oldest names are forgotten first."""
-        if key not in self._named:
-            if len(self._named) >= MOST_NAMES:
-                del self._named[next(iter(self._named))]
+        if key not in self._shown:
+            _forget_oldest(self._shown)
+            self._shown[key] = show(form)
+        text = self._shown[key]
+        if text not in self._named:
             self._classes_so_far += 1
-            self._named[key] = f"c{self._classes_so_far}", show(form)
-        return self._named[key]
+            self._call(text, f"c{self._classes_so_far}")
+        return self._named[text], text
+
+    def _call(self, text: str, name: str) -> None:
+        _forget_oldest(self._named)
+        self._named[text] = name
+
+    def learn(self, candidate: Candidate, fact: VerdictReached) -> None:
+        """Take over what a saved verdict would have taught this prover: names of classes, and its count of audits."""
+        for name, text, _ in fact.classes:
+            if text not in self._named:
+                self._classes_so_far = int(name.removeprefix("c"))
+                self._call(text, name)
+        differed = fact.verdict == "refuted" or bool(fact.case)
+        self._refuted += differed and not self.refuter.may_be_tied(candidate.sgraph)
 
     # ------------------------------------------------------------ what is said where there is no proof
     def _unknown(self, candidate: Candidate, limit: str, found: Lowered | _Gap, case: Case | None = None) -> Unknown:
@@ -439,3 +456,36 @@ def _event(verdict: Verdict) -> VerdictReached:
 
 def _sizes_text(sizes: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f"{s}={n}" for s, n in sizes)
+
+
+def _sizes(text: str) -> tuple[tuple[str, int], ...]:
+    pairs = (word.partition("=") for word in text.split(", ") if word)
+    return tuple((symbol, int(number)) for symbol, _, number in pairs)
+
+
+def _forget_oldest(memory: dict[str, str]) -> None:
+    if len(memory) >= MOST_NAMES:
+        del memory[next(iter(memory))]
+
+
+def recalled(candidate: Candidate, fact: VerdictReached, seed: int) -> Verified | None:
+    """What a saved verdict says of a candidate, without its certificate; None where it was not proved.
+
+    It is as good as the file it came from. Raises `JournalVersionError` where that says what no verdict says.
+    """
+    if fact.verdict != "proved":
+        return None
+    if fact.method not in ("normal form", "cleared denominators", "e-graph"):
+        raise JournalVersionError(
+            f"the saved verdict on {candidate.id} was reached by {fact.method!r}, which is no way"
+        )
+    try:
+        floats = tuple(Trial(_sizes(at), seed + n, error) for n, (at, error) in enumerate(fact.trials))
+        exact = tuple(
+            Trial(_sizes(at), seed + n, 0.0, (0.0, 0.0), "prime fields", bound)
+            for n, (at, bound) in enumerate(fact.exact)
+        )
+    except ValueError as error:
+        raise JournalVersionError(f"the saved verdict on {candidate.id} names no sizes: {error}") from None
+    proof = Proof(fact.method, fact.detail, fact.conditions, tuple(EClass(*c) for c in fact.classes))
+    return Verified(candidate, proof, (*floats, *exact))
