@@ -135,17 +135,21 @@ def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[
     level = log.level
     # What fails is raised with torch's own sentence; its log would say it again in a hundred lines.
     log.setLevel(logging.CRITICAL)
+    strict_failure: Exception | None = None
     try:
-        # Strict mode is the one that remembers the user's lines.
-        return torch.export.export(module, examples, dynamic_shapes=shapes, strict=True)
-    except Exception as strict_failure:
-        try:
-            return torch.export.export(module, examples, dynamic_shapes=shapes, strict=False)
-        except Exception as failure:
-            raise UnsupportedOperator(
-                f"torch.export could not trace {_name(code)}: "
-                f"{_sentence(strict_failure)}; traced without strictness: {_sentence(failure)}"
-            ) from failure
+        if not isinstance(code, torch.fx.GraphModule):
+            try:
+                # Strict mode is the one that remembers the user's lines.
+                return torch.export.export(module, examples, dynamic_shapes=shapes, strict=True)
+            except Exception as failure:
+                strict_failure = failure
+        # A graph has no lines; and strict tracing within torch.compile, where graphs come from, crashes.
+        return torch.export.export(module, examples, dynamic_shapes=shapes, strict=False)
+    except Exception as failure:
+        said = _sentence(failure)
+        if strict_failure is not None:
+            said = f"{_sentence(strict_failure)}; traced without strictness: {said}"
+        raise UnsupportedOperator(f"torch.export could not trace {_name(code)}: {said}") from failure
     finally:
         log.setLevel(level)
 
