@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from prism_explore.session import Session
     from prism_explore.session import open_record as load
     from prism_explore.targets import Target, target
+    from prism_explore.torch_backend import TorchCompiler
     from prism_explore.tune import Budget
     from prism_explore.verdicts import Checked, check, check_mirage
     from prism_explore.verify.decide import replay_case
@@ -54,6 +55,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "Target": ("targets", "Target"),
     "TargetUnavailable": ("errors", "TargetUnavailable"),
     "TensorProgram": ("ir.program", "TensorProgram"),
+    "TorchCompiler": ("torch_backend", "TorchCompiler"),
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
     "WORKLOADS": ("programs", "WORKLOADS"),
     "check": ("verdicts", "check"),
@@ -90,6 +92,7 @@ __all__ = [
     "Target",
     "TargetUnavailable",
     "TensorProgram",
+    "TorchCompiler",
     "UnsupportedOperator",
     "check",
     "check_mirage",

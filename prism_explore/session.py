@@ -32,7 +32,7 @@ from prism_explore.events.misses import Miss
 from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence
 from prism_explore.floats import Assessment, Assessor
-from prism_explore.frontend import Traced, data_sizes, trace
+from prism_explore.frontend import Traced, data_sizes, declared, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import LIMITS, Space, default_space
 from prism_explore.ir.stages import Timed, Verified
@@ -132,6 +132,25 @@ class Session:
         self.questions = Questions(lambda: self._tell("state", self.state), self._is_timing)
         """What was asked with a click and is answered beside the search, by id; prints its answers."""
         self._widget: Any = None
+
+    @classmethod
+    def from_module(
+        cls, module: Any, *examples: Any, symbolic: Mapping[str, Mapping[int, str]] | None = None, **options: Any
+    ) -> Session:
+        """A search over a torch module as it is called on examples.
+
+        Args:
+            module: the module, or a function of tensors.
+            examples: tensors by position; their sizes are those that kernels are tuned at.
+            symbolic: per argument, the dims that stay symbolic and their symbols: `{"x": {0: "b"}}`.
+            options: as of `Session`, by name.
+
+        Raises:
+            ShapeError: more examples than arguments, no such argument or dim, or one symbol for two sizes.
+            UnsupportedOperator: see `Session`.
+        """
+        inputs, at = declared(module, examples, symbolic or {})
+        return cls(module, inputs=inputs, at={**at, **options.pop("at", {})}, **options)
 
     @classmethod
     def load(

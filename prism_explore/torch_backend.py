@@ -412,7 +412,7 @@ def _rest_by_inductor(module: Any) -> Callable[..., Any]:
         if is_ours != ours or is_ours:
             piece, ours = piece + 1, is_ours
         pieces[node] = piece
-    whole: Any = split_module(module, None, lambda node: pieces[node])
+    whole: Any = split_module(module, module, lambda node: pieces[node])
     inductor = lookup_backend("inductor")
     for name, part in whole.named_children():
         if not any(n.op == "call_module" for n in part.graph.nodes):

@@ -11,6 +11,6 @@
 """
 
 from prism_explore.frontend.traced import Binding, Signature, Traced, data_sizes, shape_at
-from prism_explore.frontend.tracing import trace
+from prism_explore.frontend.tracing import declared, trace
 
-__all__ = ["Binding", "Signature", "Traced", "data_sizes", "shape_at", "trace"]
+__all__ = ["Binding", "Signature", "Traced", "data_sizes", "declared", "shape_at", "trace"]

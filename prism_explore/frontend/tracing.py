@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
@@ -73,18 +73,61 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     return Traced(program, tuple(translation.bindings), code, tuple(arguments), parameters)
 
 
+def declared(
+    code: Callable[..., Any], examples: Sequence[Any], symbolic: Mapping[str, Mapping[int, str]]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Examples by the names of the arguments, some of their dims made symbols; and the symbols' sizes in them.
+
+    Args:
+        code: a function of tensors, or an `nn.Module`.
+        examples: tensors by position.
+        symbolic: per argument, the dims that become symbols, by position: `{"x": {0: "b"}}`.
+
+    Raises:
+        ShapeError: more examples than arguments, no such argument or dim, or one symbol for two sizes.
+    """
+    names = [p.name for p in _parameters(code) or () if p.kind in _BY_POSITION]
+    if len(examples) > len(names):
+        raise ShapeError(f"{_name(code)} takes ({', '.join(names)}); {len(examples)} examples were given")
+    found: dict[str, Any] = dict(zip(names, examples, strict=False))
+    at: dict[str, int] = {}
+    for name, symbols in symbolic.items():
+        if name not in found:
+            raise ShapeError(f"there is no example of an argument {name!r}; there are ({', '.join(found)})")
+        given = _type_of(found[name], name)
+        dims = list(given.dims)
+        for position, symbol in symbols.items():
+            if not -len(dims) <= position < len(dims):
+                raise ShapeError(f"{name!r} has {len(dims)} dims; there is no dim {position} to call {symbol!r}")
+            size = given.dims[position].value({})
+            if at.setdefault(symbol, size) != size:
+                raise ShapeError(f"{symbol!r} cannot be both {at[symbol]} and {size}; take two symbols")
+            dims[position] = dim(symbol)
+        found[name] = TensorType(tuple(dims), given.dtype)
+    return found, at
+
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _parameters(code: Any) -> list[inspect.Parameter] | None:
+    """Of a function or a module's forward; None where Python cannot say."""
+    try:
+        return list(inspect.signature(getattr(code, "forward", code)).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
 def _name(code: Any) -> str:
     # A functools.partial has no name of its own.
     return str(getattr(getattr(code, "func", code), "__name__", type(code).__name__))
 
 
 def _arguments(code: Callable[..., Any], inputs: Mapping[str, Any]) -> list[str]:
-    target = getattr(code, "forward", code)
-    try:
-        accepted = list(inspect.signature(target).parameters.values())
-    except (TypeError, ValueError):
+    accepted = _parameters(code)
+    if accepted is None:
         return list(inputs)
-    names = [p.name for p in accepted if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = [p.name for p in accepted if p.kind in _BY_POSITION]
     required = [p.name for p in accepted if p.name in names and p.default is p.empty]
     missing = [n for n in required if n not in inputs]
     unknown = [n for n in inputs if n not in names]
