@@ -58,6 +58,8 @@ from prism_explore.ir.tensors import TensorType
 Array: TypeAlias = npt.NDArray[Any]
 Rounding: TypeAlias = Callable[[Array], Array]
 """What is done to the result of every operator, to play a narrower arithmetic than the arrays have."""
+RunBlocks: TypeAlias = Callable[[BlockGraph, list[Array], Mapping[str, int], Rounding], tuple[Array, ...]]
+"""How a custom kernel's results are computed: `run_blocks`, or something that gives the same."""
 
 
 def exact(value: Array) -> Array:
@@ -110,7 +112,11 @@ def evaluate_all(
 
 
 def run(
-    graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int], rounded: Rounding = exact
+    graph: SGraph,
+    inputs: Mapping[str, Array],
+    sizes: Mapping[str, int],
+    rounded: Rounding = exact,
+    blocks: RunBlocks | None = None,
 ) -> tuple[Array, ...]:
     """Every kernel-level tensor at whatever shapes the inputs have, as long as tiles are whole.
 
@@ -123,7 +129,9 @@ def run(
             their own arithmetic, and as methods the functions of `ir.ops.UNARY` that they mean otherwise.
         sizes: a number for every symbol.
         rounded: applied to every operator's result.
+        blocks: how a custom kernel runs, if not block by block.
     """
+    run_custom = blocks or run_blocks
     dtype = np.result_type(*inputs.values())
     values: list[Array] = []
     results: dict[int, tuple[Array, ...]] = {}
@@ -135,7 +143,7 @@ def run(
             case Band() as band:
                 values.append(_band(band, sizes).astype(dtype))
             case Custom(block):
-                results[position] = _run_blocks(block, args, sizes, rounded)
+                results[position] = run_custom(block, args, sizes, rounded)
                 values.append(results[position][0])
             case Result(index):
                 values.append(results[node.args[0]][index])
@@ -275,7 +283,7 @@ def run_block_graph(
     """
     for d in dict.fromkeys(d for t in block_types(block, types) for d in t.dims):
         d.value(sizes)
-    return _run_blocks(block, operands, sizes, rounded)
+    return run_blocks(block, operands, sizes, rounded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,9 +350,10 @@ def _cuts(load: Load, grid: tuple[int, ...], iterations: int) -> tuple[_Cut, ...
     return tuple(_Cut(along, tuple(of), prod(n for _, n in of)) for along, of in digits.items())
 
 
-def _run_blocks(
+def run_blocks(
     block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], rounded: Rounding
 ) -> tuple[Array, ...]:
+    """A custom kernel's results like `run_block_graph`, at whatever shapes the operands have."""
     if block.is_open:
         raise ShapeError("this sGraph's maps are still open; evaluate one of its candidates")
     schedule = _schedule(block, sizes)
@@ -364,13 +373,14 @@ def _run_blocks(
             place = _slices(tile.shape, omaps[n], where)
             before = written[n][place]
             if before.any():
-                tile = np.where(before & ~_same(results[n][place], tile), np.nan, tile)
+                tile = np.where(before & ~same(results[n][place], tile), np.nan, tile)
             results[n][place] = tile
             written[n][place] = True
     return tuple(results)
 
 
-def _same(a: Array, b: Array) -> npt.NDArray[np.bool_]:
+def same(a: Array, b: Array) -> npt.NDArray[np.bool_]:
+    """Which elements two blocks wrote alike."""
     if a.dtype == object:
         return np.asarray(a == b, dtype=bool)
     return np.isclose(a, b, rtol=1e-9, atol=1e-12)
@@ -401,16 +411,16 @@ def _run_block(
                 case Load(which):
                     values[position] = _tile(schedule.cuts[position], operands[which], (*where, i))
                 case Accumulate(fn, along):
-                    part = _partial(fn, along, args[0])
+                    part = contribution(fn, along, args[0])
                     join = np.maximum if fn == "max" else np.add
                     before[position] = join(before[position], part) if i else part
                 case AccumulateRescaled(along):
-                    part = _partial("sum", along, args[0])
+                    part = contribution("sum", along, args[0])
                     if i:
                         part = before[position] * np.exp(before[~position] - args[1]) + part
                     before[position], before[~position] = part, args[1]
                 case RunningMax(along):
-                    part = _partial("max", along, args[0])
+                    part = contribution("max", along, args[0])
                     values[position] = np.maximum(values[position], part) if i else part
                 case _:
                     raise AssertionError("stores come behind the loop")
@@ -418,7 +428,7 @@ def _run_block(
     for position, node, act in schedule.behind:
         match node.op:
             case Accumulate(fn, along):
-                closed = _finish(fn, along, before[position], values[node.args[0]], schedule.iterations)
+                closed = closed_sum(fn, along, before[position], values[node.args[0]], schedule.iterations)
                 values[position] = rounded(closed)
             case AccumulateRescaled():
                 values[position] = rounded(before[position])
@@ -445,7 +455,7 @@ def _tile(cuts: tuple[_Cut, ...], operand: Array, where: tuple[int, ...]) -> Arr
     return operand[tuple(window)]
 
 
-def _partial(fn: ReduceFn, along: int | None, tile: Array) -> Array:
+def contribution(fn: ReduceFn, along: int | None, tile: Array) -> Array:
     """An iteration's contribution."""
     if along is None:
         return tile
@@ -454,7 +464,8 @@ def _partial(fn: ReduceFn, along: int | None, tile: Array) -> Array:
     return np.add.reduce(np.square(tile) if fn == "rms" else tile, axis=along, keepdims=True)
 
 
-def _finish(fn: ReduceFn, along: int | None, total: Array, tile: Array, iterations: int) -> Array:
+def closed_sum(fn: ReduceFn, along: int | None, total: Array, tile: Array, iterations: int) -> Array:
+    """What an accumulator holds behind the loop, by the total of the contributions."""
     if fn in ("sum", "max") or along is None:
         return total
     mean = total / (iterations * tile.shape[along])

@@ -43,6 +43,7 @@ import numpy as np
 from prism_explore.ir.evaluate import Array, run
 from prism_explore.ir.ops import Accumulate, Binary, Custom, Op, Reduce, RunningMax, Scalar, Unary, op_name
 from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.together import run_together
 
 Q = 1073740571
 P = 2 * Q + 1
@@ -417,7 +418,7 @@ def draw(graph: SGraph, shapes: tuple[tuple[str, tuple[int, ...]], ...], symbols
         inputs[name] = values
     for _ in range(MOST_DRAWS):
         try:
-            return Draw(inputs, run(graph, inputs, symbols)[graph.output])
+            return Draw(inputs, run(graph, inputs, symbols, blocks=run_together)[graph.output])
         except Inconclusive as stuck:
             if not stuck.depends:
                 raise
@@ -446,7 +447,7 @@ def compare(draw: Draw, graph: SGraph, symbols: Mapping[str, int]) -> float | Di
     Raises:
         Inconclusive: a root that the candidate takes does not exist here, or fields say nothing about it.
     """
-    found = run(graph, draw.inputs, symbols)[graph.output]
+    found = run(graph, draw.inputs, symbols, blocks=run_together)[graph.output]
     bound = 0.0
     for place in np.ndindex(*found.shape):
         one, other = draw.expected.item(place), found.item(place)

@@ -29,6 +29,7 @@ from prism_explore.ir.ops import Binary, Custom, Expand, Input, Node, Permute, R
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Trial, Witness
+from prism_explore.ir.together import run_together
 from prism_explore.verify import fields
 from prism_explore.verify.extents import TINY, Extents, Instance, Pair
 from prism_explore.verify.fields import Inconclusive
@@ -84,6 +85,8 @@ class _Side:
     finite: Array
     scale: float
     """The largest of its bounded results."""
+    largest: float
+    """The largest magnitude that it computes on the way."""
 
 
 class Refuter:
@@ -210,9 +213,10 @@ class Refuter:
             side = self._sides[key] = self._side(instance, seed, between)
         if not side.finite.any():
             return Untried("the program has no finite value on random inputs")
+        passed: list[Array] = []
         with np.errstate(all="ignore"):
             try:
-                found = run(instance.candidate, side.inputs, instance.symbols)[instance.candidate.output]
+                found = _run(instance.candidate, side.inputs, instance.symbols, passed)[instance.candidate.output]
             except (ShapeError, ValueError, OverflowError) as error:
                 return Untried(f"it does not run at {_text(instance.sizes)}: {error}")
             error = _errors(side, found)
@@ -222,13 +226,15 @@ class Refuter:
         if not isfinite(largest) and not _races(instance, side):
             with np.errstate(all="ignore"):
                 total = _total(instance.candidate)
-                found = run(total, side.inputs, instance.symbols)[total.output]
+                passed = []
+                found = _run(total, side.inputs, instance.symbols, passed)[total.output]
                 error = np.where(np.isfinite(found), _errors(side, found), 0.0)
             largest = float(error.max())
             if largest <= TOLERANCE:
                 where = "floats divide by 0 or overflow on the way, where real numbers with x/0 = 0 may not"
                 return Untried(f"at {_text(instance.sizes)} {where}")
-        if isfinite(largest) and _largest_on_the_way(instance, side) * ROUNDING > largest * side.scale:
+        on_the_way = max(side.largest, _largest(passed, _has_masks(instance.candidate)))
+        if isfinite(largest) and on_the_way * ROUNDING > largest * side.scale:
             return Untried(f"at {_text(instance.sizes)} rounding on the way may be all of the difference")
         worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
         expected = float(side.expected[worst])
@@ -236,14 +242,16 @@ class Refuter:
 
     def _side(self, instance: Instance, seed: int, between: tuple[float, float]) -> _Side:
         inputs = draw_inputs(instance.shapes, seed, between, self._masks)
+        passed: list[Array] = []
         with np.errstate(all="ignore"):
             try:
-                expected = run(instance.program, inputs, instance.symbols)[instance.program.output]
+                expected = _run(instance.program, inputs, instance.symbols, passed)[instance.program.output]
             except OverflowError:  # a constant that no float can be
                 expected = np.full((1,), np.nan)
             finite = np.isfinite(expected)
             bounded = np.abs(expected[finite & (np.abs(expected) < UNBOUNDED)])
-        return _Side(inputs, expected, finite, max(float(bounded.max(initial=0.0)), SMALLEST_SCALE))
+            largest = _largest(passed, _has_masks(instance.program))
+        return _Side(inputs, expected, finite, max(float(bounded.max(initial=0.0)), SMALLEST_SCALE), largest)
 
     # ------------------------------------------------------------ fields
     def _exact(self, instance: Instance, seed: int) -> Trial | Witness | Untried:
@@ -275,22 +283,29 @@ class Refuter:
         return Trial(instance.sizes, seed, 0.0, (0.0, 0.0), "prime fields", bound)
 
 
-def _races(instance: Instance, side: _Side) -> bool:
-    """Whether the first result of a kernel that is no number is made of numbers, as only a race does."""
-    graph, wrong = instance.candidate, False
+def _run(
+    graph: SGraph, inputs: Mapping[str, Array], symbols: Mapping[str, int], passed: list[Array]
+) -> tuple[Array, ...]:
+    """Every kernel-level tensor; what the operators give on the way is added to the list."""
 
     def seen(value: Array) -> Array:
-        nonlocal wrong
-        wrong = wrong or not bool(np.isfinite(value).all())
+        passed.append(value)
         return value
 
+    return run(graph, inputs, symbols, seen, run_together)
+
+
+def _races(instance: Instance, side: _Side) -> bool:
+    """Whether the first result of a kernel that is no number is made of numbers, as only a race does."""
+    graph = instance.candidate
     with np.errstate(all="ignore"):
-        values = run(graph, side.inputs, instance.symbols)
+        values = _run(graph, side.inputs, instance.symbols, [])
         first = next((n for n, value in enumerate(values) if not np.isfinite(value).all()), None)
         if first is None:
             return False
-        run(SGraph(graph.nodes[: first + 1], first), side.inputs, instance.symbols, seen)
-    return not wrong
+        passed: list[Array] = []
+        _run(SGraph(graph.nodes[: first + 1], first), side.inputs, instance.symbols, passed)
+        return all(np.isfinite(value).all() for value in passed)
 
 
 def _total(graph: SGraph) -> SGraph:
@@ -322,22 +337,10 @@ def _total(graph: SGraph) -> SGraph:
     return SGraph(nodes, place[graph.output])
 
 
-def _largest_on_the_way(instance: Instance, side: _Side) -> float:
-    """The largest magnitude that either side computes; beside masks, none that stands for infinity."""
-    graphs = (instance.candidate, instance.program)
-    limit = UNBOUNDED if any(map(_has_masks, graphs)) else inf
-    largest = 0.0
-
-    def seen(value: Array) -> Array:
-        nonlocal largest
-        size = np.abs(value)
-        largest = max(largest, float(np.max(size, initial=0.0, where=size < limit)))
-        return value
-
-    with np.errstate(all="ignore"):
-        for graph in graphs:
-            run(graph, side.inputs, instance.symbols, seen)
-    return largest
+def _largest(passed: list[Array], masks: bool) -> float:
+    """The largest magnitude among these numbers; beside masks, none that stands for infinity."""
+    sizes = np.abs(np.concatenate([value.ravel() for value in passed])) if passed else np.zeros(0)
+    return float(np.max(sizes, initial=0.0, where=sizes < (UNBOUNDED if masks else inf)))
 
 
 def _has_masks(graph: SGraph) -> bool:
