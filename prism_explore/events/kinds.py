@@ -88,6 +88,20 @@ class RegionPruned:
 
 
 @dataclass(frozen=True, slots=True)
+class SpaceCounted:
+    """Growth ended; how many graphs there are, as they are spelled: any operator on any operands.
+
+    whole = what the cut regions stood for + families + unfinished + void
+    """
+
+    whole: float
+    unfinished: int
+    """Graphs that were kept on the way and are no program: something is unused, or the result is another."""
+    void: float
+    """Spellings that are no graphs: a dim is not there, or a kernel would leave a tensor unused."""
+
+
+@dataclass(frozen=True, slots=True)
 class FamilyCompleted:
     """A partial sGraph became whole: its result may equal the program's."""
 
@@ -303,6 +317,7 @@ Event: TypeAlias = (
     | NodeExpanded
     | RegionPruned
     | FamilyCompleted
+    | SpaceCounted
     | CandidateInstantiated
     | CandidateRejected
     | CandidateBounded

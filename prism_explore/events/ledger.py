@@ -38,6 +38,7 @@ from prism_explore.events.kinds import (
     RegionPruned,
     SaturationStepped,
     Soundness,
+    SpaceCounted,
     Steered,
     TrialFailed,
     TrialMeasured,
@@ -199,6 +200,29 @@ class Steering:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """How the whole space came to its end, in graphs as they are spelled: any operator on any operands."""
+
+    whole: float
+    cut: float
+    """By rules, user included."""
+    left: float
+    """By budget."""
+    families: int
+    unfinished: int
+    """Kept on the way, and no program."""
+    void: float
+    """Spellings that are no graphs."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether every graph of the space is in one of the rows, up to the rounding of large numbers."""
+        return math.isclose(
+            self.whole, self.cut + self.left + self.families + self.unfinished + self.void, rel_tol=1e-9
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """What a journal adds up to."""
 
@@ -219,6 +243,8 @@ class Ledger:
     """Per family, the last one."""
     misses: tuple[Miss, ...] = ()
     """What came farthest, nearest first; none where something is proved."""
+    account: Account | None = None
+    """Once all has grown."""
 
     @property
     def best(self) -> Trial | None:
@@ -320,6 +346,7 @@ class Fold:
         self._steering = Steering()
         self._floats: dict[str, FloatsAssessed] = {}
         self._misses = Misses()
+        self._space: SpaceCounted | None = None
 
     def add(self, event: Event) -> None:
         """Take one fact."""
@@ -334,6 +361,8 @@ class Fold:
                 self._cut(event.reason, "region", event.stood_for, event.region)
             case FamilyCompleted():
                 self._families[event.family] = event
+            case SpaceCounted():
+                self._space = event
             case CandidateInstantiated():
                 self._candidates[event.candidate] = event.family
             case CandidateRejected():
@@ -429,7 +458,18 @@ class Fold:
             self._steering,
             dict(self._floats),
             self._misses.nearest(),
+            self._account(),
         )
+
+    def _account(self) -> Account | None:
+        counted = self._space
+        if counted is None:
+            return None
+        rows = {True: 0.0, False: 0.0}
+        for (_, _, soundness, what), stood_for in self._stood_for.items():
+            if what == "region":
+                rows[soundness == "budget"] += stood_for
+        return Account(counted.whole, rows[False], rows[True], len(self._families), counted.unfinished, counted.void)
 
     def _family_rows(self, trials: tuple[Trial, ...]) -> tuple[FamilyRow, ...]:
         candidates = Counter(self._candidates.values())
@@ -483,7 +523,7 @@ def _status(words: Counter[str], candidates: int, maps_rejected: int) -> Status:
 def phase_of(event: Event) -> Phase | None:
     """The stage whose work led to this fact; None for facts that no stage worked for."""
     match event:
-        case NodeExpanded() | RegionPruned() | FamilyCompleted():
+        case NodeExpanded() | RegionPruned() | FamilyCompleted() | SpaceCounted():
             return "generate"
         case CandidateInstantiated() | CandidateRejected():
             return "instantiate"

@@ -154,6 +154,10 @@ class BlockState:
     last: Rank | None = None
     floor: Growing = EMPTY
     """Where there is a time to beat."""
+    beyond: int = 0
+    """How many kernel graphs there are that begin with this block's kernel, whatever its operators, and go on."""
+    stood_for: int = 0
+    """How many graphs it began when it was opened."""
 
 
 class Attempts:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, Reason, RegionPruned
+from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, Reason, RegionPruned, SpaceCounted
 from prism_explore.generate.attempts import Letter
 from prism_explore.generate.prune import Cut, reason
 from prism_explore.ir.space import Level
@@ -48,6 +48,8 @@ class Cuts:
     def __init__(self) -> None:
         self._groups: dict[tuple[object, ...], Group] = {}
         self._weights: dict[tuple[object, ...], float] = {}
+        self.void = 0.0
+        """What the steps stood for that are none, such as a reduction along a dim that is not there."""
 
     def add(self, args: tuple[int, ...], letter: Letter | None, cut: Cut, weight: float) -> None:
         """A cut of one application; `letter` None is a custom kernel."""
@@ -88,7 +90,9 @@ class Diary:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.nodes = self.regions = self.families = 0
+        self.nodes = self.regions = self.families = self.wholes = 0
+        self.void = 0.0
+        """How many graphs the alphabets spell that are none, so that no rule need cut them."""
 
     def expanded(self, parent: str, operator: str, level: Level, expression: str = "") -> str:
         """Note a kept node; its id."""
@@ -105,6 +109,7 @@ class Diary:
 
     def cuts(self, cuts: Cuts, parent: str, level: Level, names: dict[int, str]) -> Iterator[None]:
         """Note the regions at a node, one step each."""
+        self.void += cuts.void
         for region in cuts.regions(names):
             self.pruned(parent, region.title, level, region.reason, region.weight)
             yield None
@@ -113,9 +118,10 @@ class Diary:
         """Note that what is left at a node was not searched, and which budget was spent."""
         self.pruned(parent, REST, level, spent, weight)
 
-    def whole(self, parent: str, level: Level, cut: Cut) -> None:
-        """Note the cut of a graph that is whole; what extends it is still searched."""
-        self.pruned(parent, WHOLE[level], level, reason(cut, {"e": cut.evidence}), 1.0, exact=True)
+    def whole(self, parent: str, level: Level, cut: Cut, beyond: int = 0) -> None:
+        """Note the cut of a graph that is whole, and of kernels `beyond` it; its extensions are still searched."""
+        self.wholes += 1
+        self.pruned(parent, WHOLE[level], level, reason(cut, {"e": cut.evidence}), 1.0 + beyond, exact=not beyond)
 
     def completed(self, node: str, sgraph: str) -> str:
         """Note a family; its id."""
@@ -123,3 +129,7 @@ class Diary:
         family = f"f{self.families}"
         self._journal.note(FamilyCompleted(family, node, sgraph))
         return family
+
+    def counted(self, space: float) -> None:
+        """Note how large the space is, so that the rows can be held against it."""
+        self._journal.note(SpaceCounted(space, self.nodes - self.families - self.wholes, self.void))

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain, combinations
 
 from prism_explore.cost.floor import Ceiling
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason
 from prism_explore.generate.attempts import Attempts, BlockState, KernelState, Tensor
-from prism_explore.generate.canonical import Application, Counter, Rank, rank
+from prism_explore.generate.canonical import Application, Rank
+from prism_explore.generate.counting import Tree
 from prism_explore.generate.diary import CUSTOM, Cuts, Diary
 from prism_explore.generate.polynomials import show
 from prism_explore.generate.prune import Cut, Machine, nodes_spent, time_spent
@@ -71,8 +71,7 @@ class Growth:
         self.program, self.space, self.over = program, space, over
         self.diary = Diary(journal)
         self.attempts = Attempts(program, space, target, ceiling)
-        self.blocks = Counter(self.attempts.block_alphabet)
-        self.kernels = Counter(self.attempts.kernel_alphabet)
+        self.tree = Tree(self.attempts.kernel_alphabet, self.attempts.block_alphabet, space)
         self.names = {i: op.name for i, op in enumerate(program.inputs)}
         self.seen: dict[int, str] = {}
 
@@ -80,7 +79,10 @@ class Growth:
         """Every family of the space, from the inputs on."""
         root = self.diary.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
         yield None
-        yield from self.kernel(self.attempts.beginning(root))
+        state = self.attempts.beginning(root)
+        yield from self.kernel(state)
+        self.diary.counted(float(1 + self.tree.beyond(state)))
+        yield None
 
     def spent(self) -> Reason | None:
         """The budget that ends the growth here, where one does."""
@@ -94,7 +96,7 @@ class Growth:
         yield from self.diary.cuts(cuts, state.id, "kernel", self.names)
         for done, made in enumerate(kept):
             if spent := self.spent():
-                self.diary.over_budget(state.id, "kernel", spent, float(len(kept) - done))
+                self.diary.over_budget(state.id, "kernel", spent, float(sum(map(self.stands_for, kept[done:]))))
                 yield None
                 return
             yield from self.kernel_kept(state, made)
@@ -107,16 +109,25 @@ class Growth:
             if isinstance(step, Application):
                 made = self.attempts.predefined(state, step)
                 letter = self.attempts.kernel_alphabet.letters[step.kind]
-                args, weight = step.args, self.kernel_weight(state, step)
+                args, weight = step.args, self.tree.predefined(state, step)
             else:
                 made = self.attempts.opened(state, step)
                 letter = None
-                args, weight = step, self.block_weight(len(step))
-            if isinstance(made, Cut):
-                cuts.add(args, letter, made, weight)
-            elif made is not None:
-                kept.append(made)
+                args, weight = step, self.tree.opened(state, step)
+            match made:
+                case Cut():
+                    cuts.add(args, letter, made, float(weight))
+                case KernelState():
+                    kept.append(made)
+                case BlockState():
+                    kept.append(replace(made, beyond=self.tree.behind(state, made.operands), stood_for=weight))
+                case None:
+                    cuts.void += weight
         return cuts, kept
+
+    def stands_for(self, made: KernelState | BlockState) -> int:
+        """How many graphs a step that was kept at a kernel graph begins."""
+        return made.stood_for if isinstance(made, BlockState) else 1 + self.tree.beyond(made)
 
     def kernel_kept(self, state: KernelState, made: KernelState | BlockState) -> Iterator[Family | None]:
         """Note a step that was kept at a kernel graph; every family behind it."""
@@ -144,15 +155,9 @@ class Growth:
         if state.predefined < space.predefined_kernels:
             steps += [(a.rank, a) for a in self.attempts.kernel_alphabet.applications(count, last)]
         if state.customs < space.custom_kernels:
-            sizes = range(1, space.block_inputs + 1)
-            subsets = chain.from_iterable(combinations(range(count), n) for n in sizes)
-            ranked = ((self.custom_rank(s), s) for s in subsets)
+            ranked = ((self.tree.custom_rank(s), s) for s in self.tree.operands(count))
             steps += [(place, s) for place, s in ranked if last is None or place > last]
         return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
-
-    def custom_rank(self, operands: tuple[int, ...]) -> Rank:
-        """The place of a custom kernel in the canonical order: behind the predefined operators."""
-        return rank(operands, len(self.attempts.kernel_alphabet.letters))
 
     def kernel_grown(self, state: KernelState) -> Iterator[Family | None]:
         """What a kernel graph with one more operator gives: a family if it is whole, and what extends it."""
@@ -177,8 +182,8 @@ class Growth:
         yield from self.diary.cuts(cuts, state.id, "block", {})
         for done, (made, _) in enumerate(kept):
             if spent := self.spent():
-                lost = sum(self.block_step_weight(state, step) for _, step in kept[done:])
-                self.diary.over_budget(state.id, "block", spent, lost)
+                lost = sum(self.tree.grown(state, step) for _, step in kept[done:])
+                self.diary.over_budget(state.id, "block", spent, float(lost))
                 yield None
                 return
             yield from self.block_kept(kernel, state, made)
@@ -191,9 +196,11 @@ class Growth:
         for step in alphabet.applications(len(state.tensors), state.last):
             made = self.attempts.grown(state, step)
             if isinstance(made, Cut):
-                cuts.add(step.args, alphabet.letters[step.kind], made, self.block_step_weight(state, step))
+                cuts.add(step.args, alphabet.letters[step.kind], made, float(self.tree.grown(state, step)))
             elif made is not None:
                 kept.append((made, step))
+            else:
+                cuts.void += self.tree.grown(state, step)
         return cuts, kept
 
     def block_kept(self, kernel: KernelState, state: BlockState, made: BlockState) -> Iterator[Family | None]:
@@ -204,10 +211,12 @@ class Growth:
         made = replace(made, id=node)
         if self.closable(made):
             if cut := self.attempts.longwinded(made):
-                self.diary.whole(made.id, "block", cut)
+                self.diary.whole(made.id, "block", cut, made.beyond)
                 yield None
             else:
                 yield from self.kernel_grown(self.closed(kernel, made))
+        else:
+            self.diary.void += made.beyond
         yield from self.block(kernel, made)
 
     def closable(self, state: BlockState) -> bool:
@@ -226,24 +235,8 @@ class Growth:
             id=state.id,
             tensors=(*kernel.tensors, made),
             unused=kernel.unused.difference(state.operands) | {len(kernel.tensors)},
-            last=self.custom_rank(state.operands),
+            last=self.tree.custom_rank(state.operands),
             customs=kernel.customs + 1,
             floor=self.attempts.behind(state.floor, newest),
             read=kernel.read.union(state.operands),
         )
-
-    def block_weight(self, loads: int) -> float:
-        """How many block graphs over some loads there are, shapes and phases ignored."""
-        return float(self.blocks.all(loads, max(self.space.block_ops - loads, 0)))
-
-    def block_step_weight(self, state: BlockState, step: Application) -> float:
-        """How many block graphs one application stands for."""
-        count = len(state.tensors)
-        return float(self.blocks.below(step, count, self.space.block_ops - count))
-
-    def kernel_weight(self, state: KernelState, step: Application) -> float:
-        """How many kernel graphs one application stands for, times the block graphs still to come."""
-        count, left = len(state.tensors), self.space.predefined_kernels - state.predefined
-        graphs = float(self.kernels.below(step, count, left))
-        customs = self.space.custom_kernels - state.customs
-        return graphs * self.block_weight(min(self.space.block_inputs, count + 1)) ** customs

@@ -29,6 +29,7 @@ from prism_explore.events.kinds import (
     ParametersProposed,
     RegionPruned,
     SaturationStepped,
+    SpaceCounted,
     Steered,
     TrialFailed,
     TrialMeasured,
@@ -146,6 +147,8 @@ def sentence(event: Event) -> tuple[str, str, str]:
             )
         case FamilyCompleted():
             return "family", f"{event.family} is complete: its result may equal the program's", event.family
+        case SpaceCounted():
+            return "", f"all has grown: {event.whole:,.0f} graphs, cut ones and void ones included", ""
         case CandidateInstantiated():
             cut = ", ".join(event.uses) or "nothing cut"
             return "", f"{event.candidate} got its maps: {cut}", event.candidate

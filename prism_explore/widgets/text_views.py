@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from prism_explore.events.journal import Entry
-from prism_explore.events.ledger import FamilyRow, Ledger, claim, ledger, seconds_per_stage, seconds_text
+from prism_explore.events.ledger import Account, FamilyRow, Ledger, claim, ledger, seconds_per_stage, seconds_text
 from prism_explore.widgets.facts import numbers_text
 from prism_explore.widgets.type_setting import columns, shorten
 
@@ -155,6 +155,17 @@ def funnel_table(book: Ledger) -> TextTable:
     return TextTable(("", "count>"), tuple((word, f"{count:,}") for word, count in rows), "")
 
 
+def account_text(account: Account) -> str:
+    """How the rows add up to the whole space."""
+    a = account
+    says = (
+        f"{a.whole:,.0f} graphs, any operator on any operands, = {a.cut:,.0f} cut + {a.left:,.0f} left by budget "
+        f"+ {a.families:,} families + {a.unfinished:,} kept on the way that are no program + {a.void:,.0f} that are "
+        "no graphs"
+    )
+    return f"{says}." if a.adds_up else f"{says}; but these do not add up."
+
+
 def ledger_text(entries: Iterable[Entry]) -> str:
     """The claim, the funnel, cuts, steering, and where the time went."""
     entries = tuple(entries)
@@ -169,6 +180,7 @@ def ledger_text(entries: Iterable[Entry]) -> str:
         str(TextTable(("the stated space", "limit"), space, "no search has begun")),
         str(funnel_table(book)),
         f"Cuts: {classes}.",
+        *(["Account: " + account_text(book.account)] if book.account else []),
         str(pruned_table(book)),
         str(steering),
         "Time: " + ", ".join(f"{stage} {seconds_text(s)}" for stage, s in spent.items()) + ".",
