@@ -84,7 +84,6 @@ def evidence(
     sgraph: str,
     certificate: CertificateReplayed | None = None,
     floats: FloatsAssessed | None = None,
-    whole: bool = True,
 ) -> Evidence:
     """What stands behind a verdict.
 
@@ -94,12 +93,11 @@ def evidence(
         sgraph: the candidate as text.
         certificate: egglog's replay of the proof, where it was asked for.
         floats: how the candidate's family fares in floating point, where that was tried.
-        whole: whether lemmas are shown line by line.
     """
     parts: list[Part] = []
     match verdict.verdict:
         case "proved":
-            parts += [_claim(verdict), _survived(verdict), certified(certificate, whole)]
+            parts += [_claim(verdict), _survived(verdict), certified(certificate)]
         case "refuted":
             parts.append(_refuted(verdict, program, sgraph))
         case "unknown":
@@ -131,12 +129,12 @@ def _survived(verdict: VerdictReached) -> Part:
     return Part("survived the refuter", "", verdict.evidence or "No trial was noted.", tuple(told), remark)
 
 
-def certified(certificate: CertificateReplayed | None, whole: bool = True) -> Part:
+def certified(certificate: CertificateReplayed | None) -> Part:
     """The certificate: how many lemmas egglog replayed, and each of them."""
     if certificate is None:
         none = "No certificate has been made: the proof rests on the normal form and on the refuter's trials."
         return Part("certificate", "", none)
-    steps = tuple(_steps(certificate, whole))
+    steps = tuple(steps_of(certificate))
     done = sum(step.replayed for step in steps)
     total = len(steps)
     says = f"egglog replayed {done} of {total} lemmas from axioms alone"
@@ -147,10 +145,11 @@ def certified(certificate: CertificateReplayed | None, whole: bool = True) -> Pa
     return Part("certificate", "proved" if done == total else "", f"{says}{checked}.", told, rest, steps)
 
 
-def _steps(certificate: CertificateReplayed, whole: bool) -> Iterator[Step]:
+def steps_of(certificate: CertificateReplayed) -> Iterator[Step]:
+    """The lemmas of a certificate, in the order of the graphs, each with its chain."""
     for number, (tensor, operation, value, axioms, replayed, note) in enumerate(certificate.lemmas):
         statement = certificate.statements[number] if number < len(certificate.statements) else ""
-        lines = _chain(statement) if whole and replayed and len(axioms) > 1 and statement else ()
+        lines = _chain(statement) if replayed and len(axioms) > 1 and statement else ()
         yield Step(tensor, f"{operation} = {value}", axioms, replayed, note, lines if len(lines) > 2 else ())
 
 

@@ -531,9 +531,13 @@ class Session:
             case "audit" | "what_if" | "certify" | "replay":
                 self._ask(command, args)
             case "withdraw":
-                self.questions.cancel(args["id"])
+                self.withdraw(args["id"])
             case _:
                 raise ShapeError(f"no command {command!r}")
+
+    def withdraw(self, question: str = "") -> None:
+        """Take back a question such as q2, or all that are open."""
+        self.questions.cancel(question)
 
     def _ask(self, kind: Asked, given: Mapping[str, Any]) -> None:
         """Have a question answered on a thread of its own, by the method of its name."""

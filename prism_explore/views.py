@@ -355,7 +355,7 @@ class Record:
     def widget(self) -> Any:
         """The explorer, showing this record; a recorded search cannot be steered."""
         from prism_explore.widgets.explorer import Explorer
-        from prism_explore.widgets.live import Recorded
+        from prism_explore.widgets.recorded import Recorded
 
         return Explorer(Recorded(self.journal))
 

@@ -16,13 +16,15 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import anywidget
 import traitlets
 
+from prism_explore.questions import Asked
+from prism_explore.widgets.answers import Desk
 from prism_explore.widgets.base import Publisher
-from prism_explore.widgets.live import Bridge, SessionLike
+from prism_explore.widgets.live import Ability, Bridge, SessionLike
 from prism_explore.widgets.panels import Book, Look, Search, sections, subject_after
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.sections import Sections, plain
@@ -142,7 +144,10 @@ class Explorer(anywidget.AnyWidget):
 def _search(session: SessionLike) -> Search:
     at = ", ".join(f"{k}={v}" for k, v in session.task.shapes.items())
     where = f"on {session.task.target.name}" + (f" at {at}" if at else "")
-    return Search(session.program, where, session.state, session.failure)
+    space = session.task.space
+    able: tuple[Ability, ...] = ("certify", "replay") if space is None else get_args(Asked)
+    desk = Desk(tuple(session.questions.values()), frozenset(able))
+    return Search(session.program, where, session.state, session.failure, desk, space, session.task.target.name)
 
 
 def _rows(picture: Sections) -> list[tuple[str, object]]:

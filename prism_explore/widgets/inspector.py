@@ -7,30 +7,37 @@ how sure the rule is, what would reopen it): that a reader can doubt it is the p
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from prism_explore.errors import PrismError
-from prism_explore.events.kinds import FloatsAssessed, Reason, Soundness, VerdictReached
-from prism_explore.events.ledger import FamilyRow, Ledger, Trial, family_of, seconds_text
+from prism_explore.events.kinds import CertificateReplayed, Reason, Soundness, VerdictReached
+from prism_explore.events.ledger import FamilyRow, Ledger, Trial, claim, family_of, seconds_text
+from prism_explore.evidence import SAYS, evidence, in_floats, steps_of
 from prism_explore.ir.ops import Custom, Load, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph, block_types
+from prism_explore.ir.space import RULE_NAMES
 from prism_explore.ir.text import parse, show_node
+from prism_explore.questions import Question
+from prism_explore.widgets.answers import (
+    EVIDENCE,
+    Desk,
+    answer_cards,
+    evidence_cards,
+    part_card,
+    question_inspector,
+    step_row,
+)
 from prism_explore.widgets.egraph_frames import frame_inspector, frame_ref, growth_of
 from prism_explore.widgets.facts import Facts, numbers_text
-from prism_explore.widgets.live import COMMANDS, read_click
-from prism_explore.widgets.sections import Action, Inspector, Link, Pair, ReasonCard
+from prism_explore.widgets.live import COMMANDS, Value, read_click
+from prism_explore.widgets.sections import Action, Card, Inspector, Link, Pair
 
 SOUNDNESS: Mapping[Soundness, str] = {
     "sound": "A sound rule: whatever it cuts cannot be equal to the program, or is found elsewhere.",
     "heuristic": "A heuristic: something good may lie behind it.",
     "budget": "A limit was reached: nobody looked behind it.",
     "user": "Cut by you; undo brings it back.",
-}
-VERDICT_SAYS: Mapping[str, str] = {
-    "proved": "Equal to the program for every size that meets the conditions, over the real numbers.",
-    "refuted": "Not equal to the program: the witness below shows it.",
-    "unknown": "Neither proved nor refuted. That is not a no.",
 }
 STATUS_SAYS: Mapping[str, str] = {
     "open": "No candidate of it has been decided.",
@@ -47,18 +54,23 @@ STATUS_KIND: Mapping[str, str] = {
     "impossible": "pruned-sound",
 }
 REASONS_SHOWN = 4
+NO_DESK = Desk()
 
 
-def inspect(ref: str, program: TensorProgram, facts: Facts, book: Ledger) -> Inspector | None:
+def inspect(ref: str, program: TensorProgram, facts: Facts, book: Ledger, desk: Desk = NO_DESK) -> Inspector | None:
     """What there is to say of an id; None where there is nothing."""
+    if not ref:
+        return _overview(facts, book)
     if ref in facts.nodes:
         return _node(ref, facts)
     if ref in facts.regions:
-        return _region(ref, facts)
+        return _region(ref, facts, desk)
     if ref in facts.families:
-        return _family(next(r for r in book.families if r.family == ref), facts)
+        return _family(next(r for r in book.families if r.family == ref), facts, desk)
     if ref in facts.candidates:
-        return _candidate(ref, facts, book)
+        return _candidate(ref, program, facts, book, desk)
+    if asked := next((q for q in desk.questions if q.id == ref), None):
+        return question_inspector(asked)
     if trial := next((t for t in book.trials if t.trial == ref), None):
         return _trial(trial, book)
     if ref.startswith("program.%"):
@@ -75,6 +87,34 @@ def inspect(ref: str, program: TensorProgram, facts: Facts, book: Ledger) -> Ins
 
 
 # ---------------------------------------------------------------- the search
+def _overview(facts: Facts, book: Ledger) -> Inspector | None:
+    """What to say before anything is selected: how far the search came, and what came nearest where nothing did."""
+    if not facts.count:
+        return None
+    misses = book.misses
+    nearest = Card(
+        "the nearest misses",
+        "unknown",
+        "What came farthest, nearest first, and the restriction that stopped each.",
+        facts=tuple((m.subject, f"{m.says}." + (f" Passes if {m.reopens}." if m.reopens else "")) for m in misses),
+    )
+    n = book.funnel
+    steps = (
+        ("nodes grown", n.expanded), ("regions cut", n.pruned), ("families", n.families),
+        ("maps forbidden", n.maps_rejected), ("candidates", n.candidates), ("proved", n.proved),
+        ("unknown", n.unknown), ("refuted", n.refuted), ("kernels timed", n.measured),
+    )  # fmt: skip
+    return Inspector(
+        "",
+        "What may be claimed so far",
+        "badge-best" if book.best is not None else "proved" if n.proved else "frontier",
+        what=(claim(book),),
+        facts=tuple((word, f"{count:,}") for word, count in steps),
+        why=(nearest,) if misses else (),
+        links=tuple(Link(m.subject, m.subject) for m in misses),
+    )
+
+
 def _node(ref: str, facts: Facts) -> Inspector:
     node = facts.nodes[ref]
     family = facts.family_at.get(ref, "")
@@ -108,7 +148,7 @@ def _history(ref: str, facts: Facts, last: str) -> str:
     return "\n".join(reversed(added))
 
 
-def _region(ref: str, facts: Facts) -> Inspector:
+def _region(ref: str, facts: Facts, desk: Desk) -> Inspector:
     region = facts.regions[ref]
     many = f"{region.stood_for:,.0f} program{'' if region.stood_for == 1 else 's'}"
     return Inspector(
@@ -119,14 +159,42 @@ def _region(ref: str, facts: Facts) -> Inspector:
         what=("The search would have added one operator here; the rule below says why it did not.",),
         facts=(("level", region.level), ("stood for", f"{many} ({region.counted})")),
         code=_history(ref, facts, region.operator),
-        why=(reason_card(region.reason),),
+        why=(reason_card(region.reason), *_answered(ref, desk)),
+        actions=_questions(ref, region.reason, desk),
         links=(Link(region.parent, f"cut below {region.parent}"),) if region.parent else (),
     )
 
 
-def reason_card(reason: Reason, title: str = "") -> ReasonCard:
+def _answered(ref: str, desk: Desk) -> tuple[Card, ...]:
+    """What came of questions about something, and that one is being answered."""
+    cards: list[Card] = []
+    for asked in desk.about(ref):
+        cards += answer_cards(asked)
+        if asked.is_open:
+            cards.append(Card(asked.python, "frontier", "It is being answered; the search goes on.", asked.id))
+    return tuple(cards)
+
+
+def _questions(ref: str, reason: Reason, desk: Desk) -> tuple[Action, ...]:
+    """What can be asked about a cut."""
+    if "audit" not in desk.can:
+        return ()
+    is_open = any(q.is_open for q in desk.about(ref))
+    actions = [action(f"Audit {ref}", "audit", {"id": ref}, not is_open)]
+    if any(q.kind == "audit" and q.state == "answered" for q in desk.about(ref)):
+        actions.append(action("Audit farther", "audit", {"id": ref, "nodes": 10_000}, not is_open))
+    if reason.rule in RULE_NAMES:
+        actions.append(action(f"What if {reason.rule} were off", "what_if", {"rules_off": (reason.rule,)}, True))
+    return (*actions, *_taking_back(desk.about(ref)))
+
+
+def _taking_back(questions: Iterable[Question]) -> tuple[Action, ...]:
+    return tuple(action(f"Take back {q.id}", "withdraw", {"id": q.id}, True) for q in questions if q.is_open)
+
+
+def reason_card(reason: Reason, title: str = "") -> Card:
     """A reason with its numbers put in."""
-    return ReasonCard(
+    return Card(
         title=title or reason.code,
         kind=f"pruned-{reason.soundness}",
         sentence=reason.sentence,
@@ -175,7 +243,7 @@ def _reason_code(ref: str, facts: Facts, book: Ledger) -> Inspector | None:
 
 
 # ---------------------------------------------------------------- families and candidates
-def _family(row: FamilyRow, facts: Facts) -> Inspector:
+def _family(row: FamilyRow, facts: Facts, desk: Desk) -> Inspector:
     ref = row.family
     told: list[Pair] = [
         ("candidates", f"{row.candidates}: {row.proved} proved, {row.unknown} unknown, {row.refuted} refuted"),
@@ -190,7 +258,8 @@ def _family(row: FamilyRow, facts: Facts) -> Inspector:
         :REASONS_SHOWN
     ]
     if (floats := facts.floats.get(ref)) is not None:
-        cards.insert(0, floats_card(floats))
+        cards.insert(0, part_card(in_floats(floats), ref))
+    cards += _answered(ref, desk)
     first: dict[str, Reason] = {}
     for event in facts.rejected.get(ref, []):
         first.setdefault(event.reason.code, event.reason)
@@ -203,12 +272,20 @@ def _family(row: FamilyRow, facts: Facts) -> Inspector:
         what=("One sGraph with open maps and symbolic sizes; it stands for many programs.", STATUS_SAYS[row.status]),
         facts=tuple(told),
         why=tuple(cards),
-        actions=steering_actions(ref, row.choice),
+        actions=(
+            *steering_actions(ref, row.choice),
+            *(
+                [action(f"Audit {ref}", "audit", {"id": ref}, True)]
+                if row.choice == "rejected" and "audit" in desk.can
+                else []
+            ),
+            *_taking_back(desk.about(ref)),
+        ),
         links=(Link(row.node, f"completed at {row.node}"), *(Link(c, c) for c in facts.candidates_of(ref))),
     )
 
 
-def _candidate(ref: str, facts: Facts, book: Ledger) -> Inspector:
+def _candidate(ref: str, program: TensorProgram, facts: Facts, book: Ledger, desk: Desk) -> Inspector:
     event = facts.candidates[ref]
     verdict = facts.verdicts.get(ref)
     trials = [t for t in book.trials if t.candidate == ref]
@@ -217,20 +294,15 @@ def _candidate(ref: str, facts: Facts, book: Ledger) -> Inspector:
     told += [("needs", f"{c} a positive integer") for c in event.conditions]
     if times:
         told.append(("best time", f"{seconds_text(min(times))} measured, of {len(times)} trials"))
-    cards = [verdict_card(verdict)] if verdict else []
+    certificate, floats = facts.certificates.get(ref), facts.floats.get(event.family)
+    cards = list(evidence_cards(evidence(verdict, program, event.sgraph, certificate, floats), ref)) if verdict else []
     if bound := facts.bounded.get(ref):
         says = (
             f"Its modelled bound {seconds_text(bound.floor_s)} is no better than the best time "
             f"{seconds_text(bound.best_s)}, so it was not timed."
         )
-        cards.append(ReasonCard("tune.bound", "", says))
-    if certificate := facts.certificates.get(ref):
-        done = sum(row[4] for row in certificate.lemmas)
-        cards.append(
-            ReasonCard(
-                "certificate", "", f"egglog replayed {done} of {len(certificate.lemmas)} lemmas from axioms alone."
-            )
-        )
+        cards.append(Card("tune.bound", "", says))
+    cards += [card for card in _answered(ref, desk) if card.label != EVIDENCE]
     family = next((r for r in book.families if r.family == event.family), None)
     return Inspector(
         ref,
@@ -240,7 +312,10 @@ def _candidate(ref: str, facts: Facts, book: Ledger) -> Inspector:
         what=("The family with its maps chosen; sizes are still symbols.",),
         facts=tuple(told),
         why=tuple(cards),
-        actions=steering_actions(event.family, family.choice if family else ""),
+        actions=(
+            *_tests(ref, verdict, certificate, desk),
+            *steering_actions(event.family, family.choice if family else ""),
+        ),
         links=(
             Link(event.family, f"family {event.family}"),
             Link(f"{ref}/goal@0", "the e-graph of both results, step by step"),
@@ -249,28 +324,31 @@ def _candidate(ref: str, facts: Facts, book: Ledger) -> Inspector:
     )
 
 
-def verdict_card(verdict: VerdictReached) -> ReasonCard:
+def _tests(
+    ref: str, verdict: VerdictReached | None, certificate: CertificateReplayed | None, desk: Desk
+) -> tuple[Action, ...]:
+    """What can be done to doubt a verdict."""
+    about = desk.about(ref)
+    is_open = any(q.is_open for q in about)
+    actions: list[Action] = []
+    if verdict is not None and verdict.verdict == "proved" and certificate is None and "certify" in desk.can:
+        actions.append(action(f"Certify {ref}", "certify", {"id": ref}, not is_open))
+    if verdict is not None and (verdict.witness or verdict.case) and "replay" in desk.can:
+        actions.append(action(f"Run the witness of {ref} again", "replay", {"id": ref}, not is_open))
+    return (*actions, *_taking_back(about))
+
+
+def verdict_card(verdict: VerdictReached) -> Card:
     """Why a candidate is proved, refuted or unknown."""
     told: list[Pair] = [("method", verdict.method)] if verdict.method else []
     told += [("needs", f"{c} a positive integer") for c in verdict.conditions]
     told += [(f"at {sizes}", f"relative error {error:.1e} (random test)") for sizes, error in verdict.trials]
-    return ReasonCard(
+    return Card(
         title=f"{verdict.candidate} {verdict.verdict}",
         kind=verdict.verdict,
         sentence=verdict.detail,
-        soundness_says=VERDICT_SAYS[verdict.verdict],
+        soundness_says=SAYS[verdict.verdict],
         facts=tuple(told),
-    )
-
-
-def floats_card(found: FloatsAssessed) -> ReasonCard:
-    """How a family fares in floating point."""
-    return ReasonCard(
-        title=f"{found.family} {found.outcome} in {found.dtype}",
-        kind={"safe": "", "unsafe": "refuted", "unassessed": "unknown"}[found.outcome],
-        sentence=found.detail,
-        soundness_says=f"A test of {found.candidate} on inputs made to break it, apart from the proof.",
-        facts=tuple(("evidence", e) for e in found.evidence),
     )
 
 
@@ -283,9 +361,10 @@ def steering_actions(family: str, choice: str) -> tuple[Action, ...]:
     )
 
 
-def action(label: str, command: str, args: Mapping[str, str], enabled: bool) -> Action:
+def action(label: str, command: str, args: Mapping[str, Value], enabled: bool) -> Action:
     """A button for a command, with the line of Python that does the same."""
-    click = read_click({"event_id": "-", "name": command, "args": args})
+    given = {k: list(v) if isinstance(v, tuple) else v for k, v in args.items()}
+    click = read_click({"event_id": "-", "name": command, "args": given})
     says = next(c.says for c in COMMANDS if c.name == command)
     return Action(label, command, args, click.python, says, enabled)
 
@@ -316,13 +395,13 @@ def _tensor(ref: str, owner: str, name: str, facts: Facts, graph: SGraph) -> Ins
     verdict = facts.verdicts.get(owner)
     classes = [c for c in (verdict.classes if verdict else ()) if name in c[2]]
     told += [("equal to", term) for _, term, _ in classes]
-    cards: list[ReasonCard] = []
+    cards: list[Card] = []
     if certificate := facts.certificates.get(owner):
-        for tensor, operation, value, axioms, replayed, note in certificate.lemmas:
-            if tensor == name:
-                by = ", ".join(axioms) or "the definition"
-                how = "egglog derived it from these axioms alone" if replayed else f"not replayed: {note}"
-                cards.append(ReasonCard("lemma", "", f"{operation} = {value}", facts=(("by", by), ("check", how))))
+        cards += [
+            Card("lemma", row.kind, row.says, EVIDENCE, facts=(("by", row.because),), steps=(row,) if row.lines else ())
+            for row in (step_row(step, owner) for step in steps_of(certificate))
+            if row.name == name or row.ref == f"{owner}/{name}"
+        ]
     links = [Link(c, f"e-class {c}") for c, _, _ in classes]
     links += [Link(f"{ref}@0", "its e-graph, step by step")] if owner in facts.candidates else []
     links += [Link(owner, owner)] if owner else []

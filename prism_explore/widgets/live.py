@@ -13,15 +13,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
-from prism_explore.errors import PrismError, ShapeError
+from prism_explore.errors import PrismError
 from prism_explore.events.journal import Entry, Journal
-from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.text import parse_program
+from prism_explore.ir.space import LIMITS, RULE_NAMES, Space
+from prism_explore.questions import Asked, Questions
+from prism_explore.targets import GPUS
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
 State: TypeAlias = Literal["ready", "running", "paused", "finished", "cancelled", "failed"]
-Value: TypeAlias = str | int
+Ability: TypeAlias = Asked
+"""What can be asked of a session."""
+Value: TypeAlias = str | int | bool | tuple[str, ...]
 
 GRAINS: tuple[Grain, ...] = get_args(Grain)
 LONGEST = 200
@@ -48,6 +51,11 @@ class TaskLike(Protocol):
     @property
     def shapes(self) -> Mapping[str, int]:
         """Numbers for the program's own symbols, at which kernels are tuned."""
+        ...
+
+    @property
+    def space(self) -> Space | None:
+        """What is searched; None where only its words are known."""
         ...
 
 
@@ -84,6 +92,11 @@ class SessionLike(Protocol):
         """Id of what is selected."""
         ...
 
+    @property
+    def questions(self) -> Questions:
+        """What was asked beside the search."""
+        ...
+
     def submit(self, command: str, **args: Any) -> None:
         """Do what a click asks for, without waiting.
 
@@ -99,13 +112,17 @@ class SessionLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument of a command: a short text, a count, or one of a few words."""
+    """An argument of a command: a short text, a count, one or some of a few words, or a yes."""
 
     name: str
-    kind: Literal["text", "count", "word"]
+    kind: Literal["text", "count", "word", "words", "flag"]
     words: tuple[str, ...] = ()
     default: Value | None = None
     """None where it must be given."""
+    optional: bool = False
+    """Whether it is left out unless it is given."""
+    least: int = 1
+    most: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,65 +155,29 @@ COMMANDS: tuple[Command, ...] = (
     Command("reject", "sess.reject", "Withhold this and what follows from it; can be undone.", (_ID, _NOTE)),
     Command("undo", "sess.undo", "Take the last steering step back."),
     Command("redo", "sess.redo", "Repeat the steering step that was taken back."),
+    Command(
+        "audit",
+        "sess.audit",
+        "Search this region with the rule off, beside the search, and say whether the cut was right.",
+        (_ID, Parameter("nodes", "count", optional=True), Parameter("rules_off", "words", RULE_NAMES, optional=True)),
+    ),
+    Command(
+        "what_if",
+        "sess.what_if",
+        "Say what another machine, another limit or a rule switched off would reopen.",
+        (
+            Parameter("target", "word", tuple(GPUS), optional=True),
+            Parameter("rules_off", "words", RULE_NAMES, optional=True),
+            Parameter("shared_memory_bytes", "count", optional=True, most=1 << 40),
+            *(Parameter(name, "count", optional=True, least=0) for name in LIMITS),
+            Parameter("run", "flag", optional=True),
+        ),
+    ),
+    Command("certify", "sess.certify", "Have egglog replay every lemma of this proof from axioms alone.", (_ID,)),
+    Command("replay", "sess.replay", "Run the witness against this candidate again.", (_ID,)),
+    Command("withdraw", "sess.withdraw", "Take a question back; what it found is dropped.", (_ID,)),
     Command("select", "sess.select", "Look at this in every panel.", (Parameter("id", "text"),)),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class NamedTarget:
-    """A machine of which only the name is known."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedTask:
-    """What a saved search was for."""
-
-    target: NamedTarget
-    shapes: Mapping[str, int]
-
-
-class Recorded:
-    """A saved search as the explorer wants it: to be looked at, not continued.
-
-    Raises:
-        ShapeError: the journal does not say what was searched.
-    """
-
-    def __init__(self, journal: Journal) -> None:
-        first = journal.entries[0].event if len(journal) else None
-        if not isinstance(first, ExplorationStarted):
-            raise ShapeError("a search's journal begins with ExplorationStarted; this one does not")
-        last = journal.entries[-1].event
-        stopped = isinstance(last, ExplorationFinished) and last.stop != "cancelled"
-        self.journal = journal
-        self.program = parse_program(first.program)
-        self.task = RecordedTask(NamedTarget(first.target), dict(first.shapes))
-        self.state: State = "finished" if stopped else "cancelled"
-        self.failure = ""
-        self.selection: str | None = None
-        self._told: list[Callable[[Any], None]] = []
-
-    def submit(self, command: str, **args: Any) -> None:
-        """Select; nothing else can be done.
-
-        Raises:
-            ShapeError: the command would continue or steer the search.
-        """
-        if command != "select":
-            raise ShapeError(f"a saved search cannot {command}: start a session over the same program")
-        self.selection = args["id"]
-        for fn in self._told:
-            fn(self.selection)
-
-    def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
-        """Call `fn` when the selection changes; the state never does."""
-        if what == "select":
-            self._told.append(fn)
-
-    def __repr__(self) -> str:
-        return f"<saved search of {self.program.name}: {len(self.journal):,} facts>"
 
 
 _BY_NAME: Mapping[str, Command] = {c.name: c for c in COMMANDS}
@@ -213,8 +194,12 @@ class Click:
     @property
     def python(self) -> str:
         """The line that does the same."""
-        given = [(p, self.args[p.name]) for p in self.command.parameters if self.args[p.name] != p.default]
-        said = (f"{v!r}" if p.default is None else f"{p.name}={v!r}" for p, v in given)
+        given = [
+            (p, self.args[p.name])
+            for p in self.command.parameters
+            if p.name in self.args and self.args[p.name] != p.default
+        ]
+        said = (f"{v!r}" if p.default is None and not p.optional else f"{p.name}={v!r}" for p, v in given)
         return f"{self.command.python}({', '.join(said)})"
 
 
@@ -235,7 +220,8 @@ def read_click(content: Mapping[str, Any]) -> Click:
     values = cast("Mapping[str, Any]", given)
     if extra := sorted(str(k) for k in values if k not in {p.name for p in command.parameters}):
         raise ValueError(f"{command.name} takes no {', '.join(extra)}")
-    return Click(event_id, command, {p.name: _argument(command, p, values) for p in command.parameters})
+    wanted = [p for p in command.parameters if p.name in values or not p.optional]
+    return Click(event_id, command, {p.name: _argument(command, p, values) for p in wanted})
 
 
 def _argument(command: Command, parameter: Parameter, given: Mapping[str, Any]) -> Value:
@@ -247,13 +233,23 @@ def _argument(command: Command, parameter: Parameter, given: Mapping[str, Any]) 
                 return value
             raise ValueError(f"{where} must be a text of at most {LONGEST} characters")
         case "count":
-            if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 100_000:
+            low, high = parameter.least, parameter.most
+            if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
                 return value
-            raise ValueError(f"{where} must be a whole number from 1 to 100000, found {value!r}")
+            raise ValueError(f"{where} must be a whole number from {low} to {high}, found {value!r}")
         case "word":
             if isinstance(value, str) and value in parameter.words:
                 return value
             raise ValueError(f"{where} must be one of {', '.join(parameter.words)}, found {value!r}")
+        case "words":
+            given_words = cast("list[object]", value) if isinstance(value, list) else [None]
+            if all(word in parameter.words for word in given_words):
+                return tuple(word for word in parameter.words if word in given_words)
+            raise ValueError(f"{where} must be some of {', '.join(parameter.words)}, found {value!r}")
+        case "flag":
+            if isinstance(value, bool):
+                return value
+            raise ValueError(f"{where} must be true or false, found {value!r}")
 
 
 @dataclass(slots=True)

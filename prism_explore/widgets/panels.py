@@ -7,7 +7,7 @@ Nothing here talks to a browser or a session's thread.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from prism_explore.events.journal import Entry
@@ -22,16 +22,22 @@ from prism_explore.events.ledger import (
     seconds_text,
     verdict_text,
 )
+from prism_explore.evidence import SAYS
+from prism_explore.generate.prune import RULES
 from prism_explore.ir.ops import Custom, Input, Node, op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.space import RULE_NAMES, Space
+from prism_explore.targets import GPUS
+from prism_explore.verify.equalities import Equalities, equalities
+from prism_explore.widgets.answers import STANDING_KIND, Desk, short_answer
 from prism_explore.widgets.egraph_frames import frame_ref, frame_scene, growth_of
 from prism_explore.widgets.egraph_view import egraph_scene
 from prism_explore.widgets.facts import Facts, numbers_text
 from prism_explore.widgets.inspector import (
+    NO_DESK,
     SOUNDNESS,
     STATUS_KIND,
-    VERDICT_SAYS,
     action,
     best_candidate,
     graph_of,
@@ -51,9 +57,11 @@ from prism_explore.widgets.sections import (
     GraphSection,
     Incumbent,
     LedgerSection,
+    Limit,
     Link,
     MapSection,
     Phase,
+    QuestionsSection,
     Row,
     Script,
     Sections,
@@ -61,6 +69,7 @@ from prism_explore.widgets.sections import (
     Transport,
     Tuning,
     View,
+    WhatIfForm,
 )
 from prism_explore.widgets.sgraph_view import program_scene, sgraph_scene
 from prism_explore.widgets.text_views import standing
@@ -123,6 +132,11 @@ class Search:
     state: State
     failure: str = ""
     """What the engine raised."""
+    desk: Desk = NO_DESK
+    """What was asked beside it."""
+    space: Space | None = None
+    """What is searched; None where only its words are known."""
+    target: str = ""
 
 
 def sections(search: Search, book: Book, look: Look, lines: tuple[str, ...] = ()) -> Sections:
@@ -143,11 +157,12 @@ def sections(search: Search, book: Book, look: Look, lines: tuple[str, ...] = ()
         view=View(look.selection),
         map=_map(ledger, book.tree, look),
         graph=_graph(search.program, subject, facts, ledger, look),
-        inspector=inspect(look.selection, search.program, facts, ledger),
+        inspector=inspect(look.selection, search.program, facts, ledger, search.desk),
         families=_families(ledger, facts),
         eclasses=_eclasses(candidate, search.program, facts, look),
         tuning=_tuning(ledger, look),
         ledger=_ledger(ledger, facts),
+        questions=_questions(search),
         code=_code(look.selection, candidate, ledger, facts),
         script=Script(lines),
         trouble=f"The search failed: {search.failure}" if search.failure else None,
@@ -166,8 +181,8 @@ def _leading(ledger: Ledger, facts: Facts) -> str:
 def _transport(search: Search, ledger: Ledger, facts: Facts) -> Transport:
     n = ledger.funnel
     counters = (
-        Counter("proved", "proved", f"{n.proved:,}", VERDICT_SAYS["proved"]),
-        Counter("unknown", "unknown", f"{n.unknown:,}", VERDICT_SAYS["unknown"]),
+        Counter("proved", "proved", f"{n.proved:,}", SAYS["proved"]),
+        Counter("unknown", "unknown", f"{n.unknown:,}", SAYS["unknown"]),
         Counter("refuted", "refuted", f"{n.refuted:,}", "Candidates shown to be different from the program."),
         Counter("pruned-sound", "pruned", f"{n.pruned:,}", "Regions of the search that a rule cut; the map says why."),
     )
@@ -321,6 +336,12 @@ def _made_by(node: Node) -> str:
     return node.op.name if isinstance(node.op, Input) else op_name(node.op)
 
 
+@lru_cache(maxsize=32)
+def _equalities(program: TensorProgram, graph: SGraph) -> Equalities:
+    """Kept, because a verdict that is no proof comes without classes, and a picture is drawn many times."""
+    return equalities(program, graph)
+
+
 def _eclasses(candidate: str, program: TensorProgram, facts: Facts, look: Look) -> EClasses:
     verdict = facts.verdicts.get(candidate)
     nothing = "No lemma yet: the certificate is made for the best candidate at the end of the search."
@@ -338,12 +359,62 @@ def _eclasses(candidate: str, program: TensorProgram, facts: Facts, look: Look) 
         return EClasses(candidate, picture.title, picture, lemmas)
     if verdict is None:
         return EClasses(candidate, "", None, lemmas)
+    graph = graph_of(candidate, facts)
+    parting = ""
+    if not verdict.classes and graph is not None:
+        found = _equalities(program, graph)
+        verdict = replace(verdict, classes=tuple((c.id, c.term, c.members) for c in found.classes))
+        parting = f"; {found.disagreement}" if found.disagreement is not None else ""
     count = len(verdict.classes)
-    says = f"{candidate}: {count} {'class' if count == 1 else 'classes'}, {verdict_text(verdict)}"
-    scene = (
-        egraph_scene(verdict, float(look.dock_px), labels_of(program, graph_of(candidate, facts))) if count else None
-    )
+    says = f"{candidate}: {count} {'class' if count == 1 else 'classes'}, {verdict_text(verdict)}{parting}"
+    scene = egraph_scene(verdict, float(look.dock_px), labels_of(program, graph)) if count else None
     return EClasses(candidate, says, scene, lemmas)
+
+
+# ---------------------------------------------------------------- questions
+_QUESTION_COLUMNS = (
+    Column("question", "question"),
+    Column("state", "state"),
+    Column("python", "in Python", mono=True),
+    Column("answer", "answer", wide=True),
+)
+_FORM_LIMITS: Mapping[str, str] = {
+    "block_ops": "block operators",
+    "block_inputs": "block inputs",
+    "accumulators": "accumulators",
+    "custom_kernels": "custom kernels",
+    "predefined_kernels": "library calls",
+    "grid_dims": "grid dims",
+    "nodes": "node budget",
+}
+"""Limits of the space that the form offers; Python takes every one."""
+
+
+def _questions(search: Search) -> QuestionsSection:
+    asked = search.desk.questions
+    rows = tuple(
+        Row(
+            q.id,
+            (
+                Cell(q.id, float(q.id[1:])),
+                Cell(q.state, kind=STANDING_KIND[q.state]),
+                q.python,
+                Cell(short_answer(q), tip=short_answer(q)),
+            ),
+        )
+        for q in reversed(asked)
+    )
+    space, open_ones = search.space, tuple(q.id for q in asked if q.is_open)
+    nothing = "Nothing has been asked yet. A region that was cut can be audited where it is selected."
+    form = None
+    if space is not None:
+        limits = tuple(Limit(name, label, getattr(space, name)) for name, label in _FORM_LIMITS.items())
+        rules = tuple((rule, RULES[rule].says) for rule in RULE_NAMES if space.active(rule))
+        form = WhatIfForm(tuple(GPUS), search.target, limits, rules)
+    else:
+        nothing = "Of a saved search, a proof can be certified and a witness run again, where one is selected."
+    says = f"{len(open_ones)} open" if open_ones else ""
+    return QuestionsSection(says, Table(_QUESTION_COLUMNS, rows, nothing), form, open_ones)
 
 
 # ---------------------------------------------------------------- tuning and code
@@ -436,7 +507,7 @@ def _ledger(ledger: Ledger, facts: Facts) -> LedgerSection:
         Row("", (Cell(word, kind=f"pruned-{word}"), Cell(f"{counts.get(word, 0):,}", counts.get(word, 0)), says))
         for word, says in SOUNDNESS.items()
     )
-    unknown = Row("", (Cell("unknown", kind="unknown"), Cell(f"{n.unknown:,}", n.unknown), VERDICT_SAYS["unknown"]))
+    unknown = Row("", (Cell("unknown", kind="unknown"), Cell(f"{n.unknown:,}", n.unknown), SAYS["unknown"]))
     reasons = tuple(
         Row(
             c.example,

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from prism_explore.widgets.live import State
+from prism_explore.widgets.live import State, Value
 from prism_explore.widgets.printer import interface, nested
 from prism_explore.widgets.scene import Scene, to_plain
 
@@ -81,20 +81,45 @@ class Action:
 
     label: str
     command: str
-    args: Mapping[str, str]
+    args: Mapping[str, Value]
     python: str
     says: str
     enabled: bool
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonCard:
+class StepRow:
+    """A step of a derivation, with the lines from its left side to its right."""
+
+    ref: str
+    name: str
+    """The tensor."""
+    says: str
+    because: str
+    """By which axioms, or why nobody knows."""
+    kind: str
+    lines: tuple[Pair, ...] = ()
+    """An expression, and the axioms by which it equals the one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A text to take along."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
     """Why something is as it is; everything a reader needs to doubt it."""
 
     title: str
     kind: str
     """Of the mark beside the title."""
     sentence: str
+    label: str = ""
+    """What kind of card; `Why` where it is empty."""
     soundness: str = ""
     soundness_says: str = ""
     formula: str = ""
@@ -103,6 +128,8 @@ class ReasonCard:
     """With what the symbols stand for here."""
     facts: tuple[Pair, ...] = ()
     would_reopen_if: str = ""
+    steps: tuple[StepRow, ...] = ()
+    copies: tuple[Copy, ...] = ()
 
 
 # ---------------------------------------------------------------- panels
@@ -202,7 +229,7 @@ class Inspector:
     what: tuple[str, ...] = ()
     facts: tuple[Pair, ...] = ()
     code: str = ""
-    why: tuple[ReasonCard, ...] = ()
+    why: tuple[Card, ...] = ()
     actions: tuple[Action, ...] = ()
     links: tuple[Link, ...] = ()
 
@@ -240,6 +267,39 @@ class LedgerSection:
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """A number that a what-if may change."""
+
+    name: str
+    label: str
+    value: int
+    """As it is in this search."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfForm:
+    """What a what-if may change, and how it is here."""
+
+    targets: tuple[str, ...]
+    target: str
+    limits: tuple[Limit, ...]
+    rules: tuple[Pair, ...]
+    """Pruning rules that are on, each with its sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionsSection:
+    """What was asked beside the search, and what more can be asked."""
+
+    says: str
+    table: Table
+    form: WhatIfForm | None
+    """None where nothing can be searched, as in a saved search."""
+    open: tuple[str, ...]
+    """Questions that can still be taken back."""
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """Generated source."""
 
@@ -269,13 +329,14 @@ class Sections:
     eclasses: EClasses
     tuning: Tuning
     ledger: LedgerSection
+    questions: QuestionsSection
     code: Code
     script: Script
     trouble: str | None = None
     """What went wrong with computing the picture, if something did."""
 
 
-SPARSE: tuple[type, ...] = (Cell, Column, Row, ReasonCard, Inspector)
+SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector)
 """On the wire these leave out fields that have their default: there are many of them, mostly empty."""
 
 

@@ -15,6 +15,9 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, Reason, RegionPruned
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.space import Space, default_space
+from prism_explore.questions import Question, Questions
+from prism_explore.widgets.answers import Desk
 from prism_explore.widgets.live import State
 from prism_explore.widgets.panels import Book, Look, Search, sections
 from prism_explore.widgets.sections import Sections, plain
@@ -38,6 +41,7 @@ class FakeTarget:
 class FakeTask:
     target: FakeTarget = FakeTarget()
     shapes: Mapping[str, int] = field(default_factory=lambda: {"b": 8})
+    space: Space | None = field(default_factory=lambda: default_space(program()))
 
 
 class FakeSession:
@@ -50,6 +54,7 @@ class FakeSession:
         self.state: State = state
         self.failure = ""
         self.selection: str | None = None
+        self.questions = Questions(lambda: None)
         self.submitted: list[tuple[str, dict[str, Any]]] = []
         self.told: dict[str, list[Callable[[Any], None]]] = {}
         for event in events:
@@ -89,6 +94,12 @@ CUT = RegionPruned(
 """A cut with everything that a reason can say."""
 
 
+ASKED = (
+    Question("q1", "audit", "p99", "sess.audit('p99')", "failed", None, "nothing to audit by the name 'p99'"),
+    Question("q2", "audit", "p15", "sess.audit('p15')", "thinking"),
+)
+
+
 def picture(selection: str = "", state: State = "finished") -> Sections:
     """The sections of the made-up search."""
     journal = Journal(clock=lambda: 0.0)
@@ -97,7 +108,9 @@ def picture(selection: str = "", state: State = "finished") -> Sections:
         book.add(journal.note(event))
     subject = selection if selection.startswith("f") else ""
     look = Look(selection, subject)
-    return sections(Search(program(), "on cpu at b=8", state), book, look, ("sess.step()", "sess.reject('f2')"))
+    desk = Desk(ASKED, frozenset({"audit", "what_if", "certify", "replay"}))
+    search = Search(program(), "on cpu at b=8", state, "", desk, default_space(program()), "cpu")
+    return sections(search, book, look, ("sess.step()", "sess.reject('f2')"))
 
 
 def recorded() -> str:

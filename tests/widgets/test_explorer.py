@@ -241,7 +241,15 @@ def test_the_inspector_knows_every_kind_of_id(ref: str, title: str) -> None:
     assert inspector is not None and inspector.title == title
 
 
-@pytest.mark.parametrize("ref", ["", "f99", "p99", "k3", "f1.c1/k9", "f1.c1/k2.b99", "f1.c1/k0.b1", "program.%x", "☃"])
+def test_before_anything_is_selected_the_inspector_says_what_may_be_claimed() -> None:
+    seen = picture("").inspector
+
+    assert seen is not None
+    assert "What may be claimed so far" == seen.title
+    assert (picture("").ledger.claim,) == seen.what
+
+
+@pytest.mark.parametrize("ref", ["f99", "p99", "k3", "f1.c1/k9", "f1.c1/k2.b99", "f1.c1/k0.b1", "program.%x", "☃"])
 def test_the_inspector_is_silent_about_what_is_not_there(ref: str) -> None:
     assert picture(ref).inspector is None
 

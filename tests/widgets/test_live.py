@@ -13,7 +13,8 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import ExplorationStarted, NodeExpanded
 from prism_explore.ir.text import show
-from prism_explore.widgets.live import COMMANDS, LONGEST, Bridge, Recorded, Seen, read_click
+from prism_explore.widgets.live import COMMANDS, LONGEST, Bridge, Seen, read_click
+from prism_explore.widgets.recorded import Recorded
 from tests.widgets.fakes import FakeSession, program
 from tests.widgets.recordings import story
 

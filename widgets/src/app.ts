@@ -9,6 +9,7 @@ import { CodePanel, EClassesPanel, FamiliesPanel, LedgerPanel, TuningPanel } fro
 import { InspectorPanel } from "./panels/inspector.ts";
 import type { Host, Panel, PanelName } from "./panels/panel.ts";
 import { GraphPanel, MapPanel } from "./panels/picture.ts";
+import { QuestionsPanel } from "./panels/questions.ts";
 import { TransportBar } from "./panels/transport.ts";
 import { type Item, SCENE_CSS } from "./scene.ts";
 import type { Sections } from "./sections.ts";
@@ -27,9 +28,17 @@ const TABS: readonly (readonly [PanelName, string])[] = [
   ["eclasses", "E-classes"],
   ["tuning", "Tuning"],
   ["ledger", "Ledger"],
+  ["questions", "Questions"],
   ["code", "Code"],
 ];
-const DOCKED: ReadonlySet<PanelName> = new Set(["families", "eclasses", "tuning", "ledger", "code"]);
+const DOCKED: ReadonlySet<PanelName> = new Set([
+  "families",
+  "eclasses",
+  "tuning",
+  "ledger",
+  "questions",
+  "code",
+]);
 
 export class App implements Host {
   readonly element: HTMLElement;
@@ -42,6 +51,7 @@ export class App implements Host {
   private readonly eclasses: EClassesPanel;
   private readonly tuning: TuningPanel;
   private readonly ledger: LedgerPanel;
+  private readonly questions: QuestionsPanel;
   private readonly code: CodePanel;
   private readonly panels: ReadonlyMap<PanelName, Panel<never>>;
   private readonly tabs = new Map<PanelName, HTMLButtonElement>();
@@ -91,6 +101,7 @@ export class App implements Host {
     this.eclasses = new EClassesPanel(this);
     this.tuning = new TuningPanel(this);
     this.ledger = new LedgerPanel(this);
+    this.questions = new QuestionsPanel(this);
     this.code = new CodePanel(this);
     const all: readonly Panel<never>[] = [
       this.map,
@@ -100,6 +111,7 @@ export class App implements Host {
       this.eclasses,
       this.tuning,
       this.ledger,
+      this.questions,
       this.code,
     ];
     this.panels = new Map(all.map((panel) => [panel.name, panel]));
@@ -232,6 +244,7 @@ export class App implements Host {
     give("eclasses", (data) => this.eclasses.update(data));
     give("tuning", (data) => this.tuning.update(data));
     give("ledger", (data) => this.ledger.update(data));
+    give("questions", (data) => this.questions.update(data));
     give("code", (data) => this.code.update(data));
     give("script", (data) => this.ledger.showScript(data));
     give("trouble", (data) => {
@@ -458,7 +471,7 @@ export class App implements Host {
       },
       { keys: ["0"], shown: "0", says: "fit the picture", act: () => this.stageOf(this.current())?.fit() },
       { keys: ["t"], shown: "t", says: "the picture as a table", act: () => this.toggleTable() },
-      { keys: ["1", "2", "3", "4", "5"], shown: "1 … 5", says: "the tabs below", act: () => undefined },
+      { keys: ["1", "2", "3", "4", "5", "6"], shown: "1 … 6", says: "the tabs below", act: () => undefined },
       { keys: ["?"], shown: "?", says: "this help", act: () => this.toggleHelp() },
       { keys: ["Escape"], shown: "Esc", says: "clear, then leave the widget", act: () => this.leave() },
     ];
@@ -482,7 +495,7 @@ export class App implements Host {
     if (!row) return;
     event.preventDefault();
     event.stopPropagation();
-    const tab = "12345".indexOf(name);
+    const tab = "123456".indexOf(name);
     const docked = TABS.filter(([panel]) => DOCKED.has(panel))[tab];
     if (tab >= 0 && docked) this.show(docked[0]);
     else row.act();

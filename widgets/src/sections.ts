@@ -72,24 +72,43 @@ export interface GraphSection {
   readonly scene: Scene | null;
 }
 
+/** A step of a derivation, with the lines from its left side to its right. */
+export interface StepRow {
+  readonly ref: string;
+  readonly name: string;
+  readonly says: string;
+  readonly because: string;
+  readonly kind: string;
+  readonly lines?: readonly (readonly [string, string])[];
+}
+
+/** A text to take along. */
+export interface Copy {
+  readonly label: string;
+  readonly text: string;
+}
+
 /** Why something is as it is; everything a reader needs to doubt it. */
-export interface ReasonCard {
+export interface Card {
   readonly title: string;
   readonly kind: string;
   readonly sentence: string;
+  readonly label?: string;
   readonly soundness?: string;
   readonly soundness_says?: string;
   readonly formula?: string;
   readonly substituted?: string;
   readonly facts?: readonly (readonly [string, string])[];
   readonly would_reopen_if?: string;
+  readonly steps?: readonly StepRow[];
+  readonly copies?: readonly Copy[];
 }
 
 /** Something that can be done: a command, and the same in Python. */
 export interface Action {
   readonly label: string;
   readonly command: string;
-  readonly args: Readonly<Record<string, string>>;
+  readonly args: Readonly<Record<string, string | number | boolean | readonly string[]>>;
   readonly python: string;
   readonly says: string;
   readonly enabled: boolean;
@@ -104,7 +123,7 @@ export interface Inspector {
   readonly what?: readonly string[];
   readonly facts?: readonly (readonly [string, string])[];
   readonly code?: string;
-  readonly why?: readonly ReasonCard[];
+  readonly why?: readonly Card[];
   readonly actions?: readonly Action[];
   readonly links?: readonly Link[];
 }
@@ -168,6 +187,29 @@ export interface LedgerSection {
   readonly redo: Action;
 }
 
+/** A number that a what-if may change. */
+export interface Limit {
+  readonly name: string;
+  readonly label: string;
+  readonly value: number;
+}
+
+/** What a what-if may change, and how it is here. */
+export interface WhatIfForm {
+  readonly targets: readonly string[];
+  readonly target: string;
+  readonly limits: readonly Limit[];
+  readonly rules: readonly (readonly [string, string])[];
+}
+
+/** What was asked beside the search, and what more can be asked. */
+export interface QuestionsSection {
+  readonly says: string;
+  readonly table: Table;
+  readonly form: WhatIfForm | null;
+  readonly open: readonly string[];
+}
+
 /** Generated source. */
 export interface Code {
   readonly title: string;
@@ -192,6 +234,7 @@ export interface Sections {
   readonly eclasses: EClasses;
   readonly tuning: Tuning;
   readonly ledger: LedgerSection;
+  readonly questions: QuestionsSection;
   readonly code: Code;
   readonly script: Script;
   readonly trouble: string | null;

@@ -42,7 +42,7 @@ export interface Listener {
   connected(yes: boolean): void;
 }
 
-export type Args = Readonly<Record<string, string | number>>;
+export type Args = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** What the reader wants to see: kernels closed, the map zoomed into a node, pictures of a width. */
 export type Look =

@@ -2,7 +2,7 @@
 
 import { add, h, refill } from "../lib/dom.ts";
 import { glyph, type Icon, icon } from "../lib/glyph.ts";
-import type { Action, Inspector, ReasonCard } from "../sections.ts";
+import type { Action, Card, Copy, Inspector, StepRow } from "../sections.ts";
 import { Frame, type Host, type Panel } from "./panel.ts";
 
 /** What an absent field is. */
@@ -19,11 +19,18 @@ const NOTHING = {
 const NO_CARD = {
   soundness: "",
   soundness_says: "",
+  label: "Why",
   formula: "",
   substituted: "",
   facts: [],
   would_reopen_if: "",
+  steps: [],
+  copies: [],
 } as const;
+
+/** More facts than this are folded to the first few. */
+const MANY = 12;
+const SHOWN = 6;
 
 type Whole = Required<Inspector>;
 
@@ -31,6 +38,8 @@ export class InspectorPanel implements Panel<Inspector | null> {
   readonly name = "inspector";
   readonly element: HTMLElement;
   private readonly frame: Frame;
+  /** What is shown. */
+  private ref = "";
 
   constructor(private readonly host: Host) {
     this.frame = new Frame("inspector", "Inspector", host);
@@ -55,9 +64,23 @@ export class InspectorPanel implements Panel<Inspector | null> {
       return;
     }
     this.frame.says.textContent = data.ref;
+    const opened = this.opened(data.ref);
     refill(this.frame.body, this.what(data));
     for (const card of data.why) add(this.frame.body, this.card(card));
     if (data.actions.length > 0) add(this.frame.body, this.actions(data.actions));
+    this.reopen(opened);
+  }
+
+  /** Which folds the reader opened, where the same thing is drawn again. */
+  private opened(ref: string): ReadonlySet<string> {
+    const same = ref === this.ref;
+    this.ref = ref;
+    const folds = same ? [...this.frame.body.querySelectorAll("details")] : [];
+    return new Set(folds.filter((fold) => fold.open).map(wordsOf));
+  }
+
+  private reopen(opened: ReadonlySet<string>): void {
+    for (const fold of this.frame.body.querySelectorAll("details")) fold.open ||= opened.has(wordsOf(fold));
   }
 
   select(): void {}
@@ -88,7 +111,7 @@ export class InspectorPanel implements Panel<Inspector | null> {
     );
   }
 
-  private card(given: ReasonCard): HTMLElement {
+  private card(given: Card): HTMLElement {
     const card = { ...NO_CARD, ...given };
     return h(
       "article",
@@ -96,7 +119,7 @@ export class InspectorPanel implements Panel<Inspector | null> {
       h(
         "header",
         {},
-        h("span", { class: "pe-eyebrow" }, "Why"),
+        h("span", { class: "pe-eyebrow" }, card.label),
         card.kind ? glyph(card.kind) : null,
         h("code", {}, card.title),
         card.soundness ? h("span", { class: "pe-word", title: card.soundness_says }, card.soundness) : null,
@@ -104,12 +127,65 @@ export class InspectorPanel implements Panel<Inspector | null> {
       h("p", { class: "pe-sentence" }, card.sentence),
       card.formula ? h("pre", { class: "pe-formula" }, card.formula) : null,
       card.substituted ? h("pre", { class: "pe-formula pe-numbers" }, card.substituted) : null,
-      card.facts.length > 0 ? definitions(card.facts) : null,
+      card.facts.length > 0 ? this.facts(card.facts) : null,
+      card.steps.length > 0 ? this.steps(card.steps) : null,
+      ...card.copies.map((copy) => this.copy(copy)),
       card.soundness_says ? h("p", { class: "pe-muted" }, card.soundness_says) : null,
       card.would_reopen_if
         ? h("p", { class: "pe-reopen" }, h("b", {}, "Would reopen if "), card.would_reopen_if)
         : null,
     );
+  }
+
+  /** Facts; many of them behind a word, because a card is read from its sentence down. */
+  private facts(facts: Whole["facts"]): HTMLElement {
+    if (facts.length <= MANY) return definitions(facts);
+    const rest = h(
+      "details",
+      {},
+      h("summary", {}, `${facts.length - SHOWN} more`),
+      definitions(facts.slice(SHOWN)),
+    );
+    return h("div", { class: "pe-part" }, definitions(facts.slice(0, SHOWN)), rest);
+  }
+
+  /** A derivation, lemma by lemma; one with a chain opens to it. */
+  private steps(steps: readonly StepRow[]): HTMLElement {
+    const list = h("ol", { class: "pe-steps" });
+    for (const step of steps) {
+      const name = h("button", { type: "button", class: "pe-link pe-mono" }, step.name);
+      name.addEventListener("click", () => this.host.select(step.ref));
+      const head = [glyph(step.kind), name, h("code", {}, step.says)];
+      const lines = step.lines ?? [];
+      const because = h("p", { class: "pe-muted" }, step.because);
+      const chain = h("div", { class: "pe-chain" });
+      for (const [n, [expression, by]] of lines.entries())
+        add(
+          chain,
+          h("code", {}, n > 0 ? `= ${expression}` : expression),
+          n > 0 ? h("span", { class: "pe-muted" }, `by ${by}`) : null,
+        );
+      const open = lines.length > 0 && steps.length === 1;
+      add(
+        list,
+        lines.length > 0
+          ? h("li", {}, h("details", { open }, h("summary", {}, ...head), because, chain))
+          : h("li", {}, ...head, because),
+      );
+    }
+    return list;
+  }
+
+  private copy({ label, text }: Copy): HTMLElement {
+    const take = h(
+      "button",
+      { type: "button", class: "pe-button", title: "copy this text" },
+      icon("copy"),
+      label,
+    );
+    take.addEventListener("click", () => this.host.copy(text, label));
+    if (!text.includes("\n")) return h("div", { class: "pe-action" }, take, h("code", {}, text));
+    return h("details", {}, h("summary", {}, take), h("pre", { class: "pe-snippet" }, text));
   }
 
   private actions(actions: readonly Action[]): HTMLElement {
@@ -139,6 +215,10 @@ export class InspectorPanel implements Panel<Inspector | null> {
     }
     return box;
   }
+}
+
+function wordsOf(fold: HTMLDetailsElement): string {
+  return fold.querySelector("summary")?.textContent ?? "";
 }
 
 function definitions(facts: readonly (readonly [string, string])[]): HTMLElement {

@@ -12,6 +12,7 @@ export type PanelName =
   | "eclasses"
   | "tuning"
   | "ledger"
+  | "questions"
   | "code";
 
 /** What a panel may ask of the widget around it. */

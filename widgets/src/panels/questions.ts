@@ -1,0 +1,133 @@
+// What if: another machine, another limit, a rule switched off; and what was asked beside the search so far.
+
+import { add, h, mark, refill } from "../lib/dom.ts";
+import { icon } from "../lib/glyph.ts";
+import { TableView } from "../lib/table.ts";
+import type { QuestionsSection, Row, WhatIfForm } from "../sections.ts";
+import type { Args } from "../wire.ts";
+import { Frame, type Host, type Panel } from "./panel.ts";
+
+export class QuestionsPanel implements Panel<QuestionsSection> {
+  readonly name = "questions";
+  readonly element: HTMLElement;
+  private readonly frame: Frame;
+  private readonly table: TableView;
+  private readonly form = h("form", { class: "pe-form", "aria-label": "what if" });
+  private open: readonly string[] = [];
+  private text = "";
+
+  constructor(private readonly host: Host) {
+    this.frame = new Frame("questions", "Questions", host);
+    this.table = new TableView("questions", {
+      select: (ref) => host.select(ref),
+      hover: (ref) => host.hover(ref),
+      tools: (row) => this.tools(row),
+    });
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.ask();
+    });
+    this.frame.body.append(h("div", { class: "pe-asking" }, this.form, this.table.element));
+    this.element = this.frame.element;
+  }
+
+  update(data: QuestionsSection): void {
+    this.open = data.open;
+    this.frame.says.textContent = data.says;
+    this.table.update(data.table);
+    const text = JSON.stringify(data.form);
+    if (text === this.text) return;
+    // Drawn again only when the search's own numbers changed, so that nothing half typed is lost.
+    this.text = text;
+    this.form.hidden = data.form === null;
+    if (data.form) this.draw(data.form);
+  }
+
+  select(refs: readonly string[]): void {
+    this.table.select(refs);
+  }
+
+  hover(ref: string | null): void {
+    this.table.hover(ref);
+  }
+
+  close(): void {}
+
+  private draw(form: WhatIfForm): void {
+    const target = h("select", { class: "pe-select", name: "target" });
+    const names = form.targets.includes(form.target) ? form.targets : [form.target, ...form.targets];
+    for (const name of names) add(target, h("option", { value: name, selected: name === form.target }, name));
+    const number = (name: string, label: string, value: string, hint: string): HTMLElement =>
+      h(
+        "label",
+        {},
+        h("span", {}, label),
+        h("input", { class: "pe-number", type: "number", min: 0, name, value, placeholder: hint }),
+      );
+    const rules = form.rules.map(([rule, says]) =>
+      h(
+        "label",
+        { class: "pe-check", title: says },
+        h("input", { type: "checkbox", name: "rules_off", value: rule }),
+        h("code", {}, rule),
+      ),
+    );
+    const run = h("input", { type: "checkbox", name: "run" });
+    refill(
+      this.form,
+      h(
+        "div",
+        { class: "pe-fields" },
+        h("label", {}, h("span", {}, "machine"), target),
+        number("shared_memory_bytes", "shared memory, B", "", "as it is"),
+        ...form.limits.map(({ name, label, value }) => number(name, label, "", String(value))),
+      ),
+      h("fieldset", {}, h("legend", {}, "rules switched off"), h("div", { class: "pe-checks" }, ...rules)),
+      h(
+        "div",
+        { class: "pe-group" },
+        h(
+          "button",
+          { type: "submit", class: "pe-button", "data-command": "what_if" },
+          icon("help"),
+          "What if?",
+        ),
+        h(
+          "label",
+          { class: "pe-check", title: "Grow and prove there too, and compare the families; takes longer." },
+          run,
+          "search there too",
+        ),
+      ),
+    );
+    mark(this.form, "data-target", form.target);
+  }
+
+  /** What differs from the search as it is, as a command. */
+  private ask(): void {
+    const given = new FormData(this.form);
+    const args: Record<string, Args[string]> = {};
+    for (const [name, value] of given) {
+      if (name === "rules_off" || name === "run") continue;
+      if (name === "target") {
+        if (value !== this.form.getAttribute("data-target")) args[name] = String(value);
+      } else if (value !== "") args[name] = Number(value);
+    }
+    const off = given.getAll("rules_off").map(String);
+    if (off.length > 0) args.rules_off = off;
+    if (given.has("run")) args.run = true;
+    this.host.command("what_if", args);
+  }
+
+  private tools(row: Row): readonly Node[] {
+    if (!this.open.includes(row.ref)) return [];
+    const label = `take back ${row.ref}`;
+    const button = h(
+      "button",
+      { type: "button", class: "pe-tool", title: label, "aria-label": label, "data-command": "withdraw" },
+      icon("close"),
+    );
+    button.addEventListener("click", () => this.host.command("withdraw", { id: row.ref }));
+    return [button];
+  }
+}
