@@ -112,7 +112,11 @@ def evidence(
 # ---------------------------------------------------------------- proved
 def _claim(verdict: VerdictReached) -> Part:
     told = [("method", verdict.method), *(("needs", _need(c)) for c in verdict.conditions)]
-    return Part(f"{verdict.candidate} proved", "proved", f"{verdict.detail}.", tuple(told), SAYS["proved"])
+    return Part(f"{verdict.candidate} proved", "proved", _sentence(verdict.detail), tuple(told), SAYS["proved"])
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _need(condition: str) -> str:
@@ -123,9 +127,7 @@ def _need(condition: str) -> str:
 def _survived(verdict: VerdictReached) -> Part:
     told = [(f"at {sizes}", f"relative error {error:.1e}, float64") for sizes, error in verdict.trials]
     told += [(f"at {sizes}", f"exact; misses an error with probability {p:.1e}") for sizes, p in verdict.exact]
-    remark = (
-        "The refuter runs the block program on random numbers and shares no code with the prover. It proves nothing."
-    )
+    remark = "The refuter runs the block program on random numbers, apart from the prover. It proves nothing."
     return Part("survived the refuter", "", verdict.evidence or "No trial was noted.", tuple(told), remark)
 
 
@@ -163,7 +165,7 @@ def _chain(statement: str) -> tuple[Line, ...]:
 def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str) -> Part:
     title = f"{verdict.candidate} refuted"
     if not verdict.witness:
-        return Part(title, "refuted", f"{verdict.detail}.", remark=SAYS["refuted"])
+        return Part(title, "refuted", _sentence(verdict.detail), remark=SAYS["refuted"])
     witness = read_witness(verdict.witness)
     low, high = witness.between
     drawn = "residues, exact" if witness.arithmetic == "prime fields" else f"uniform from {low:g} to {high:g}, float64"
@@ -181,7 +183,7 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str) -> Pa
         ("Python that runs it again", f"sess.replay({verdict.candidate!r})"),
         ("the case, for px.replay_case(text)", str(case)),
     )
-    return Part(title, "refuted", f"{verdict.detail}.", told, SAYS["refuted"], copies=copies)
+    return Part(title, "refuted", _sentence(verdict.detail), told, SAYS["refuted"], copies=copies)
 
 
 def _shapes(program: TensorProgram, sizes: dict[str, int]) -> Iterator[str]:
@@ -195,7 +197,7 @@ def _shapes(program: TensorProgram, sizes: dict[str, int]) -> Iterator[str]:
 
 # ---------------------------------------------------------------- unknown
 def _unknown(verdict: VerdictReached) -> Iterator[Part]:
-    limit = f"{verdict.detail[:1].upper()}{verdict.detail[1:]}."
+    limit = _sentence(verdict.detail)
     if verdict.case:
         yield Part(
             f"{verdict.candidate}: prover and refuter disagree",
@@ -224,7 +226,7 @@ def in_floats(found: FloatsAssessed) -> Part:
     kind = {"safe": "", "unsafe": "refuted", "unassessed": "unknown"}[found.outcome]
     told = (*(("because", r) for r in found.reasons), *(("evidence", e) for e in found.evidence))
     remark = f"A test of {found.candidate} on inputs made to break it, apart from the proof, which is of real numbers."
-    return Part(f"{found.family} {found.outcome} in {found.dtype}", kind, f"{found.detail}.", told, remark)
+    return Part(f"{found.family} {found.outcome} in {found.dtype}", kind, _sentence(found.detail), told, remark)
 
 
 # ---------------------------------------------------------------- as text

@@ -133,6 +133,7 @@ def answer_cards(asked: Question) -> tuple[Card, ...]:
 def _audited(asked: Question, found: Audit) -> Card:
     steps = f"{len(found.audited)} of {found.steps}: {'; '.join(found.audited[:3])}"
     told: list[Pair] = [
+        ("cut by", found.rule),
         ("rules off", ", ".join(found.rules_off) or "none"),
         ("steps gone into", steps + (" …" if len(found.audited) > 3 else "")),
         ("searched", f"{found.nodes:,} nodes, {found.families:,} families"),
@@ -153,7 +154,7 @@ def _audited(asked: Question, found: Audit) -> Card:
         f"audit of {found.subject}: {found.answer}",
         ANSWER_KIND[found.answer],
         found.text,
-        f"{asked.id}, {found.rule}",
+        asked.id,
         found.soundness,
         "The search itself was not touched.",
         facts=tuple(told),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from prism_explore.widgets.scene import Edge, Item, Outline, Point, Scene, Shape, Text
 from prism_explore.widgets.type_setting import width_px
 
+STEP_PX = 16.0
+"""Between two numbers of an axis at least."""
 LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 70.0, 20.0, 28.0, 46.0
 
 
@@ -60,6 +63,11 @@ class Chart:
     def floor(self) -> float:
         """The y of the x axis. Units: px."""
         return self.height - BOTTOM_PX
+
+    @property
+    def most_steps(self) -> int:
+        """How many numbers fit along the y axis."""
+        return max(2, int((self.floor - TOP_PX) // STEP_PX))
 
     def axes(self, y_text: dict[float, str] | None = None) -> None:
         """Grid lines with their numbers, and the names of the axes."""
@@ -155,11 +163,18 @@ def _round_steps(low: float, high: float, most: int, whole: bool = False) -> lis
     return [first + step * n for n in range(int((high - first) / step + 1e-9) + 1)]
 
 
-def log_steps(low: float, high: float) -> list[float]:
-    """Round numbers for a logarithmic axis: 1, 2, 5 of each power, or all digits where those are few."""
+def log_steps(low: float, high: float, most: int = 12) -> list[float]:
+    """Round numbers for a logarithmic axis: 1, 2, 5 of each power, more digits where those are few, `most` in all."""
     powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+
+    def steps(digits: Iterable[int], every: int = 1) -> list[float]:
+        return [d * 10.0**p for p in powers if p % every == 0 for d in digits if low <= d * 10.0**p <= high]
+
+    if len(steps((1, 2, 5))) > most:
+        sparse = (steps((1,), every) for every in range(1, len(powers) + 1))
+        return next((found for found in sparse if len(found) <= most), [low, high])
     for digits in ((1, 2, 5), (1, 2, 3, 5, 7), range(1, 10)):
-        found = [d * 10.0**p for p in powers for d in digits if low <= d * 10.0**p <= high]
+        found = steps(digits)
         if len(found) >= 3:
-            return found
+            return found[:: math.ceil(len(found) / most)]
     return found if len(found) > 1 else [low, high]

@@ -21,12 +21,13 @@ from prism_explore.widgets.charts import empty
 from prism_explore.widgets.facts import Facts
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
 from prism_explore.widgets.sections import Inspector, Link
-from prism_explore.widgets.type_setting import shorten, width_px
+from prism_explore.widgets.type_setting import shorten, width_px, wrapped
 
 MOST_CLASSES = 60
 """Rows drawn at most: the two sides first, then what is new or merged, then by name."""
 ROW_PX = 26.0
 BUTTON_PX = 96.0
+LETTER_PX = width_px("n", "small")
 _REF = re.compile(r"(?P<candidate>f\d+\.c\d+)/(?P<tensor>[\w.%]+)@(?P<number>\d+)\Z")
 
 
@@ -77,14 +78,15 @@ def frame_scene(ref: FrameRef, growth: Growth, width: float = 560.0) -> Scene:
     frame = growth.frames[min(ref.number, len(growth.frames) - 1)]
     items: list[Item] = [*_buttons(ref, frame, len(growth.frames), width)]
     y = ROW_PX + 8
-    for line in (_what(frame), *_merges(frame)):
-        text = (Text(0, y + 14, shorten(line, int(width // width_px("x", "small"))), "small", "start"),)
+    said = (line for says in (_what(frame), *_merges(frame)) for line in wrapped(says, int(width // LETTER_PX), 3))
+    for line in said:
+        text = (Text(0, y + 14, line, "small", "start"),)
         items.append(Shape(f"says{len(items)}", "text", "plain", 0, y, width, 18, "none", text, tip=line))
         y += 18
     y += 6
     rows = _chosen(frame)
     for c in rows:
-        items.append(_row(ref, c, frame, y, width))
+        items.append(_row(c, frame, y, width))
         y += ROW_PX + 4
     omitted = f"{len(rows)} of {len(frame.classes)} classes are drawn." if len(rows) < len(frame.classes) else ""
     if omitted:
@@ -159,7 +161,7 @@ def _chosen(frame: Frame) -> tuple[ClassFrame, ...]:
     return tuple(c for c in frame.classes if c.id in kept)
 
 
-def _row(ref: FrameRef, c: ClassFrame, frame: Frame, y: float, width: float) -> Shape:
+def _row(c: ClassFrame, frame: Frame, y: float, width: float) -> Shape:
     sides = [side for side, root in zip(("left", "right"), frame.roots, strict=True) if root == c.id]
     merged = any(m.survivor == c.id for m in frame.merged)
     kind = "eclass-joined" if sides else "accum" if merged else "family" if c.id in frame.added else "eclass"
@@ -174,4 +176,4 @@ def _row(ref: FrameRef, c: ClassFrame, frame: Frame, y: float, width: float) -> 
         Text(130, y + 17, shorten(shown, room), "mono", "start"),
     )
     tip = "\n".join((name, *(f"{n.id}: {said}" for n, said in zip(c.nodes, nodes, strict=True))))
-    return Shape(c.id, "box", kind, 0, y, width, ROW_PX, "rect", texts, ref.at(frame.number), tip)
+    return Shape(c.id, "box", kind, 0, y, width, ROW_PX, "rect", texts, tip=tip)

@@ -13,7 +13,7 @@ from prism_explore.events.kinds import Event, SaturationStepped, VerdictReached
 from prism_explore.events.ledger import verdict_text
 from prism_explore.widgets.charts import Chart, Series, empty
 from prism_explore.widgets.scene import Edge, Item, Scene, Shape, Text
-from prism_explore.widgets.type_setting import columns, shorten, width_px
+from prism_explore.widgets.type_setting import shorten, width_px, wrapped
 
 MOST_NODES = 150
 """Boxes drawn at most; what is left out is said."""
@@ -72,7 +72,7 @@ def egraph_scene(
     for ident, term, members in rows:
         left = [m for m in members if _of_program(m)]
         right = [m for m in members if not _of_program(m)]
-        lines = _wrapped(term, int((middle - 50) // width_px("x", "mono")))
+        lines = wrapped(term, int((middle - 50) // width_px("x", "mono")), TERM_LINES)
         stack = max(len(left), len(right)) * (BOX_PX + 4) - 4
         high = max(len(lines) * LINE_PX + 10, stack, BOX_PX)
         kind = "eclass-joined" if left and right else "eclass"
@@ -139,24 +139,6 @@ def _sides(members: Iterable[str]) -> set[bool]:
 def _label(member: str, said: Mapping[str, str]) -> str:
     name = member.removeprefix("program.")
     return f"{name} = {said[member]}" if member in said else name
-
-
-def _wrapped(text: str, letters: int) -> list[str]:
-    """The text in lines, broken behind spaces or operators, the last cut where there are too many."""
-    lines: list[str] = []
-    rest = " ".join(text.split())
-    while rest and len(lines) < TERM_LINES:
-        if columns(rest) <= letters:
-            return [*lines, rest]
-        if len(lines) == TERM_LINES - 1:
-            return [*lines, shorten(rest, letters)]
-        end = letters
-        while end > 1 and columns(rest[:end]) > letters:
-            end -= 1
-        cut = max((rest.rfind(c, letters // 2, end) for c in " *+/,)"), default=-1) + 1 or end
-        lines.append(rest[:cut].rstrip())
-        rest = rest[cut:].lstrip()
-    return lines
 
 
 def saturation_scene(events: Iterable[Event], width: float = 640.0, subject: str = "") -> Scene:

@@ -44,7 +44,7 @@ def tuning_scene(
     chart.x_range(0.5, len(ended) + 0.5)
     low, high = min(levels, default=1e-6), max(levels, default=1e-3)
     chart.y_range(low / 1.15, high * 1.15)
-    chart.axes({v: seconds_text(v) for v in log_steps(chart.y_low, chart.y_high)})
+    chart.axes({v: seconds_text(v) for v in log_steps(chart.y_low, chart.y_high, chart.most_steps)})
     _curve(chart, ended)
     for number, (text, seconds) in enumerate(rivals):
         chart.level(f"rival{number}", "baseline", seconds, shorten(text, 48), f"{text}, measured side by side")

@@ -42,3 +42,21 @@ def shorten(text: str, letters: int) -> str:
     while columns(kept) > letters - 1:
         kept = kept[:-1]
     return kept.rstrip() + "…"
+
+
+def wrapped(text: str, letters: int, most: int) -> list[str]:
+    """The text in at most so many lines, broken behind spaces or operators, the last cut where there are too many."""
+    lines: list[str] = []
+    rest = " ".join(text.split())
+    while rest and len(lines) < most:
+        if columns(rest) <= letters:
+            return [*lines, rest]
+        if len(lines) == most - 1:
+            return [*lines, shorten(rest, letters)]
+        end = letters
+        while end > 1 and columns(rest[:end]) > letters:
+            end -= 1
+        cut = max((rest.rfind(c, letters // 2, end) for c in " *+/,)"), default=-1) + 1 or end
+        lines.append(rest[:cut].rstrip())
+        rest = rest[cut:].lstrip()
+    return lines

@@ -29,7 +29,7 @@ const NO_CARD = {
 } as const;
 
 /** More facts than this are folded to the first few. */
-const MANY = 12;
+const MANY = 9;
 const SHOWN = 6;
 
 type Whole = Required<Inspector>;
@@ -127,8 +127,8 @@ export class InspectorPanel implements Panel<Inspector | null> {
       h("p", { class: "pe-sentence" }, card.sentence),
       card.formula ? h("pre", { class: "pe-formula" }, card.formula) : null,
       card.substituted ? h("pre", { class: "pe-formula pe-numbers" }, card.substituted) : null,
-      card.facts.length > 0 ? this.facts(card.facts) : null,
       card.steps.length > 0 ? this.steps(card.steps) : null,
+      card.facts.length > 0 ? this.facts(card.facts) : null,
       ...card.copies.map((copy) => this.copy(copy)),
       card.soundness_says ? h("p", { class: "pe-muted" }, card.soundness_says) : null,
       card.would_reopen_if

@@ -77,14 +77,6 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
       this.form,
       h(
         "div",
-        { class: "pe-fields" },
-        h("label", {}, h("span", {}, "machine"), target),
-        number("shared_memory_bytes", "shared memory, B", "", "as it is"),
-        ...form.limits.map(({ name, label, value }) => number(name, label, "", String(value))),
-      ),
-      h("fieldset", {}, h("legend", {}, "rules switched off"), h("div", { class: "pe-checks" }, ...rules)),
-      h(
-        "div",
         { class: "pe-group" },
         h(
           "button",
@@ -99,6 +91,14 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
           "search there too",
         ),
       ),
+      h(
+        "div",
+        { class: "pe-fields" },
+        h("label", {}, h("span", {}, "machine"), target),
+        number("shared_memory_bytes", "shared memory, B", "", "as it is"),
+        ...form.limits.map(({ name, label, value }) => number(name, label, "", String(value))),
+      ),
+      h("fieldset", {}, h("legend", {}, "rules switched off"), h("div", { class: "pe-checks" }, ...rules)),
     );
     mark(this.form, "data-target", form.target);
   }
