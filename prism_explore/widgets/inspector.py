@@ -396,11 +396,12 @@ def _tensor(ref: str, owner: str, name: str, facts: Facts, graph: SGraph) -> Ins
     classes = [c for c in (verdict.classes if verdict else ()) if name in c[2]]
     told += [("equal to", term) for _, term, _ in classes]
     cards: list[Card] = []
-    if certificate := facts.certificates.get(owner):
+    of_program = next(reversed(facts.certificates.values()), None)
+    if certificate := facts.certificates.get(owner) if owner else of_program:
         cards += [
             Card("lemma", row.kind, row.says, EVIDENCE, facts=(("by", row.because),), steps=(row,) if row.lines else ())
             for row in (step_row(step, owner) for step in steps_of(certificate))
-            if row.name == name or row.ref == f"{owner}/{name}"
+            if row.ref == ref
         ]
     links = [Link(c, f"e-class {c}") for c, _, _ in classes]
     links += [Link(f"{ref}@0", "its e-graph, step by step")] if owner in facts.candidates else []

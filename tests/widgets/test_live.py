@@ -33,6 +33,14 @@ def click(name: str, **args: Any) -> dict[str, Any]:
         (click("accept", id="f2", note="try first"), "sess.accept('f2', note='try first')"),
         (click("select", id="f1.c2/k3.b7"), "sess.select('f1.c2/k3.b7')"),
         (click("undo"), "sess.undo()"),
+        (click("audit", id="p17"), "sess.audit('p17')"),
+        (click("audit", id="p17", nodes=10_000), "sess.audit('p17', nodes=10000)"),
+        (
+            click("what_if", rules_off=["mem.smem", "dup.canonical"], target="h100", run=True, predefined_kernels=0),
+            "sess.what_if(target='h100', rules_off=('dup.canonical', 'mem.smem'), predefined_kernels=0, run=True)",
+        ),
+        (click("certify", id="f1.c2"), "sess.certify('f1.c2')"),
+        (click("withdraw", id="q3"), "sess.withdraw('q3')"),
     ],
 )
 def test_a_click_is_a_line_of_python(content: dict[str, Any], line: str) -> None:
@@ -61,6 +69,10 @@ def test_hostile_ids_stay_inside_their_quotes() -> None:
         (click("step", n=True), "n must be a whole number"),
         (click("step", grain="year"), "grain must be one of event, candidate, family, phase"),
         (click("reject"), "id must be a text"),
+        (click("what_if", rules_off=["mem.smem", "os.system"]), "rules_off must be some of"),
+        (click("what_if", rules_off="mem.smem"), "rules_off must be some of"),
+        (click("what_if", run="yes"), "run must be true or false"),
+        (click("what_if", block_ops=-1), "block_ops must be a whole number from 0"),
         (click("reject", id="x" * (LONGEST + 1)), "id must be a text"),
         (click("undo", id="f1"), "undo takes no id"),
         ({"kind": "command", "name": "undo", "args": {}}, "needs an event_id"),
@@ -137,6 +149,8 @@ def test_a_saved_search_can_be_looked_at_but_not_continued() -> None:
         journal.note(event)
     saved, marks = Recorded(journal), []
     bridge = Bridge(saved, lambda: marks.append(1))
+    audited = bridge.handle({**click("audit", id="p1"), "event_id": "v-3"})
+    assert audited is not None and "a saved search cannot audit" in audited["says"]
     stepped, selected = bridge.handle(click("step")), bridge.handle({**click("select", id="f1"), "event_id": "v-2"})
 
     assert stepped is not None and "a saved search cannot step" in stepped["says"]

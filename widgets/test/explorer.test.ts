@@ -146,6 +146,119 @@ describe("selection", () => {
   });
 });
 
+describe("questions", () => {
+  const ask = (root: HTMLElement): void => {
+    const form = panel(root, "questions")?.querySelector("form");
+    form?.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+  };
+  const field = (root: HTMLElement, selector: string): HTMLInputElement =>
+    panel(root, "questions")?.querySelector(selector) as HTMLInputElement;
+
+  it("ask only for what differs from the search as it is", () => {
+    const { python, root } = shown();
+    field(root, "[name=block_ops]").value = "13";
+    field(root, "[value='expr.unreachable']").checked = true;
+    ask(root);
+
+    expect(python.commands).toEqual([["what_if", { block_ops: 13, rules_off: ["expr.unreachable"] }]]);
+  });
+
+  it("name another machine, and a search there, where they are chosen", () => {
+    const { python, root } = shown();
+    (field(root, "[name=target]") as unknown as HTMLSelectElement).value = "h100";
+    field(root, "[name=run]").checked = true;
+    ask(root);
+
+    expect(python.commands).toEqual([["what_if", { target: "h100", run: true }]]);
+  });
+
+  it("are taken back while they are open", () => {
+    const { python, root } = shown();
+    const buttons = [...(panel(root, "questions")?.querySelectorAll("[data-command=withdraw]") ?? [])];
+    expect(buttons).toHaveLength(1);
+    click(buttons[0]);
+
+    expect(python.commands).toEqual([["withdraw", { id: "q2" }]]);
+  });
+
+  it("keep what is half typed when something else changes", () => {
+    const { python, root } = shown();
+    field(root, "[name=nodes]").value = "77";
+    python.tell({ questions: { ...recorded().questions, says: "2 open" } });
+
+    expect(field(root, "[name=nodes]").value).toBe("77");
+  });
+
+  it("have no form in a saved search", () => {
+    const { root } = shown({ ...recorded(), questions: { ...recorded().questions, form: null } });
+
+    expect(panel(root, "questions")?.querySelector("form")?.hidden).toBe(true);
+  });
+});
+
+describe("evidence", () => {
+  const proved = (): Sections => {
+    const all = recorded();
+    const lines = [
+      ["a b", ""],
+      ["b a", "mul commutes"],
+    ] as const;
+    const steps = [
+      {
+        ref: "f1.c1/k3.b1",
+        name: "k3.b1",
+        says: "mul(%0) = b a",
+        because: "by mul commutes",
+        kind: "proved",
+        lines,
+      },
+      { ref: "f1.c1/k3", name: "k3", says: "store(%1) = b a", because: "by definition", kind: "proved" },
+    ];
+    const copies = [{ label: "the case", text: "refutation of f1.c1\nseed 0" }];
+    const why = [
+      { title: "certificate", kind: "proved", sentence: "2 of 2", label: "Evidence", steps, copies },
+    ];
+    return { ...all, inspector: { ref: "f1.c1", title: "f1.c1: a candidate", why } };
+  };
+
+  it("opens a lemma to its chain, and leads to its tensor", () => {
+    const { python, root } = shown(proved());
+    const [folded, plain] = [...(panel(root, "inspector")?.querySelectorAll(".pe-steps > li") ?? [])];
+    expect(folded?.querySelector("details")?.open).toBe(false);
+    expect(folded?.textContent).toContain("= b aby mul commutes");
+    expect(plain?.querySelector("details")).toBeNull();
+    click(plain?.querySelector("button"));
+
+    expect(python.commands).toEqual([["select", { id: "f1.c1/k3" }]]);
+  });
+
+  it("stays open when the same thing is drawn again, and closes with another", () => {
+    const { python, root } = shown(proved());
+    const fold = () => panel(root, "inspector")?.querySelector<HTMLDetailsElement>(".pe-steps details");
+    (fold() as HTMLDetailsElement).open = true;
+    python.tell({
+      inspector: { ...(proved().inspector as object), word: "proved" } as Sections["inspector"],
+    });
+    expect(fold()?.open).toBe(true);
+    python.tell({ inspector: { ...(proved().inspector as object), ref: "f2.c1" } as Sections["inspector"] });
+
+    expect(fold()?.open).toBe(false);
+  });
+
+  it("can be copied", async () => {
+    const written = vi.fn().mockResolvedValue(undefined);
+    vi.stubGlobal("navigator", { clipboard: { writeText: written } });
+    const { root } = shown(proved());
+    const button = [...(panel(root, "inspector")?.querySelectorAll("button") ?? [])].find(
+      (b) => b.textContent === "the case",
+    );
+    click(button);
+    vi.unstubAllGlobals();
+
+    expect(written).toHaveBeenCalledWith("refutation of f1.c1\nseed 0");
+  });
+});
+
 describe("buttons", () => {
   it("step by the chosen grain", () => {
     const { python, root } = shown(paused());
@@ -313,7 +426,7 @@ describe("a narrow place", () => {
 
     click(root.querySelector('[data-tab-of="code"]'));
     expect(seen()).toEqual(["code"]);
-    expect(root.querySelectorAll("[role=tab]:not([hidden])")).toHaveLength(8);
+    expect(root.querySelectorAll("[role=tab]:not([hidden])")).toHaveLength(9);
   });
 });
 

@@ -1,0 +1,107 @@
+"""A doubtful reader, driven: certify a proof, step its e-graph, audit a cut, ask what if, take a question back."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.lab import Lab, LabPage
+
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow, pytest.mark.timeout(600)]
+
+CELLS = (
+    """
+import prism_explore as px
+def rms_linear(x, w):
+    return x / x.square().mean(-1, keepdim=True).sqrt() @ w
+sess = px.Session(rms_linear, x=px.T("b", 64), w=px.T(64, 64), target="cpu", at={"b": 8})
+sess.run(until=lambda s: any(f.row.proved for f in s.families.values()))
+""",
+    "sess",
+)
+
+
+def states(page: LabPage) -> dict[str, str]:
+    return json.loads(page.python("import json; print(json.dumps({q.id: q.state for q in sess.questions.values()}))"))
+
+
+def select(page: LabPage, ref: str) -> None:
+    page.python(f"sess.select({ref!r})")
+
+
+def card(explorer: Locator, title: str) -> Locator:
+    return explorer.locator("[data-panel=inspector] .pe-card").filter(has=explorer.page.get_by_text(title, exact=True))
+
+
+def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPage) -> None:
+    page = lab_page.page
+    lab_page.open(lab.write_notebook("doubts.ipynb", CELLS))
+    lab_page.run_all(timeout_s=240)
+    explorer = page.locator(".prism-explore").last
+    explorer.scroll_into_view_if_needed()
+    inspector = explorer.locator("[data-panel=inspector]")
+    expect(inspector).to_contain_text("What may be claimed so far")
+
+    # A proved candidate: its conditions, its trials; then its certificate, lemma by lemma.
+    proved = lab_page.python(
+        "print(next(c for f in sess.families.values() for c, v in f.verdicts.items() if v.verdict == 'proved'), end='')"
+    )
+    select(lab_page, proved)
+    expect(card(explorer, f"{proved} proved")).to_contain_text("normal form")
+    expect(card(explorer, "survived the refuter")).to_contain_text("relative error")
+    expect(card(explorer, "certificate")).to_contain_text("No certificate has been made")
+    inspector.get_by_role("button", name=re.compile("^Certify")).click()
+    certificate = card(explorer, "certificate")
+    expect(certificate).to_contain_text("lemmas from axioms alone", timeout=60_000)
+    fold = certificate.locator("details").filter(has=page.locator(".pe-chain")).first
+    fold.locator("summary code").click()
+    expect(fold.locator(".pe-chain")).to_be_visible()
+    expect(fold).to_contain_text("by ")
+
+    # The e-graph of a lemma, forward and back with its own buttons.
+    explorer.get_by_role("tab", name="E-classes").click()
+    tensor = lab_page.python(
+        f"e = sess.equalities({proved!r}); print(max(e.tensors, key=lambda t: len(e.lemma(t).frames)), end='')"
+    )
+    select(lab_page, f"{proved}/{tensor}@0")
+    eclasses = explorer.locator("[data-panel=eclasses]")
+    expect(eclasses).to_contain_text("frame 0 of", timeout=30_000)
+    eclasses.locator("g.item", has_text="forward").first.click()
+    expect(eclasses).to_contain_text("frame 1 of")
+    expect(inspector).to_contain_text("round 1")
+    eclasses.locator("g.item", has_text="back").first.click()
+    expect(eclasses).to_contain_text("frame 0 of")
+
+    # An audit of a cut, and a what-if from the form; both are listed, and their answers lead on.
+    region = lab_page.python(
+        "print(next(p for p, h in sess.pruned.items() if h.reason.rule == 'expr.unreachable'), end='')"
+    )
+    select(lab_page, region)
+    inspector.get_by_role("button", name=f"Audit {region}", exact=True).click()
+    expect(inspector.locator(".pe-card", has_text=f"audit of {region}")).to_be_visible(timeout=120_000)
+    explorer.get_by_role("tab", name="Questions").click()
+    questions = explorer.locator("[data-panel=questions]")
+    questions.locator("[name=block_ops]").fill("12")
+    questions.get_by_role("button", name="What if?").click()
+    row = questions.get_by_role("row").filter(has_text="block_ops=12")
+    expect(row).to_contain_text("answered", timeout=120_000)
+    row.click()
+    expect(inspector).to_contain_text("what if:")
+    assert {"q1": "answered", "q2": "answered", "q3": "answered"} == states(lab_page)
+
+    # One that would take long is taken back, and the kernel was free all the while.
+    for rule in ("expr.unreachable", "expr.apart", "limit.needed", "dup.canonical"):
+        questions.locator(f"[value='{rule}']").check()
+    questions.locator("[name=run]").check()
+    questions.locator("[name=nodes]").fill("100000")
+    questions.get_by_role("button", name="What if?").click()
+    expect(questions.get_by_role("row").filter(has_text="thinking")).to_be_visible(timeout=20_000)
+    assert "2" == lab_page.python("1 + 1")
+    questions.get_by_role("button", name="take back q4").click()
+    expect(questions.get_by_role("row").filter(has_text="cancelled")).to_be_visible(timeout=20_000)
+    assert "cancelled" == states(lab_page)["q4"]
+
+    assert lab_page.page_errors == []
