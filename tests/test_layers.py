@@ -21,7 +21,7 @@ AT_TOP = {
 }
 IN_FUNCTIONS = {
     **AT_TOP,
-    "torch": ("frontend/*", "programs.py", "codegen/load.py", "codegen/triton*.py", "tune/*"),
+    "torch": ("frontend/*", "programs.py", "codegen/load.py", "codegen/triton*.py", "tune/*", "torch_backend.py"),
     "triton": ("frontend/*", "codegen/load.py", "codegen/triton*.py", "tune/*"),
 }
 HEAVY = ("torch", "triton", "egglog", "ipywidgets", "anywidget", "IPython", "pygraphviz", "llvmlite")

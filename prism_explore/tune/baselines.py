@@ -261,6 +261,7 @@ def _export(
 ) -> str:
     """Write the function for the worker; the reason where torch cannot."""
     import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
 
     call = unbound(reference) if isinstance(reference, Traced) else reference
 
@@ -268,16 +269,19 @@ def _export(
         def forward(self, *args: Any) -> Any:
             return call(*args)
 
-    examples = []
-    for i in program.inputs:
-        order = i.type.storage_order
-        stored = torch.empty(
-            [i.type.dims[d].value(shapes) for d in order], dtype=_torch_dtype(i.type.dtype), device="meta"
-        )
-        examples.append(stored.permute([int(d) for d in np.argsort(order)]))
+    # Fake tensors take no memory, and unlike those of the meta device leave no trace of another device behind.
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        examples: list[Any] = []
+        for i in program.inputs:
+            order = i.type.storage_order
+            shape = [i.type.dims[d].value(shapes) for d in order]
+            stored = torch.empty(shape, dtype=_torch_dtype(i.type.dtype))
+            examples.append(stored.permute([int(d) for d in np.argsort(order)]))
     try:
         with torch.no_grad():
-            torch.export.save(torch.export.export(Wrapped(), tuple(examples), strict=False), path)
+            exported = torch.export.export(Wrapped(), tuple(examples), strict=False)
+        exported.example_inputs = None
+        torch.export.save(exported, path)
     except Exception as failure:
         lines = str(failure).strip().splitlines()
         return f"torch.export could not write the function: {lines[0] if lines else type(failure).__name__}"
