@@ -1,8 +1,10 @@
 """One application of one operator: the tensor it gives, or the rule that cuts it.
 
-Everything here answers without changing anything; `grow` asks, keeps and notes. The tests run from cheap
-to dear, and the first that fails is the reason that is told: shapes, duplicates, limits, the loop's
-legality, the abstract expression, the tally of operators left, memory.
+Everything here answers without changing anything; `grow` asks, keeps and notes. First come the tests that need
+the operands' values only, whatever the graph around them; their answers are kept for the whole search: shapes, and
+whether the value can be part of the result. Then, from cheap to dear, limits, duplicates, the loop's legality,
+unused values that do not go together, the tally of operators left, memory. The first that fails is the reason
+that is told.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from itertools import combinations, product
 from prism_explore.cost.floor import EMPTY, Ceiling, Growing, least_flops
 from prism_explore.events.ledger import seconds_text
 from prism_explore.generate.abstract import Goal, Theory
-from prism_explore.generate.canonical import Alphabet, Application, Expressions, Rank
+from prism_explore.generate.canonical import Alphabet, Application, Args, Expressions, Rank
+from prism_explore.generate.diary import Bundle, bundled
 from prism_explore.generate.needs import NOTHING, Needs, Parts
 from prism_explore.generate.polynomials import Poly, features, leaf, show
 from prism_explore.generate.prune import Cut, Machine
@@ -113,6 +116,27 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Fit:
+    """An application inside a block of which nothing is known but that its value may be part of the result."""
+
+    args: Args
+    kind: int
+    """Position in the block's alphabet."""
+    tensor: Tensor
+    """What it gives; its node is that of the first graph that had it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What operators come to on given values, whatever the graph around them."""
+
+    cuts: tuple[Bundle, ...]
+    fitting: tuple[tuple[int, Tensor], ...]
+    void: int
+    """How many of them are no operators there, such as a reduction along a dim that is not."""
+
+
+@dataclass(frozen=True, slots=True)
 class KernelState:
     """A growing kernel graph."""
 
@@ -142,8 +166,8 @@ class BlockState:
     """Those that no operator forbids so far."""
     tensors: tuple[Tensor, ...]
     unused: frozenset[int]
-    loaded: tuple[int, ...] = ()
-    """The numbers of the tensors that it loads."""
+    context: int = 0
+    """A number for what is loaded, and the choices of looped axes."""
     outside: tuple[Tensor, ...] = ()
     """Kernel-level tensors that operators behind this block may still use."""
     reduced: frozenset[str] = frozenset()
@@ -151,7 +175,8 @@ class BlockState:
     accumulated: tuple[int, ...] = ()
     made: Parts = NOTHING
     """What its tensors, and those outside, have of the parts that cost operators."""
-    last: Rank | None = None
+    open: tuple[Fit, ...] = ()
+    """Applications to tensors before the newest that are still to be tried, in canonical order."""
     floor: Growing = EMPTY
     """Where there is a time to beat."""
     beyond: int = 0
@@ -219,7 +244,9 @@ class Attempts:
             quotients=not turned,
             reciprocals=[(axis, str(value)) for axis, value in self._theory.reciprocals],
         )
-        self._made: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Tensor | Cut | None] = {}
+        self._contexts: dict[tuple[tuple[int, ...], tuple[frozenset[str], ...]], int] = {}
+        self._alone: dict[tuple[int, int, tuple[int, ...]], Alone] = {}
+        self._loopless: dict[tuple[int, int, frozenset[int]], Cut] = {}
         self._joins: dict[tuple[int, int], bool] = {}
         self._reaches: dict[int, bool] = {}
 
@@ -233,13 +260,13 @@ class Attempts:
     def predefined(self, state: KernelState, step: Application) -> KernelState | Cut | None:
         """The kernel graph with one more predefined operator, or its cut, or None: no such operator."""
         op = self.kernel_alphabet.letters[step.kind].op
-        tensor = self._applied_anew(op, step.args, state.tensors, None)
+        tensor = self._applied(op, step.args, state.tensors, None)
         if not isinstance(tensor, Tensor):
             return tensor
         if cut := self._known(op, step.args, tensor, state.tensors, ()):
             return cut
         unused = state.unused.difference(step.args)
-        if cut := self._value(tensor, [state.tensors[i] for i in sorted(unused)]):
+        if cut := self._unreachable(tensor) or self._apart(tensor, [state.tensors[i] for i in sorted(unused)]):
             return cut
         floor = self.behind(self._computed(self._opened(state, step.args), op, step.args, tensor, state), tensor)
         if cut := self._too_slow(floor):
@@ -286,9 +313,9 @@ class Attempts:
         if cut := self._unaffordable(joins, made, left + spare):
             return cut
         everything = frozenset(range(len(operands)))
-        loaded = tuple(t.number for t in tensors)
+        context = self._contexts.setdefault((tuple(t.number for t in tensors), choices), len(self._contexts))
         return BlockState(
-            "", operands, spare, choices, legal, tuple(tensors), everything, loaded, outside, made=made, floor=floor
+            "", operands, spare, choices, legal, tuple(tensors), everything, context, outside, made=made, floor=floor
         )
 
     def spare(self, state: KernelState) -> int:
@@ -311,13 +338,42 @@ class Attempts:
         )
 
     # ------------------------------------------------------------ block level
-    def grown(self, state: BlockState, step: Application) -> BlockState | Cut | None:
-        """The block graph with one more operator, or its cut, or None: no such operator."""
+    def alone(self, state: BlockState, args: Args, kinds: tuple[int, ...]) -> Alone:
+        """What operators come to on operands of a block graph, by these operands' values alone."""
+        known = self.space.active("dup.canonical")  # only then are equal numbers equal values
+        key = (state.context, len(kinds), tuple([state.tensors[a].number for a in args]))
+        if known and key in self._alone:
+            return self._alone[key]
+        cuts: list[tuple[str, Cut]] = []
+        fitting: list[tuple[int, Tensor]] = []
+        for kind in kinds:
+            letter = self.block_alphabet.letters[kind]
+            made = self._applied(letter.op, args, state.tensors, state)
+            if isinstance(made, Tensor):
+                made = self._unreachable(made) or made
+            if isinstance(made, Cut):
+                cuts.append((letter.label, made))
+            elif made is not None:
+                fitting.append((kind, made))
+        found = Alone(bundled(cuts), tuple(fitting), len(kinds) - len(cuts) - len(fitting))
+        if known:
+            self._alone[key] = found
+        return found
+
+    def applied(self, state: BlockState, op: Op, args: Args) -> BlockState | Cut | None:
+        """The block graph with one more operator, or its cut, or None: the space has no such operator."""
+        for kind, letter in enumerate(self.block_alphabet.letters):
+            if letter.op == op:
+                made = self._applied(letter.op, args, state.tensors, state)
+                if isinstance(made, Tensor):
+                    return self._unreachable(made) or self.grown(state, Fit(args, kind, made))
+                return made
+        return None
+
+    def grown(self, state: BlockState, step: Fit) -> BlockState | Cut:
+        """The block graph with one more operator, or its cut."""
         space = self.space
-        op = self.block_alphabet.letters[step.kind].op
-        tensor = self._applied(op, step, state)
-        if not isinstance(tensor, Tensor):
-            return tensor
+        op, tensor = self.block_alphabet.letters[step.kind].op, step.tensor
         accumulates = isinstance(op, Accumulate | AccumulateRescaled)
         if accumulates and space.active("limit.accumulators"):
             if len(state.accumulated) >= space.accumulators:
@@ -328,9 +384,9 @@ class Attempts:
             return cut
         legal = frozenset(c for c in state.legal if isinstance(tensor.flows[c], Flow))
         if not legal and space.active("map.constraint"):
-            return _no_loop(state, tensor)
+            return self._no_loop(state, tensor)
         unused = state.unused.difference(step.args)
-        if cut := self._value(tensor, [state.tensors[i] for i in sorted(unused)]):
+        if cut := self._apart(tensor, [state.tensors[i] for i in sorted(unused)]):
             return cut
         tensors = (*state.tensors, replace(tensor, node=Node(op, step.args)))
         left, joins = space.block_ops - len(tensors), len(unused)
@@ -358,7 +414,6 @@ class Attempts:
             reduced=reduced,
             accumulated=(*state.accumulated, step.args[0]) if accumulates else state.accumulated,
             made=made,
-            last=step.rank,
             floor=floor,
         )
 
@@ -392,16 +447,7 @@ class Attempts:
         return None
 
     # ------------------------------------------------------------ the tests
-    def _applied(self, op: ComputeOp | LoopOp, step: Application, state: BlockState) -> Tensor | Cut | None:
-        """The tensor that a block operator gives, by shapes alone; remembered per operands' values."""
-        if not self.space.active("dup.canonical"):
-            return self._applied_anew(op, step.args, state.tensors, state)
-        key = (step.kind, tuple([state.tensors[a].number for a in step.args]), state.loaded)
-        if key not in self._made:
-            self._made[key] = self._applied_anew(op, step.args, state.tensors, state)
-        return self._made[key]
-
-    def _applied_anew(
+    def _applied(
         self,
         op: ComputeOp | LoopOp,
         args: tuple[int, ...],
@@ -463,10 +509,12 @@ class Attempts:
         for i, t in enumerate(tensors):
             if t.number == tensor.number:
                 return Cut("dup.canonical", "e is new", f"%{i}")
+        if not isinstance(op, _DEFINED):
+            return None
         numbers = tuple(tensors[a].number for a in args)
         shorter, inner = self.expressions.reduced(op, numbers)
         operators = self.space.block
-        taken = {tensors[a].number for a in accumulated}
+        lasting = True
         match op, shorter:
             case Binary("mul"), Unary("square"):
                 known = "square" in operators.unary
@@ -474,23 +522,30 @@ class Attempts:
                 known = "div" in operators.binary and any(t.number == inner[1] for t in tensors)
             case Unary("sqrt"), Reduce("rms", _):
                 known = "rms" in operators.reductions
-            case Unary("sqrt"), Accumulate("rms", _):
-                known = "rms" in operators.accumulators and inner[0] not in taken
-            case Accumulate("sum", None), Accumulate("sum", int()):
-                known = "sum" in operators.accumulators and inner[0] not in taken
+            case (Unary("sqrt"), Accumulate(kind, int())) | (Accumulate("sum", None), Accumulate(kind, int())):
+                known = kind in operators.accumulators and inner[0] not in {tensors[a].number for a in accumulated}
+                lasting = False
             case AccumulateRescaled(None), AccumulateRescaled(int()):
-                known = inner[0] not in taken
+                known = inner[0] not in {tensors[a].number for a in accumulated}
+                lasting = False
             case _:
                 known = False
-        return Cut("dup.canonical", "no definition makes e shorter", op_name(shorter)) if known else None
+        if not known:
+            return None
+        return Cut("dup.canonical", "no definition makes e shorter", op_name(shorter), lasting=lasting)
 
-    def _value(self, tensor: Tensor, others: Sequence[Tensor]) -> Cut | None:
-        """The cut of a value that, alone or next to an unused one, is no part of the result."""
-        if self.space.active("expr.unreachable"):
-            if tensor.number not in self._reaches:
-                self._reaches[tensor.number] = self.goal.reaches(tensor.expression)
-            if not self._reaches[tensor.number]:
-                return Cut("expr.unreachable", "e ≤ result", show(tensor.expression), common=self._result)
+    def _unreachable(self, tensor: Tensor) -> Cut | None:
+        """The cut of a value that is no part of the result."""
+        if not self.space.active("expr.unreachable"):
+            return None
+        if tensor.number not in self._reaches:
+            self._reaches[tensor.number] = self.goal.reaches(tensor.expression)
+        if self._reaches[tensor.number]:
+            return None
+        return Cut("expr.unreachable", "e ≤ result", show(tensor.expression), common=self._result)
+
+    def _apart(self, tensor: Tensor, others: Sequence[Tensor]) -> Cut | None:
+        """The cut of a value that, next to an unused one, is no part of the result."""
         if self.space.active("expr.apart"):
             for other in others:
                 pair = (tensor.number, other.number)
@@ -500,6 +555,15 @@ class Attempts:
                     shown = f"e = {show(tensor.expression)}, e' = {show(other.expression)}"
                     return Cut("expr.apart", "result = C[e, e'] for some C", shown, common=self._result)
         return None
+
+    def _no_loop(self, state: BlockState, tensor: Tensor) -> Cut:
+        """The cut where every choice of looped axes that was legal so far is forbidden now."""
+        key = (state.context, tensor.number, state.legal)
+        if key not in self._loopless:
+            broken = (f"{{{', '.join(sorted(state.choices[c]))}}}: {tensor.flows[c]}" for c in sorted(state.legal))
+            cut = Cut("map.constraint", "some choice of looped axes is legal", "; ".join(broken))
+            self._loopless[key] = cut
+        return self._loopless[key]
 
     def _missing(self, tensors: tuple[Tensor, ...]) -> int:
         """How many operators with one operand must still come, at least."""
@@ -617,6 +681,10 @@ class Attempts:
         return sum(size for size, _ in top), " and ".join(f"%{i}" for _, i in top)
 
 
+_DEFINED = (Binary, Unary, Accumulate, AccumulateRescaled)
+"""Operators that `Expressions` has definitions of."""
+
+
 def _by_extent(table: AxisTable) -> tuple[AxisNames, ...]:
     """Axes of the program's tensors where axes of equal extent are taken for one."""
     first = {a.name: next(b.name for b in table.axes if b.extent == a.extent) for a in table.axes}
@@ -634,12 +702,6 @@ def _reduced_axes(op: ComputeOp | LoopOp, axes: tuple[AxisNames, ...]) -> frozen
         case _:
             axis = None
     return frozenset({axis} if axis else ())
-
-
-def _no_loop(state: BlockState, tensor: Tensor) -> Cut:
-    """The cut where every choice of looped axes that was legal so far is forbidden now."""
-    broken = (f"{{{', '.join(sorted(state.choices[c]))}}}: {tensor.flows[c]}" for c in sorted(state.legal))
-    return Cut("map.constraint", "some choice of looped axes is legal", "; ".join(broken))
 
 
 def _too_few(joins: int, missing: int, left: int) -> Cut:

@@ -98,6 +98,7 @@ class Alphabet(Generic[_L]):
         self._binary = tuple(n for n, k in numbered if k.arity == 2)
         self._ordered = tuple(n for n, k in numbered if k.arity == 2 and not k.commutative)
         self._possible: dict[int, int] = {}
+        self._operands: dict[int, tuple[tuple[Args, tuple[int, ...]], ...]] = {}
 
     def possible(self, tensors: int) -> int:
         """How many applications to `tensors` tensors there are."""
@@ -112,16 +113,23 @@ class Alphabet(Generic[_L]):
         """How many applications the next tensor would make possible."""
         return self.possible(tensors + 1) - self.possible(tensors)
 
+    def operands(self, top: int) -> tuple[tuple[Args, tuple[int, ...]], ...]:
+        """The operand lists whose largest member is `top`, in canonical order, and the operator types of each."""
+        found = self._operands.get(top)
+        if found is None:
+            lists: list[tuple[Args, tuple[int, ...]]] = [((top,), self._unary)]
+            for low in range(top):
+                lists += [((low, top), self._binary), ((top, low), self._ordered)]
+            lists.append(((top, top), self._binary))
+            found = self._operands[top] = tuple((args, kinds) for args, kinds in lists if kinds)
+        return found
+
     def applications(self, tensors: int, after: Rank | None) -> Iterator[Application]:
         """Every application to the first `tensors` tensors that ranks above `after`, in increasing order."""
         start = after[0][0] if after else 0
         left = self.possible(tensors) - self.possible(start)
         for top in range(start, tensors):
-            operands: list[tuple[Args, tuple[int, ...]]] = [((top,), self._unary)]
-            for low in range(top):
-                operands += [((low, top), self._binary), ((top, low), self._ordered)]
-            operands.append(((top, top), self._binary))
-            for args, kinds in operands:
+            for args, kinds in self.operands(top):
                 for kind in kinds:
                     left -= 1
                     if after is None or rank(args, kind) > after:
@@ -165,6 +173,14 @@ class Counter:
         if ops < 1:
             return 0
         return self._sum(tensors + 1, ops - 1, True)[step.above + self._alphabet.opened(tensors)]
+
+    def following(self, tensors: int, ops: int) -> list[int]:
+        """Programs of at most `ops` operators more, for each number of applications that they may begin with.
+
+        Which applications these are does not matter: to leave one out, here and in all that follows, is to begin
+        with one less.
+        """
+        return self._sum(tensors, ops, True)
 
     def _sum(self, tensors: int, ops: int, shorter: bool) -> list[int]:
         """For each number of applications above the last one, how many programs follow."""

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import combinations
 
-from prism_explore.generate.attempts import BlockState, KernelState, Letter
+from prism_explore.generate.attempts import KernelState, Letter
 from prism_explore.generate.canonical import Alphabet, Application, Args, Counter, Rank, rank
 from prism_explore.ir.space import Space
 
@@ -57,10 +57,12 @@ class Tree:
         """Graphs that begin with a custom kernel on these tensors, empty ones included."""
         return self._opened((len(state.tensors), state.predefined, state.customs), operands)
 
-    def grown(self, state: BlockState, step: Application) -> int:
-        """Graphs that begin with one more operator in a block graph, that one included."""
-        count = len(state.tensors)
-        return self._blocks.below(step, count, self._space.block_ops - count) * (1 + state.beyond)
+    def following(self, count: int) -> list[int]:
+        """Block graphs that extend one of so many tensors, itself included, per number of applications to begin with.
+
+        What is left out of them is left out of all that follows, too.
+        """
+        return self._blocks.following(count, self._space.block_ops - count)
 
     # ------------------------------------------------------------ the recursion
     def _opened(self, key: Key, operands: Args) -> int:

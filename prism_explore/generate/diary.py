@@ -7,13 +7,12 @@ evidence for each operator in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, Reason, RegionPruned, SpaceCounted
-from prism_explore.generate.attempts import Letter
 from prism_explore.generate.prune import Cut, reason
 from prism_explore.ir.space import Level
 
@@ -21,7 +20,6 @@ _TOLD_PER_NODE = frozenset({"shape.mismatch", "map.constraint"})
 _SHOWN = 3
 """Applications named in a region's title; its reason names all."""
 
-Group: TypeAlias = dict[tuple[int, ...], list[tuple[str, Cut]]]
 Step: TypeAlias = tuple[str, tuple[int, ...]]
 """An application by its operator's label and its operands; the label of a custom kernel is `custom`."""
 
@@ -33,13 +31,55 @@ WHOLE: dict[Level, str] = {"kernel": "whole kernel graph", "block": "whole block
 
 
 @dataclass(frozen=True, slots=True)
+class Bundle:
+    """Applications to the same operands that one rule cuts."""
+
+    cut: Cut
+    """The first of them."""
+    labels: tuple[str, ...]
+    told: tuple[tuple[str, str], ...]
+    """The labels of those with the same evidence, and the evidence."""
+    common: Mapping[str, str]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What applications have in common that are told together, wherever they are."""
+        return self.cut.rule, self.cut.detail, self.cut.heuristic
+
+
+def bundled(cuts: Iterable[tuple[str, Cut]]) -> tuple[Bundle, ...]:
+    """Cuts of applications to the same operands, by label, in order of appearance."""
+    groups: dict[tuple[object, ...], list[tuple[str, Cut]]] = {}
+    for label, cut in cuts:
+        groups.setdefault((cut.rule, cut.detail, cut.heuristic), []).append((label, cut))
+    made: list[Bundle] = []
+    for group in groups.values():
+        alike: dict[str, list[str]] = {}
+        common: dict[str, str] = {}
+        for label, cut in group:
+            alike.setdefault(cut.evidence, []).append(label)
+            common.update(cut.common)
+        told = tuple((" | ".join(labels), shown) for shown, labels in alike.items())
+        made.append(Bundle(group[0][1], tuple(label for label, _ in group), told, common))
+    return tuple(made)
+
+
+Group: TypeAlias = dict[tuple[int, ...], list[Bundle]]
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """Applications at one node that are cut and told together."""
 
     title: str
     reason: Reason
     weight: float
-    steps: tuple[Step, ...]
+    group: Group
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The applications."""
+        return tuple((label, args) for args, made in self.group.items() for b in made for label in b.labels)
 
 
 class Cuts:
@@ -51,12 +91,15 @@ class Cuts:
         self.void = 0.0
         """What the steps stood for that are none, such as a reduction along a dim that is not there."""
 
-    def add(self, args: tuple[int, ...], letter: Letter | None, cut: Cut, weight: float) -> None:
-        """A cut of one application; `letter` None is a custom kernel."""
-        where = () if cut.rule in _TOLD_PER_NODE else args
-        key = (cut.rule, cut.detail, cut.heuristic, where)
-        label = letter.label if letter else CUSTOM
-        self._groups.setdefault(key, {}).setdefault(args, []).append((label, cut))
+    def add(self, args: tuple[int, ...], label: str, cut: Cut, weight: float) -> None:
+        """A cut of one application, by its operator's label."""
+        self.add_all(args, Bundle(cut, (label,), ((label, cut.evidence),), cut.common), weight)
+
+    def add_all(self, args: tuple[int, ...], bundle: Bundle, weight: float) -> None:
+        """Cuts of several applications, and what they stand for together."""
+        where = () if bundle.cut.rule in _TOLD_PER_NODE else args
+        key = (bundle.key, where)
+        self._groups.setdefault(key, {}).setdefault(args, []).append(bundle)
         self._weights[key] = self._weights.get(key, 0.0) + weight
 
     def regions(self, names: dict[int, str]) -> Iterator[Region]:
@@ -64,24 +107,22 @@ class Cuts:
         for key, group in self._groups.items():
             evidence: dict[str, str] = {}
             common: dict[str, str] = {}
-            for args, cuts in group.items():
-                listed = ", ".join(names.get(a, f"%{a}") for a in args)
+            for args, made in group.items():
+                listed = ", ".join([names.get(a, f"%{a}") for a in args])
                 alike: dict[str, list[str]] = {}
-                for label, cut in cuts:
-                    alike.setdefault(cut.evidence, []).append(label)
-                    common.update(cut.common)
+                for bundle in made:
+                    for labels, shown in bundle.told:
+                        alike.setdefault(shown, []).append(labels)
+                    common.update(bundle.common)
                 for shown, labels in alike.items():
                     evidence[f"{' | '.join(labels)}({listed})"] = shown
             titles = list(evidence)
             more = f" and {len(titles) - _SHOWN} more" if len(titles) > _SHOWN else ""
             if len(evidence) == 1:
                 evidence = {"e": evidence[titles[0]]}
-            first = next(iter(group.values()))[0][1]
+            first = next(iter(group.values()))[0].cut
             yield Region(
-                "; ".join(titles[:_SHOWN]) + more,
-                reason(first, {**evidence, **common}),
-                self._weights[key],
-                tuple((label, args) for args, cuts in group.items() for label, _ in cuts),
+                "; ".join(titles[:_SHOWN]) + more, reason(first, {**evidence, **common}), self._weights[key], group
             )
 
 

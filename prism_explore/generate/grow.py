@@ -12,12 +12,12 @@ order are no cuts, since their graph is met elsewhere; neither are reductions al
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from prism_explore.cost.floor import Ceiling
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason
-from prism_explore.generate.attempts import Attempts, BlockState, KernelState, Tensor
+from prism_explore.generate.attempts import Attempts, BlockState, Fit, KernelState, Tensor
 from prism_explore.generate.canonical import Application, Rank
 from prism_explore.generate.counting import Tree
 from prism_explore.generate.diary import CUSTOM, Cuts, Diary
@@ -54,6 +54,16 @@ def generate(
         A family when one is whole; None after every other step, so that a caller can pause there.
     """
     yield from Growth(program, space, target, journal, over, ceiling).run()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A step at a block graph that is kept."""
+
+    step: Fit
+    state: BlockState
+    weight: int
+    """How many graphs it stands for."""
 
 
 class Growth:
@@ -116,7 +126,7 @@ class Growth:
                 args, weight = step, self.tree.opened(state, step)
             match made:
                 case Cut():
-                    cuts.add(args, letter, made, float(weight))
+                    cuts.add(args, letter.label if letter else CUSTOM, made, float(weight))
                 case KernelState():
                     kept.append(made)
                 case BlockState():
@@ -180,28 +190,59 @@ class Growth:
             return
         cuts, kept = self.block_tried(state)
         yield from self.diary.cuts(cuts, state.id, "block", {})
-        for done, (made, _) in enumerate(kept):
+        for done, step in enumerate(kept):
             if spent := self.spent():
-                lost = sum(self.tree.grown(state, step) for _, step in kept[done:])
-                self.diary.over_budget(state.id, "block", spent, float(lost))
+                self.diary.over_budget(state.id, "block", spent, float(sum(k.weight for k in kept[done:])))
                 yield None
                 return
-            yield from self.block_kept(kernel, state, made)
+            yield from self.block_kept(kernel, state, step.state)
 
-    def block_tried(self, state: BlockState) -> tuple[Cuts, list[tuple[BlockState, Application]]]:
-        """Every step at a block graph: what is cut, and what is kept, in canonical order."""
+    def block_tried(self, state: BlockState) -> tuple[Cuts, list[Kept]]:
+        """Every step at a block graph: what is cut, and what is kept, in canonical order.
+
+        What is cut here for good is not tried again in what grows from here. So its region stands for every program
+        below this node that has the application, not only for those that begin with it.
+        """
+        attempts, alphabet = self.attempts, self.attempts.block_alphabet
+        count = len(state.tensors)
+        opened = state.operands and len(state.operands) == count
+        newest = [step for top in range(0 if opened else count - 1, count) for step in alphabet.operands(top)]
+        programs, each = self.tree.following(count), 1 + state.beyond
         cuts = Cuts()
-        kept: list[tuple[BlockState, Application]] = []
-        alphabet = self.attempts.block_alphabet
-        for step in alphabet.applications(len(state.tensors), state.last):
-            made = self.attempts.grown(state, step)
+        kept: list[tuple[Fit, BlockState | Cut]] = []
+        possible = len(state.open) + sum(len(kinds) for _, kinds in newest)
+
+        def tried(step: Fit) -> int:
+            made = attempts.grown(state, step)
+            if not isinstance(made, Cut) or not made.lasting:
+                kept.append((step, made))
+                return possible
+            weight = (programs[possible] - programs[possible - 1]) * each
+            cuts.add(step.args, alphabet.letters[step.kind].label, made, float(weight))
+            return possible - 1
+
+        for step in state.open:
+            possible = tried(step)
+        for args, kinds in newest:
+            alone = attempts.alone(state, args, kinds)
+            fewer = possible - alone.void
+            cuts.void += (programs[possible] - programs[fewer]) * each
+            for bundle in alone.cuts:
+                possible, fewer = fewer, fewer - len(bundle.labels)
+                cuts.add_all(args, bundle, float((programs[possible] - programs[fewer]) * each))
+            possible = fewer
+            for kind, tensor in alone.fitting:
+                possible = tried(Fit(args, kind, tensor))
+        rest = tuple(step for step, _ in kept)
+        below = self.tree.following(count + 1)
+        steps: list[Kept] = []
+        for n, (step, made) in enumerate(kept):
+            weight = below[len(kept) - 1 - n + alphabet.opened(count)] * each
             if isinstance(made, Cut):
-                cuts.add(step.args, alphabet.letters[step.kind], made, float(self.tree.grown(state, step)))
-            elif made is not None:
-                kept.append((made, step))
+                cuts.add(step.args, alphabet.letters[step.kind].label, made, float(weight))
             else:
-                cuts.void += self.tree.grown(state, step)
-        return cuts, kept
+                steps.append(Kept(step, replace(made, open=rest[n + 1 :]), weight))
+        return cuts, steps
 
     def block_kept(self, kernel: KernelState, state: BlockState, made: BlockState) -> Iterator[Family | None]:
         """Note a step that was kept at a block graph; every family behind it."""

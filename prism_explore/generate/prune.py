@@ -152,6 +152,9 @@ class Cut:
     """Whether this cut, unlike the rule at large, may lose a program."""
     common: Mapping[str, str] = field(default_factory=dict[str, str])
     """What else the formula needs, the same for all operators told together."""
+    lasting: bool = True
+    """Whether the same application is cut in every graph that this one grows into. What no program of the space
+    begins with, no larger graph does; but a definition that is shorter now may not be there later."""
 
 
 def reason(cut: Cut, substitution: Mapping[str, str]) -> Reason:

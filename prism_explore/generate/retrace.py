@@ -7,14 +7,15 @@ way, and a region by its title and its reason, both as they were noted; nothing 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from prism_explore.cost.floor import Ceiling
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
-from prism_explore.generate.attempts import BlockState, KernelState
+from prism_explore.generate.attempts import BlockState, Fit, KernelState
 from prism_explore.generate.canonical import Application
 from prism_explore.generate.diary import CUSTOM, REST, WHOLE, Region, Step
 from prism_explore.generate.grow import Growth
@@ -37,6 +38,8 @@ class Place:
 
     kernel: KernelState
     block: BlockState | None = None
+    gone: Mapping[Step, str] = field(default_factory=dict[Step, str])
+    """Steps of the open block graph that were cut on the way, and the rule of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,11 @@ class Tried:
 
     regions: tuple[Region, ...]
     cut: Mapping[Step, str]
-    """Per step that was cut, the rule."""
+    """Per step that was cut, here or on the way, the rule."""
     kept: Mapping[Step, tuple[str, KernelState | BlockState]]
     """Per step that was kept, its text and what it gave."""
+    fits: Mapping[Step, Fit] = field(default_factory=dict[Step, Fit])
+    """Per step of a block graph that was kept, how it is tried elsewhere."""
 
 
 class Trail:
@@ -105,14 +110,19 @@ class Retracer:
         """What every step at a place comes to."""
         growth = self.growth
         kept: dict[Step, tuple[str, KernelState | BlockState]] = {}
+        fits: dict[Step, Fit] = {}
+        gone: Mapping[Step, str] = {}
         if level == "block":
             assert place.block is not None, "only an open block graph has block-level steps"
             if len(place.block.tensors) >= growth.space.block_ops:
                 return Tried((), {}, {})
             cuts, blocks = growth.block_tried(place.block)
             letters = growth.attempts.block_alphabet.letters
-            for state, step in blocks:
-                kept[letters[step.kind].label, step.args] = show_node(state.tensors[-1].node), state
+            gone = place.gone
+            for made in blocks:
+                step = letters[made.step.kind].label, made.step.args
+                kept[step] = show_node(made.state.tensors[-1].node), made.state
+                fits[step] = made.step
             regions = tuple(cuts.regions({}))
         else:
             kernel = self.kernel_at(place)
@@ -127,22 +137,25 @@ class Retracer:
                     node = state.tensors[-1].node
                     kept[labels[node.op], node.args] = growth.told(state), state
             regions = tuple(cuts.regions(growth.names))
-        return Tried(regions, {step: r.reason.rule for r in regions for step in r.steps}, kept)
+        return Tried(regions, {**gone, **{step: r.reason.rule for r in regions for step in r.steps}}, kept, fits)
 
     def follow(self, place: Place, taken: NodeExpanded, tried: Tried | None = None) -> Place | None:
         """Where a step that was noted leads; None where it is not kept here."""
-        for text, state in (tried or self.tried(place, taken.level)).kept.values():
+        tried = tried or self.tried(place, taken.level)
+        for text, state in tried.kept.values():
             if text == taken.operator:
-                return self._noted(place, taken, state)
+                return self._noted(place, taken, state, tried.cut if taken.level == "block" else {})
         return None
 
-    def _noted(self, place: Place, taken: NodeExpanded, state: KernelState | BlockState) -> Place:
+    def _noted(
+        self, place: Place, taken: NodeExpanded, state: KernelState | BlockState, gone: Mapping[Step, str]
+    ) -> Place:
         kernel = self.kernel_at(place) if taken.level == "kernel" else place.kernel
         assert kernel is not None, "a step of the kernel graph was taken from one"
         parent = place.block.id if place.block is not None else kernel.id
         node = self.growth.diary.expanded(parent, taken.operator, taken.level, taken.expression)
         if isinstance(state, BlockState):
-            return Place(kernel, replace(state, id=node))
+            return Place(kernel, replace(state, id=node), gone)
         return Place(replace(state, id=node))
 
     def reach(self, way: Iterable[NodeExpanded]) -> Place | NodeExpanded:
@@ -246,17 +259,28 @@ def regrow(
             yield from growth.kernel_grown(kernel) if region.level == "block" else _whole(program, growth, kernel)
     else:
         tried = here.tried(place, region.level)
+        searched = {e.operator for e in trail.children[region.parent, region.level]}
         for step in reopened.steps[:steps]:
             if step in tried.kept and growth.diary.nodes >= growth.space.nodes:
                 reopened.over = True
                 break
             reopened.taken = (*reopened.taken, step)
             if step in tried.kept:
-                yield from _beyond(here, place, region.level, tried.kept[step][1])
+                made = tried.kept[step][1]
+                if isinstance(made, BlockState):
+                    made = replace(made, open=(*_skipped(tried, step, searched), *made.open))
+                yield from _beyond(here, place, region.level, made)
             else:
                 reopened.at_once[step] = tried.cut.get(step, "no such operator")
     reopened.grown = growth.diary.nodes - before
     reopened.over |= any(isinstance(e, RegionPruned) and e.reason.soundness == "budget" for e in journal.events)
+
+
+def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[Fit]:
+    """The steps before one that the search went into: what it cut there it did not try again behind them."""
+    for before in takewhile(lambda s: s != step, tried.fits):
+        if tried.kept[before][0] in searched:
+            yield tried.fits[before]
 
 
 def _whole(program: TensorProgram, growth: Growth, kernel: KernelState) -> Iterator[Family | None]:
@@ -281,7 +305,6 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
     judged = replace(space, rules_off=frozenset(RULE_NAMES) - (_DEFINING - space.rules_off))
     attempts = Growth(program, judged, target, Journal()).attempts
     state = attempts.beginning("")
-    inside: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.block_alphabet.letters)}
     between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
     for node in graph.nodes:
         if isinstance(node.op, Input | Band):
@@ -290,8 +313,7 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
             block = attempts.opened(state, node.args)
             for inner in node.op.block.nodes:
                 if isinstance(block, BlockState) and not isinstance(inner.op, Load | Store):
-                    kind = inside.get(inner.op)
-                    block = attempts.grown(block, Application(inner.args, kind, 0)) if kind is not None else None
+                    block = attempts.applied(block, inner.op, inner.args)
             made = _closed_behind(state, block) if isinstance(block, BlockState) else block
         else:
             kind = between.get(node.op)
