@@ -6,6 +6,7 @@ import pytest
 
 import prism_explore as px
 from prism_explore.audit import audit
+from prism_explore.events.kinds import NodeExpanded
 from prism_explore.generate.abstract import Goal
 from prism_explore.generate.polynomials import show
 from prism_explore.ir.space import Operators, default_space
@@ -111,14 +112,24 @@ def test_a_region_of_many_steps_is_audited_by_its_first_ones_on_request(sound):
 
 
 def test_what_another_rule_cuts_at_once_is_covered_until_that_is_off_too(sound):
-    region = next(k for k in regions(sound, "map.constraint") if sound.audit(k).answer == "covered")
+    region = next(k for k in regions(sound, "expr.unreachable") if sound.audit(k).answer == "covered")
     found = sound.audit(region)
-    further = sound.audit(region, rules_off=["expr.unreachable", "expr.apart"])
+    further = sound.audit(region, rules_off=["map.constraint", "limit.needed", "limit.ops", "limit.terms"])
 
     assert 0 == found.nodes
-    assert "expr.unreachable" in found.text
+    assert "map.constraint" in found.text
     assert further.nodes > 0
     assert not further.lost
+
+
+def test_an_audit_goes_into_steps_before_the_cut_that_the_search_did_not_try_again_behind_it(sound):
+    region = sound.pruned[cut_of(sound, "div(%0, %0)")].fact
+    before = [e.operator for e in sound.journal.events if isinstance(e, NodeExpanded) and e.parent == region.parent]
+    found = sound.audit(region.region)
+    inside = {e.operator for e in found.journal.events if isinstance(e, NodeExpanded)}
+
+    assert "accum_rms(%0, dim=1)" in before  # it ranks below the quotient
+    assert {"div(%0, %0)", "accum_rms(%0, dim=1)"} <= inside
 
 
 def test_a_proved_family_beyond_a_limit_of_the_space_is_no_loss():

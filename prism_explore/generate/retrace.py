@@ -178,7 +178,8 @@ class Reopened:
     taken: tuple[Step, ...] = ()
     """Those that were gone into, whatever came of it."""
     at_once: dict[Step, str] = field(default_factory=dict[Step, str])
-    """Steps that another rule cuts at once, and which."""
+    """Steps that another rule cuts at once, and which. A step in neither is no operator there without the rule, as
+    a sum over iterations is none behind the loop."""
     lost_at: str = ""
     """The step on the way to the region that is not kept here, where there is one."""
     over: bool = False
@@ -270,8 +271,8 @@ def regrow(
                 if isinstance(made, BlockState):
                     made = replace(made, open=(*_skipped(tried, step, searched), *made.open))
                 yield from _beyond(here, place, region.level, made)
-            else:
-                reopened.at_once[step] = tried.cut.get(step, "no such operator")
+            elif step in tried.cut:
+                reopened.at_once[step] = tried.cut[step]
     reopened.grown = growth.diary.nodes - before
     reopened.over |= any(isinstance(e, RegionPruned) and e.reason.soundness == "budget" for e in journal.events)
 
