@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prism_explore.ir.tensors import tensor as T
     from prism_explore.ir.text import parse, parse_program, show
     from prism_explore.mirage import generalise, load_mirage, read_mirage, save_mirage
+    from prism_explore.parts import Parts
     from prism_explore.portable import PortableKernel, load_kernel
     from prism_explore.programs import WORKLOADS, workload
     from prism_explore.result import Best
@@ -45,6 +46,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "Checked": ("verdicts", "Checked"),
     "JournalVersionError": ("errors", "JournalVersionError"),
     "ParseError": ("errors", "ParseError"),
+    "Parts": ("parts", "Parts"),
     "PrismError": ("errors", "PrismError"),
     "PortableKernel": ("portable", "PortableKernel"),
     "ProgramBuilder": ("ir.program", "ProgramBuilder"),
@@ -82,6 +84,7 @@ __all__ = [
     "Checked",
     "JournalVersionError",
     "ParseError",
+    "Parts",
     "PortableKernel",
     "PrismError",
     "ProgramBuilder",

@@ -33,6 +33,7 @@ from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence
 from prism_explore.floats import Assessment, Assessor
 from prism_explore.frontend import Traced, data_sizes, declared, trace
+from prism_explore.generate.large import beyond
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import LIMITS, Space, default_space
 from prism_explore.ir.stages import Timed, Verified
@@ -100,6 +101,8 @@ class Session:
         else:
             traced = trace(code, {**(inputs or {}), **more_inputs}, name)
             program = traced.program
+        if reason := beyond(program):
+            raise ShapeError(reason)
         symbols = program.graph.data_symbols
         shapes = data_sizes(program, {**dict.fromkeys(symbols, TUNED_AT), **(at or {})})
         task = Task(
@@ -488,6 +491,15 @@ class Session:
         return Best(
             found, verified, proved, rivals, self.traced, load(found.kernel), task.target.name, task.versions, floats
         )
+
+    @property
+    def chosen(self) -> Verified | None:
+        """The candidate of the fastest kernel; where none was timed, the first proved one that may win."""
+        found = incumbent(self._progress, self.steering)
+        if found is not None:
+            return found.kernel.verified
+        open_now = (v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
+        return next(open_now, None)
 
     def _certified(self, found: Timed) -> Verified:
         candidate = found.kernel.verified.candidate

@@ -95,7 +95,10 @@ class Translation:
             elif node.op == "output":
                 results = [r for r in node.args[0] if r is not None]
                 if len(results) != 1:
-                    raise UnsupportedOperator(f"{self.build.name} returns {len(results)} tensors; one is supported")
+                    raise UnsupportedOperator(
+                        f"{self.build.name} returns {len(results)} tensors; one is supported. Return one of them, or "
+                        "search each result in a session of its own"
+                    )
                 return self.build.build(self.tensor(results[0]))
             elif node.op == "call_function" and (node.users or _name(node).endswith("_")):
                 self._values[node] = self._call(node)

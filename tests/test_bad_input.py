@@ -1,0 +1,83 @@
+"""What a search is given that it cannot take, or hardly: a clear error, or an honest result, and never a hang."""
+
+import pytest
+import torch
+
+import prism_explore as px
+from prism_explore.ir.program import ProgramBuilder
+
+
+def search(program):
+    sess = px.Session(program, target="h100")
+    sess.run()
+    sess.close()
+    return sess
+
+
+def test_too_many_dims_are_refused_with_the_tensor_and_what_to_do():
+    b = ProgramBuilder("many")
+    x = b.input("x", *[2] * 9)
+    with pytest.raises(px.ShapeError, match=r"many: %0 has 9 dims, .* a search takes 6 at most\. Merge dims"):
+        px.Session(b.build(b.unary("exp", x)), target="h100")
+
+
+def test_the_largest_number_of_dims_is_searched():
+    b = ProgramBuilder("six")
+    x = b.input("x", *[2] * 6)
+    sess = search(b.build(b.unary("exp", x)))
+
+    assert "proved" == sess.families["f1"].row.status
+
+
+def test_a_dim_of_size_0_is_refused():
+    with pytest.raises(px.ShapeError, match=r"a tensor dim of size 0 in \(0, 4\); sizes start at 1"):
+        px.Session(lambda x: x.exp(), x=px.T(0, 4))
+
+
+def test_a_program_that_does_not_read_an_input_says_so():
+    b = ProgramBuilder("unread")
+    x = b.input("x", 4, 4)
+    b.input("y", 4, 4)
+    with pytest.raises(px.ShapeError, match="unread: the result does not depend on input 'y'; drop it"):
+        b.build(b.unary("exp", x))
+
+
+def test_torch_code_that_does_not_read_an_argument_is_searched_and_called_with_it():
+    sess = px.Session(lambda x, y: x.exp(), x=px.T(4, 4), y=px.T(4, 4), target="h100")
+
+    assert ["x"] == [i.name for i in sess.program.inputs]
+
+
+@pytest.mark.parametrize("code", [lambda x: (x.exp(), x.exp()), lambda x: (x.exp(), x.tanh())])
+def test_several_results_are_refused_with_their_number(code):
+    with pytest.raises(px.UnsupportedOperator, match="returns 2 tensors; one is supported"):
+        px.Session(code, x=px.T(4, 4))
+
+
+def test_a_result_that_is_an_input_leaves_nothing_to_search():
+    with pytest.raises(px.ShapeError, match="the result is an input as it stands; there is nothing to search"):
+        px.Session(lambda x: x, x=px.T(4, 4))
+
+
+def test_mixed_dtypes_are_refused_with_both():
+    with pytest.raises(px.ShapeError, match="operands of dtypes f16, f32; cast one of them first"):
+        b = ProgramBuilder("mixed")
+        b.matmul(b.input("x", 4, 8, dtype="f16"), b.input("w", 8, 4, dtype="f32"))
+
+
+def test_a_program_whose_dims_are_all_1_ends_with_proved_families_within_its_budgets():
+    b = ProgramBuilder("ones")
+    x, w = b.input("x", 1, 1), b.input("w", 1, 1)
+    sess = search(b.build(b.matmul(b.binary("div", x, b.reduce("rms", x, 1)), w)))
+
+    assert "finished" == sess.state
+    assert "proved" in {f.row.status for f in sess.families.values()}
+
+
+def test_a_module_with_two_results_names_what_it_found():
+    class Two(torch.nn.Module):
+        def forward(self, x):
+            return x.exp(), x
+
+    with pytest.raises(px.UnsupportedOperator, match="Two returns 2 tensors"):
+        px.Session(Two(), x=torch.ones(2, 2))
