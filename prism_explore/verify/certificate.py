@@ -42,7 +42,7 @@ from prism_explore.verify.normal_form import NormalForm, Read, show
 from prism_explore.verify.outcome import Limits, NotStated, Proved, Saturation, explain
 from prism_explore.verify.rewriter import Problem, Rewriter, shared
 from prism_explore.verify.saturate import noting, problem, replay
-from prism_explore.verify.statement import CannotState, Statement, spell, state
+from prism_explore.verify.statement import TOO_DEEP, CannotState, Statement, spell, state
 from prism_explore.verify.terms import Expr, Fresh, of_normal_form
 
 LEMMA_LIMITS = Limits(iterations=10)
@@ -191,6 +191,8 @@ def _stated(
         return Obligation(tensor, operation, show(form), state(*sides(), integers), named=called)
     except (CannotState, ValueError) as error:
         return Obligation(tensor, operation, show(form), None, f"not stated: {error}")
+    except RecursionError:
+        return Obligation(tensor, operation, show(form), None, f"not stated: {TOO_DEEP}")
 
 
 def _of_graph(graph: SGraph, lowered: Lowered, prefix: str, algebra: Algebra) -> Iterator[Obligation]:

@@ -44,7 +44,14 @@ class Line:
 
 
 def chain(statement: str) -> tuple[Line, ...]:
-    """The lines from a lemma's left side to its right; empty where it has no steps, or far too many."""
+    """The lines from a lemma's left side to its right; empty where it has no steps, or far too many, or is too deep."""
+    try:
+        return _chain(statement)
+    except RecursionError:
+        return ()
+
+
+def _chain(statement: str) -> tuple[Line, ...]:
     reading = Reading(parse(statement))
     if not reading.steps:
         return ()

@@ -59,7 +59,7 @@ from prism_explore.verify.reading import (
 Replay: TypeAlias = Callable[[str, str, str], str]
 """Runs a program of egglog with a left and a right side; says why they are not equal, or nothing."""
 
-_BAD_TEXT = (Complaint, PrismError, ValueError, ZeroDivisionError)
+_BAD_TEXT = (Complaint, PrismError, ValueError, ZeroDivisionError, RecursionError)
 """What a text that is no certificate can lead to."""
 ATTEMPTS = 30
 """How many choices of sizes are looked at for one where few extents are 1 or alike."""

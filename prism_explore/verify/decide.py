@@ -37,7 +37,7 @@ from prism_explore.verify.case import Case, Method, read_case, show_witness
 from prism_explore.verify.cuts import meet
 from prism_explore.verify.equalities import compared
 from prism_explore.verify.lowering import Lowered, lower
-from prism_explore.verify.naming import Budget, Stuck
+from prism_explore.verify.naming import DEEP, Budget, Stuck
 from prism_explore.verify.normal_form import NormalForm, show
 from prism_explore.verify.outcome import Limits, explain
 from prism_explore.verify.refute import Attempt, Refuter, Survived, Untried
@@ -51,7 +51,6 @@ AUDITED = 16
 """Of so many refuted candidates the prover is asked about one; the others do not need it."""
 MANY_KERNELS = 4
 """Whole forms of graphs with so many kernels are long; what each kernel gives is compared first."""
-DEEP = "a term nests too deep"
 DISAGREE = "prover and refuter disagree"
 
 

@@ -57,16 +57,14 @@ def derive(statement: Statement) -> Derivation | None:
     for spelled in SPELLINGS:
         for everywhere in (False, True):
             deriver = Deriver(statement.axes, statement.integers, spelled=spelled, everywhere=everywhere)
-            left, right = deriver.of(statement.left), deriver.of(statement.right)
-            if everywhere and not deriver.mark_borders():
-                continue
             try:
-                deriver.mark_borders()
-                met = deriver.normal(left) == deriver.normal(right) or deriver.cleared(left, right)
+                left, right = deriver.of(statement.left), deriver.of(statement.right)
+                if not deriver.mark_borders() and everywhere:
+                    continue
+                if deriver.normal(left) == deriver.normal(right) or deriver.cleared(left, right):
+                    return needed(deriver, left, right)
             except (TooMany, ValueError, RecursionError):
-                met = False
-            if met:
-                return needed(deriver, left, right)
+                continue
     return None
 
 

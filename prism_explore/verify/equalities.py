@@ -110,8 +110,11 @@ class Equalities:
 
     @property
     def tensors(self) -> tuple[str, ...]:
-        """Every tensor that has a lemma, in order; the last is `goal`."""
-        return tuple(owed.tensor for owed in obligations(self.program, self.sgraph))
+        """Every tensor that has a lemma, in order; the last is `goal`. None where a side has no normal form."""
+        try:
+            return tuple(owed.tensor for owed in obligations(self.program, self.sgraph))
+        except Stuck:
+            return ()
 
     def lemma(self, tensor: str = "goal", limits: Limits = SHOWN, *, searched: bool = False) -> Growth:
         """The e-graph of a tensor's lemma, from what is put in until both sides meet or nothing more happens.
@@ -124,9 +127,11 @@ class Equalities:
         Raises:
             KeyError: there is no such tensor.
         """
-        for owed in obligations(self.program, self.sgraph):
-            if owed.tensor != tensor:
-                continue
+        try:
+            owed = next((x for x in obligations(self.program, self.sgraph) if x.tensor == tensor), None)
+        except Stuck as stuck:
+            return Growth(tensor, "", "", NotStated(stuck.limit), ())
+        if owed is not None:
             if owed.statement is None:
                 return Growth(tensor, owed.operation, owed.value, NotStated(owed.trouble), ())
             found = None if searched or owed.statement.trivial else derive(owed.statement)

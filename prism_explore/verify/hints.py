@@ -36,17 +36,21 @@ def hints(left: Expr, right: Expr) -> Iterator[Expr]:
 
 def _multiples(left: Expr, right: Expr) -> Iterator[Mul]:
     """Sums on the right, times the number that may make them a sum on the left."""
-    wanted = [_coefficients(e) for e in walk(left) if isinstance(e, Add)]
+    wanted = dict.fromkeys(tuple(_coefficients(e)) for e in walk(left) if isinstance(e, Add))
+    ratios: dict[tuple[Fraction, ...], list[Fraction]] = {}
     for e in walk(right):
         if not isinstance(e, Add):
             continue
-        mine = _coefficients(e)
-        for theirs in wanted:
-            ratios = {a / b for a, b in zip(theirs, mine, strict=False) if b}
-            if len(theirs) == len(mine) and len(ratios) == 1:
-                (ratio,) = ratios
-                if ratio > 0 and ratio != 1:
-                    yield Mul(Num(ratio), e)
+        mine = tuple(_coefficients(e))
+        if mine not in ratios:
+            ratios[mine] = [r for theirs in wanted if (r := _ratio(theirs, mine)) is not None and r > 0 and r != 1]
+        yield from (Mul(Num(r), e) for r in ratios[mine])
+
+
+def _ratio(a: tuple[Fraction, ...], b: tuple[Fraction, ...]) -> Fraction | None:
+    """The number that makes b, times it, a; None where there is none."""
+    found = {x / y for x, y in zip(a, b, strict=False) if y}
+    return found.pop() if len(a) == len(b) and len(found) == 1 else None
 
 
 def _coefficients(e: Expr) -> list[Fraction]:

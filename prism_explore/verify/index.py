@@ -49,12 +49,14 @@ def grid_index(n: int) -> str:
 class Keyed:
     """A term that is compared, hashed and ordered by its `key`, a text that spells it completely."""
 
-    __slots__ = ("free", "height", "key")
+    __slots__ = ("depth", "free", "height", "key")
     key: str
     free: frozenset[str]
     """Names of its free index variables."""
     height: int
     """How deeply sums are nested in it."""
+    depth: int
+    """How deeply functions, powers, maxima and digits are nested in it."""
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Keyed) and self.key == other.key)
@@ -65,10 +67,11 @@ class Keyed:
     def __lt__(self, other: Keyed) -> bool:
         return self.key < other.key
 
-    def _know(self, key: str, free: frozenset[str], height: int = 0) -> None:
+    def _know(self, key: str, free: frozenset[str], height: int = 0, depth: int = 0) -> None:
         _set(self, "key", key)
         _set(self, "free", free)
         _set(self, "height", height)
+        _set(self, "depth", depth)
 
 
 _set = object.__setattr__
@@ -112,7 +115,7 @@ class Radix(Keyed):
 
     def __post_init__(self) -> None:
         free = _CLOSED.union(*[p.free for p in self.parts])
-        self._know(f"({','.join([p.key for p in self.parts])})", free)
+        self._know(f"({','.join([p.key for p in self.parts])})", free, 0, max([p.depth for p in self.parts]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +129,7 @@ class Digit(Keyed):
 
     def __post_init__(self) -> None:
         cut = "|".join((_text(self.before), _text(self.size), _text(self.after)))
-        self._know(f"{self.base.key}<{cut}>", self.base.free)
+        self._know(f"{self.base.key}<{cut}>", self.base.free, 0, self.base.depth + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +141,8 @@ class Moved(Keyed):
     size: Dim
 
     def __post_init__(self) -> None:
-        self._know(f"{self.base.key}{MOVED}{_text(self.by)}|{_text(self.size)}>", self.base.free)
+        key = f"{self.base.key}{MOVED}{_text(self.by)}|{_text(self.size)}>"
+        self._know(key, self.base.free, 0, self.base.depth + 1)
 
 
 Index: TypeAlias = Zero | Var | Radix | Digit | Moved

@@ -126,7 +126,7 @@ def lower_tensor(
         case Band(rows, columns, low, high, _):
             return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
         case _:
-            return lower_op(op, values, dims, algebra)
+            return algebra.bounded(lower_op(op, values, dims, algebra))
 
 
 def lower_block(
@@ -161,6 +161,7 @@ def lower_block(
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case op:
                 out.append(lower_op(op, args, dims, algebra))
+        algebra.bounded(out[n])
     return tuple(out)
 
 

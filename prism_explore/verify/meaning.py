@@ -136,7 +136,7 @@ class Meaning:
         here = {**{k: v for k, v in mine.items() if k == "l" or k.startswith("g")}, **place}
         if tensor in self.given:
             term, given = shape(e), self.given[tensor]
-            where = [here[f"p{d}"] for d in range(given.type.rank)]
+            where = [here[f"p{d}"] * (size != ONE) for d, size in enumerate(given.type.dims)]
             found = [self.point.place(i, of, theirs) for i in term.indices]
             if (
                 (term.op, term.label) != ("at", given.name)

@@ -42,6 +42,7 @@ Opened: TypeAlias = tuple[tuple[Var, ...], NormalForm]
 """A piece of a maximum under fresh names."""
 _Closed = TypeVar("_Closed", Term, Piece)
 
+DEEP = "the graph is too deep"
 LETTERS = 250
 """How much of a form's text is one step of work."""
 _LARGEST_NUMBER = 2_048
@@ -64,6 +65,8 @@ class Budget:
     """Factors and renamings handled while building terms; long ones count by their length."""
     terms: int = 256
     """Terms in one normal form."""
+    depth: int = 64
+    """Functions, powers, maxima and digits inside of each other; so that no walk over a form goes deeper."""
     orders: int = 720
     """Orders tried for bound indices that look alike."""
     kept: int = 20_000
@@ -105,6 +108,16 @@ class Naming:
         self.steps += steps
         if self.steps > self.budget.steps:
             raise Stuck(f"the normal form took more than {self.budget.steps} steps")
+
+    def bounded(self, n: NormalForm) -> NormalForm:
+        """A tensor's form, if it may be worked with.
+
+        Raises:
+            Stuck: it nests too deep.
+        """
+        if n.depth > self.budget.depth:
+            raise Stuck(f"{DEEP}: more than {self.budget.depth} functions, powers and maxima inside of each other")
+        return n
 
     def fresh(self, of: Var) -> Var:
         """An index of the same extent that occurs nowhere."""

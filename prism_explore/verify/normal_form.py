@@ -62,7 +62,8 @@ class Read(Signed):
 
     def __post_init__(self) -> None:
         free = _CLOSED.union(*[i.free for i in self.indices])
-        self._know(f"{self.tensor!r}[{','.join([i.key for i in self.indices])}]", free)
+        depth = max([i.depth for i in self.indices], default=0)
+        self._know(f"{self.tensor!r}[{','.join([i.key for i in self.indices])}]", free, 0, depth)
         self._sign(0)
 
 
@@ -95,7 +96,7 @@ class Exp(Signed):
     term: Term
 
     def __post_init__(self) -> None:
-        self._know(f"exp{{{self.term.key}}}", self.term.free, self.term.height)
+        self._know(f"exp{{{self.term.key}}}", self.term.free, self.term.height, self.term.depth + 1)
         self._sign(2)
 
 
@@ -106,7 +107,7 @@ class Group(Signed):
     inner: NormalForm
 
     def __post_init__(self) -> None:
-        self._know(f"{{{self.inner.key}}}", self.inner.free, self.inner.height)
+        self._know(f"{{{self.inner.key}}}", self.inner.free, self.inner.height, self.inner.depth + 1)
         self._sign(self.inner.sign)
 
 
@@ -124,7 +125,7 @@ class Opaque(Signed):
     def __post_init__(self) -> None:
         free = _CLOSED.union(*(a.free for a in self.args))
         key = f"@{self.function}{{{';'.join(a.key for a in self.args)}}}"
-        self._know(key, free, max(a.height for a in self.args))
+        self._know(key, free, max(a.height for a in self.args), 1 + max(a.depth for a in self.args))
         if self.function in POSITIVE_FUNCTIONS:
             self._sign(2)
         else:
@@ -174,7 +175,7 @@ class Bottom(Signed):
     keep: NormalForm
 
     def __post_init__(self) -> None:
-        self._know(f"bottom{{{self.keep.key}}}", self.keep.free, self.keep.height)
+        self._know(f"bottom{{{self.keep.key}}}", self.keep.free, self.keep.height, self.keep.depth + 1)
         self._sign(0)
 
 
@@ -191,7 +192,7 @@ class Piece(Keyed):
         free, height = self.inner.free, self.inner.height
         if self.bound:
             free, height = free.difference(v.name for v in self.bound), height + 1
-        self._know(f"[{','.join(v.key for v in self.bound)}]{self.inner.key}", free, height)
+        self._know(f"[{','.join(v.key for v in self.bound)}]{self.inner.key}", free, height, self.inner.depth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +203,8 @@ class Max(Signed):
 
     def __post_init__(self) -> None:
         free = _CLOSED.union(*(p.free for p in self.pieces))
-        self._know(f"max{{{';'.join(p.key for p in self.pieces)}}}", free, max(p.height for p in self.pieces))
+        key = f"max{{{';'.join(p.key for p in self.pieces)}}}"
+        self._know(key, free, max(p.height for p in self.pieces), 1 + max(p.depth for p in self.pieces))
         signs = {p.inner.sign for p in self.pieces}
         self._sign(2 if 2 in signs else 1 if 1 in signs else 0)
 
@@ -217,7 +219,8 @@ class Running(Signed):
 
     def __post_init__(self) -> None:
         free = self.inner.free - {self.var.name} | self.at.free
-        self._know(f"run{{[{self.var.key}]{self.inner.key}}}@{self.at.key}", free, self.inner.height + 1)
+        key = f"run{{[{self.var.key}]{self.inner.key}}}@{self.at.key}"
+        self._know(key, free, self.inner.height + 1, self.inner.depth + 1)
         self._sign(self.inner.sign)
 
 
@@ -256,11 +259,13 @@ class Term(Summed):
 
     def __post_init__(self) -> None:
         words: list[str] = []
-        height, positive, even, guarded, masked = 0, True, True, False, False
+        height, depth, positive, even, guarded, masked = 0, 0, True, True, False, False
         for a, e in self.factors:
             words.append(a.key if e == 1 else f"{a.key}^{e}")
             if a.height > height:
                 height = a.height
+            if a.depth > depth:
+                depth = a.depth
             if a.sign != 2:
                 positive = False
                 if not a.sign and not (isinstance(e, int) and e % 2 == 0):
@@ -272,7 +277,7 @@ class Term(Summed):
         if self.bound:
             key = f"S[{','.join([v.key for v in self.bound])}]{key}"
             free, height = free.difference([v.name for v in self.bound]), height + 1
-        self._know(key, free, height)
+        self._know(key, free, height, depth)
         self._sign(2 if positive else 1 if even else 0)
         self._mark(guarded, masked)
 
@@ -285,16 +290,18 @@ class NormalForm(Summed):
 
     def __post_init__(self) -> None:
         words: list[str] = []
-        height, least, most, guarded, masked = 0, 1, 0, False, False
+        height, depth, least, most, guarded, masked = 0, 0, 1, 0, False, False
         for t, c in self.terms:
             words.append(f"{c}.{t.key}")
             if t.height > height:
                 height = t.height
+            if t.depth > depth:
+                depth = t.depth
             sign = t.sign if c > 0 else 0
             least, most = min(least, sign), max(most, sign)
             guarded = guarded or t.guarded
             masked = masked or t.masked
-        self._know("+".join(words), _CLOSED.union(*[t.free for t, _ in self.terms]), height)
+        self._know("+".join(words), _CLOSED.union(*[t.free for t, _ in self.terms]), height, depth)
         self._sign(0 if not least else 2 if most == 2 else 1)
         self._mark(guarded, masked)
 

@@ -20,7 +20,7 @@ from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.outcome import Limits, NotStated, Saturation, Step
 from prism_explore.verify.rewriter import Problem, shared
 from prism_explore.verify.spelling import quote, written
-from prism_explore.verify.statement import Axis, CannotState, Statement, coordinates_of, state
+from prism_explore.verify.statement import TOO_DEEP, Axis, CannotState, Statement, coordinates_of, state
 from prism_explore.verify.terms import Expr, Fresh, Leaf, bound, of_dim, of_normal_form, places, walk
 
 LIMITS = Limits()
@@ -131,6 +131,8 @@ def prove_equal(
         statement = state(of_normal_form(found, fresh), of_normal_form(goal, fresh), integers)
     except (CannotState, ValueError) as error:
         return Saturation(NotStated(str(error)))
+    except RecursionError:
+        return Saturation(NotStated(TOO_DEEP))
     steps = derive(statement)
     note = noting(journal, subject)
     with shared(limits.memory_bytes) as rewriter:

@@ -42,6 +42,7 @@ from prism_explore.verify.terms import (
     with_places,
 )
 
+TOO_DEEP = "an expression nests too deep"
 VARIANTS = 6
 """How many axes of one class may be at work in one place."""
 
@@ -104,13 +105,15 @@ def state(left: Expr, right: Expr, integers: Sequence[Dim] = ()) -> Statement:
     """`left = right` over named axes; `integers` are sizes that are positive integers.
 
     Raises:
-        CannotState: no choice of names was found that keeps the meaning.
+        CannotState: no choice of names was found that keeps the meaning, or an expression is too deep to be read.
     """
-    namer = _Namer((left, right))
-    named = tuple(namer.rename(e) for e in namer.sides)
-    axes = namer.axes()
-    renamed = tuple(namer.renamings(named))
-    return Statement(axes, named[0], named[1], renamed, tuple(hints(*named)), tuple(integers))
+    try:
+        namer = _Namer((left, right))
+        named = tuple(namer.rename(e) for e in namer.sides)
+        renamed = tuple(namer.renamings(named))
+        return Statement(namer.axes(), named[0], named[1], renamed, tuple(hints(*named)), tuple(integers))
+    except RecursionError:
+        raise CannotState(TOO_DEEP) from None
 
 
 # ---------------------------------------------------------------- names

@@ -355,9 +355,11 @@ def over(e: Binder, axis: Var) -> Expr:
 
 def walk(e: Expr) -> Iterable[Expr]:
     """Every expression inside, outermost first."""
-    yield e
-    for child in children(e):
-        yield from walk(child)
+    pending = [e]
+    while pending:
+        e = pending.pop()
+        yield e
+        pending += reversed(children(e))
 
 
 def put(e: Expr, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> Expr:
