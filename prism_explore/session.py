@@ -13,7 +13,7 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, assert_never, get_args
+from typing import Any, Literal, TypeAlias, assert_never, get_args, overload
 
 from prism_explore.audit import Audit, audit
 from prism_explore.codegen.load import load
@@ -40,6 +40,7 @@ from prism_explore.ir.stages import Timed, Verified
 from prism_explore.ir.text import show
 from prism_explore.questions import Asked, Questions
 from prism_explore.result import Best
+from prism_explore.sampled import Sample, audit_sample
 from prism_explore.saved import proved_again, read_search, task_to_plain
 from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.targets import Target, target
@@ -381,16 +382,26 @@ class Session:
         """What came farthest, nearest first, and which restriction stopped each; none where something is proved."""
         return self.record.misses
 
-    def audit(self, subject: str, **how: Any) -> Audit:
+    @overload
+    def audit(self, subject: str, **how: Any) -> Audit: ...
+
+    @overload
+    def audit(self, *, sample: int, seed: int = 0, **how: Any) -> Sample: ...
+
+    def audit(self, subject: str = "", *, sample: int = 0, seed: int = 0, **how: Any) -> Audit | Sample:
         """Search a pruned region, or a family that you rejected, beside this search, which is not touched.
 
         Args:
             subject: such as p17 or f2.
+            sample: instead of a subject, how many regions of each rule; they are drawn by `seed`.
+            seed: of the draw.
             how: the budgets `nodes` and `candidates`, `steps` of the region, more `rules_off`; see `audit.audit`.
 
         Raises:
             ShapeError: no such region, or a budget that is none.
         """
+        if not subject:
+            return audit_sample(self.task, self.journal.events, sample, seed, **how)
         return audit(self.task, self.journal.events, subject, **how)
 
     @property

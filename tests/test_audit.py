@@ -193,3 +193,29 @@ def test_a_recorded_search_says_that_it_cannot_be_audited(sound, tmp_path):
 
     with pytest.raises(px.ShapeError, match=r"of a recorded search.*px\.Session"):
         opened.pruned["p1"].audit()
+
+
+def test_a_sample_of_all_rules_says_per_rule_how_many_cuts_were_right(sound):
+    found = sound.audit(sample=2, seed=3)
+    cut = {r: len(regions(sound, r)) for r in {h.reason.rule for h in sound.pruned.values()}}
+
+    assert cut == {row.rule: row.regions for row in found.rows}
+    assert all(min(2, row.regions) == len(row.audits) for row in found.rows)
+    assert () == found.wrong
+    assert found == sound.audit(sample=2, seed=3)
+    assert "No audited cut was found wrong." in repr(found)
+    assert all("are (95%)" in repr(found) for row in found.rows if row.most_wrong)
+    assert "choices of maps were forbidden by constraints; those are not audited" in repr(found)
+
+
+def test_a_sample_finds_the_rule_that_loses_a_family(unsound):
+    found = unsound.audit(sample=len(unsound.pruned))
+
+    assert {"expr.unreachable"} == {a.rule for a in found.wrong}
+    assert None is next(row.most_wrong for row in found.rows if row.rule == "expr.unreachable")
+    assert "was cut wrongly" in repr(found)
+
+
+def test_a_sample_of_nothing_is_refused(sound):
+    with pytest.raises(px.ShapeError, match="a sample starts at 1, found 0"):
+        sound.audit(sample=0)

@@ -1,0 +1,131 @@
+"""How often was each rule right? A sample of its cuts is audited, and what the sample shows is said of the sample.
+
+Regions are drawn by a seed, rule by rule, so a rule that cut ten times is asked as often as one that cut ten
+thousand times. A sample without a wrong cut bounds the share of wrong ones; it proves nothing of the others.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prism_explore.audit import Answer, Audit, audit
+from prism_explore.errors import ShapeError
+from prism_explore.events.kinds import CandidateRejected, Event, RegionPruned, Soundness
+from prism_explore.search import Task
+
+NODES = 200
+"""How many nodes each audit grows where the caller names no number."""
+CANDIDATES = 30
+"""How many candidates it decides."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSample:
+    """What the audited cuts of one rule came to."""
+
+    rule: str
+    soundness: Soundness
+    regions: int
+    """How many it cut in the search."""
+    audits: tuple[Audit, ...]
+    """In the order of the search."""
+
+    def count(self, *answers: Answer) -> int:
+        """How many audits came to one of these answers."""
+        return sum(a.answer in answers for a in self.audits)
+
+    @property
+    def most_wrong(self) -> float | None:
+        """With 95 % confidence, at most this share of its cuts is wrong; None where some are, or none was decided.
+
+        Of n decided cuts none is wrong: with probability 0.95 that happens only if the share is below
+        1 - 0.05^(1/n). Covered cuts are decided: the rule that cuts the same is on.
+        """
+        decided = self.count("right", "covered")
+        if self.count("wrong") or not decided:
+            return None
+        return 0.0 if decided == self.regions else 1.0 - (1.0 - CONFIDENCE) ** (1.0 / decided)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Audits of a sample of all regions, per rule; prints as a table."""
+
+    seed: int
+    rows: tuple[RuleSample, ...]
+    """Most regions first."""
+    maps: int
+    """Choices of maps that constraints forbade: each names the operator that it breaks, and none is audited."""
+
+    @property
+    def wrong(self) -> tuple[Audit, ...]:
+        """The cuts that lost a proved family of the stated space."""
+        return tuple(a for row in self.rows for a in row.audits if a.answer == "wrong")
+
+    def __repr__(self) -> str:
+        head = ("rule", "soundness", "regions", "audited", "right", "covered", "undecided", "wrong", "gained")
+        table: list[tuple[str, ...]] = [head]
+        notes: list[str] = []
+        for row in self.rows:
+            counts = (row.count("right"), row.count("covered"), row.count("undecided"), row.count("wrong"))
+            cells = (row.regions, len(row.audits), *counts, row.count("gained"))
+            table.append((row.rule, row.soundness, *(f"{c:,}" for c in cells)))
+            if (share := row.most_wrong) is not None and share:
+                notes.append(f"{row.rule}: no decided cut was wrong, so at most {share:.0%} are ({CONFIDENCE:.0%})")
+        widths = [max(len(line[i]) for line in table) for i in range(len(head))]
+        lines = [
+            "  ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True)))
+            for line in table
+        ]
+        lines += [a.text for a in self.wrong] or ["No audited cut was found wrong."]
+        lines += notes
+        if self.maps:
+            lines.append(f"{self.maps:,} choices of maps were forbidden by constraints; those are not audited.")
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def audit_sample(
+    task: Task,
+    facts: Sequence[Event],
+    sample: int,
+    seed: int = 0,
+    *,
+    nodes: int = NODES,
+    candidates: int = CANDIDATES,
+    tick: Callable[[], None] = lambda: None,
+    **how: Any,
+) -> Sample:
+    """Audit so many regions of each rule, all where it cut fewer.
+
+    Args:
+        task: what was searched.
+        facts: what the search noted.
+        sample: how many regions per rule.
+        seed: of the draw.
+        nodes: budget of each audit.
+        candidates: budget of each audit.
+        tick: called at every step.
+        how: the rest, as for `audit.audit`.
+
+    Raises:
+        ShapeError: a sample below 1, or as `audit.audit`.
+    """
+    if sample < 1:
+        raise ShapeError(f"a sample starts at 1, found {sample}")
+    by_rule: dict[tuple[str, Soundness], list[str]] = {}
+    for fact in facts:
+        if isinstance(fact, RegionPruned):
+            by_rule.setdefault((fact.reason.rule, fact.reason.soundness), []).append(fact.region)
+    order = Counter({key: len(regions) for key, regions in by_rule.items()})
+    rows: list[RuleSample] = []
+    for (rule, soundness), count in order.most_common():
+        regions = by_rule[rule, soundness]
+        drawn = sorted(random.Random(f"{seed} {rule}").sample(range(count), min(sample, count)))
+        audits = [audit(task, facts, regions[n], nodes=nodes, candidates=candidates, tick=tick, **how) for n in drawn]
+        rows.append(RuleSample(rule, soundness, count, tuple(audits)))
+    return Sample(seed, tuple(rows), sum(isinstance(e, CandidateRejected) for e in facts))
