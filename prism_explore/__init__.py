@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from prism_explore.targets import Target, target
     from prism_explore.torch_backend import TorchCompiler
     from prism_explore.tune import Budget
-    from prism_explore.verdicts import Checked, check, check_mirage
+    from prism_explore.verdicts import Checked, certified, check, check_mirage, evidence_of
     from prism_explore.verify.decide import replay_case
 
 _HOMES: dict[str, tuple[str, str]] = {
@@ -60,9 +60,11 @@ _HOMES: dict[str, tuple[str, str]] = {
     "TorchCompiler": ("torch_backend", "TorchCompiler"),
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
     "WORKLOADS": ("programs", "WORKLOADS"),
+    "certified": ("verdicts", "certified"),
     "check": ("verdicts", "check"),
     "check_mirage": ("verdicts", "check_mirage"),
     "default_space": ("ir.space", "default_space"),
+    "evidence_of": ("verdicts", "evidence_of"),
     "generalise": ("mirage", "generalise"),
     "load": ("session", "open_record"),
     "load_kernel": ("portable", "load_kernel"),
@@ -97,9 +99,11 @@ __all__ = [
     "TensorProgram",
     "TorchCompiler",
     "UnsupportedOperator",
+    "certified",
     "check",
     "check_mirage",
     "default_space",
+    "evidence_of",
     "generalise",
     "load",
     "load_kernel",

@@ -1,6 +1,8 @@
 """The command line: a search without a notebook, told as a story or as JSON.
 
 prism-explore run rmsnorm_linear --at b=8
+prism-explore check graphs.json.gz --against qknorm
+prism-explore show run.prism f1.c1
 prism-explore list
 """
 
@@ -13,6 +15,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -42,15 +45,24 @@ def main(argv: Sequence[str] | None = None) -> int:
                 width = max(len(row.name) for row in WORKLOADS)
                 for row in WORKLOADS:
                     print(f"{row.name:<{width}}  {row.says}")
+            case "check":
+                return _check(args)
+            case "show":
+                from prism_explore.files import show_saved
+
+                print(show_saved(args.file, args.what))
             case _:
                 _run(args)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            # Whoever read our output has enough; without this, Python's own flush at exit would complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 141
+        print(f"prism-explore: {error}", file=sys.stderr)
+        return 2
     except PrismError as error:
         print(f"prism-explore: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
-        # Whoever read our output has enough; without this, Python's own flush at exit would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     except KeyboardInterrupt:
         print("prism-explore: interrupted", file=sys.stderr)
         return 130
@@ -61,6 +73,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="prism-explore", description="Symbolic superoptimization of tensor programs.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the workloads that can be run by name")
+    check = commands.add_parser("check", help="the verdict on graphs of files: proved, refuted or unknown")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="Mirage's JSON, a .prism file, text, a case")
+    check.add_argument("--against", default="", metavar="PROGRAM", help="a workload, or a file with a program")
+    check.add_argument("--evidence", action="store_true", help="print what stands behind each verdict")
+    check.add_argument("--certify", action="store_true", help="have egglog replay each proof; with its evidence")
+    check.add_argument("--seed", type=int, default=0)
+    check.add_argument("--json", action="store_true", help="print one JSON object per graph instead")
+    show = commands.add_parser("show", help="print something of a saved search")
+    show.add_argument("file", type=Path, metavar="FILE", help="a .prism file")
+    show.add_argument("what", nargs="?", default="ledger", help="claim, misses, a table's name, or an id such as f1.c1")
     run = commands.add_parser("run", help="search, prove, tune, and print what was found")
     run.add_argument("workload", help="a name from `prism-explore list`")
     run.add_argument("--at", action="append", default=[], metavar="SYMBOL=N", help="tune at this number, as in b=8")
@@ -83,6 +105,27 @@ def _sizes(given: Sequence[str]) -> dict[str, int]:
             raise PrismError(f"--at takes SYMBOL=N, as in --at b=8; found {text!r}")
         sizes[symbol] = int(number)
     return sizes
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Judge files; the exit status is 1 where a graph is not proved, or not what its file says."""
+    from prism_explore.files import judge
+
+    counts = dict.fromkeys(("proved", "refuted", "unknown"), 0)
+    other = 0
+    for path in args.files:
+        for found in judge(path, args.against, args.certify, args.seed):
+            counts[found.verdict] += 1
+            other += bool(found.was)
+            if args.json:
+                print(json.dumps(found.as_data))
+                continue
+            print(found.says + (f"  (the file says {found.was})" if found.was else ""))
+            if found.evidence is not None and (args.evidence or args.certify):
+                print("\n" + "\n".join(f"  {line}".rstrip() for line in str(found.evidence).splitlines()) + "\n")
+    if not args.json:
+        print(", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no graph")
+    return 0 if counts["refuted"] == counts["unknown"] == other == 0 else 1
 
 
 def _run(args: argparse.Namespace) -> None:

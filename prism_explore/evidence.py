@@ -84,6 +84,7 @@ def evidence(
     sgraph: str,
     certificate: CertificateReplayed | None = None,
     floats: FloatsAssessed | None = None,
+    where: str = "sess",
 ) -> Evidence:
     """What stands behind a verdict.
 
@@ -93,13 +94,14 @@ def evidence(
         sgraph: the candidate as text.
         certificate: egglog's replay of the proof, where it was asked for.
         floats: how the candidate's family fares in floating point, where that was tried.
+        where: what has the candidate, as Python calls it; empty where nothing has.
     """
     parts: list[Part] = []
     match verdict.verdict:
         case "proved":
             parts += [_claim(verdict), _survived(verdict), certified(certificate)]
         case "refuted":
-            parts.append(_refuted(verdict, program, sgraph))
+            parts.append(_refuted(verdict, program, sgraph, where))
         case "unknown":
             parts += _unknown(verdict)
         case _:
@@ -162,7 +164,7 @@ def _chain(statement: str) -> tuple[Line, ...]:
 
 
 # ---------------------------------------------------------------- refuted
-def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str) -> Part:
+def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where: str) -> Part:
     title = f"{verdict.candidate} refuted"
     if not verdict.witness:
         return Part(title, "refuted", _sentence(verdict.detail), remark=SAYS["refuted"])
@@ -179,10 +181,8 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str) -> Pa
         ("off by", f"{witness.relative_error:.3g} of the largest value"),
     )
     case = Case(verdict.candidate, None, program, parse(sgraph), witness)
-    copies = (
-        ("Python that runs it again", f"sess.replay({verdict.candidate!r})"),
-        ("the case, for px.replay_case(text)", str(case)),
-    )
+    again = (("Python that runs it again", f"{where}.replay({verdict.candidate!r})"),) if where else ()
+    copies = (*again, ("the case, for px.replay_case(text)", str(case)))
     return Part(title, "refuted", _sentence(verdict.detail), told, SAYS["refuted"], copies=copies)
 
 

@@ -19,6 +19,8 @@ import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import CertificateReplayed
+from prism_explore.evidence import Evidence, evidence
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.evaluate import evaluate
@@ -26,9 +28,11 @@ from prism_explore.ir.ops import Input, Node
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Candidate, Family, Refuted, Unknown, Verdict, Verified
+from prism_explore.ir.text import show
 from prism_explore.mirage.general import generalise
 from prism_explore.mirage.importing import read_mirage
-from prism_explore.verify.decide import Prover
+from prism_explore.verify.certificate import certify
+from prism_explore.verify.decide import Prover, noted
 
 MOST_ELEMENTS = 1 << 27
 """Of all tensors together, where a graph is run at its own numbers: 1 GiB."""
@@ -57,6 +61,24 @@ class Checked:
                 return f"{self.name}: unknown, {limit}"
             case _:
                 assert_never(self.verdict)
+
+
+def evidence_of(verdict: Verdict) -> Evidence:
+    """What stands behind a verdict: a claim and its proof, a witness, or how far both sides agree."""
+    return _evidence(verdict, None)
+
+
+def certified(verdict: Verdict) -> Evidence:
+    """The same, with every lemma of a proof replayed in egglog; seconds rather than milliseconds."""
+    beside = Journal()
+    if isinstance(verdict, Verified):
+        certify(verdict, beside)
+    return _evidence(verdict, next((e for e in beside.events if isinstance(e, CertificateReplayed)), None))
+
+
+def _evidence(verdict: Verdict, certificate: CertificateReplayed | None) -> Evidence:
+    candidate = verdict.candidate
+    return evidence(noted(verdict), candidate.family.program, show(candidate.sgraph), certificate, where="")
 
 
 def check(program: TensorProgram, graph: SGraph, seed: int = 0, journal: Journal | None = None) -> Verdict:

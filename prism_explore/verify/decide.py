@@ -96,7 +96,7 @@ class Prover:
             wanted = ", ".join(f"{i.name} {i.type}" for i in self.program.inputs)
             raise ShapeError(f"{candidate.id} has inputs {given}; {self.program.name} has {wanted}")
         verdict = self._verdict(candidate, seed, journal)
-        journal.note(_event(verdict))
+        journal.note(noted(verdict))
         return verdict
 
     def prove(self, candidate: Candidate, journal: Journal) -> Method | str:
@@ -418,7 +418,7 @@ def _words(n: NormalForm) -> frozenset[str]:
 _WORD = re.compile(r"\w+(?=[{(])")
 
 
-def _event(verdict: Verdict) -> VerdictReached:
+def noted(verdict: Verdict) -> VerdictReached:
     """The verdict as a fact."""
     match verdict:
         case Verified(candidate, proof, trials):

@@ -196,9 +196,9 @@ def test_twenty_thousand_nodes_are_drawn_at_once() -> None:
     tree, book = SearchTree(events), ledger(events)
     took = []
     for _ in range(3):
-        began = time.perf_counter()
+        began = time.process_time()
         scene = search_scene(tree, book)
-        took.append(time.perf_counter() - began)
+        took.append(time.process_time() - began)
 
     assert min(took) < 0.3
     assert len(scene.items) < 3000
