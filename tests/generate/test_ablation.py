@@ -1,0 +1,100 @@
+"""Whatever rules are on, the same families are proved and the same one is best: small programs, made at random.
+
+Each program's space is small enough to be searched without any rule. A family is the same if it has the same number
+in one table (`canonical.Expressions`), the best is that of the tuner's model at given shapes and any legal numbers.
+"""
+
+from functools import cache
+
+import pytest
+
+from prism_explore.generate.retrace import outside
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.space import RULE_NAMES
+from prism_explore.ir.text import parse
+from tests.generate.small import Found, Searcher, programs, small
+
+SEEDS = programs(34)
+CANCELS = "its result is the program's by an equality that does not follow from A_eq"
+
+
+@cache
+def searcher(seed: int) -> Searcher:
+    made = small(seed)
+    assert made is not None
+    return Searcher(made)
+
+
+@cache
+def pruned(seed: int) -> Found:
+    return searcher(seed).search()
+
+
+@cache
+def bare(seed: int) -> Found:
+    return searcher(seed).search(RULE_NAMES)
+
+
+def beyond(seed: int, found: Found) -> dict[int, str]:
+    """Families that the pruned search has not, each with why it is no program of the stated space."""
+    case = searcher(seed).small
+    texts = {v: text for v, text in found.proved.items() if v not in pruned(seed).proved}
+    return {v: outside(case.program, case.space, case.machine, parse(text)) for v, text in texts.items()}
+
+
+def best_within(seed: int, found: Found) -> float:
+    out = beyond(seed, found)
+    times = searcher(seed).times
+    return min(times[value, uses] for value, uses in times if value in found.proved and value not in out)
+
+
+def test_the_programs_differ_and_some_have_too_little_memory_for_every_form():
+    cases = [searcher(seed).small for seed in SEEDS]
+
+    assert 34 == len({str(c.program.graph.nodes) for c in cases})
+    assert {2, 3} == {len(c.program.inputs) for c in cases}
+    assert 4 < sum(c.machine.shared_memory_bytes < 64 for c in cases)
+    assert all(pruned(seed).proved for seed in SEEDS)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_without_any_rule_the_same_families_are_proved_and_the_same_one_is_best(seed):
+    found = bare(seed)
+
+    assert set() == set(pruned(seed).proved) - set(found.proved)
+    assert {CANCELS} >= set(beyond(seed, found).values())
+    assert pruned(seed).best_s == best_within(seed, found)
+    assert pruned(seed).nodes < found.nodes
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_without_one_rule_the_same_families_are_proved_and_the_same_one_is_best(seed):
+    for rule in RULE_NAMES:
+        if rule == "shape.mismatch" and not told_apart_by_size(seed):
+            continue
+        found = searcher(seed).search([rule])
+
+        assert set() == set(pruned(seed).proved) - set(found.proved), rule
+        assert {CANCELS} >= set(beyond(seed, found).values()), rule
+        assert pruned(seed).best_s == best_within(seed, found), rule
+        assert pruned(seed).nodes <= found.nodes, rule
+
+
+def told_apart_by_size(seed: int) -> bool:
+    """Whether no two axes have one size; without `shape.mismatch` those would be one axis, in another space."""
+    extents = [a.extent for a in axes_of(searcher(seed).small.program.graph).axes]
+    return len(extents) == len(set(extents))
+
+
+def test_most_programs_are_told_apart_by_size():
+    assert 20 < sum(map(told_apart_by_size, SEEDS))
+
+
+def test_what_is_better_outside_the_stated_space_needs_the_program_to_cancel():
+    """c * (x * x / x) is c * x, which A_eq does not know: the stated space says so, and so does this test."""
+    better = [s for s in SEEDS if bare(s).best_s < pruned(s).best_s]
+
+    assert better
+    for seed in better:
+        names = [n.op.fn for n in searcher(seed).small.program.graph.nodes if hasattr(n.op, "fn")]
+        assert "div" in names and "mul" in names
