@@ -6,7 +6,8 @@ distribute over +, x*(y/z) = (x*y)/z, (x/y)/z = x/(y*z), sums are linear and com
 exp(x + y), √x*√y = √(x*y); and here x*recip(y) = x/y, square(x) = x*x, x - y = x + (-1)*y, rms = √(μ x*x).
 There is no cancellation (x*y/y is not x) and √x*√x is not x: else everything would be part of everything.
 Whole powers are products. Maxima, masks and other functions are opaque; so are views, but for those that
-named axes make unnecessary: a permuted or a repeated tensor is the same expression.
+named axes make unnecessary: a permuted or a repeated tensor is the same expression, and so is one that a reshape
+gives dims of size 1 or takes them away.
 
 What a running maximum is part of is read as the same graph's with the whole maximum in its place, and plain sums
 for rescaled ones. `ir.moving` shows that the two graphs give the same and that the loop's rules forbid every
@@ -65,7 +66,7 @@ from prism_explore.generate.polynomials import (
     untold,
     varying,
 )
-from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.axes import AxisNames, kept
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -100,8 +101,16 @@ class Theory:
     silu_is_product: bool = False
     """Whether silu(x) is read as x * sigmoid(x)."""
 
-    def apply(self, op: ComputeOp | LoopOp, args: tuple[Poly, ...], axes: tuple[AxisNames, ...]) -> Poly:
+    def apply(
+        self,
+        op: ComputeOp | LoopOp,
+        args: tuple[Poly, ...],
+        axes: tuple[AxisNames, ...],
+        result: AxisNames | None = None,
+    ) -> Poly:
         """The expression of an operator's result, at full extents: a plain accumulator changes nothing.
+
+        `result` are its axes; a reshape of which they are not told regroups all of them.
 
         A running maximum counts as the whole one, a rescaled accumulator as a plain one: see `ir.moving` for
         why the block graph gives what this says.
@@ -136,6 +145,8 @@ class Theory:
             case AccumulateRescaled(along):
                 return args[0] if along is None else self._reduced("sum", args[0], axes[0][along])
             case Permute() | Expand():
+                return args[0]
+            case Reshape() if result is not None and not {*axes[0], *result} - {None, *kept(axes[0], result)}:
                 return args[0]
             case Reshape(dims):
                 return call(f"reshape[{', '.join(map(str, dims))}]", args[0])

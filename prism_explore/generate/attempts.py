@@ -22,7 +22,7 @@ from prism_explore.generate.diary import Bundle, bundled
 from prism_explore.generate.needs import NOTHING, Needs, Parts
 from prism_explore.generate.polynomials import Poly, features, leaf, show
 from prism_explore.generate.prune import Cut, Machine
-from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes
+from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes, views_of
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.flow import Flow, FlowRule, flow
 from prism_explore.ir.ops import (
@@ -32,21 +32,28 @@ from prism_explore.ir.ops import (
     Band,
     Binary,
     ComputeOp,
+    Concat,
     Custom,
+    Expand,
     Input,
     Load,
     LoopOp,
     MatMul,
     Node,
     Op,
+    Permute,
     Reduce,
+    Reshape,
     Result,
     RunningMax,
     Scalar,
+    Slice,
     Store,
     Unary,
+    ViewOp,
     op_name,
 )
+from prism_explore.ir.peel import peel
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Operators, Space
 from prism_explore.ir.tensors import BYTES, DType, TensorType
@@ -77,6 +84,14 @@ def _label(op: ComputeOp | LoopOp) -> str:
             return f"{op_name(op)}[{along}]"
         case Scalar(_, value):
             return f"{op_name(op)}[{value}]"
+        case Permute(order):
+            return f"permute[{', '.join(map(str, order))}]"
+        case Reshape(dims):
+            return f"reshape[{', '.join(map(str, dims))}]"
+        case Slice(along, start, stop):
+            return f"slice[{along}, {start}:{stop}]"
+        case Expand(along, _) | Concat(along):
+            return f"{op_name(op)}[{along}]"
         case _:
             return op_name(op)
 
@@ -95,6 +110,7 @@ def alphabet(operators: Operators, largest_rank: int) -> Alphabet[Letter]:
             letters += [Letter(AccumulateRescaled(d), 2) for d in (None, *dims)]
         else:
             letters += [Letter(Accumulate(kind, d), 1) for d in dims]
+    letters += [Letter(view, 2 if isinstance(view, Concat) else 1) for view in operators.views]
     letters += [Letter(Binary(fn), 2, fn in COMMUTATIVE) for fn in operators.binary]
     return Alphabet((*letters, *([Letter(MatMul(), 2)] if operators.matmul else [])))
 
@@ -206,31 +222,51 @@ class Attempts:
         )
         self.expressions = Expressions()
         types = graph.types()
-        values: list[Poly] = []
+        self._views = views_of(graph, named)
+        self.peeled = peel(graph)
+        """What is between the program's views: all else is the same in every kernel graph."""
+        values: dict[int, Poly] = {}
         inputs: list[Tensor] = []
         bands: list[Tensor] = []
-        for position, node in enumerate(graph.nodes):
+
+        def told(name: str, position: int) -> Poly:
+            return leaf(name, (a for a in named[position] if a in self._theory.marked))
+
+        for given, node in zip(self.peeled.given, self.peeled.inputs, strict=True):
+            assert isinstance(node.op, Input), "what is given of an input is one"
+            at = min(given.at)
+            values |= dict.fromkeys(given.at, told(node.op.name, at))
+            number = self.expressions.number(node.op, ())
+            inputs.append(Tensor(node, named[at], types[at].dtype, values[at], number))
+        for position in self.peeled.core:
+            node = graph.nodes[position]
             match node.op:
-                case Input(name, t):
-                    values.append(leaf(name, (a for a in named[position] if a in self._theory.marked)))
-                    number = self.expressions.number(node.op, ())
-                    inputs.append(Tensor(node, named[position], t.dtype, values[-1], number))
                 case Band():
-                    name = f"band %{position}"
-                    values.append(leaf(name, (a for a in named[position] if a in self._theory.marked)))
+                    values[position] = told(f"band %{position}", position)
                     number = self.expressions.number(node.op, (~position,))
-                    bands.append(Tensor(node, named[position], types[position].dtype, values[-1], number))
-                case Custom() | Result() | Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
-                    raise AssertionError("a tensor program has compute operators only")
+                    bands.append(Tensor(node, named[position], types[position].dtype, values[position], number))
+                case (
+                    Input()
+                    | Custom()
+                    | Result()
+                    | Load()
+                    | Store()
+                    | Accumulate()
+                    | AccumulateRescaled()
+                    | RunningMax()
+                ):
+                    raise AssertionError("the core of a tensor program has compute operators only")
                 case op:
                     args = tuple(values[a] for a in node.args)
-                    values.append(self._theory.apply(op, args, tuple(named[a] for a in node.args)))
+                    axes = tuple(named[a] for a in node.args)
+                    values[position] = self._theory.apply(op, args, axes, named[position])
         self.inputs = (*inputs, *bands)
         """What kernels are made of: the program's inputs, then the tensors that it knows by formula."""
-        self.goal = Goal(values[graph.output])
-        self._result = {"result": show(values[graph.output])}
-        self.output_axes, self.output_dtype = named[graph.output], types[graph.output].dtype
-        self._wanted = features(values[graph.output])
+        result = self.peeled.result
+        self.goal = Goal(values[result])
+        self._result = {"result": show(values[result])}
+        self.output_axes, self.output_dtype = named[result], types[result].dtype
+        self._wanted = features(values[result])
         largest_rank = max(t.rank for t in types)
         self.block_alphabet = alphabet(space.block, largest_rank)
         self.kernel_alphabet = alphabet(space.kernel, largest_rank)
@@ -463,7 +499,12 @@ class Attempts:
         in_loop = isinstance(op, Accumulate | RunningMax | AccumulateRescaled)
         if in_loop and behind and not self.space.active("map.constraint"):
             return None
-        result = compute_axes(op, axes)
+        if isinstance(op, ViewOp):
+            result = self._views.get((op, axes))
+            if result is None:
+                return None
+        else:
+            result = compute_axes(op, axes)
         if result is None or len({t.dtype for t in operands}) > 1:
             return self._mismatch(operands)
         if self.space.active("shape.mismatch"):
@@ -472,7 +513,7 @@ class Attempts:
                 detail = "Here one axis would fill two dims of the result."
                 return Cut("shape.mismatch", "no axis occurs twice", double[0], detail, heuristic=True)
         number = self.expressions.number(op, tuple(t.number for t in operands))
-        expression = self._theory.apply(op, tuple(t.expression for t in operands), axes)
+        expression = self._theory.apply(op, tuple(t.expression for t in operands), axes, result)
         flows: list[Flow | FlowRule] = []
         for c, looped in enumerate(block.choices if block else ()):
             states: list[Flow] = []
@@ -668,7 +709,7 @@ class Attempts:
         """The two largest tiles alive at one operator, each as small as any partition makes it."""
         node = tensors[position].node
         alive = set(node.args)
-        if not isinstance(node.op, Unary | Scalar | Binary):
+        if not isinstance(node.op, Unary | Scalar | Binary | ViewOp):
             alive.add(position)
         sizes: list[tuple[int, int]] = []
         for i in sorted(alive):

@@ -6,7 +6,9 @@ by its index axes, so an operator fits or not whatever the maps will be, and a f
 them. Depth first, smallest rank first, so the stream of events is the same every time.
 
 Every step that is kept is noted, and every cut with its reason. Operators that would break the canonical
-order are no cuts, since their graph is met elsewhere; neither are reductions along a dim of size 1.
+order are no cuts, since their graph is met elsewhere; neither are reductions along a dim of size 1, nor views of
+tensors with other axes than the program has there. What grows is the program's core (`ir.peel`): the views around
+it are put around every whole kernel graph.
 """
 
 from __future__ import annotations
@@ -172,7 +174,8 @@ class Growth:
     def kernel_grown(self, state: KernelState) -> Iterator[Family | None]:
         """What a kernel graph with one more operator gives: a family if it is whole, and what extends it."""
         if self.attempts.is_whole(state):
-            graph = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
+            core = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
+            graph = self.attempts.peeled.wrapped(core)
             number = self.attempts.expressions.of_graph(graph)
             if number in self.seen and self.space.active("dup.canonical"):
                 detail = f"This is family {self.seen[number]}."

@@ -86,12 +86,15 @@ def parts(p: Poly) -> Parts:
     for m, _ in p:
         sums = frozenset(s for s, _ in m.sums if s.label[0] in "Σμ")
         calls = (a for a, _ in m.atoms if isinstance(a, Call) and not is_joint(a.fn))
+        root, power, den = (frozenset({inputs(q)} if q else ()) for q in (m.root, m.power, m.den))
         found |= Parts(
             sums,
             sums if len(p) == 1 else frozenset(),
             frozenset((a.fn, inputs(a.argument)) for a in calls),
             frozenset(a.name for a, _ in m.atoms if isinstance(a, Leaf) and a.kind == 2),
-            *(frozenset({inputs(q)} if q else ()) for q in (m.root, m.power, m.den)),
+            roots=root,
+            powers=power,
+            quotients=den,
         )
         for inner in nested(m):
             found |= parts(inner)

@@ -286,7 +286,8 @@ def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[Fi
 
 def _whole(program: TensorProgram, growth: Growth, kernel: KernelState) -> Iterator[Family | None]:
     if growth.attempts.is_whole(kernel):
-        graph = SGraph(tuple(t.node for t in kernel.tensors), len(kernel.tensors) - 1)
+        core = SGraph(tuple(t.node for t in kernel.tensors), len(kernel.tensors) - 1)
+        graph = growth.attempts.peeled.wrapped(core)
         yield Family(growth.diary.completed(kernel.id, show_graph(graph)), program, graph)
 
 
@@ -307,7 +308,10 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
     attempts = Growth(program, judged, target, Journal()).attempts
     state = attempts.beginning("")
     between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
-    for node in graph.nodes:
+    core = attempts.peeled.unwrapped(graph)
+    if core is None:
+        return "it has other views around its kernels than the program"
+    for node in core.nodes:
         if isinstance(node.op, Input | Band):
             continue
         if isinstance(node.op, Custom):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from prism_explore.events.kinds import Reason
-from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.axes import AxisNames, kept
 from prism_explore.ir.flow import FLOW_RULES, Flow, FlowRule, flow
 from prism_explore.ir.ops import (
     Accumulate,
@@ -33,6 +33,7 @@ from prism_explore.ir.ops import (
     Slice,
     Store,
     Unary,
+    ViewOp,
 )
 from prism_explore.ir.sgraph import BlockGraph
 from prism_explore.ir.tensors import TensorType
@@ -122,7 +123,8 @@ def grid_broken(typed: TypedBlock, axis: str) -> Broken | None:
                     return Broken("grid.viewed", position)
                 continue
             case Reshape():
-                if any(axis in typed.axes[t] for t in (*node.args, position)):
+                before, after = typed.axes[node.args[0]], typed.axes[position]
+                if axis in {*before, *after} - kept(before, after):
                     return Broken("grid.viewed", position)
                 continue
             case _:
@@ -150,7 +152,7 @@ def memory_broken(block: BlockGraph, types: tuple[TensorType, ...], limit_bytes:
 
     for position, node in enumerate(block.nodes):
         alive = set(node.args)
-        if not isinstance(node.op, Unary | Scalar | Binary | Store):
+        if not isinstance(node.op, Unary | Scalar | Binary | ViewOp | Store):
             alive.add(position)
         total = sum(sorted(least(types[i]) for i in alive)[-2:])
         if total > limit_bytes:

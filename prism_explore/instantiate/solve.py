@@ -27,7 +27,7 @@ from prism_explore.instantiate.constraints import (
     reason,
 )
 from prism_explore.ir.axes import AxisNames, axes_of
-from prism_explore.ir.dims import dim
+from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.maps import AxisUse, grid_map, loop_map
 from prism_explore.ir.ops import (
     Accumulate,
@@ -151,17 +151,27 @@ def _with_maps(
             name += "_"
         return name
 
+    grid = tuple(ParallelDim(_GRID[p], dim(symbol(f"g{_GRID[p]}"))) for p in range(rank))
+    loop = ParallelDim("i", dim(symbol("f"))) if any(u.looped for u in uses) else None
+
+    def tile(size: Dim, axis: str | None) -> Dim:
+        for use in uses:
+            if use.axis == axis:
+                size = size / grid[use.grid].size if use.grid is not None else size
+                size = size / loop.size if use.looped and loop else size
+        return size
+
     nodes: list[Node] = []
     for node, axes in zip(typed.block.nodes, typed.axes, strict=True):
         match node.op:
+            case Reshape(dims):
+                nodes.append(Node(Reshape(tuple(map(tile, dims, axes))), node.args))
             case Load(operand):
                 nodes.append(Node(Load(operand, grid_map(uses, axes, rank), loop_map(uses, axes)), node.args))
             case Store():
                 nodes.append(Node(Store(grid_map(uses, axes, rank)), node.args))
             case _:
                 nodes.append(node)
-    grid = tuple(ParallelDim(_GRID[p], dim(symbol(f"g{_GRID[p]}"))) for p in range(rank))
-    loop = ParallelDim("i", dim(symbol("f"))) if any(u.looped for u in uses) else None
     return BlockGraph(grid, loop, tuple(nodes))
 
 
@@ -175,8 +185,8 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
     """The axes of every block tensor of a family, named as in its program.
 
     Where an operator aligns dims that are different axes of the program (a match of sizes only), the two
-    are one axis here, since they can be cut only alike. A dim that a view takes apart has none behind it, so
-    nothing cuts it there.
+    are one axis here, since they can be cut only alike. A view gives what it gives in the program; a dim that one
+    takes apart which the program does not have has no axis behind it, so nothing cuts it there.
     """
     table = axes_of(family.program.graph)
     known = {
@@ -206,6 +216,8 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
         return tuple(join(x, y) for x, y in zip(left, right, strict=True))
 
     def result(node: Node, args: tuple[AxisNames, ...]) -> AxisNames:
+        if (known := table.views.get((node.op, args))) is not None:
+            return known
         match node.op:
             case MatMul():
                 a, b = args

@@ -4,11 +4,16 @@ Dims that an elementwise operator aligns, or that a matmul contracts, are one ax
 for each *axis* whether it is whole, cut by a grid dim, cut by the loop, or both; imap, omap and
 fmap are views of that choice. Two axes of equal extent stay two axes, so "the other dim of the
 same size" is never taken by mistake.
+
+A dim that a view leaves as it is keeps its axis. Of a reshape these are the dims before and behind those that are
+regrouped, dims of size 1 aside. Equal views of tensors with the same axes give the same axes; what a view gives,
+and of what, is read off the program (`AxisTable.views`), because the axes of a part of a dim follow from its uses.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from prism_explore.errors import ShapeError
@@ -26,6 +31,7 @@ from prism_explore.ir.ops import (
     Load,
     LoopOp,
     MatMul,
+    Op,
     Permute,
     Reduce,
     Reshape,
@@ -35,9 +41,13 @@ from prism_explore.ir.ops import (
     Slice,
     Store,
     Unary,
+    ViewOp,
 )
 from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.tensors import TensorType
 
+Slot: TypeAlias = tuple[int, int]
+"""A tensor's position and one of its dims."""
 AxisNames: TypeAlias = tuple[str | None, ...]
 """The axis of each dim of a tensor; None for a dim of literal size 1."""
 
@@ -57,6 +67,10 @@ class AxisTable:
     axes: tuple[Axis, ...]
     of: tuple[AxisNames, ...]
     """Per tensor position, per dim."""
+    views: Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames] = field(
+        default_factory=dict[tuple[Op, tuple[AxisNames, ...]], AxisNames]
+    )
+    """Per view of the program and axes of its operands, the axes that it gives."""
 
     def extent(self, name: str) -> Dim:
         """The extent of an axis."""
@@ -113,17 +127,17 @@ def axes_of(graph: SGraph) -> AxisTable:
     order of appearance.
     """
     types = graph.types()
-    parent: dict[tuple[int, int], tuple[int, int]] = {
+    parent: dict[Slot, Slot] = {
         (t, d): (t, d) for t, ty in enumerate(types) for d, size in enumerate(ty.dims) if not size.is_one
     }
 
-    def find(slot: tuple[int, int]) -> tuple[int, int]:
+    def find(slot: Slot) -> Slot:
         while parent[slot] != slot:
             parent[slot] = parent[parent[slot]]
             slot = parent[slot]
         return slot
 
-    def join(a: tuple[int, int], b: tuple[int, int]) -> None:
+    def join(a: Slot, b: Slot) -> None:
         if a in parent and b in parent:
             ra, rb = sorted((find(a), find(b)))
             parent[rb] = ra
@@ -131,8 +145,12 @@ def axes_of(graph: SGraph) -> AxisTable:
     for t, node in enumerate(graph.nodes):
         rank = types[t].rank
         match node.op:
-            case Input() | Band() | Reshape():
+            case Input() | Band():
                 pass
+            case Reshape():
+                operand = node.args[0]
+                for d, source in unmoved(types[operand].dims, types[t].dims):
+                    join((t, d), (operand, source))
             case Permute(order):
                 for d, source in enumerate(order):
                     join((t, d), (node.args[0], source))
@@ -157,7 +175,8 @@ def axes_of(graph: SGraph) -> AxisTable:
                     r = types[operand].rank
                     for d in range(r):
                         join((t, d + rank - r), (operand, d))
-    names: dict[tuple[int, int], str] = {}
+    _agree(graph, types, find, join)
+    names: dict[Slot, str] = {}
     axes: list[Axis] = []
     symbols = {s for ty in types for d in ty.dims for s in d.symbols}
     spare = (c for c in (*"dnkmhevpqrstu", *(f"a{i}" for i in range(10_000))) if c not in symbols)
@@ -173,4 +192,56 @@ def axes_of(graph: SGraph) -> AxisTable:
     of = tuple(
         tuple(names[find((t, d))] if (t, d) in parent else None for d in range(ty.rank)) for t, ty in enumerate(types)
     )
-    return AxisTable(tuple(axes), of)
+    return AxisTable(tuple(axes), of, views_of(graph, of))
+
+
+def views_of(graph: SGraph, of: tuple[AxisNames, ...]) -> dict[tuple[Op, tuple[AxisNames, ...]], AxisNames]:
+    """What the views of a graph give, by what they are given, under some naming of axes."""
+    return {(n.op, tuple(of[a] for a in n.args)): of[t] for t, n in enumerate(graph.nodes) if isinstance(n.op, ViewOp)}
+
+
+def unmoved(before: tuple[Dim, ...], after: tuple[Dim, ...]) -> Iterator[Slot]:
+    """Dims of a reshape's result, and the dims of its operand that they are, from both ends inwards."""
+    old = [d for d, size in enumerate(before) if not size.is_one]
+    new = [d for d, size in enumerate(after) if not size.is_one]
+    while old and new and before[old[0]] == after[new[0]]:
+        yield new.pop(0), old.pop(0)
+    while old and new and before[old[-1]] == after[new[-1]]:
+        yield new.pop(), old.pop()
+
+
+def kept(before: AxisNames, after: AxisNames) -> frozenset[str]:
+    """The axes that a reshape with these axes leaves as they are."""
+    old, new = ([a for a in axes if a] for axes in (before, after))
+    found: set[str] = set()
+    while old and new and old[0] == new[0]:
+        found.add(old.pop(0))
+        new.pop(0)
+    while old and new and old[-1] == new[-1]:
+        found.add(old.pop())
+        new.pop()
+    return frozenset(found)
+
+
+def _agree(
+    graph: SGraph,
+    types: tuple[TensorType, ...],
+    find: Callable[[Slot], Slot],
+    join: Callable[[Slot, Slot], None],
+) -> None:
+    """Join the axes of equal views of tensors whose axes are the same, until nothing changes."""
+
+    def of(t: int) -> tuple[Slot | None, ...]:
+        return tuple(None if size.is_one else find((t, d)) for d, size in enumerate(types[t].dims))
+
+    changed = True
+    while changed:
+        changed = False
+        first: dict[tuple[Op, tuple[tuple[Slot | None, ...], ...]], int] = {}
+        for t, node in enumerate(graph.nodes):
+            if isinstance(node.op, ViewOp):
+                other = first.setdefault((node.op, tuple(of(a) for a in node.args)), t)
+                if of(other) != of(t):
+                    changed = True
+                    for d in range(types[t].rank):
+                        join((t, d), (other, d))

@@ -25,7 +25,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.axes import AxisNames, kept
 from prism_explore.ir.moving import Moves, moved
 from prism_explore.ir.ops import (
     Accumulate,
@@ -158,9 +158,9 @@ def _cut(
         case Permute():
             return args[0]
         case Expand(along, _) | Slice(along, _, _) | Concat(along):
-            return _apart(args, {axes[0][along]})
+            return _apart(args, {result[along], *(a[along] for a in axes)}, looped)
         case Reshape():
-            return _apart(args, set(axes[0]))
+            return _apart(args, {*axes[0], *result} - kept(axes[0], result), looped)
         case RunningMax(along):
             state = _accumulate(Accumulate("max", along), args[0], axes[0])
             return Flow("loop", args[0].axis) if isinstance(state, Flow) else state
@@ -196,11 +196,9 @@ def _reduce(op: Reduce, x: Flow, axes: AxisNames) -> Flow | FlowRule:
     return x if op.fn not in ("rms", "max") or x.exact else "loop.partial"
 
 
-def _apart(args: tuple[Flow, ...], touched: Collection[str | None]) -> Flow | FlowRule:
-    """A view that takes axes apart: linear, so sums pass; a chunk of what it touches does not."""
-    x = args[0]
-    cut = x.pending if x.phase == "after" else (x.axis,) if x.axis and not x.partial else ()
-    return "loop.unmapped" if any(a != x for a in args) or set(cut) & set(touched) else x
+def _apart(args: tuple[Flow, ...], touched: Collection[str | None], looped: Collection[str]) -> Flow | FlowRule:
+    """A view that takes axes apart: linear, so sums pass; a chunk of what it touches, or gives, does not."""
+    return "loop.unmapped" if any(a != args[0] for a in args) or any(a in looped for a in touched) else args[0]
 
 
 def _meet(a: Flow, b: Flow) -> Phase | FlowRule:

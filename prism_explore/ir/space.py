@@ -35,8 +35,10 @@ from prism_explore.ir.ops import (
     Store,
     Unary,
     UnaryFn,
+    ViewOp,
     op_name,
 )
+from prism_explore.ir.peel import peel
 from prism_explore.ir.program import TensorProgram
 
 Level: TypeAlias = Literal["kernel", "block"]
@@ -76,6 +78,8 @@ class Operators:
     reductions: tuple[ReduceFn, ...] = ()
     """Along every dim that is not of literal size 1."""
     accumulators: tuple[Accumulator, ...] = ()
+    views: tuple[ViewOp, ...] = ()
+    """Only those that the program itself has, of tensors with the axes that they have there."""
 
     def has(self, op: Op) -> bool:
         """Whether an operator of a program is among them; what is given, such as an input, always is."""
@@ -91,7 +95,7 @@ class Operators:
             case Reduce(fn, _):
                 return fn in self.reductions
             case Permute() | Reshape() | Expand() | Slice() | Concat():
-                return False
+                return op in self.views
             case Input() | Band():
                 return True
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax() | Custom() | Result():
@@ -106,6 +110,7 @@ class Operators:
             *self.reductions,
             *("accum" if a == "plain" else f"accum_{a}" for a in self.accumulators),
             *(["running_max"] if "rescaled" in self.accumulators else []),
+            *dict.fromkeys(map(op_name, self.views)),
         ]
         return " ".join(names) or "none"
 
@@ -154,12 +159,13 @@ class Space:
         return rule not in self.rules_off
 
     def lacks(self, program: TensorProgram) -> tuple[str, ...]:
-        """The operators of a program that no level of the space has, by name, each once, in order.
+        """The operators of a program's core that no level of the space has, by name, each once, in order.
 
         A family may do without one, as a product does without an `expand`; where it may not, none is found.
         """
         levels = (self.block, self.kernel) if self.predefined_kernels else (self.block,)
-        missing = (n.op for n in program.graph.nodes if not any(level.has(n.op) for level in levels))
+        core = (program.graph.nodes[p].op for p in peel(program.graph).core)
+        missing = (op for op in core if not any(level.has(op) for level in levels))
         return tuple(dict.fromkeys(map(op_name, missing)))
 
     def describe(self, program: TensorProgram | None = None) -> dict[str, str]:
@@ -172,6 +178,8 @@ class Space:
             "block graph": f"at most {self.block_ops} operators, loads included; one output"
             + (f"; the program itself takes {fused_ops(program)}" if program is not None else ""),
             "block operators": str(self.block),
+            "views": "of inputs before every kernel and of the result behind all, as the program has them; inside "
+            "a block those in between, of tensors with the axes that they have there",
             "block inputs": f"at most {self.block_inputs}, each loaded once",
             "accumulators": f"at most {self.accumulators}, at most one of each tensor",
             "maps": f"at most {self.grid_dims} grid dims and one for-loop; each index axis is cut the same "
@@ -202,11 +210,12 @@ def fused_ops(program: TensorProgram) -> int:
     """How many operators a block graph has that computes a program as it is written, with one loop.
 
     Its loads, its operators, and one accumulator where something is reduced: those of other reductions take
-    the reductions' places. Views that axes make unnecessary are none, and √ of the mean of squares is one.
+    the reductions' places. Repetitions and views around the core are none, √ of the mean of squares is one.
     """
     nodes = program.graph.nodes
     uses = [a for n in nodes for a in n.args]
-    count = sum(not isinstance(n.op, Permute | Expand) for n in nodes)
+    peeled = peel(program.graph)
+    count = len(peeled.given) + sum(not isinstance(nodes[p].op, Expand) for p in peeled.core)
     for root in nodes:
         mean = nodes[root.args[0]] if root.op == Unary("sqrt") else None
         if mean is not None and isinstance(mean.op, Reduce) and mean.op.fn == "mean":
@@ -241,11 +250,13 @@ def default_space(program: TensorProgram) -> Space:
                 reductions.setdefault(fn)
             case _:
                 pass
+    inside = (program.graph.nodes[p].op for p in peel(program.graph).core)
+    views = tuple(dict.fromkeys(op for op in inside if isinstance(op, ViewOp)))
     kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions))
     accumulators: tuple[Accumulator, ...] = ("plain", "sum", "mean", "rms")
     if "max" in reductions:
         accumulators = (*accumulators, "max", "rescaled")
-    block = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), accumulators)
+    block = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), accumulators, views)
     given = sum(isinstance(n.op, Input | Band) for n in program.graph.nodes)
     fused = fused_ops(program)
     block_ops = fused if CLASSIC_OPS < fused <= LARGEST_OPS else CLASSIC_OPS

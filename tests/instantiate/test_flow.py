@@ -196,7 +196,7 @@ def test_what_the_transitions_forbid_is_named(rule, op, args):
     nodes = [*LOADS, Node(MatMul(), (0, 1)), Node(Accumulate("sum"), (0,)), Node(Accumulate("sum"), (2,))]
     nodes.append(Node(Load(2, (), None)))
     axes = [X, W, ("m", "n"), X, ("m", "n"), ("m", None)]
-    result = compute_axes(op, tuple(axes[a] for a in args)) or (None,)
+    result = compute_axes(op, tuple(axes[a] for a in args)) or (None,) * len(axes[args[0]])
 
     assert rule == states([*nodes, Node(op, args)], [*axes, result], {"k"})
     assert rule in FLOW_RULES
