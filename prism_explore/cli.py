@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--trials", type=int, default=None, help="how many choices of numbers to try")
     run.add_argument("--seconds", type=float, default=None, help="how long to tune")
     run.add_argument("--allow-unsafe", action="store_true", help="let a family win that is unsafe in floating point")
+    run.add_argument("--database", metavar="FILE", help="remember trials here, and time nothing twice")
     run.add_argument("--save", metavar="FILE", help="write the journal to a .prism file")
     run.add_argument("--triton", action="store_true", help="also write Triton for an A100 and an H100, compiled ahead")
     run.add_argument("--json", action="store_true", help="print one JSON object instead of a story")
@@ -142,6 +143,7 @@ def _run(args: argparse.Namespace) -> None:
         seed=args.seed,
         budget=Budget(**limits),
         allow_unsafe=args.allow_unsafe,
+        database=args.database,
         inputs=row.inputs,
     )
     _search(session, quiet=args.json)

@@ -33,7 +33,7 @@ from prism_explore.ir.stages import Candidate, Family, Outcome, Timed, Verified
 from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
-from prism_explore.tune import Budget, tune
+from prism_explore.tune import Budget, Database, tune
 from prism_explore.tune.baselines import compare
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Prover
@@ -62,6 +62,8 @@ class Task:
 
     What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
     """
+    database: Database | None = None
+    """Where trials are remembered from search to search."""
 
 
 @dataclass(slots=True)
@@ -191,6 +193,8 @@ def _trials(
             incumbent=incumbent(progress, steering),
             idle=left.idle,
             beat_s=task.beat_s,
+            database=task.database,
+            versions=task.versions,
             stop=stop,
         )
 

@@ -44,7 +44,7 @@ from prism_explore.sampled import Sample, audit_sample
 from prism_explore.saved import proved_again, read_search, task_to_plain
 from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.targets import Target, target
-from prism_explore.tune import Budget
+from prism_explore.tune import Budget, Database
 from prism_explore.tune.baselines import USUAL
 from prism_explore.verify.decide import Replay
 from prism_explore.verify.equalities import Equalities
@@ -72,6 +72,7 @@ class Session:
         name: what to call the program.
         rivals: what the result is raced against, names out of `tune.baselines.MODES`.
         allow_unsafe: whether a family that is unsafe in floating point, though equal over the reals, may win.
+        database: a file in which trials are remembered, so that no later search times them again.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 
@@ -93,6 +94,7 @@ class Session:
         name: str | None = None,
         rivals: Sequence[str] = USUAL,
         allow_unsafe: bool = False,
+        database: str | Path | None = None,
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
@@ -117,6 +119,7 @@ class Session:
             rivals=tuple(rivals),
             versions=_versions(),
             allow_unsafe=allow_unsafe,
+            database=None if database is None else Database(database),
         )
         self._begin(task, Journal())
 

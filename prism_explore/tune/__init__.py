@@ -23,18 +23,21 @@ from prism_explore.events.kinds import (
     TrialMeasured,
 )
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
+from prism_explore.ir.text import show
 from prism_explore.targets import Target
 from prism_explore.tune.backend import Backend, backend_of
+from prism_explore.tune.database import Database, Known
 from prism_explore.tune.measure import Bench, Failure, calm, middle, quantile, ratios, was_disturbed
 from prism_explore.tune.model import Model, Modelled, model_of
 from prism_explore.tune.space import legal_sizes, parameters
-from prism_explore.tune.strategy import DOUBT, RUNGS, Key, Point, Pool, Strategy, usual
+from prism_explore.tune.strategy import DOUBT, RUNGS, Key, Point, Pool, Recalled, Strategy, usual
 from prism_explore.tune.worker import Worker
 
 __all__ = [
     "Backend",
     "Bench",
     "Budget",
+    "Database",
     "Floor",
     "Model",
     "Modelled",
@@ -46,6 +49,10 @@ __all__ = [
     "parameters",
     "tune",
 ]
+
+
+RECALLED = 3
+"""Of what a database knows, so many of the fastest are raced again: winners of many races were lucky in some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,8 @@ def tune(
     incumbent: Timed | None = None,
     beat_s: float | None = None,
     idle: int = 0,
+    database: Database | None = None,
+    versions: tuple[tuple[str, str], ...] = (),
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Outcome]:
     """Try numbers for proved candidates, cheapest bound first; yield each trial's outcome.
@@ -117,6 +126,9 @@ def tune(
         incumbent: the kernel to beat, from an earlier call.
         beat_s: a time to beat, whoever's it is; candidates whose floor is not below it are not tried.
         idle: how many trials in a row did not improve it at the end of that call.
+        database: remembers every trial. What it knows counts as tried, and against the budget; the fastest few are
+            raced again, for times of another day do not compare.
+        versions: of what makes kernels; trials of other versions are not known.
         stop: asked between trials, and by the worker while it waits.
 
     Raises:
@@ -130,10 +142,15 @@ def tune(
     pool = Pool(verifieds, shapes, target, generator.choices)
     program = verifieds[0].candidate.family.program
     there = bench or Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
+    tuning = _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s)
+    chosen = strategy or usual(seed)
+    if database is not None:
+        chosen = tuning.recall(database.known(program, shapes, target, versions), chosen)
     try:
-        yield from _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s).run(
-            strategy or usual(seed), incumbent, idle
-        )
+        for outcome in tuning.run(chosen, incumbent, idle):
+            if database is not None:
+                database.note(outcome, shapes, target, versions)
+            yield outcome
     finally:
         if there is not bench:
             there.close()
@@ -161,11 +178,26 @@ class _Tuning:
         self._seen: set[str] = set()
         self._best: _Incumbent | None = None
         self._doubted = False
+        self._known = 0
         self._beat_s = math.inf if beat_s is None else beat_s
+
+    def recall(self, known: Sequence[Known], then: Strategy) -> Strategy:
+        """Take what is known as tried; the fastest of it is proposed first."""
+        entrants = {show(e.verified.candidate.sgraph): e for e in self._pool.entrants}
+        points = [
+            (k, Point(entrants[k.candidate].verified, k.parameters, k.time_s or math.inf))
+            for k in known
+            if k.candidate in entrants
+        ]
+        again = [p for k, p in points if k.time_s is not None and p.key not in self._tried][:RECALLED]
+        others = {p.key for _, p in points} - {p.key for p in again} - self._tried
+        self._tried |= others
+        self._known = min(len(others), max(self._budget.trials - len(again), 0))
+        return Recalled(again, then)
 
     def run(self, strategy: Strategy, incumbent: Timed | None, idle: int = 0) -> Iterator[Outcome]:
         """Propose, compile, compare, race, until the budget or the space ends."""
-        began, first = self._clock(), self._trials
+        began, first = self._clock(), self._trials - self._known
         if incumbent is not None:
             self._resume(incumbent)
         while not self._stop() and self._trials - first < self._budget.trials and idle < self._budget.patience:

@@ -249,6 +249,18 @@ class Climbing:
         return found
 
 
+class Recalled:
+    """Points that were good before, then what another strategy says."""
+
+    def __init__(self, points: Sequence[Point], then: Strategy) -> None:
+        self._points = iter(points)
+        self._then = then
+
+    def propose(self, pool: Pool, tried: set[Key], best: Point | None) -> Point | None:
+        """The next of the points that is still open; behind them, what the other strategy proposes."""
+        return _next_open(self._points, pool, tried) or self._then.propose(pool, tried, best)
+
+
 def usual(seed: int) -> Strategy:
     """The strategy that `tune` follows where none is given."""
     return Climbing(Ranked(seed), seed)
