@@ -48,6 +48,8 @@ class Explorer(anywidget.AnyWidget):
         super().__init__()
         self._session = session
         self._book = Book.empty()
+        self._past = Book.empty()
+        """The folds up to the moment of the past that was looked at last."""
         self._look = Look()
         self._lines: list[str] = []
         self._lock = threading.Lock()
@@ -82,6 +84,8 @@ class Explorer(anywidget.AnyWidget):
             match content:
                 case {"collapsed": bool(collapsed)}:
                     self._look = replace(self._look, collapsed=collapsed)
+                case {"cursor": int(cursor)} if not isinstance(cursor, bool):
+                    self._look = replace(self._look, cursor=max(0, cursor))
                 case {"root": str(root)}:
                     self._look = replace(self._look, root=root[:64])
                 case {"map_px": int(wide), "dock_px": int(dock), "dock_high_px": int(high)}:
@@ -112,7 +116,20 @@ class Explorer(anywidget.AnyWidget):
                 subject = subject_after(self._look, selection, self._book.facts)
                 self._look = replace(self._look, selection=selection, subject=subject)
             look, lines = self._look, tuple(self._lines)
-        return sections(_search(self._session), self._book, look, lines)
+        book = self._book
+        if 0 < look.cursor < book.facts.count:
+            book = self._until(look.cursor)
+        else:
+            look = replace(look, cursor=0)
+        return sections(_search(self._session), book, look, lines)
+
+    def _until(self, cursor: int) -> Book:
+        """The folds over the first so many facts; going on in time costs only what is new."""
+        if self._past.facts.count > cursor:
+            self._past = Book.empty()
+        for entry in self._session.journal.entries[self._past.facts.count : cursor]:
+            self._past.add(entry)
+        return self._past
 
     def _keep(self, snapshot: dict[str, Any]) -> None:
         self.snapshot = snapshot
@@ -147,7 +164,8 @@ def _search(session: SessionLike) -> Search:
     space = session.task.space
     able: tuple[Ability, ...] = ("certify", "replay") if space is None else get_args(Asked)
     desk = Desk(tuple(session.questions.values()), frozenset(able))
-    return Search(session.program, where, session.state, session.failure, desk, space, session.task.target.name)
+    target, count = session.task.target.name, len(session.journal)
+    return Search(session.program, where, session.state, session.failure, desk, space, target, count)
 
 
 def _rows(picture: Sections) -> list[tuple[str, object]]:

@@ -120,6 +120,8 @@ class Look:
     """Width of a picture in the dock."""
     dock_high_px: int = 260
     """Its height, where a picture can choose it."""
+    cursor: int = 0
+    """How many facts are looked at, for a moment of the past; 0 for now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,8 @@ class Search:
     space: Space | None = None
     """What is searched; None where only its words are known."""
     target: str = ""
+    count: int = 0
+    """Facts so far, of which a look at the past takes fewer."""
 
 
 def sections(search: Search, book: Book, look: Look, lines: tuple[str, ...] = ()) -> Sections:
@@ -153,7 +157,7 @@ def sections(search: Search, book: Book, look: Look, lines: tuple[str, ...] = ()
     candidate = best_candidate(subject, facts, ledger) if subject in facts.families else subject
     return Sections(
         commands={c.name: CommandHelp(c.says, f"{c.python}({'…' if c.parameters else ''})") for c in COMMANDS},
-        transport=_transport(search, ledger, facts),
+        transport=_transport(search, ledger, facts, look.cursor),
         view=View(look.selection),
         map=_map(ledger, book.tree, look),
         graph=_graph(search.program, subject, facts, ledger, look),
@@ -178,7 +182,7 @@ def _leading(ledger: Ledger, facts: Facts) -> str:
 
 
 # ---------------------------------------------------------------- transport
-def _transport(search: Search, ledger: Ledger, facts: Facts) -> Transport:
+def _transport(search: Search, ledger: Ledger, facts: Facts, cursor: int) -> Transport:
     n = ledger.funnel
     counters = (
         Counter("proved", "proved", f"{n.proved:,}", SAYS["proved"]),
@@ -187,17 +191,25 @@ def _transport(search: Search, ledger: Ledger, facts: Facts) -> Transport:
         Counter("pruned-sound", "pruned", f"{n.pruned:,}", "Regions of the search that a rule cut; the map says why."),
     )
     last = facts.log[-1].text if facts.log else "Nothing has been searched yet. Press . for a first step."
-    if search.state == "finished":
+    if search.state == "finished" and not cursor:
         last = claim(ledger)
+    total = max(search.count, facts.count)
+    past = (
+        f"You look back at fact {facts.count:,} of {total:,}: {last}. The search itself is where it was."
+        if cursor
+        else ""
+    )
     return Transport(
         search.program.name,
         search.where,
         search.state,
-        facts.count,
-        tuple(Phase(p, p == facts.phase and search.state != "finished", PHASE_SAYS[p]) for p in PHASES),
+        total,
+        cursor,
+        past,
+        tuple(Phase(p, p == facts.phase and (search.state != "finished" or cursor > 0), PHASE_SAYS[p]) for p in PHASES),
         counters,
         _incumbent(ledger),
-        _can(search.state, ledger),
+        () if cursor else _can(search.state, ledger),
         last,
     )
 

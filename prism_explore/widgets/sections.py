@@ -178,6 +178,10 @@ class Transport:
     where: str
     state: State
     events: int
+    cursor: int
+    """How many of them are shown, for a moment of the past; 0 for now."""
+    past: str
+    """Which moment that is; empty for now."""
     phases: tuple[Phase, ...]
     counters: tuple[Counter, ...]
     best: Incumbent | None

@@ -104,4 +104,15 @@ def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPa
     expect(questions.get_by_role("row").filter(has_text="cancelled")).to_be_visible(timeout=20_000)
     assert "cancelled" == states(lab_page)["q4"]
 
+    # Back in time, to where nothing was complete; the search itself stays where it is.
+    families = explorer.locator("[data-panel=families] tbody tr[data-ref]")
+    explorer.get_by_role("tab", name="Families").click()
+    expect(families.first).to_be_visible()
+    explorer.get_by_label("look back at a moment").fill("2")
+    expect(explorer.locator(".pe-banner")).to_contain_text("You look back at fact 2 of")
+    expect(families).to_have_count(0)
+    explorer.get_by_role("button", name="back to now").click()
+    expect(families.first).to_be_visible()
+    expect(explorer.locator(".pe-banner")).to_be_hidden()
+
     assert lab_page.page_errors == []

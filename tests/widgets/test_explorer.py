@@ -322,3 +322,33 @@ def test_the_bundle_asks_for_nothing_and_evaluates_nothing() -> None:
     )
     for word in ("eval(", "new Function", "innerHTML", "outerHTML", "insertAdjacentHTML", "XMLHttpRequest", "fetch("):
         assert word not in bundle
+
+
+def test_a_look_back_shows_the_search_as_it_was_and_leaves_it_where_it_is(shown: Shown) -> None:
+    now = shown.picture()
+    first = next(n for n, e in enumerate(story(), 1) if type(e).__name__ == "FamilyCompleted")
+    shown.hear(kind="look", cursor=first)
+    then = shown.picture()
+
+    assert (first, len(story())) == (then.transport.cursor, then.transport.events)
+    assert 1 == len(then.families.rows) < len(now.families.rows)
+    assert then.transport.past.startswith(f"You look back at fact {first} of {len(story())}: f1 is complete")
+    assert () == then.transport.can
+    shown.hear(kind="look", cursor=first - 1)
+    assert 0 == len(shown.picture().families.rows)
+    shown.hear(kind="look", cursor=0)
+    assert now == shown.picture()
+
+
+def test_every_moment_of_a_search_can_be_drawn(shown: Shown) -> None:
+    for cursor in range(1, len(story())):
+        shown.hear(kind="look", cursor=cursor)
+        seen = shown.picture()
+        assert cursor == seen.transport.cursor
+        assert json.dumps(plain(seen))
+
+
+def test_a_moment_that_is_none_is_now(shown: Shown) -> None:
+    for cursor in (-5, len(story()), 10**9):
+        shown.hear(kind="look", cursor=cursor)
+        assert ("", 0) == (shown.picture().transport.past, shown.picture().transport.cursor)

@@ -85,6 +85,8 @@ export class App implements Host {
   /** The click whose selection Python has not confirmed yet. */
   private choosing: string | null = null;
   private trouble: string | null = null;
+  /** Which moment of the past is shown. */
+  private past: string | null = null;
   /** The node that the map is zoomed into. */
   private root = "";
   private sizes = { map: 0, dock: 0, high: 0 };
@@ -235,6 +237,9 @@ export class App implements Host {
     give("transport", (data) => {
       this.bar.update(data);
       mark(this.element, "data-state", data.state);
+      mark(this.element, "data-past", data.cursor > 0);
+      this.past = data.past || null;
+      this.showBanner(this.trouble);
       this.say(data.status);
     });
     give("map", (data) => this.map.update(data));
@@ -276,8 +281,9 @@ export class App implements Host {
   }
 
   private showBanner(text: string | null): void {
-    this.banner.hidden = !text;
-    this.banner.textContent = text ?? "";
+    const shown = text ?? this.past;
+    this.banner.hidden = !shown;
+    this.banner.textContent = shown ?? "";
   }
 
   private applySelection(ref: string): void {
@@ -452,6 +458,8 @@ export class App implements Host {
         says: "zoom the map into the selected node, or out again",
         act: () => this.zoomMap(/^n\d+$/.test(this.selection) ? this.selection : this.root),
       },
+      { keys: ["["], shown: "[ ]", says: "one fact back in time, or on", act: () => this.bar.move(-1) },
+      { keys: ["]"], shown: "", says: "", act: () => this.bar.move(1) },
       { keys: ["w"], shown: "w", says: "why: read the inspector", act: () => this.why() },
       { keys: ["a"], shown: "a", says: "accept the selected family", act: steer("accept") },
       { keys: ["x"], shown: "x", says: "reject the selected family; can be undone", act: steer("reject") },

@@ -38,6 +38,8 @@ export interface Transport {
   readonly where: string;
   readonly state: "ready" | "running" | "paused" | "finished" | "cancelled" | "failed";
   readonly events: number;
+  readonly cursor: number;
+  readonly past: string;
   readonly phases: readonly Phase[];
   readonly counters: readonly Counter[];
   readonly best: Incumbent | null;

@@ -44,10 +44,11 @@ export interface Listener {
 
 export type Args = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
-/** What the reader wants to see: kernels closed, the map zoomed into a node, pictures of a width. */
+/** What the reader wants to see: kernels closed, the map zoomed into a node, a moment of the past, pictures of a width. */
 export type Look =
   | { readonly collapsed: boolean }
   | { readonly root: string }
+  | { readonly cursor: number }
   | { readonly map_px: number; readonly dock_px: number; readonly dock_high_px: number };
 
 /** How long an unanswered hello waits before the picture says that nobody is there, and asks again. */

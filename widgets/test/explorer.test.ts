@@ -196,6 +196,48 @@ describe("questions", () => {
   });
 });
 
+describe("time", () => {
+  const slider = (root: HTMLElement) => root.querySelector(".pe-moment") as HTMLInputElement;
+  const drag = (root: HTMLElement, to: number): void => {
+    slider(root).value = String(to);
+    slider(root).dispatchEvent(new Event("input"));
+  };
+
+  it("is looked back at with the slider, and the end of it is now", () => {
+    const { python, root } = shown();
+    const total = recorded().transport.events;
+    expect(slider(root).value).toBe(String(total));
+    drag(root, 7);
+    drag(root, total);
+
+    expect(python.of("look").map((l) => l.cursor)).toEqual([7, 0]);
+  });
+
+  it("says which moment is shown, and leads back to now", () => {
+    const { python, root } = shown();
+    const { transport } = recorded();
+    python.tell({ transport: { ...transport, cursor: 7, past: "You look back at fact 7." } });
+    expect(root.querySelector(".pe-banner")?.textContent).toBe("You look back at fact 7.");
+    expect(root.hasAttribute("data-past")).toBe(true);
+    click(root.querySelector(".pe-when"));
+    python.tell({ transport });
+
+    expect(python.of("look").map((l) => l.cursor)).toEqual([0]);
+    expect((root.querySelector(".pe-banner") as HTMLElement).hidden).toBe(true);
+  });
+
+  it("moves fact by fact with [ and ]", () => {
+    const { python, root } = shown();
+    const { transport } = recorded();
+    press(root, "[");
+    python.tell({ transport: { ...transport, cursor: 7 } });
+    press(root, "[");
+    press(root, "]");
+
+    expect(python.of("look").map((l) => l.cursor)).toEqual([transport.events - 1, 6, 8]);
+  });
+});
+
 describe("evidence", () => {
   const proved = (): Sections => {
     const all = recorded();

@@ -24,6 +24,14 @@ export class TransportBar {
     title: "how far one step goes",
   });
   private readonly state = h("span", { class: "pe-state" });
+  private readonly moment = h("input", {
+    type: "range",
+    class: "pe-moment",
+    min: 1,
+    "aria-label": "look back at a moment of the search",
+    title: "look back at a moment of the search; the search itself stays where it is\nkeys: [ and ]",
+  });
+  private readonly when = h("button", { type: "button", class: "pe-link pe-when" }, "now");
   private readonly buttons: readonly Button[];
   private data: Transport | null = null;
   /** Whether a pause was asked for; the step in hand ends first, and may take seconds. */
@@ -47,6 +55,8 @@ export class TransportBar {
     const undo = button("undo", "Undo", "undo", () => host.command("undo"), "pe-bare");
     const redo = button("redo", "Redo", "redo", () => host.command("redo"), "pe-bare");
     this.buttons = [step, run, cancel, undo, redo];
+    this.moment.addEventListener("input", () => this.lookBack(Number(this.moment.value)));
+    this.when.addEventListener("click", () => this.lookBack(0));
     this.best.hidden = true;
     this.best.addEventListener("click", () => {
       if (this.data?.best) host.select(this.data.best.ref);
@@ -63,6 +73,7 @@ export class TransportBar {
         h("span", { class: "pe-group" }, undo.element, redo.element),
         this.phases,
         this.counters,
+        h("span", { class: "pe-group pe-time" }, this.moment, this.when),
       ),
     );
   }
@@ -78,6 +89,18 @@ export class TransportBar {
     this.pausing = command === "pause";
     this.host.command(command);
     if (this.pausing && this.data) this.update(this.data);
+  }
+
+  /** Show the search as it was behind so many facts; 0, or all of them, is now. */
+  private lookBack(cursor: number): void {
+    const total = this.data?.events ?? 0;
+    this.host.look({ cursor: cursor < total ? cursor : 0 });
+  }
+
+  /** One fact back or on. */
+  move(by: -1 | 1): void {
+    if (!this.data) return;
+    this.lookBack(Math.max(1, (this.data.cursor || this.data.events) + by));
   }
 
   can(command: string): boolean {
@@ -105,6 +128,11 @@ export class TransportBar {
     );
     this.state.textContent = `${data.state} · ${data.events.toLocaleString("en")} events`;
     mark(this.state, "data-state", data.state);
+    mark(this.moment, "max", String(Math.max(1, data.events)));
+    // While it is dragged, its own value is ahead of what Python has drawn.
+    if (!this.moment.matches(":active")) this.moment.value = String(data.cursor || data.events);
+    this.when.textContent = data.cursor > 0 ? `${data.cursor.toLocaleString("en")} · back to now` : "now";
+    this.when.disabled = data.cursor === 0;
     this.best.hidden = data.best === null;
     if (data.best) {
       refill(
