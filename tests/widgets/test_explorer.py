@@ -340,7 +340,7 @@ def test_a_look_back_shows_the_search_as_it_was_and_leaves_it_where_it_is(shown:
     assert now == shown.picture()
 
 
-def test_every_moment_of_a_search_can_be_drawn(shown: Shown) -> None:
+def test_every_moment_of_the_past_can_be_drawn(shown: Shown) -> None:
     for cursor in range(1, len(story())):
         shown.hear(kind="look", cursor=cursor)
         seen = shown.picture()
