@@ -18,8 +18,9 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.ledger import ledger
 from prism_explore.frontend import trace
 from prism_explore.generate.large import LARGEST_RANK, expression_size
-from prism_explore.ir.ops import Band, Expand, Input, Node, Permute, op_name
+from prism_explore.ir.ops import Band, Expand, Input, Node, ViewOp, op_name
 from prism_explore.ir.parts import Part, partition, put_together
+from prism_explore.ir.peel import peel
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.space import LARGEST_OPS, default_space, fused_ops
@@ -32,8 +33,6 @@ MOST_INPUTS = 5
 """A part reads at most so many tensors: with more, one kernel for it has too many graphs."""
 LARGEST_EXPRESSION = 1_000
 """Of a part; those of published workloads are below a hundred."""
-_NEEDLESS = {"permute", "expand"}
-"""Operators that a family may do without, because axes have names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +157,14 @@ class Parts:
 
 def fits(part: TensorProgram, largest: int = LARGEST_OPS) -> bool:
     """Whether a part may be searched as one."""
-    if isinstance(part.graph.nodes[part.graph.output].op, Permute | Expand):
+    if isinstance(part.graph.nodes[part.graph.output].op, Expand):
         return False  # a kernel writes its result as it is computed
     given = sum(isinstance(n.op, Input | Band) for n in part.graph.nodes)
     return (
         fused_ops(part) <= largest
         and given <= MOST_INPUTS
         and max(t.rank for t in part.graph.types()) <= LARGEST_RANK
-        and set(default_space(part).lacks(part)) <= _NEEDLESS
+        and not all(isinstance(part.graph.nodes[p].op, ViewOp) for p in peel(part.graph).core)
         and expression_size(part) <= LARGEST_EXPRESSION
     )
 

@@ -60,19 +60,25 @@ def test_the_whole_with_kernels_in_its_parts_computes_what_the_program_does(fort
 
 
 def test_what_no_kernel_holds_stays_a_predefined_operator():
-    found = px.Parts(with_views(), target="h100")
+    found = px.Parts(with_views(), target="h100", largest=4)
     found.run()
     found.close()
     graph = found.graph()
     sizes = {"b": 4} | dict.fromkeys(graph.parameters, 2)
     inputs = random_inputs(graph, sizes)
 
-    assert ["searched", "predefined", "predefined", "searched"] == [
-        "searched" if s.session else "predefined" for s in found.parts
-    ]
-    assert "The other 2 operators stay predefined ones." in found.claim
-    assert "  2. %4: slice; predefined" in repr(found)
+    assert [*["predefined"] * 3, "searched"] == ["searched" if s.session else "predefined" for s in found.parts]
+    assert "The other 3 operators stay predefined ones." in found.claim
+    assert "  3. %4: slice; predefined" in repr(found)
     np.testing.assert_allclose(evaluate(found.program, inputs), evaluate(graph, inputs, sizes), rtol=1e-9, atol=1e-12)
+
+
+def test_views_alone_are_no_part_that_is_worth_a_search():
+    b = ProgramBuilder("only_views")
+    x = b.input("x", "b", 8)
+
+    assert not fits(b.build(b.permute(b.slice(x, 1, 0, 4), 1, 0)), 9)
+    assert fits(with_views(), 9)
 
 
 @pytest.mark.parametrize(
