@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from prism_explore.tune import Budget
     from prism_explore.verdicts import Checked, certified, check, check_mirage, evidence_of
     from prism_explore.verify.decide import replay_case
+    from prism_explore.versus import against_concrete
 
 _HOMES: dict[str, tuple[str, str]] = {
     "Best": ("result", "Best"),
@@ -61,6 +62,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
     "WORKLOADS": ("programs", "WORKLOADS"),
     "certified": ("verdicts", "certified"),
+    "against_concrete": ("versus", "against_concrete"),
     "check": ("verdicts", "check"),
     "check_mirage": ("verdicts", "check_mirage"),
     "default_space": ("ir.space", "default_space"),
@@ -99,6 +101,7 @@ __all__ = [
     "TensorProgram",
     "TorchCompiler",
     "UnsupportedOperator",
+    "against_concrete",
     "certified",
     "check",
     "check_mirage",

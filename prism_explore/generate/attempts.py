@@ -322,8 +322,10 @@ class Attempts:
             return _too_few(joins, missing, spare)
         return self._unaffordable(joins, self._had(grown.tensors), spare) or grown
 
-    def opened(self, state: KernelState, operands: tuple[int, ...]) -> BlockState | Cut:
-        """A new block graph that loads these tensors, or its cut."""
+    def opened(
+        self, state: KernelState, operands: tuple[int, ...], looped: frozenset[str] | None = None
+    ) -> BlockState | Cut:
+        """A new block graph that loads these tensors, or its cut; `looped`: only under this choice of looped axes."""
         unused = state.unused.difference(operands)
         after = replace(state, unused=unused, customs=state.customs + 1)
         spare = self.spare(after)
@@ -335,7 +337,7 @@ class Attempts:
         axes = sorted({a for i in operands for a in state.tensors[i].axes if a})
         if not spare:
             axes = [a for a in axes if a not in self.output_axes]
-        choices = tuple(frozenset(c) for size in range(len(axes) + 1) for c in combinations(axes, size))
+        choices = (looped,) if looped is not None else _subsets(axes)
         legal = frozenset(range(len(choices)))
         tensors: list[Tensor] = []
         for position, i in enumerate(operands):
@@ -724,6 +726,10 @@ class Attempts:
 
 _DEFINED = (Binary, Unary, Accumulate, AccumulateRescaled)
 """Operators that `Expressions` has definitions of."""
+
+
+def _subsets(axes: list[str]) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(c) for size in range(len(axes) + 1) for c in combinations(axes, size))
 
 
 def _by_extent(table: AxisTable) -> tuple[AxisNames, ...]:

@@ -1,0 +1,112 @@
+"""States visited until all families are there: symbolic search against concrete enumeration, as programs grow.
+
+    .venv/bin/python benchmarks/symbolic_vs_concrete.py
+    .venv/bin/python benchmarks/symbolic_vs_concrete.py --numbers 2 --states 10000000 --json
+
+Three series. A linear layer followed by one, two, ... functions: more operators. RMSNorm and a linear layer of
+64, 256, ... channels with grid sizes and loop ranges that are powers of 2 up to a number: more sizes to try. And
+workloads. Seconds are CPU seconds. Enumeration stops at its budget, and then its count is a lower bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import platform
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import prism_explore as px
+from prism_explore.frontend import trace
+from prism_explore.generate.concrete import Numbers
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.versus import STATES, TIME_S, Versus
+
+FUNCTIONS = ("silu", "exp", "tanh", "sigmoid", "relu")
+WORKLOADS = ("rmsnorm_linear_bare", "swiglu", "lora", "attention")
+BAR = 40
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="States visited, symbolic against concrete.")
+    parser.add_argument("--numbers", type=int, default=0, metavar="N", help="grid sizes and loop ranges per dim")
+    parser.add_argument("--states", type=int, default=STATES, help="budget of the enumeration")
+    parser.add_argument("--seconds", type=float, default=TIME_S, help="CPU seconds of the enumeration")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args(argv)
+    head = {
+        "date": datetime.now(UTC).isoformat(timespec="minutes"),
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+    }
+    rows: list[dict[str, object]] = []
+    if not args.json:
+        print(", ".join(head.values()))
+    for series, program, at, numbers in _cases(args.numbers):
+        found = px.against_concrete(program, at, numbers=numbers, states=args.states, time_s=args.seconds)
+        rows.append(_row(series, found))
+        if not args.json:
+            _print(series, found)
+    if args.json:
+        print(json.dumps({**head, "rows": rows}, indent=1))
+
+
+def _cases(count: int) -> Iterator[tuple[str, TensorProgram, dict[str, int], Numbers]]:
+    usual = Numbers(_powers(count), _powers(count)) if count else Numbers()
+    for n in range(len(FUNCTIONS) + 1):
+        yield "operators", chain(n), {"b": 16}, usual
+    for d in (64, 256, 1024, 4096):
+        powers = _powers(int(math.log2(d)))
+        yield "sizes", rmsnorm_linear(d), {"b": 16}, Numbers(powers, powers)
+    for name in WORKLOADS:
+        row = px.workload(name)
+        program = trace(row.code, row.inputs, name).program
+        yield "workloads", program, dict(row.at), usual
+
+
+def _powers(count: int) -> tuple[int, ...]:
+    return tuple(2**n for n in range(1, count + 1))
+
+
+def chain(functions: int) -> TensorProgram:
+    """A linear layer and so many functions behind it."""
+    b = ProgramBuilder(f"linear_and_{functions}")
+    y = b.matmul(b.input("x", "b", 4096), b.input("w", 4096, 4096))
+    for fn in FUNCTIONS[:functions]:
+        y = b.unary(fn, y)
+    return b.build(y)
+
+
+def rmsnorm_linear(d: int) -> TensorProgram:
+    """The papers' form at a width."""
+    b = ProgramBuilder(f"rmsnorm_linear_{d}")
+    x, w = b.input("x", "b", d), b.input("w", d, d)
+    return b.build(b.matmul(b.binary("div", x, b.reduce("rms", x, 1)), w))
+
+
+def _row(series: str, found: Versus) -> dict[str, object]:
+    return {
+        "series": series,
+        "program": found.program,
+        "symbolic_states": found.states,
+        "symbolic_s": found.symbolic_s,
+        "symbolic_families": found.families,
+        "concrete_states": found.concrete.states,
+        "concrete_maps_counted": found.concrete.maps,
+        "concrete_maps_begun": found.concrete.begun,
+        "concrete_grown": found.concrete.grown,
+        "concrete_s": found.concrete_s,
+        "concrete_families": len(found.concrete.families),
+        "common_families": found.common,
+        "concrete_stopped": found.concrete.over,
+    }
+
+
+def _print(series: str, found: Versus) -> None:
+    print(f"\n{series}: {found!r}; {found.common} families in both")
+    for what, states in (("symbolic", found.states), ("concrete", found.concrete.states)):
+        print(f"  {what}  {'#' * round(BAR * math.log10(max(states, 1)) / 9):<{BAR}} {states:,}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
