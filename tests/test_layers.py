@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "prism_explore"
 # Who may import it: file patterns inside the package.
 AT_TOP = {
     "egglog": ("verify/*",),
+    "optuna": ("tune/sampled.py",),
     "anywidget": ("widgets/*",),
     "ipywidgets": ("widgets/*",),
 }
@@ -24,7 +25,7 @@ IN_FUNCTIONS = {
     "torch": ("frontend/*", "programs.py", "codegen/load.py", "codegen/triton*.py", "tune/*", "torch_backend.py"),
     "triton": ("frontend/*", "codegen/load.py", "codegen/triton*.py", "tune/*"),
 }
-HEAVY = ("torch", "triton", "egglog", "ipywidgets", "anywidget", "IPython", "pygraphviz", "llvmlite")
+HEAVY = ("optuna", "torch", "triton", "egglog", "ipywidgets", "anywidget", "IPython", "pygraphviz", "llvmlite")
 
 
 def imports(path: Path) -> Iterator[tuple[str, int, bool]]:

@@ -10,8 +10,10 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 from prism_explore.cost.floor import Floor, floor_of
+from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     CandidateBounded,
@@ -29,8 +31,9 @@ from prism_explore.tune.backend import Backend, backend_of
 from prism_explore.tune.database import Database, Known
 from prism_explore.tune.measure import Bench, Failure, calm, middle, quantile, ratios, was_disturbed
 from prism_explore.tune.model import Model, Modelled, model_of
+from prism_explore.tune.sampled import Sampled
 from prism_explore.tune.space import legal_sizes, parameters
-from prism_explore.tune.strategy import DOUBT, RUNGS, Key, Point, Pool, Recalled, Strategy, usual
+from prism_explore.tune.strategy import DOUBT, RUNGS, Climbing, Exhaustive, Key, Point, Pool, Ranked, Recalled, Strategy
 from prism_explore.tune.worker import Worker
 
 __all__ = [
@@ -55,9 +58,32 @@ RECALLED = 3
 """Of what a database knows, so many of the fastest are raced again: winners of many races were lucky in some."""
 
 
+StrategyName: TypeAlias = Literal["climbing", "ranked", "exhaustive", "tpe", "gp", "random"]
+"""Around the incumbent by turns, the model's order, everything, and Optuna's samplers by their names."""
+
+
+def strategy_of(name: StrategyName, seed: int) -> Strategy:
+    """The strategy of a name.
+
+    Raises:
+        ShapeError: no such strategy.
+    """
+    match name:
+        case "climbing":
+            return Climbing(Ranked(seed), seed)
+        case "ranked":
+            return Ranked(seed)
+        case "exhaustive":
+            return Exhaustive()
+        case "tpe" | "gp" | "random":
+            return Sampled(seed, name)
+        case _:
+            raise ShapeError(f"no strategy {name!r}; there are {', '.join(get_args(StrategyName))}")
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When tuning ends, whichever comes first."""
+    """When tuning ends, whichever comes first, and what it tries first."""
 
     trials: int = 60
     seconds: float = 60.0
@@ -65,6 +91,10 @@ class Budget:
     """Trials in a row that did not improve the incumbent."""
     near: float = 0.03
     """How close to the floor is close enough, as a share of it."""
+    strategy: StrategyName = "climbing"
+
+    def __post_init__(self) -> None:
+        strategy_of(self.strategy, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +152,7 @@ def tune(
         clock: seconds for the budget.
         backend: the code generator; the target's own if not given.
         bench: where kernels are compared and timed; a worker process of the target's own if not given.
-        strategy: what to try next; `strategy.usual` if not given.
+        strategy: what to try next; the budget's if not given.
         incumbent: the kernel to beat, from an earlier call.
         beat_s: a time to beat, whoever's it is; candidates whose floor is not below it are not tried.
         idle: how many trials in a row did not improve it at the end of that call.
@@ -143,7 +173,7 @@ def tune(
     program = verifieds[0].candidate.family.program
     there = bench or Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
     tuning = _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s)
-    chosen = strategy or usual(seed)
+    chosen = strategy or strategy_of(limits.strategy, seed)
     if database is not None:
         chosen = tuning.recall(database.known(program, shapes, target, versions), chosen)
     try:
@@ -217,6 +247,7 @@ class _Tuning:
             outcome = self._try(point, made)
             if outcome is None:
                 return
+            strategy.hear(self._pool, point, outcome)
             idle = 0 if self._best is not before else idle + 1
             yield outcome
 

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Protocol, TypeAlias
 
 from prism_explore.cost.floor import Floor, floor_of
-from prism_explore.ir.stages import Parameters, Verified
+from prism_explore.ir.stages import Outcome, Parameters, Verified
 from prism_explore.targets import Target
 from prism_explore.tune.model import model_of
 from prism_explore.tune.space import Choices, ChoicesOf, Schedule, Sizes, legal_sizes, schedules
@@ -193,6 +193,10 @@ class Strategy(Protocol):
         """A point that was not tried; None when there is none left."""
         ...
 
+    def hear(self, pool: Pool, point: Point, outcome: Outcome) -> None:
+        """What came of a point, whoever proposed it."""
+        ...
+
 
 class Exhaustive:
     """Everything, in a stable order."""
@@ -205,6 +209,9 @@ class Exhaustive:
         if self._points is None:
             self._points = pool.in_order()
         return _next_open(self._points, pool, tried)
+
+    def hear(self, pool: Pool, point: Point, outcome: Outcome) -> None:
+        """Nothing changes its order."""
 
 
 class Ranked:
@@ -224,6 +231,9 @@ class Ranked:
             if found is not None and found.key not in tried:
                 return found
         return _next_open(self._points, pool, tried)
+
+    def hear(self, pool: Pool, point: Point, outcome: Outcome) -> None:
+        """The model is not taught."""
 
 
 class Climbing:
@@ -248,6 +258,10 @@ class Climbing:
             return next((p for p in pool.around(best) if p.key not in tried), None)
         return found
 
+    def hear(self, pool: Pool, point: Point, outcome: Outcome) -> None:
+        """Pass it on: the incumbent, next to which it looks, comes with every question."""
+        self._first.hear(pool, point, outcome)
+
 
 class Recalled:
     """Points that were good before, then what another strategy says."""
@@ -260,10 +274,9 @@ class Recalled:
         """The next of the points that is still open; behind them, what the other strategy proposes."""
         return _next_open(self._points, pool, tried) or self._then.propose(pool, tried, best)
 
-
-def usual(seed: int) -> Strategy:
-    """The strategy that `tune` follows where none is given."""
-    return Climbing(Ranked(seed), seed)
+    def hear(self, pool: Pool, point: Point, outcome: Outcome) -> None:
+        """Pass it on."""
+        self._then.hear(pool, point, outcome)
 
 
 def _next_open(points: Iterator[Point], pool: Pool, tried: set[Key]) -> Point | None:
