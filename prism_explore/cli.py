@@ -51,6 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 from prism_explore.files import show_saved
 
                 print(show_saved(args.file, args.what))
+            case "report":
+                from prism_explore.session import open_record
+
+                print(open_record(args.file).report(args.page or args.file.with_suffix(".html")))
             case _:
                 _run(args)
     except OSError as error:
@@ -83,6 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="print something of a saved search")
     show.add_argument("file", type=Path, metavar="FILE", help="a .prism file")
     show.add_argument("what", nargs="?", default="ledger", help="claim, misses, a table's name, or an id such as f1.c1")
+    report = commands.add_parser("report", help="write a saved search as one HTML page that opens anywhere")
+    report.add_argument("file", type=Path, metavar="FILE", help="a .prism file")
+    report.add_argument("page", type=Path, nargs="?", metavar="PAGE", help="the HTML file (default: beside it)")
     run = commands.add_parser("run", help="search, prove, tune, and print what was found")
     run.add_argument("workload", help="a name from `prism-explore list`")
     run.add_argument("--at", action="append", default=[], metavar="SYMBOL=N", help="tune at this number, as in b=8")

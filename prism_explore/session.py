@@ -595,6 +595,13 @@ class Session:
         manifest = {"program": self.program.name, "versions": dict(self.task.versions)}
         return self.journal.save(path, {**manifest, "task": task_to_plain(self.task)})
 
+    def report(self, path: str | Path) -> Path:
+        """Write the explorer as one HTML file that opens anywhere: to look at and to share, not to steer."""
+        from prism_explore.widgets.report import report_page
+
+        Path(path).write_text(report_page(self), encoding="utf-8")
+        return Path(path)
+
     def _tell(self, what: str, value: Any) -> None:
         for fn in tuple(self._listeners.get(what, ())):
             fn(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from prism_explore.audit import Audit
@@ -350,6 +351,18 @@ class Record:
         from prism_explore.widgets.pictures import picture_svg
 
         return picture_svg(self.journal.entries, picture)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the explorer as one HTML file that opens anywhere: to look at and to share, not to steer.
+
+        Raises:
+            ShapeError: the journal does not say what was searched.
+        """
+        from prism_explore.widgets.recorded import Recorded
+        from prism_explore.widgets.report import report_page
+
+        Path(path).write_text(report_page(Recorded(self.journal)), encoding="utf-8")
+        return Path(path)
 
     @property
     def widget(self) -> Any:

@@ -78,7 +78,7 @@ def test_this_python_is_a_supported_one() -> None:
 
 # ---------------------------------------------------------------- the bundles
 def test_bundles_are_small() -> None:
-    assert ["explorer.js"] == list(bundles(STATIC))
+    assert ["explorer.js", "report.js"] == list(bundles(STATIC))
     for name, content in bundles(STATIC).items():
         assert len(content) <= LIMIT_BYTES, f"{name} has {len(content)} bytes"
 

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 /** The stems of the sources that are widgets: src/<stem>.ts. */
-const WIDGETS = ["explorer"];
+const WIDGETS = ["explorer", "report"];
 
 /** A notebook saves the module with every widget it shows, so it must stay small. */
 const LIMIT_BYTES = 150 * 1024;

@@ -16,16 +16,14 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import anywidget
 import traitlets
 
-from prism_explore.questions import Asked
-from prism_explore.widgets.answers import Desk
 from prism_explore.widgets.base import Publisher
-from prism_explore.widgets.live import Ability, Bridge, SessionLike
-from prism_explore.widgets.panels import Book, Look, Search, sections, subject_after
+from prism_explore.widgets.live import Bridge, SessionLike
+from prism_explore.widgets.panels import Book, Look, search_of, sections, subject_after
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.sections import Sections, plain
 from prism_explore.widgets.svg import to_svg
@@ -121,7 +119,7 @@ class Explorer(anywidget.AnyWidget):
             book = self._until(look.cursor)
         else:
             look = replace(look, cursor=0)
-        return sections(_search(self._session), book, look, lines)
+        return sections(search_of(self._session), book, look, lines)
 
     def _until(self, cursor: int) -> Book:
         """The folds over the first so many facts; going on in time costs only what is new."""
@@ -153,19 +151,9 @@ class Explorer(anywidget.AnyWidget):
             book.add(entry)
         selection = self._session.selection or ""
         look = Look(selection, subject_after(Look(), selection, book.facts), map_px=int(STATIC_PX))
-        picture = sections(_search(self._session), book, look)
+        picture = sections(search_of(self._session), book, look)
         graph = picture.graph.scene
         return stacked([picture.map.scene] if graph is None else [picture.map.scene, graph])
-
-
-def _search(session: SessionLike) -> Search:
-    at = ", ".join(f"{k}={v}" for k, v in session.task.shapes.items())
-    where = f"on {session.task.target.name}" + (f" at {at}" if at else "")
-    space = session.task.space
-    able: tuple[Ability, ...] = ("certify", "replay") if space is None else get_args(Asked)
-    desk = Desk(tuple(session.questions.values()), frozenset(able))
-    target, count = session.task.target.name, len(session.journal)
-    return Search(session.program, where, session.state, session.failure, desk, space, target, count)
 
 
 def _rows(picture: Sections) -> list[tuple[str, object]]:

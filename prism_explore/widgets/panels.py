@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import get_args
 
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import FloatsAssessed
@@ -28,6 +29,7 @@ from prism_explore.ir.ops import Custom, Input, Node, op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.space import RULE_NAMES, Space
+from prism_explore.questions import Asked
 from prism_explore.targets import GPUS
 from prism_explore.verify.equalities import Equalities, equalities
 from prism_explore.widgets.answers import STANDING_KIND, Desk, short_answer
@@ -44,7 +46,7 @@ from prism_explore.widgets.inspector import (
     inspect,
     subject_of,
 )
-from prism_explore.widgets.live import COMMANDS, State
+from prism_explore.widgets.live import COMMANDS, Ability, SessionLike, State
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.search_map import SearchTree, reasons_scene, search_scene
 from prism_explore.widgets.sections import (
@@ -141,6 +143,17 @@ class Search:
     target: str = ""
     count: int = 0
     """Facts so far, of which a look at the past takes fewer."""
+
+
+def search_of(session: SessionLike, asking: bool = True) -> Search:
+    """What is known of a session's search besides its journal; `asking` if questions can be asked."""
+    at = ", ".join(f"{k}={v}" for k, v in session.task.shapes.items())
+    where = f"on {session.task.target.name}" + (f" at {at}" if at else "")
+    space = session.task.space if asking else None
+    able: tuple[Ability, ...] = () if not asking else ("certify", "replay") if space is None else get_args(Asked)
+    desk = Desk(tuple(session.questions.values()), frozenset(able))
+    target, count = session.task.target.name, len(session.journal)
+    return Search(session.program, where, session.state, session.failure, desk, space, target, count)
 
 
 def sections(search: Search, book: Book, look: Look, lines: tuple[str, ...] = ()) -> Sections:
@@ -423,6 +436,8 @@ def _questions(search: Search) -> QuestionsSection:
         limits = tuple(Limit(name, label, getattr(space, name)) for name, label in _FORM_LIMITS.items())
         rules = tuple((rule, RULES[rule].says) for rule in RULE_NAMES if space.active(rule))
         form = WhatIfForm(tuple(GPUS), search.target, limits, rules)
+    elif not search.desk.can:
+        nothing = "A report answers what is in it. To ask more, open the saved search in a notebook."
     else:
         nothing = "Of a saved search, a proof can be certified and a witness run again, where one is selected."
     says = f"{len(open_ones)} open" if open_ones else ""

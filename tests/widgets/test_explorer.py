@@ -313,8 +313,9 @@ def test_the_browsers_tests_draw_what_python_sends() -> None:
     assert skeleton(now) == skeleton(kept), says
 
 
-def test_the_bundle_asks_for_nothing_and_evaluates_nothing() -> None:
-    bundle = (ROOT / "prism_explore/widgets/static/explorer.js").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["explorer", "report"])
+def test_the_bundle_asks_for_nothing_and_evaluates_nothing(name: str) -> None:
+    bundle = (ROOT / f"prism_explore/widgets/static/{name}.js").read_text(encoding="utf-8")
     addresses = set(re.findall(r"https?://[\w./-]+", bundle))
 
     assert addresses == {"http://www.w3.org/2000/svg"}, (

@@ -1,0 +1,1086 @@
+var Z=`/* The widget's own look. Colours come from the notebook's theme where there is one, else from scene.ts. */
+.prism-explore {
+  --bg: var(--jp-layout-color1, var(--vscode-editor-background, var(--pe-page)));
+  --bg2: var(--jp-layout-color2, var(--vscode-sideBar-background, var(--pe-tensor)));
+  --fg: var(--jp-ui-font-color0, var(--vscode-foreground, var(--pe-ink)));
+  --fg2: var(--pe-muted);
+  --rule: var(--jp-border-color2, var(--vscode-panel-border, var(--pe-faint)));
+  --accent: var(--pe-select);
+  --mono: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace);
+  --ui: var(--jp-ui-font-family, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif);
+  position: relative;
+  display: flex;
+  flex-direction: column;
+  box-sizing: border-box;
+  width: 100%;
+  height: 740px;
+  min-height: 460px;
+  resize: vertical;
+  overflow: hidden;
+  container-type: inline-size;
+  color: var(--fg);
+  background: var(--bg);
+  border: 1px solid var(--rule);
+  border-radius: 8px;
+  font: 13px / 1.45 var(--ui);
+  text-align: left;
+}
+.prism-explore *,
+.prism-explore *::before {
+  box-sizing: border-box;
+}
+:where(.prism-explore) :is(h3, h4, p, dl, dt, dd, ol, ul, li, pre, table) {
+  margin: 0;
+  padding: 0;
+  color: inherit;
+}
+:where(.prism-explore) :is(button, input, select) {
+  font: inherit;
+  color: inherit;
+}
+.prism-explore.prism-explore.prism-explore :is([hidden], .pe-hidden:not(span)) {
+  display: none;
+}
+.prism-explore span.pe-hidden {
+  position: absolute;
+  clip-path: inset(50%);
+}
+.prism-explore :focus-visible {
+  outline: 2px solid var(--accent);
+  outline-offset: -2px;
+}
+.prism-explore:focus-visible {
+  outline-offset: 0;
+}
+
+/* ---- the bar on top */
+.prism-explore .pe-transport {
+  flex: none;
+  border-bottom: 1px solid var(--rule);
+  background: var(--bg);
+}
+.prism-explore .pe-bar {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 6px 9px;
+  padding: 6px 12px;
+}
+.prism-explore .pe-bar + .pe-bar {
+  padding-top: 0;
+}
+.prism-explore .pe-title {
+  display: flex;
+  align-items: baseline;
+  gap: 10px;
+  font-size: 14px;
+}
+.prism-explore .pe-brand {
+  font-weight: 700;
+  letter-spacing: 0.02em;
+}
+.prism-explore .pe-brand::before {
+  content: "◆";
+  margin-right: 5px;
+  color: var(--accent);
+}
+.prism-explore .pe-state {
+  padding: 1px 9px;
+  border: 1px solid var(--rule);
+  border-radius: 99px;
+  font-size: 12px;
+  color: var(--fg2);
+  white-space: nowrap;
+}
+.prism-explore .pe-state[data-state="running"] {
+  border-color: var(--accent);
+  color: var(--fg);
+}
+.prism-explore .pe-state[data-state="running"]::before {
+  content: "";
+  display: inline-block;
+  width: 8px;
+  height: 8px;
+  margin-right: 6px;
+  border-radius: 50%;
+  background: var(--accent);
+  animation: pe-pulse 1.2s ease-in-out infinite;
+}
+@keyframes pe-pulse {
+  50% {
+    opacity: 0.25;
+  }
+}
+.prism-explore .pe-best {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: baseline;
+  gap: 8px;
+  margin-left: auto;
+  padding: 3px 10px;
+  border: 1px solid var(--rule);
+  border-radius: 6px;
+  background: var(--bg2);
+  cursor: pointer;
+}
+.prism-explore .pe-best > * {
+  white-space: nowrap;
+}
+.prism-explore .pe-best strong {
+  font-size: 15px;
+  font-variant-numeric: tabular-nums;
+}
+.prism-explore .pe-best .pe-glyph {
+  align-self: center;
+  margin: 0 -4px 0 0;
+}
+.prism-explore .pe-best .pe-muted + .pe-muted::before {
+  content: "·";
+  margin-right: 8px;
+}
+.prism-explore .pe-group {
+  display: inline-flex;
+  align-items: center;
+  gap: 4px;
+}
+.prism-explore .pe-button {
+  display: inline-flex;
+  align-items: center;
+  gap: 6px;
+  min-height: 28px;
+  padding: 2px 10px 2px 8px;
+  border: 1px solid var(--rule);
+  border-radius: 6px;
+  background: var(--bg2);
+  cursor: pointer;
+  white-space: nowrap;
+}
+.prism-explore .pe-button:hover:not(:disabled),
+.prism-explore .pe-best:hover,
+.prism-explore .pe-chip:hover {
+  border-color: var(--fg2);
+}
+.prism-explore .pe-button:disabled {
+  opacity: 0.45;
+  cursor: default;
+}
+.prism-explore .pe-bare {
+  padding: 2px 7px;
+}
+.prism-explore .pe-primary:not(:disabled) {
+  border-color: var(--accent);
+  box-shadow: inset 0 0 0 1px var(--accent);
+  font-weight: 600;
+}
+.prism-explore .pe-select,
+.prism-explore .pe-search {
+  min-height: 28px;
+  padding: 2px 6px;
+  border: 1px solid var(--rule);
+  border-radius: 6px;
+  background: var(--bg);
+}
+.prism-explore .pe-search {
+  min-height: 24px;
+  width: 92px;
+}
+.prism-explore .pe-icon {
+  flex: none;
+  width: 14px;
+  height: 14px;
+  fill: none;
+  stroke: currentColor;
+  stroke-width: 1.6;
+  stroke-linejoin: round;
+  stroke-linecap: round;
+}
+.prism-explore .pe-icon .solid {
+  fill: currentColor;
+  stroke-width: 1;
+}
+.prism-explore .pe-phases {
+  display: flex;
+  list-style: none;
+  border: 1px solid var(--rule);
+  border-radius: 6px;
+  overflow: hidden;
+}
+.prism-explore .pe-phases li {
+  padding: 2px 7px;
+  min-height: 26px;
+  line-height: 22px;
+  color: var(--fg2);
+  font-size: 12px;
+}
+.prism-explore .pe-phases li + li {
+  border-left: 1px solid var(--rule);
+}
+.prism-explore .pe-phases li[aria-current] {
+  background: var(--bg2);
+  color: var(--fg);
+  font-weight: 600;
+  box-shadow: inset 0 -2px 0 var(--accent);
+}
+.prism-explore .pe-counters {
+  display: flex;
+  gap: 10px;
+  list-style: none;
+}
+.prism-explore .pe-counters li {
+  display: flex;
+  align-items: center;
+  gap: 5px;
+  white-space: nowrap;
+}
+.prism-explore .pe-counters strong {
+  font-weight: 600;
+  font-variant-numeric: tabular-nums;
+}
+.prism-explore .pe-counters span {
+  color: var(--fg2);
+}
+.prism-explore .pe-glyph {
+  flex: none;
+  vertical-align: -2px;
+}
+.prism-explore .pe-glyph .body {
+  stroke-width: 1.3px;
+}
+.prism-explore td > .pe-glyph {
+  margin-right: 6px;
+}
+.prism-explore .pe-time {
+  margin-left: auto;
+}
+.prism-explore .pe-moment {
+  width: 150px;
+  accent-color: var(--accent);
+}
+.prism-explore .pe-when {
+  min-width: 34px;
+  color: var(--fg2);
+  font-size: 12px;
+}
+.prism-explore .pe-when:disabled {
+  text-decoration: none;
+  cursor: default;
+}
+.prism-explore[data-past] :is(.pe-stage, .pe-tablebox) {
+  background: color-mix(in srgb, #e69f00 7%, transparent);
+}
+.prism-explore .pe-banner {
+  flex: none;
+  padding: 5px 12px;
+  border-bottom: 1px solid var(--rule);
+  border-left: 4px solid #e69f00;
+  background: var(--bg2);
+}
+
+/* Where there is little room, only the phase that the search is in. */
+@container (max-width: 1120px) {
+  .prism-explore .pe-phases li:not([aria-current]) {
+    display: none;
+  }
+  .prism-explore .pe-phases li {
+    border: 0;
+  }
+  .prism-explore .pe-phases:not(:has([aria-current])) {
+    display: none;
+  }
+}
+
+/* ---- panels */
+.prism-explore .pe-main {
+  flex: 1;
+  min-height: 0;
+  display: grid;
+  grid-template-columns: minmax(0, 34fr) minmax(0, 40fr) minmax(0, 26fr);
+  grid-template-rows: minmax(0, 58fr) minmax(0, 42fr);
+}
+.prism-explore .pe-panel,
+.prism-explore .pe-dock {
+  display: flex;
+  flex-direction: column;
+  min-width: 0;
+  min-height: 0;
+}
+.prism-explore .pe-main > .pe-panel + .pe-panel {
+  border-left: 1px solid var(--rule);
+}
+.prism-explore .pe-dock {
+  position: relative;
+  grid-column: 1 / -1;
+  border-top: 1px solid var(--rule);
+}
+.prism-explore .pe-dock > .pe-panel {
+  flex: 1;
+}
+.prism-explore .pe-head {
+  flex: none;
+  display: flex;
+  align-items: center;
+  gap: 8px;
+  min-height: 32px;
+  padding: 2px 6px 2px 12px;
+  border-bottom: 1px solid var(--rule);
+  background: var(--bg2);
+}
+.prism-explore .pe-head h3 {
+  flex: none;
+  font-size: 13px;
+  font-weight: 600;
+  line-height: 1.4;
+}
+.prism-explore .pe-says {
+  flex: 1;
+  min-width: 0;
+  overflow: hidden;
+  color: var(--fg2);
+  font-size: 12px;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.prism-explore .pe-head .pe-tools {
+  flex: none;
+  display: flex;
+}
+.prism-explore .pe-tool {
+  display: inline-grid;
+  place-items: center;
+  width: 26px;
+  height: 26px;
+  padding: 0;
+  border: 0;
+  border-radius: 5px;
+  background: none;
+  color: var(--fg2);
+  cursor: pointer;
+}
+.prism-explore .pe-tool:hover {
+  background: color-mix(in srgb, var(--fg) 12%, transparent);
+  color: var(--fg);
+}
+.prism-explore .pe-body {
+  flex: 1;
+  display: flex;
+  flex-direction: column;
+  min-width: 0;
+  min-height: 0;
+}
+.prism-explore .pe-stage {
+  position: relative;
+  flex: 1;
+  min-height: 0;
+  overflow: hidden;
+}
+.prism-explore .pe-stage > svg {
+  display: block;
+  width: 100%;
+  height: 100%;
+  cursor: grab;
+  touch-action: pan-y;
+}
+.prism-explore .pe-stage[data-dragging] > svg {
+  cursor: grabbing;
+}
+.prism-explore .pe-stage.pe-strip {
+  flex: none;
+  height: 100px;
+  border-top: 1px solid var(--rule);
+}
+.prism-explore .pe-note {
+  position: absolute;
+  right: 6px;
+  bottom: 6px;
+  max-width: calc(100% - 12px);
+  padding: 1px 8px;
+  border: 1px solid var(--rule);
+  border-radius: 4px;
+  background: var(--bg);
+  color: var(--fg2);
+  font-size: 12px;
+}
+.prism-explore .pe-tablebox > .pe-note {
+  position: static;
+  border: 0;
+}
+.prism-explore .pe-tip {
+  position: absolute;
+  z-index: 5;
+  max-width: 280px;
+  padding: 5px 9px;
+  border: 1px solid var(--fg2);
+  border-radius: 5px;
+  background: var(--bg);
+  font-size: 12px;
+  white-space: pre-line;
+  overflow-wrap: anywhere;
+  pointer-events: none;
+  box-shadow: 0 3px 12px rgb(0 0 0 / 22%);
+}
+.prism-explore .item[data-ref] {
+  cursor: pointer;
+}
+.prism-explore .item .reach {
+  fill: none;
+  stroke: transparent;
+  stroke-width: 9px;
+}
+.prism-explore .item.hovered > .body {
+  stroke: var(--accent);
+  stroke-width: 2px;
+}
+.prism-explore .item.selected > .body {
+  stroke: var(--accent);
+  stroke-width: 3px;
+}
+.prism-explore .item.dimmed {
+  opacity: 0.18;
+}
+.prism-explore .pe-empty {
+  padding: 18px;
+  color: var(--fg2);
+  text-align: center;
+}
+.prism-explore .pe-muted {
+  color: var(--fg2);
+  font-size: 12px;
+}
+.prism-explore .pe-chips {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 4px;
+  padding: 5px 10px;
+}
+.prism-explore .pe-chip {
+  padding: 1px 9px;
+  border: 1px solid var(--rule);
+  border-radius: 99px;
+  background: var(--bg);
+  font-size: 12px;
+  cursor: pointer;
+}
+.prism-explore .pe-chip[aria-pressed="true"] {
+  border-color: var(--accent);
+  box-shadow: inset 0 0 0 1px var(--accent);
+  font-weight: 600;
+}
+
+/* ---- inspector */
+.prism-explore .pe-inspector {
+  overflow: auto;
+  padding: 10px 12px;
+  gap: 10px;
+  display: flex;
+}
+.prism-explore .pe-inspector > * {
+  flex: none;
+}
+.prism-explore .pe-inspector .pe-chips {
+  padding: 2px 0;
+}
+.prism-explore .pe-part {
+  display: flex;
+  flex-direction: column;
+  gap: 6px;
+}
+.prism-explore .pe-part h4 {
+  display: flex;
+  align-items: center;
+  gap: 7px;
+  font-size: 14px;
+  font-weight: 600;
+  overflow-wrap: anywhere;
+}
+.prism-explore .pe-word {
+  padding: 0 7px;
+  border: 1px solid var(--fg2);
+  border-radius: 4px;
+  font-size: 12px;
+  font-weight: 400;
+  white-space: nowrap;
+}
+.prism-explore .pe-card {
+  display: flex;
+  flex-direction: column;
+  gap: 6px;
+  padding: 9px 11px;
+  border: 1px solid var(--rule);
+  border-left: 3px solid var(--fg2);
+  border-radius: 6px;
+  background: var(--bg2);
+}
+.prism-explore .pe-card header {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 7px;
+}
+.prism-explore .pe-card header .pe-word {
+  margin-left: auto;
+}
+.prism-explore .pe-eyebrow {
+  color: var(--fg2);
+  font-size: 12px;
+  font-weight: 600;
+}
+.prism-explore .pe-sentence {
+  font-weight: 500;
+}
+.prism-explore :is(pre, code, .pe-mono, .pe-python) {
+  font-family: var(--mono);
+  font-size: 12px;
+}
+.prism-explore pre {
+  color: var(--fg);
+  background: none;
+  line-height: 1.5;
+}
+.prism-explore .pe-formula,
+.prism-explore .pe-snippet {
+  padding: 5px 9px;
+  border: 1px solid var(--rule);
+  border-radius: 4px;
+  background: var(--bg);
+  white-space: pre-wrap;
+  overflow-wrap: anywhere;
+}
+.prism-explore .pe-facts {
+  display: grid;
+  grid-template-columns: fit-content(42%) minmax(0, 1fr);
+  gap: 2px 12px;
+}
+.prism-explore .pe-facts dt {
+  float: none;
+  width: auto;
+  color: var(--fg2);
+  font-weight: 400;
+}
+.prism-explore .pe-facts dd {
+  overflow-wrap: anywhere;
+  font-variant-numeric: tabular-nums;
+}
+.prism-explore .pe-reopen b {
+  font-weight: 600;
+}
+.prism-explore .pe-action {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 4px 8px;
+}
+.prism-explore .pe-python {
+  padding: 1px 8px;
+  border: 1px dashed var(--rule);
+  border-radius: 4px;
+  background: none;
+  cursor: copy;
+  overflow-wrap: anywhere;
+  text-align: left;
+}
+.prism-explore .pe-python:hover {
+  border-color: var(--fg2);
+}
+
+.prism-explore summary {
+  cursor: pointer;
+}
+.prism-explore .pe-steps {
+  display: flex;
+  flex-direction: column;
+  gap: 4px;
+  list-style: none;
+}
+.prism-explore .pe-steps > li {
+  padding-top: 4px;
+  border-top: 1px solid var(--rule);
+  overflow-wrap: anywhere;
+}
+.prism-explore .pe-steps .pe-glyph {
+  margin-right: 5px;
+}
+.prism-explore .pe-steps .pe-link {
+  margin-right: 7px;
+}
+.prism-explore .pe-chain {
+  display: grid;
+  gap: 1px;
+  margin: 3px 0 3px 14px;
+}
+.prism-explore .pe-chain > span {
+  margin: 0 0 3px 14px;
+}
+
+/* ---- the dock and its tables */
+.prism-explore .pe-tabs {
+  flex: none;
+  display: flex;
+  overflow-x: auto;
+  border-bottom: 1px solid var(--rule);
+  background: var(--bg2);
+}
+.prism-explore .pe-tabs button {
+  padding: 5px 14px;
+  border: 0;
+  border-bottom: 2px solid transparent;
+  background: none;
+  color: var(--fg2);
+  cursor: pointer;
+  white-space: nowrap;
+}
+.prism-explore .pe-tabs button[aria-selected="true"] {
+  border-bottom-color: var(--accent);
+  background: var(--bg);
+  color: var(--fg);
+  font-weight: 600;
+}
+.prism-explore .pe-tablebox {
+  flex: 1;
+  min-width: 0;
+  min-height: 0;
+  overflow: auto;
+}
+.prism-explore .pe-table {
+  width: 100%;
+  border-collapse: collapse;
+  border: 0;
+  font-size: 13px;
+  table-layout: auto;
+}
+.prism-explore .pe-table caption {
+  padding: 6px 12px;
+  color: var(--fg2);
+  text-align: left;
+}
+.prism-explore .pe-table :is(th, td) {
+  padding: 4px 10px;
+  border: 0;
+  border-bottom: 1px solid var(--rule);
+  text-align: left;
+  vertical-align: middle;
+  font-weight: 400;
+  white-space: normal;
+  overflow-wrap: break-word;
+  max-width: 560px;
+}
+.prism-explore .pe-table .pe-short {
+  white-space: nowrap;
+}
+.prism-explore .pe-table thead th {
+  position: sticky;
+  top: 0;
+  z-index: 1;
+  padding: 0;
+  vertical-align: bottom;
+  background: var(--bg);
+  box-shadow: inset 0 -1px 0 var(--rule);
+}
+.prism-explore .pe-table .pe-right {
+  text-align: right;
+  font-variant-numeric: tabular-nums;
+  white-space: nowrap;
+}
+.prism-explore .pe-table tbody tr {
+  background: none;
+}
+.prism-explore .pe-table tbody tr[data-ref] {
+  cursor: pointer;
+}
+.prism-explore .pe-table tbody tr:is(.hovered, :hover)[data-ref] {
+  background: color-mix(in srgb, var(--fg) 7%, transparent);
+}
+.prism-explore .pe-table tbody tr[aria-selected="true"] {
+  background: color-mix(in srgb, var(--accent) 16%, transparent);
+  box-shadow: inset 3px 0 0 var(--accent);
+}
+.prism-explore .pe-table tr:is(.row-rejected, .row-undone) td {
+  color: var(--fg2);
+}
+.prism-explore .pe-table tr:is(.row-rejected, .row-undone) td:first-child {
+  text-decoration: line-through;
+}
+.prism-explore .pe-clamp {
+  display: -webkit-box;
+  -webkit-box-orient: vertical;
+  -webkit-line-clamp: 2;
+  line-clamp: 2;
+  overflow: hidden;
+}
+.prism-explore .pe-table .pe-wide {
+  width: 99%;
+  min-width: 190px;
+}
+.prism-explore .pe-table td.pe-tools {
+  width: 1%;
+  padding: 0 6px;
+  white-space: nowrap;
+}
+.prism-explore .pe-sort {
+  display: inline-block;
+  width: 100%;
+  padding: 5px 10px;
+  border: 0;
+  background: none;
+  color: var(--fg2);
+  font-size: 12px;
+  font-weight: 600;
+  text-align: inherit;
+}
+.prism-explore button.pe-sort {
+  cursor: pointer;
+}
+.prism-explore .pe-arrow {
+  margin-left: 3px;
+}
+.prism-explore .pe-link {
+  padding: 0;
+  border: 0;
+  background: none;
+  text-decoration: underline;
+  cursor: pointer;
+  white-space: nowrap;
+}
+.prism-explore .pe-split {
+  flex: 1;
+  min-height: 0;
+  display: grid;
+  grid-template-columns: minmax(0, 1fr) minmax(0, 1fr);
+}
+.prism-explore .pe-left {
+  display: flex;
+  flex-direction: column;
+  min-height: 0;
+  border-right: 1px solid var(--rule);
+}
+.prism-explore .pe-asking {
+  flex: 1;
+  min-height: 0;
+  display: grid;
+  grid-template-columns: minmax(300px, 2fr) minmax(0, 3fr);
+}
+.prism-explore .pe-asking > [hidden] + .pe-tablebox {
+  grid-column: 1 / -1;
+}
+.prism-explore .pe-form {
+  display: flex;
+  flex-direction: column;
+  gap: 8px;
+  padding: 8px 12px;
+  overflow: auto;
+  border-right: 1px solid var(--rule);
+}
+.prism-explore .pe-fields {
+  display: grid;
+  grid-template-columns: repeat(auto-fill, minmax(116px, 1fr));
+  gap: 6px 10px;
+}
+.prism-explore .pe-fields label {
+  display: grid;
+  gap: 1px;
+  color: var(--fg2);
+  font-size: 12px;
+}
+.prism-explore .pe-number {
+  min-width: 0;
+  min-height: 26px;
+  padding: 2px 6px;
+  border: 1px solid var(--rule);
+  border-radius: 6px;
+  background: var(--bg);
+  color: var(--fg);
+}
+.prism-explore fieldset {
+  min-width: 0;
+  margin: 0;
+  padding: 0;
+  border: 0;
+}
+.prism-explore legend {
+  padding: 0;
+  color: var(--fg2);
+  font-size: 12px;
+}
+.prism-explore .pe-checks {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 2px 12px;
+}
+.prism-explore .pe-check {
+  display: inline-flex;
+  align-items: center;
+  gap: 5px;
+}
+.prism-explore .pe-ledger {
+  flex: 1;
+  min-height: 0;
+  display: flex;
+  flex-direction: column;
+}
+.prism-explore .pe-claim {
+  flex: none;
+  padding: 7px 12px;
+  border-bottom: 1px solid var(--rule);
+  font-weight: 500;
+}
+.prism-explore .pe-columns {
+  flex: 1;
+  min-height: 0;
+  display: grid;
+  grid-template-columns: minmax(0, 5fr) minmax(0, 4fr) minmax(0, 5fr);
+}
+.prism-explore .pe-column {
+  min-height: 0;
+  overflow: auto;
+}
+.prism-explore .pe-column + .pe-column {
+  border-left: 1px solid var(--rule);
+}
+.prism-explore .pe-column > h4 {
+  padding: 6px 12px 2px;
+  font-size: 12px;
+  font-weight: 600;
+  color: var(--fg2);
+}
+.prism-explore .pe-column > .pe-group {
+  display: flex;
+  flex-wrap: wrap;
+  padding: 4px 12px;
+}
+.prism-explore .pe-column .pe-tablebox {
+  overflow: visible;
+}
+.prism-explore .pe-code {
+  padding: 8px 12px;
+  overflow: auto;
+}
+.prism-explore .pe-source {
+  flex: 1;
+  min-height: 0;
+  display: flex;
+  gap: 14px;
+  tab-size: 4;
+}
+.prism-explore .pe-lines {
+  flex: none;
+  color: var(--fg2);
+  text-align: right;
+  user-select: none;
+}
+.prism-explore .pe-source code {
+  flex: 1;
+  font: inherit;
+  line-height: inherit;
+  background: none;
+  color: inherit;
+  padding: 0;
+}
+.prism-explore .pe-foot {
+  flex: none;
+  display: flex;
+  align-items: center;
+  gap: 12px;
+  min-height: 28px;
+  padding: 1px 20px 1px 12px;
+  border-top: 1px solid var(--rule);
+  background: var(--bg2);
+  font-size: 12px;
+}
+.prism-explore .pe-status {
+  flex: 1;
+  min-width: 0;
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.prism-explore .pe-foot .pe-python {
+  flex: none;
+  max-width: 45%;
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.prism-explore .pe-help {
+  position: absolute;
+  inset: 64px 20px auto auto;
+  z-index: 10;
+  margin: 0;
+  padding: 14px 18px;
+  border: 1px solid var(--fg2);
+  border-radius: 8px;
+  background: var(--bg);
+  color: var(--fg);
+  box-shadow: 0 6px 24px rgb(0 0 0 / 30%);
+}
+.prism-explore .pe-help[open] {
+  max-height: calc(100% - 84px);
+  overflow: auto;
+  display: grid;
+  justify-items: start;
+  gap: 10px;
+}
+.prism-explore .pe-help kbd {
+  padding: 0 5px;
+  border: 1px solid var(--rule);
+  border-radius: 4px;
+  background: none;
+  color: inherit;
+  font: 12px var(--mono);
+}
+
+/* Beside the tabs there is room for what a panel's heading would say. */
+.prism-explore:not([data-narrow]) .pe-dock .pe-head {
+  position: absolute;
+  top: 0;
+  right: 0;
+  max-width: calc(100% - 480px);
+  border: 0;
+  background: none;
+}
+.prism-explore:not([data-narrow]) .pe-dock .pe-head h3 {
+  display: none;
+}
+
+/* ---- one panel at a time */
+.prism-explore[data-solo] .pe-main {
+  display: flex;
+  flex-direction: column;
+}
+.prism-explore[data-solo] .pe-main > .pe-panel {
+  flex: 1;
+  border: 0;
+}
+.prism-explore[data-solo] .pe-dock {
+  order: -1;
+  flex: 1;
+  border: 0;
+}
+.prism-explore[data-solo] .pe-dock[data-only-tabs] {
+  flex: none;
+}
+.prism-explore[data-narrow] :is(.pe-split, .pe-columns, .pe-asking) {
+  grid-template: auto / minmax(0, 1fr);
+  overflow: auto;
+}
+.prism-explore[data-narrow] .pe-asking {
+  grid-auto-rows: max-content;
+}
+.prism-explore[data-narrow] :is(.pe-form, .pe-asking .pe-tablebox) {
+  overflow: visible;
+  border-right: 0;
+}
+.prism-explore[data-narrow] .pe-counters {
+  flex-wrap: wrap;
+}
+.prism-explore[data-narrow] .pe-left {
+  min-height: 260px;
+  border-right: 0;
+}
+
+@media (prefers-reduced-motion: reduce) {
+  .prism-explore .pe-state::before {
+    animation: none;
+  }
+}
+`;var ke="http://www.w3.org/2000/svg";function te(o,e,t){for(let[s,r]of Object.entries(e))r==null||r===!1||(typeof r=="function"?o.addEventListener(s,r):o.setAttribute(s,r===!0?"":String(r)));return f(o,...t),o}function f(o,...e){for(let t of e)t===null||t===!1||o.append(typeof t=="string"?document.createTextNode(t):t)}function n(o,e={},...t){return te(document.createElement(o),e,t)}function h(o,e={},...t){return te(document.createElementNS(ke,o),e,t)}function m(o,...e){o.replaceChildren(),f(o,...e)}function d(o,e,t){let s=t===!0?"":t===!1?null:t;o.getAttribute(e)!==s&&(s===null?o.removeAttribute(e):o.setAttribute(e,s))}var ee=0;function S(o){return ee+=1,`prism-${o}-${ee}`}var se=JSON.parse('{"unknown": "dots", "pruned-sound": "hatch", "pruned-heuristic": "sparse", "pruned-budget": "dashes", "pruned-user": "cross", "aggregate": "weave"}'),re=JSON.parse('{"hatch": [6, "M-1,1 L1,-1 M0,6 L6,0 M5,7 L7,5", "ink-hatch"], "sparse": [12, "M-1,1 L1,-1 M0,12 L12,0 M11,13 L13,11", "ink-hatch"], "dots": [8, "M2,1.2 a.9,.9 0 1 0 .01,0 M6,5.2 a.9,.9 0 1 0 .01,0", "ink-status"], "dashes": [8, "M0,2 H5 M4,6 H8 M0,6 H1", "ink-status"], "cross": [8, "M-1,1 L1,-1 M0,8 L8,0 M7,9 L9,7 M-1,7 L1,9 M0,0 L8,8 M7,-1 L9,1", "ink-status"], "weave": [6, "M0,1.5 H3 M3,4.5 H6", "ink-hatch"]}'),N=JSON.parse('{"diamond": [[0.5, 0], [1, 0.5], [0.5, 1], [0, 0.5]], "hexagon": [[0.25, 0], [0.75, 0], [1, 0.5], [0.75, 1], [0.25, 1], [0, 0.5]], "square": [[0, 0], [1, 0], [1, 1], [0, 1]], "triangle": [[0, 0], [1, 0], [0.5, 1]], "star": [[0.5, 0.0], [0.623, 0.33], [0.976, 0.345], [0.7, 0.565], [0.794, 0.905], [0.5, 0.71], [0.206, 0.905], [0.3, 0.565], [0.024, 0.345], [0.377, 0.33]]}'),ne=`
+.prism-scene{--pe-page:#ffffff;--pe-ink:#18202b;--pe-muted:#4d5866;--pe-line:#5a6675;--pe-faint:#dde2e8;--pe-surface:#ffffff;--pe-tensor:#eef1f5;--pe-kernel:#f1f6ec;--pe-kernel-line:#5c8a38;--pe-block:#e9f0fa;--pe-block-line:#3f6ea6;--pe-loop:#d5e3f5;--pe-loop-line:#2f5d94;--pe-accum:#ffe2a0;--pe-chip:#ffffff;--pe-grey:#e3e7ec;--pe-pruned:#ddd7e8;--pe-hatch:#8d80a5;--pe-family:#ffffff;--pe-select:#0072b2;--pe-band:#cfe0f3;--pe-curve:#1f4e86;--pe-proved:#009e73;--pe-unknown:#e69f00;--pe-refuted:#d55e00;--pe-budget:#f0e442;--pe-user:#cc79a7;--pe-on-status:#000000;font-family:ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;}
+@media (prefers-color-scheme:dark){.prism-scene{--pe-page:#14181d;--pe-ink:#eef2f6;--pe-muted:#b3bdc8;--pe-line:#8894a3;--pe-faint:#303842;--pe-surface:#222a33;--pe-tensor:#2c3641;--pe-kernel:#1a231a;--pe-kernel-line:#86b862;--pe-block:#182636;--pe-block-line:#7ba8dd;--pe-loop:#20364f;--pe-loop-line:#8fb8ea;--pe-accum:#5c4713;--pe-chip:#14181d;--pe-grey:#3a444f;--pe-pruned:#463f55;--pe-hatch:#7b7091;--pe-family:#222a33;--pe-select:#6cc0f5;--pe-band:#24405f;--pe-curve:#9cc6f5;}}
+[data-jp-theme-light='true'] .prism-scene,.vscode-light .prism-scene{--pe-page:#ffffff;--pe-ink:#18202b;--pe-muted:#4d5866;--pe-line:#5a6675;--pe-faint:#dde2e8;--pe-surface:#ffffff;--pe-tensor:#eef1f5;--pe-kernel:#f1f6ec;--pe-kernel-line:#5c8a38;--pe-block:#e9f0fa;--pe-block-line:#3f6ea6;--pe-loop:#d5e3f5;--pe-loop-line:#2f5d94;--pe-accum:#ffe2a0;--pe-chip:#ffffff;--pe-grey:#e3e7ec;--pe-pruned:#ddd7e8;--pe-hatch:#8d80a5;--pe-family:#ffffff;--pe-select:#0072b2;--pe-band:#cfe0f3;--pe-curve:#1f4e86;}
+[data-jp-theme-light='false'] .prism-scene,.vscode-dark .prism-scene{--pe-page:#14181d;--pe-ink:#eef2f6;--pe-muted:#b3bdc8;--pe-line:#8894a3;--pe-faint:#303842;--pe-surface:#222a33;--pe-tensor:#2c3641;--pe-kernel:#1a231a;--pe-kernel-line:#86b862;--pe-block:#182636;--pe-block-line:#7ba8dd;--pe-loop:#20364f;--pe-loop-line:#8fb8ea;--pe-accum:#5c4713;--pe-chip:#14181d;--pe-grey:#3a444f;--pe-pruned:#463f55;--pe-hatch:#7b7091;--pe-family:#222a33;--pe-select:#6cc0f5;--pe-band:#24405f;--pe-curve:#9cc6f5;}
+.prism-scene text{fill:var(--pe-ink);stroke:none;pointer-events:none;white-space:pre;}
+.prism-scene .page{fill:var(--pe-page);}
+.prism-scene .pattern{pointer-events:none;stroke:none;}
+.prism-scene .ink-hatch{stroke:var(--pe-hatch);fill:none;stroke-width:1.2;}
+.prism-scene .ink-status{stroke:#000;fill:none;stroke-opacity:.45;stroke-width:1.1;}
+.prism-scene .head{fill:var(--pe-line);stroke:none;}
+.prism-scene .item.selected>.body{stroke:var(--pe-select);stroke-width:3px;}
+.prism-scene .item:focus-visible{outline:2px solid var(--pe-select);outline-offset:2px;}
+.prism-scene .item.band>.body{stroke:none;}
+.prism-scene .t-title{font-size:15px;font-weight:600;}
+.prism-scene .t-heading{font-size:13px;font-weight:600;}
+.prism-scene .t-label{font-size:13px;font-weight:600;}
+.prism-scene .t-body{font-size:13px;font-weight:400;}
+.prism-scene .t-mono{font-size:12px;font-weight:400;font-family:ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;}
+.prism-scene .t-mono-muted{font-size:12px;font-weight:400;font-family:ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;fill:var(--pe-muted);}
+.prism-scene .t-small{font-size:12px;font-weight:400;}
+.prism-scene .t-muted{font-size:12px;font-weight:400;fill:var(--pe-muted);}
+.prism-scene .t-letter{font-size:12px;font-weight:700;}
+.prism-scene .k-frame-kernel>.body{fill:var(--pe-kernel);stroke:var(--pe-kernel-line);stroke-width:1.5px;}
+.prism-scene .k-frame-block>.body{fill:var(--pe-block);stroke:var(--pe-block-line);stroke-width:1.5px;}
+.prism-scene .k-frame-loop>.body{fill:var(--pe-loop);stroke:var(--pe-loop-line);stroke-width:2px;}
+.prism-scene .k-plate-kernel>.body{fill:var(--pe-kernel);stroke:none;stroke-width:0px;}
+.prism-scene .k-plate-block>.body{fill:var(--pe-block);stroke:none;stroke-width:0px;}
+.prism-scene .k-plate-loop>.body{fill:var(--pe-loop);stroke:none;stroke-width:0px;}
+.prism-scene .k-tensor>.body{fill:var(--pe-tensor);stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-result>.body{fill:var(--pe-tensor);stroke:var(--pe-ink);stroke-width:2px;}
+.prism-scene .k-op>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-load>.body{fill:var(--pe-surface);stroke:var(--pe-block-line);stroke-width:1.5px;}
+.prism-scene .k-store>.body{fill:var(--pe-surface);stroke:var(--pe-block-line);stroke-width:1.5px;}
+.prism-scene .k-accum>.body{fill:var(--pe-accum);stroke:var(--pe-ink);stroke-width:2px;}
+.prism-scene .k-custom>.body{fill:var(--pe-block);stroke:var(--pe-block-line);stroke-width:2px;}
+.prism-scene .k-chip-cut>.body{fill:var(--pe-chip);stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-chip-whole>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:2 2;}
+.prism-scene .k-chip-whole>text{fill:var(--pe-muted);}
+.prism-scene .k-chip-open>.body{fill:var(--pe-unknown);stroke:var(--pe-ink);stroke-width:1px;}
+.prism-scene .k-chip-open>text{fill:var(--pe-on-status);}
+.prism-scene .k-edge>.body{fill:none;stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-edge-loop>.body{fill:none;stroke:var(--pe-loop-line);stroke-width:1.5px;}
+.prism-scene .k-expanded>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:0.8px;}
+.prism-scene .k-frontier>.body{fill:none;stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-family>.body{fill:var(--pe-family);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-proved>.body{fill:var(--pe-proved);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-proved>text{fill:var(--pe-on-status);}
+.prism-scene .k-unknown>.body{fill:var(--pe-unknown);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-unknown>text{fill:var(--pe-on-status);}
+.prism-scene .k-unknown>text{paint-order:stroke;stroke:var(--pe-unknown);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-refuted>.body{fill:var(--pe-refuted);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-refuted>text{fill:var(--pe-on-status);}
+.prism-scene .k-pruned-sound>.body{fill:var(--pe-pruned);stroke:var(--pe-line);stroke-width:0.8px;}
+.prism-scene .k-pruned-sound>text{paint-order:stroke;stroke:var(--pe-pruned);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-pruned-heuristic>.body{fill:var(--pe-pruned);stroke:var(--pe-ink);stroke-width:1.5px;stroke-dasharray:4 2;}
+.prism-scene .k-pruned-heuristic>text{paint-order:stroke;stroke:var(--pe-pruned);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-pruned-budget>.body{fill:var(--pe-budget);stroke:var(--pe-ink);stroke-width:1px;}
+.prism-scene .k-pruned-budget>text{fill:var(--pe-on-status);}
+.prism-scene .k-pruned-budget>text{paint-order:stroke;stroke:var(--pe-budget);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-pruned-user>.body{fill:var(--pe-user);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-pruned-user>text{fill:var(--pe-on-status);}
+.prism-scene .k-pruned-user>text{paint-order:stroke;stroke:var(--pe-user);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-leader>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:2 2;}
+.prism-scene .k-aggregate>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:0.8px;}
+.prism-scene .k-aggregate>text{paint-order:stroke;stroke:var(--pe-grey);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-eclass>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1.5px;}
+.prism-scene .k-eclass-joined>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:2.5px;}
+.prism-scene .k-of-program>.body{fill:var(--pe-tensor);stroke:var(--pe-kernel-line);stroke-width:1.5px;}
+.prism-scene .k-of-candidate>.body{fill:var(--pe-block);stroke:var(--pe-block-line);stroke-width:1.5px;}
+.prism-scene .k-edge-member>.body{fill:none;stroke:var(--pe-line);stroke-width:1.2px;}
+.prism-scene .k-axis>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-grid>.body{fill:none;stroke:var(--pe-faint);stroke-width:1px;}
+.prism-scene .k-curve>.body{fill:none;stroke:var(--pe-curve);stroke-width:2.5px;}
+.prism-scene .k-curve-2>.body{fill:none;stroke:var(--pe-ink);stroke-width:2px;stroke-dasharray:6 3;}
+.prism-scene .k-curve-3>.body{fill:none;stroke:var(--pe-muted);stroke-width:2px;stroke-dasharray:2 3;}
+.prism-scene .k-band>.body{fill:var(--pe-band);stroke:none;stroke-width:0px;}
+.prism-scene .k-spread>.body{fill:none;stroke:var(--pe-line);stroke-width:1.2px;}
+.prism-scene .k-trial>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:1.2px;}
+.prism-scene .k-trial-best>.body{fill:var(--pe-proved);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-trial-best>text{fill:var(--pe-on-status);}
+.prism-scene .k-trial-failed>.body{fill:none;stroke:var(--pe-ink);stroke-width:2px;}
+.prism-scene .k-baseline>.body{fill:none;stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-modelled>.body{fill:none;stroke:var(--pe-ink);stroke-width:1.5px;stroke-dasharray:7 4;}
+.prism-scene .k-bar>.body{fill:var(--pe-band);stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-plain>.body{fill:none;stroke:none;stroke-width:0px;}
+.prism-scene .k-badge-accepted>.body{fill:none;stroke:var(--pe-select);stroke-width:3px;}
+.prism-scene .k-badge-best>.body{fill:var(--pe-ink);stroke:var(--pe-page);stroke-width:1px;}
+.prism-scene .k-badge-best>text{fill:var(--pe-page);}
+.prism-scene .k-badge-cross>.body{fill:none;stroke:var(--pe-on-status);stroke-width:2px;}
+.prism-scene .k-legend>.body{fill:none;stroke:none;stroke-width:0px;}
+`;var ie=12,we={proved:"diamond",family:"diamond",unknown:"hexagon",refuted:"square",frontier:"circle",expanded:"circle","badge-best":"star"};function E(o){let e=we[o]??(o.startsWith("pruned")?"triangle":"circle"),t=N[e],s=t?h("polygon",{class:"body",points:t.map(([i,a])=>`${1+i*ie},${1+a*ie}`).join(" ")}):h("circle",{class:"body",cx:7,cy:7,r:5}),r=/^[\w-]+$/.test(o)?o:"plain";return h("svg",{class:"pe-glyph",viewBox:"0 0 14 14",width:14,height:14,"aria-hidden":"true"},h("g",{class:`item k-${r}`},s))}var Ee={step:"M3 3v10M6 3l7 5-7 5z",run:"M4 2.5l9 5.5-9 5.5z",pause:"M4 3h3v10H4zM9 3h3v10H9z",cancel:"M3.5 3.5h9v9h-9z",undo:"M6 3L2.5 6.5 6 10M3 6.5h6a3.5 3.5 0 0 1 0 7H6",redo:"M10 3l3.5 3.5L10 10M13 6.5H7a3.5 3.5 0 0 0 0 7h3",accept:"M2.5 8.5l3.5 4 7.5-9",reject:"M3.5 3.5l9 9M12.5 3.5l-9 9",copy:"M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",maximise:"M2.5 6v-3.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",fit:"M2.5 5V2.5H5M11 2.5h2.5V5M13.5 11v2.5H11M5 13.5H2.5V11M5.5 5.5h5v5h-5z",table:"M2.5 3h11v10h-11zM2.5 6.3h11M2.5 9.6h11M6 3v10",plus:"M8 3v10M3 8h10",minus:"M3 8h10",expand:"M2.5 2.5h11v11h-11zM8 5v6M5 8h6",collapse:"M2.5 2.5h11v11h-11zM5 8h6",help:"M6 6a2 2 0 1 1 2.6 1.9c-.4.2-.6.5-.6 1V10M8 12.2v.3",close:"M4 4l8 8M12 4l-8 8"},Se=new Set(["run","pause","cancel"]);function g(o){return h("svg",{class:"pe-icon",viewBox:"0 0 16 16",width:16,height:16,"aria-hidden":"true"},h("path",{d:Ee[o],class:Se.has(o)?"solid":null}))}function oe(o){return o instanceof Element&&o.closest("input, select, textarea, [contenteditable]")!==null}function ae(o){return o instanceof Element&&o.closest("button, a, summary")!==null}function le(o){return(o.ctrlKey||o.metaKey?"Ctrl+":"")+o.key}function pe(o){return o.length===1&&o!==" "}var H=8,de=1e7,P=class{constructor(e){this.role=e;for(let[t,[s,r,i]]of Object.entries(re))this.patterns.append(h("pattern",{id:`${this.prefix}-${t}`,width:s,height:s,patternUnits:"userSpaceOnUse"},h("path",{class:i,d:r})))}role;element=h("g",{class:"drawing"});patterns=h("defs");targets=[];prefix=S("pattern");kept=new Map;byRef=new Map;update(e){let t=new Map,s=new Map,r=[];for(let a of e.items){let l=JSON.stringify(a),p=this.kept.get(a.id),c=p?.text===l?p.element:this.draw(a);t.set(a.id,{text:l,element:c}),r.push(c),a.ref&&s.set(a.ref,[...s.get(a.ref)??[],c])}r.length===this.element.childNodes.length&&r.every((a,l)=>this.element.childNodes[l]===a)||this.element.replaceChildren(...r),this.kept=t,this.byRef=s,this.targets=e.items.filter(a=>a.type==="shape"&&!!a.ref)}highlight(e,t){let s=new Set(t.flatMap(r=>this.byRef.get(r)??[]));for(let r of this.element.querySelectorAll(`.item.${e}`))s.has(r)||r.classList.remove(e);for(let r of s)r.classList.add(e);if(e==="selected"){for(let r of this.element.querySelectorAll("[aria-selected=true]"))s.has(r)||r.setAttribute("aria-selected","false");for(let r of s)d(r,"aria-selected","true")}}find(e,t){let s=0;for(let r of t.items){let i=e===null||!r.ref||e(r);e!==null&&r.ref&&i&&(s+=1),this.kept.get(r.id)?.element.classList.toggle("dimmed",!i)}return s}elementId(e){return this.kept.get(e)?.element.id??null}draw(e){let t=/^[\w-]+$/.test(e.kind)?e.kind:"plain",s=e.type==="shape"?`shape role-${e.role}`:e.closed?"edge band":"edge",r=h("g",{class:`item ${s} k-${t}`,"data-id":e.id});e.ref&&(r.id=S("item"),d(r,"data-ref",e.ref),d(r,"role",this.role),d(r,"aria-selected","false"),d(r,"aria-label",e.tip??(e.texts??[]).map(i=>i.text).join(" ")??e.ref)),e.tip&&d(r,"data-tip",e.tip),e.type==="shape"?this.shape(r,e):this.edge(r,e);for(let i of e.texts??[])r.append(Me(i));return r}shape(e,t){let s=ce(t);if(s===null)return;d(s,"class","body"),e.append(s);let r=se[t.kind],i=r?ce(t):null;i!==null&&(d(i,"class","pattern"),d(i,"fill",`url(#${this.prefix}-${r})`),e.append(i))}edge(e,t){let s=t.points.map(([u,y])=>[M(u),M(y)]),r=s.at(-1),i=s.at(-2),a=null;if(t.arrow&&r&&i){let u=Math.hypot(r[0]-i[0],r[1]-i[1])||1,y=(r[0]-i[0])/u,x=(r[1]-i[1])/u,T=r[0]-y*H,z=r[1]-x*H,L=H*.45;s[s.length-1]=[r[0]-y*H*.6,r[1]-x*H*.6];let xe=[r,[T-x*L,z+y*L],[T+x*L,z-y*L]];a=h("polygon",{class:"head",points:xe.map(ve=>ve.join(",")).join(" ")})}let[l,...p]=s.map(u=>u.join(","));if(l===void 0)return;let c=`M${l} ${t.curve==="bezier"?"C":"L"}${p.join(" ")}${t.closed?" Z":""}`;e.append(h("path",{class:"body",d:c})),t.ref&&e.append(h("path",{class:"reach",d:c})),a&&e.append(a)}};function Me(o){let e=/^[\w-]+$/.test(o.kind??"label")?o.kind??"label":"label";return h("text",{class:`t-${e}`,x:M(o.x),y:M(o.y),"text-anchor":o.anchor??"middle"},o.text)}function ce(o){let[e,t,s,r]=[M(o.x),M(o.y),M(o.w),M(o.h)],i=o.outline??"rect";switch(i){case"none":return null;case"rect":case"pill":{let a=i==="pill"?Math.min(s,r)/2:o.role==="frame"?10:Math.min(4,s/3);return h("rect",{x:e,y:t,width:s,height:r,rx:a})}case"circle":return h("ellipse",{cx:e+s/2,cy:t+r/2,rx:s/2,ry:r/2});case"cross":return h("path",{d:`M${e},${t} L${e+s},${t+r} M${e+s},${t} L${e},${t+r}`});default:{let a=N[i]??[];return h("polygon",{points:a.map(([l,p])=>`${e+l*s},${t+p*r}`).join(" ")})}}}function M(o){return Number.isFinite(o)?Math.max(-de,Math.min(de,o)):0}function me(o,e,t){let s=t==="left"||t==="up"?-1:1,r=t==="left"||t==="right",i=null,a=Number.POSITIVE_INFINITY;for(let l of e){if(l.ref===o.ref)continue;let[p,c]=r?[o.x,o.x+o.w]:[o.y,o.y+o.h],[u,y]=r?[l.x,l.x+l.w]:[l.y,l.y+l.h],x=s>0?u-c:p-y;if(x<-1)continue;let T=r?he(o.y,o.y+o.h,l.y,l.y+l.h):he(o.x,o.x+o.w,l.x,l.x+l.w),z=Math.abs(r?o.y+o.h/2-l.y-l.h/2:o.x+o.w/2-l.x-l.w/2),L=x+3*T+.05*z;L<a&&(a=L,i=l)}return i}function he(o,e,t,s){return Math.max(0,t-e,o-s)}var Te=.15,Le=4,Ce=.8,Re=1.15,w=8,C=class{constructor(e,t,s){this.events=s;this.drawing=new P(t==="tree"?"treeitem":"option");let[r,i]=[S("title"),S("desc")];this.title.id=r,this.desc.id=i,this.svg=h("svg",{class:"prism-scene",role:t,tabindex:0,"aria-labelledby":r,"aria-describedby":i,"data-stage":e},this.title,this.desc,this.drawing.patterns,this.drawing.element),this.element=n("div",{class:"pe-stage"},this.svg,this.tip),this.resize=new ResizeObserver(()=>{this.moved||this.fit()}),this.resize.observe(this.element),this.listen()}events;element;svg;title=h("title");desc=h("desc");drawing;tip=n("div",{class:"pe-tip",role:"tooltip",hidden:!0});resize;scene=null;pattern=null;x=0;y=0;scale=1;scroll=!1;moved=!1;selected=[];dragged=!1;close(){this.resize.disconnect()}get shown(){return this.scene}update(e){let t=this.scene?.width!==e.width||this.scene.height!==e.height;this.scene&&this.scene.title!==e.title&&(this.moved=!1),this.scene=e,this.title.textContent=e.title,this.desc.textContent=e.desc,this.drawing.update(e),this.drawing.highlight("selected",this.selected),this.pattern&&this.drawing.find(this.pattern,e),t&&!this.moved&&this.fit()}select(e){this.selected=e,this.drawing.highlight("selected",e);let t=this.current();d(this.svg,"aria-activedescendant",t?this.drawing.elementId(t.id):null)}hover(e){this.drawing.highlight("hovered",e===null?[]:[e])}find(e){return this.pattern=e,this.scene?this.drawing.find(e,this.scene):0}fit(){let{clientWidth:e,clientHeight:t}=this.element;if(!this.scene||e===0||t===0)return;let s=Math.min((e-2*w)/this.scene.width,(t-2*w)/this.scene.height,Re);this.scale=this.scroll?Math.min(1,(e-2*w)/this.scene.width):Math.max(s,Ce),this.x=Math.max(w,(e-this.scene.width*this.scale)/2),this.y=this.scroll?w:Math.max(w,(t-this.scene.height*this.scale)/2),this.moved=!1,this.place()}zoom(e,t){let{clientWidth:s,clientHeight:r}=this.element,{x:i,y:a}=t??{x:s/2,y:r/2},l=Math.min(Le,Math.max(Te,this.scale*e));this.x=i-(i-this.x)*l/this.scale,this.y=a-(a-this.y)*l/this.scale,this.scale=l,this.moved=!0,this.place()}reveal(e){let t=this.drawing.targets.find(y=>y.ref===e),{clientWidth:s,clientHeight:r}=this.element;if(!t||s===0)return;let i=t.x*this.scale+this.x,a=t.y*this.scale+this.y,[l,p]=[t.w*this.scale,t.h*this.scale],[c,u]=[this.x,this.y];(i+l<20||i>s-20)&&(this.x=s/2-(t.x+t.w/2)*this.scale),(a+p<20||a>r-20)&&(this.y=r/2-(t.y+t.h/2)*this.scale),(c!==this.x||u!==this.y)&&(this.moved=!0,this.place())}walk(e){let t=this.current(),s=t?me(t,this.drawing.targets,e):this.drawing.targets[0]??null;s?.ref&&(this.events.select(s.ref),this.reveal(s.ref))}focus(){this.svg.focus({preventScroll:!0})}table(){let e=n("tbody"),t=new Map;for(let r of this.scene?.items??[]){if(!r.ref)continue;let i=r.tip||(r.texts??[]).map(a=>a.text).join(" ");i.length>=(t.get(r.ref)??"").length&&t.set(r.ref,i)}for(let[r,i]of t){let a=n("button",{class:"pe-link",type:"button"},r);a.addEventListener("click",()=>this.events.select(r)),f(e,n("tr",{"data-ref":r},n("th",{scope:"row"},a),n("td",{},i)))}let s=n("thead",{},n("tr",{},...["id","what"].map(r=>n("th",{scope:"col"},n("span",{class:"pe-sort"},r)))));return n("table",{class:"pe-table"},n("caption",{},this.scene?.desc??""),s,e)}current(){let e=new Set(this.selected);return this.drawing.targets.find(t=>t.ref!==void 0&&e.has(t.ref))??null}place(){let e=t=>Math.round(t*1e3)/1e3;d(this.drawing.element,"transform",`translate(${e(this.x)} ${e(this.y)}) scale(${e(this.scale)})`)}listen(){let e=s=>s.target.closest(".item"),t=s=>s.target.closest("[data-ref]")?.getAttribute("data-ref")??null;this.svg.addEventListener("click",s=>{let r=t(s);r!==null&&!this.dragged&&this.events.select(r)}),this.svg.addEventListener("dblclick",s=>{let r=t(s);r!==null?this.events.enter(r):this.fit(),s.preventDefault()}),this.svg.addEventListener("pointerover",s=>{this.events.hover(t(s)),this.showTip(e(s)?.getAttribute("data-tip")??null,s)}),this.svg.addEventListener("pointerleave",()=>{this.events.hover(null),this.showTip(null)}),this.svg.addEventListener("pointerdown",s=>this.drag(s)),this.element.addEventListener("wheel",s=>{if(!s.ctrlKey&&!s.metaKey){this.scrollBy(s.deltaY)&&s.preventDefault();return}s.preventDefault();let r=this.element.getBoundingClientRect();this.zoom(Math.exp(-s.deltaY*.0022),{x:s.clientX-r.left,y:s.clientY-r.top})},{passive:!1})}scrollBy(e){let t=(this.scene?.height??0)*this.scale+2*w,s=Math.min(w,this.element.clientHeight-t+w),r=Math.max(s,Math.min(w,this.y-e));return r===this.y?!1:(this.y=r,this.moved=!0,this.place(),!0)}drag(e){if(e.button!==0)return;let[t,s]=[this.x,this.y];this.dragged=!1;let r=a=>{let[l,p]=[a.clientX-e.clientX,a.clientY-e.clientY];!this.dragged&&Math.hypot(l,p)<4||(this.dragged||this.svg.setPointerCapture?.(e.pointerId),this.dragged=!0,this.moved=!0,d(this.element,"data-dragging",!0),this.showTip(null),this.x=t+l,this.y=s+p,this.place())},i=()=>{d(this.element,"data-dragging",null),this.svg.removeEventListener("pointermove",r),this.svg.removeEventListener("pointerup",i),this.svg.removeEventListener("pointercancel",i)};this.svg.addEventListener("pointermove",r),this.svg.addEventListener("pointerup",i),this.svg.addEventListener("pointercancel",i)}showTip(e,t){if(this.tip.hidden=!e,!e||!t)return;this.tip.textContent=e;let s=this.element.getBoundingClientRect(),r=Math.max(0,Math.min(t.clientX-s.left+14,s.width-280)),i=t.clientY-s.top;this.tip.style.left=`${r}px`;let a=i<s.height/2;this.tip.style.top=a?`${i+18}px`:"",this.tip.style.bottom=a?"":`${s.height-i+10}px`}};var He=24,k=class{constructor(e,t){this.events=t;let s=n("table",{class:"pe-table","aria-label":e},this.head,this.body);this.element=n("div",{class:"pe-tablebox"},s,this.note);let r=i=>i.target.closest("tr[data-ref]")?.getAttribute("data-ref")??null;this.body.addEventListener("click",i=>{if(i.target.closest("button"))return;let a=r(i);a&&this.events.select(a)}),this.body.addEventListener("pointerover",i=>this.events.hover(r(i))),this.body.addEventListener("pointerleave",()=>this.events.hover(null)),this.body.addEventListener("keydown",i=>this.walk(i))}events;element;head=n("thead");body=n("tbody");note=n("p",{class:"pe-note"});data=null;text="";sorted=null;selected=[];update(e){let t=JSON.stringify(e);t!==this.text&&(this.text=t,this.data=e,this.draw())}select(e){this.selected=e;for(let t of this.body.querySelectorAll("tr"))d(t,"aria-selected",e.includes(t.getAttribute("data-ref")??"")?"true":"false")}hover(e){for(let t of this.body.querySelectorAll("tr"))t.classList.toggle("hovered",e!==null&&t.getAttribute("data-ref")===e)}draw(){let{data:e}=this;if(!e)return;let t=this.body.contains(document.activeElement)?document.activeElement?.closest("tr")?.getAttribute("data-ref")??null:null;if(m(this.head,n("tr",{},...e.columns.map((s,r)=>this.header(e,r)),this.toolsHead())),m(this.body,...this.order(e).map(s=>this.row(e,s))),e.rows.length===0){let s=e.columns.length+(this.events.tools?1:0);f(this.body,n("tr",{},n("td",{class:"pe-empty",colspan:s},e.empty)))}if(this.note.textContent=e.omitted,this.note.hidden=e.omitted==="",this.select(this.selected),t!==null)for(let s of this.body.querySelectorAll("tr"))s.getAttribute("data-ref")===t&&s.focus()}toolsHead(){return this.events.tools?n("th",{scope:"col"},n("span",{class:"pe-hidden"},"actions")):null}header(e,t){let s=e.columns[t];if(!s)return n("th");let r=this.sorted?.key===s.key?this.sorted:null,i=n("button",{type:"button",class:"pe-sort",title:s.tip??`sort by ${s.label}`},s.label,n("span",{class:"pe-arrow","aria-hidden":"true"},r?r.down?"▾":"▴":""));return i.addEventListener("click",()=>{let a=this.sorted?.key===s.key;this.sorted=a&&this.sorted?.down?null:{key:s.key,down:a},this.draw()}),n("th",{scope:"col",class:s.align==="right"?"pe-right":s.wide?"pe-wide":null,"aria-sort":r?r.down?"descending":"ascending":"none"},i)}order(e){let{sorted:t}=this,s=e.columns.findIndex(a=>a.key===t?.key);if(!t||s<0)return e.rows;let r=t.down?-1:1,i=e.rows.map((a,l)=>({row:a,i:l}));return i.sort((a,l)=>r*ze(a.row.cells[s],l.row.cells[s])||a.i-l.i),i.map(a=>a.row)}row(e,t){let s=t.cells.map((a,l)=>{let p=e.columns[l],c=typeof a=="string"?{text:a}:a,u=[p?.align==="right"?"pe-right":"",p?.mono?"pe-mono":"",c.text.length<=He?"pe-short":""].filter(Boolean).join(" "),y=c.kind?E(c.kind):null,x=p?.wide&&c.tip?n("span",{class:"pe-clamp"},c.text):c.text;return n("td",{class:u||null,title:c.tip??null},y,x)}),r=this.events.tools?n("td",{class:"pe-tools"},...this.events.tools(t)):null,i=t.ref?{"data-ref":t.ref,tabindex:-1,"aria-selected":"false"}:{};return n("tr",{...i,class:t.kind?`row-${t.kind}`:null},...s,r)}walk(e){let t={ArrowDown:1,ArrowUp:-1}[e.key],s=e.target.closest("tr");if(t===void 0||!s)return;let r=t>0?s.nextElementSibling:s.previousElementSibling,i=r?.getAttribute("data-ref");e.preventDefault(),e.stopPropagation(),!(!r||!i)&&(r.focus(),this.events.select(i))}};function ze(o,e){let[t,s]=[ue(o),ue(e)];return typeof t=="number"&&typeof s=="number"?t-s:typeof t=="number"?-1:typeof s=="number"?1:t.localeCompare(s,void 0,{numeric:!0})}function ue(o){return o===void 0?"":typeof o=="string"?o:o.sort??o.text}function b(o,e,t){let s=n("button",{type:"button",class:"pe-tool",title:e,"aria-label":e},g(o));return s.addEventListener("click",t),s}var v=class{constructor(e,t,s,r=[]){this.name=e;this.tools.append(...r,b("maximise",`maximise ${t.toLowerCase()} (m)`,()=>s.maximise(e)));let i=n("header",{class:"pe-head"},n("h3",{},t),this.says,this.tools);this.element=n("section",{class:"pe-panel","data-panel":e,"aria-label":t},i,this.body)}name;element;says=n("span",{class:"pe-says"});tools=n("span",{class:"pe-tools"});body=n("div",{class:"pe-body"})};var J={select(){},hover(){},close(){}},$=class{constructor(e){this.host=e;let t=new v("families","Families",e);this.table=new k("families",{select:s=>e.select(s),hover:s=>e.hover(s),tools:s=>this.tools(s)}),t.body.append(this.table.element),this.element=t.element}host;name="families";element;table;update(e){this.table.update(e)}select(e){this.table.select(e)}hover(e){this.table.hover(e)}close(){}tools(e){let t=s=>{let r=`${s} ${e.ref}`,i=n("button",{type:"button",class:"pe-tool",title:r,"aria-label":r,"data-command":s},g(s));return i.addEventListener("click",()=>this.host.command(s,{id:e.ref})),i};return[t("accept"),t("reject")]}},A=class{constructor(e,t,s,r,i){this.nothing=i;let a={select:p=>r.select(p),enter:p=>r.enter(p),hover:p=>r.hover(p)};this.stage=new C(e,"listbox",a),this.stage.scroll=!0,this.table=new k(s,a),this.frame=new v(e,t,r,[b("minus","smaller (Ctrl + wheel)",()=>this.stage.zoom(1/1.25)),b("plus","larger (Ctrl + wheel)",()=>this.stage.zoom(1.25)),b("fit","fit (0)",()=>this.stage.fit())]);let l=n("div",{class:"pe-left"},this.stage.element,this.empty);this.frame.body.append(n("div",{class:"pe-split"},l,this.table.element)),this.element=this.frame.element}nothing;element;frame;stage;table;empty=n("p",{class:"pe-empty"});show(e,t,s){this.frame.says.textContent=e,this.stage.element.classList.toggle("pe-hidden",t===null),this.empty.hidden=t!==null,this.empty.textContent=t===null?this.nothing:"",t&&this.stage.update(t),this.table.update(s)}select(e){this.stage.select(e),this.table.select(e)}hover(e){this.stage.hover(e),this.table.hover(e)}close(){this.stage.close()}},I=class extends A{name="eclasses";constructor(e){super("eclasses","E-classes","lemmas of the proof",e,"No candidate has been examined yet.")}update(e){this.show(e.says,e.scene,e.lemmas)}},j=class extends A{name="tuning";constructor(e){super("tuning","Tuning","trials",e,"Nothing has been measured yet.")}update(e){this.show(e.says,e.scene,e.trials)}},_=class{name="ledger";element;claim=n("p",{class:"pe-claim"});undo=n("button",{type:"button",class:"pe-button"});redo=n("button",{type:"button",class:"pe-button"});script=n("pre",{class:"pe-code",tabindex:0,"aria-label":"this session as Python"});tables;lines=[];constructor(e){let t=new v("ledger","Ledger",e),s={select:a=>e.select(a),hover:a=>e.hover(a)};this.tables={soundness:new k("cuts by soundness",s),reasons:new k("cuts by reason",s),steering:new k("steering",s),log:new k("log",s)},this.undo.addEventListener("click",()=>e.command("undo")),this.redo.addEventListener("click",()=>e.command("redo"));let r=n("button",{type:"button",class:"pe-button"},g("copy"),n("span",{},"copy as Python"));r.addEventListener("click",()=>e.copy(this.lines.join(`
+`),"this session as Python"));let i=(a,...l)=>n("div",{class:"pe-column"},n("h4",{},a),...l);t.body.append(n("div",{class:"pe-ledger"},this.claim,n("div",{class:"pe-columns"},i("What was cut, and how surely",this.tables.soundness.element,this.tables.reasons.element),i("Steering",n("div",{class:"pe-group"},this.undo,this.redo,r),this.tables.steering.element,this.script),i("Log",this.tables.log.element)))),this.element=t.element}update(e){this.claim.textContent=e.claim,this.tables.soundness.update(e.soundness),this.tables.reasons.update(e.reasons),this.tables.steering.update(e.steering),this.tables.log.update(e.log);for(let[t,s]of[[this.undo,e.undo],[this.redo,e.redo]])m(t,g(s.command==="redo"?"redo":"undo"),n("span",{},s.label)),t.disabled=!s.enabled,d(t,"title",`${s.says}
+${s.python}`)}showScript(e){this.lines=e.lines,this.script.textContent=e.lines.join(`
+`),this.script.hidden=e.lines.length===0}select(e){for(let t of Object.values(this.tables))t.select(e)}hover(e){for(let t of Object.values(this.tables))t.hover(e)}close(){}},O=class{name="code";element;select=J.select;hover=J.hover;close=J.close;frame;source=n("code");numbers=n("span",{class:"pe-lines","aria-hidden":"true"});data=null;constructor(e){this.frame=new v("code","Code",e,[b("copy","copy the source",()=>e.copy(this.data?.source??"",this.data?.title??"the source"))]);let t=n("pre",{class:"pe-code pe-source",tabindex:0},this.numbers,this.source);this.frame.body.append(t),this.element=this.frame.element}update(e){this.data=e,this.frame.says.textContent=[e.title,e.says].filter(Boolean).join(" · "),this.source.textContent=e.source||"No source has been generated yet.";let t=e.source?e.source.split(`
+`).length:0;this.numbers.textContent=Array.from({length:t},(s,r)=>String(r+1)).join(`
+`)}};var Ne={kind:"",word:"",what:[],facts:[],code:"",why:[],actions:[],links:[]},Pe={soundness:"",soundness_says:"",label:"Why",formula:"",substituted:"",facts:[],would_reopen_if:"",steps:[],copies:[]},$e=9,Y=6,V=class{constructor(e){this.host=e;this.frame=new v("inspector","Inspector",e),this.frame.body.classList.add("pe-inspector"),this.frame.body.tabIndex=0,this.element=this.frame.element,this.update(null)}host;name="inspector";element;frame;ref="";focus(){this.frame.body.focus()}update(e){let t=e&&{...Ne,...e};if(t===null){this.frame.says.textContent="",m(this.frame.body,n("p",{class:"pe-empty"},"Select something: a block of the map, an operator, a family."));return}this.frame.says.textContent=t.ref;let s=this.opened(t.ref);m(this.frame.body,this.what(t));for(let r of t.why)f(this.frame.body,this.card(r));t.actions.length>0&&f(this.frame.body,this.actions(t.actions)),this.reopen(s)}opened(e){let t=e===this.ref;this.ref=e;let s=t?[...this.frame.body.querySelectorAll("details")]:[];return new Set(s.filter(r=>r.open).map(fe))}reopen(e){for(let t of this.frame.body.querySelectorAll("details"))t.open||=e.has(fe(t))}select(){}hover(){}close(){}what(e){let t=e.facts.length>0?G(e.facts):null,s=e.links.map(({ref:r,label:i})=>{let a=n("button",{type:"button",class:"pe-chip"},i);return a.addEventListener("click",()=>this.host.select(r)),a});return n("div",{class:"pe-part"},n("h4",{},e.kind?E(e.kind):null,n("span",{},e.title),e.word?n("span",{class:"pe-word"},e.word):null),...e.what.map(r=>n("p",{},r)),e.code?n("pre",{class:"pe-snippet"},e.code):null,t,s.length>0?n("div",{class:"pe-chips"},...s):null)}card(e){let t={...Pe,...e};return n("article",{class:"pe-card"},n("header",{},n("span",{class:"pe-eyebrow"},t.label),t.kind?E(t.kind):null,n("code",{},t.title),t.soundness?n("span",{class:"pe-word",title:t.soundness_says},t.soundness):null),n("p",{class:"pe-sentence"},t.sentence),t.formula?n("pre",{class:"pe-formula"},t.formula):null,t.substituted?n("pre",{class:"pe-formula pe-numbers"},t.substituted):null,t.steps.length>0?this.steps(t.steps):null,t.facts.length>0?this.facts(t.facts):null,...t.copies.map(s=>this.copy(s)),t.soundness_says?n("p",{class:"pe-muted"},t.soundness_says):null,t.would_reopen_if?n("p",{class:"pe-reopen"},n("b",{},"Would reopen if "),t.would_reopen_if):null)}facts(e){if(e.length<=$e)return G(e);let t=n("details",{},n("summary",{},`${e.length-Y} more`),G(e.slice(Y)));return n("div",{class:"pe-part"},G(e.slice(0,Y)),t)}steps(e){let t=n("ol",{class:"pe-steps"});for(let s of e){let r=n("button",{type:"button",class:"pe-link pe-mono"},s.name);r.addEventListener("click",()=>this.host.select(s.ref));let i=[E(s.kind),r,n("code",{},s.says)],a=s.lines??[],l=n("p",{class:"pe-muted"},s.because),p=n("div",{class:"pe-chain"});for(let[u,[y,x]]of a.entries())f(p,n("code",{},u>0?`= ${y}`:y),u>0?n("span",{class:"pe-muted"},`by ${x}`):null);let c=a.length>0&&e.length===1;f(t,a.length>0?n("li",{},n("details",{open:c},n("summary",{},...i),l,p)):n("li",{},...i,l))}return t}copy({label:e,text:t}){let s=n("button",{type:"button",class:"pe-button",title:"copy this text"},g("copy"),e);return s.addEventListener("click",()=>this.host.copy(t,e)),t.includes(`
+`)?n("details",{},n("summary",{},s),n("pre",{class:"pe-snippet"},t)):n("div",{class:"pe-action"},s,n("code",{},t))}actions(e){let t=n("div",{class:"pe-part pe-do"},n("span",{class:"pe-eyebrow"},"Do"));for(let s of e){let r=s.command,i=n("button",{type:"button",class:"pe-button",disabled:!s.enabled,title:s.says,"data-command":s.command},["accept","reject","undo","redo"].includes(s.command)?g(r):null,n("span",{},s.label));i.addEventListener("click",()=>this.host.command(s.command,s.args));let a=n("button",{type:"button",class:"pe-python",title:"copy this line"},s.python);a.addEventListener("click",()=>this.host.copy(s.python,"the line")),f(t,n("div",{class:"pe-action"},i,a))}return t}};function fe(o){return o.querySelector("summary")?.textContent??""}function G(o){let e=n("dl",{class:"pe-facts"});for(let[t,s]of o)f(e,n("dt",{},t),n("dd",{},s));return e}var B=class{stage;frame;table=n("div",{class:"pe-tablebox",hidden:!0});constructor(e,t,s,r,i=[]){this.stage=new C(e,s,{select:a=>r.select(a),enter:a=>r.enter(a),hover:a=>r.hover(a)}),this.frame=new v(e,t,r,[...i,b("minus","smaller (Ctrl + wheel)",()=>this.stage.zoom(1/1.25)),b("plus","larger (Ctrl + wheel)",()=>this.stage.zoom(1.25)),b("fit","fit (0)",()=>this.stage.fit()),b("table","as a table (t)",()=>this.toggleTable())]),this.frame.body.append(this.stage.element,this.table)}toggleTable(){this.table.hidden=!this.table.hidden,this.stage.element.hidden=!this.table.hidden,this.table.hidden||m(this.table,this.stage.table())}updated(){this.table.hidden||m(this.table,this.stage.table())}},K=class{name="map";element;picture;reasons;constructor(e){this.picture=new B("map","Search map","tree",e),this.reasons=new C("reasons","listbox",{select:t=>e.select(t),enter:t=>e.enter(t),hover:t=>e.hover(t)}),this.reasons.element.classList.add("pe-strip"),this.picture.stage.scroll=!0,this.reasons.scroll=!0,this.element=this.picture.frame.element,this.picture.frame.body.append(this.reasons.element)}update(e){this.picture.stage.update(e.scene),this.picture.updated(),this.reasons.update(e.reasons),this.picture.frame.says.textContent=e.summary}select(e){this.picture.stage.select(e),this.reasons.select(e)}hover(e){this.picture.stage.hover(e),this.reasons.hover(e)}close(){this.picture.stage.close(),this.reasons.close()}},q=class{constructor(e){this.host=e;this.toggle=b("collapse","collapse custom kernels (Enter)",()=>this.toggleKernels()),this.picture=new B("graph","sGraph","listbox",e,[this.toggle]),this.element=this.picture.frame.element,this.picture.frame.body.prepend(this.others),this.picture.frame.body.append(this.empty)}host;name="graph";element;picture;others=n("div",{class:"pe-chips",role:"group","aria-label":"candidates"});toggle;empty=n("p",{class:"pe-empty"});expanded=null;toggleKernels(){this.expanded!==null&&this.host.look({collapsed:this.expanded})}update(e){this.expanded=e.expanded,this.toggle.hidden=e.expanded===null,m(this.toggle,g(e.expanded?"collapse":"expand"));let t=e.expanded?"collapse custom kernels (Enter)":"expand custom kernels (Enter)";d(this.toggle,"title",t),d(this.toggle,"aria-label",t),this.picture.frame.says.textContent=e.says,this.empty.hidden=e.scene!==null,this.empty.textContent=e.scene===null?"No graph yet: step the search until a family is complete.":"",this.picture.stage.element.classList.toggle("pe-hidden",e.scene===null),e.scene&&this.picture.stage.update(e.scene),this.picture.updated(),this.others.hidden=e.others.length<2,m(this.others,...e.others.map(({ref:s,label:r})=>{let i=n("button",{type:"button",class:"pe-chip","aria-pressed":s===e.subject?"true":"false"},r);return i.addEventListener("click",()=>this.host.select(s)),i}))}select(e){this.picture.stage.select(e)}hover(e){this.picture.stage.hover(e)}close(){this.picture.stage.close()}};var D=class{constructor(e){this.host=e;this.frame=new v("questions","Questions",e),this.table=new k("questions",{select:t=>e.select(t),hover:t=>e.hover(t),tools:t=>this.tools(t)}),this.form.addEventListener("submit",t=>{t.preventDefault(),this.ask()}),this.frame.body.append(n("div",{class:"pe-asking"},this.form,this.table.element)),this.element=this.frame.element}host;name="questions";element;frame;table;form=n("form",{class:"pe-form","aria-label":"what if"});open=[];text="";update(e){this.open=e.open,this.frame.says.textContent=e.says,this.table.update(e.table);let t=JSON.stringify(e.form);t!==this.text&&(this.text=t,this.form.hidden=e.form===null,e.form&&this.draw(e.form))}select(e){this.table.select(e)}hover(e){this.table.hover(e)}close(){}draw(e){let t=n("select",{class:"pe-select",name:"target"}),s=e.targets.includes(e.target)?e.targets:[e.target,...e.targets];for(let l of s)f(t,n("option",{value:l,selected:l===e.target},l));let r=(l,p,c,u)=>n("label",{},n("span",{},p),n("input",{class:"pe-number",type:"number",min:0,name:l,value:c,placeholder:u})),i=e.rules.map(([l,p])=>n("label",{class:"pe-check",title:p},n("input",{type:"checkbox",name:"rules_off",value:l}),n("code",{},l))),a=n("input",{type:"checkbox",name:"run"});m(this.form,n("div",{class:"pe-group"},n("button",{type:"submit",class:"pe-button","data-command":"what_if"},g("help"),"What if?"),n("label",{class:"pe-check",title:"Grow and prove there too, and compare the families; takes longer."},a,"search there too")),n("div",{class:"pe-fields"},n("label",{},n("span",{},"machine"),t),r("shared_memory_bytes","shared memory, B","","as it is"),...e.limits.map(({name:l,label:p,value:c})=>r(l,p,"",String(c)))),n("fieldset",{},n("legend",{},"rules switched off"),n("div",{class:"pe-checks"},...i))),d(this.form,"data-target",e.target)}ask(){let e=new FormData(this.form),t={};for(let[r,i]of e)r==="rules_off"||r==="run"||(r==="target"?i!==this.form.getAttribute("data-target")&&(t[r]=String(i)):i!==""&&(t[r]=Number(i)));let s=e.getAll("rules_off").map(String);s.length>0&&(t.rules_off=s),e.has("run")&&(t.run=!0),this.host.command("what_if",t)}tools(e){if(!this.open.includes(e.ref))return[];let t=`take back ${e.ref}`,s=n("button",{type:"button",class:"pe-tool",title:t,"aria-label":t,"data-command":"withdraw"},g("close"));return s.addEventListener("click",()=>this.host.command("withdraw",{id:e.ref})),[s]}};var Ae=["event","candidate","family","phase"],F=class{constructor(e){this.host=e;for(let p of Ae)this.grain.append(n("option",{value:p},p));let t=(p,c,u,y,x="")=>{let T=n("button",{type:"button",class:`pe-button ${x}`.trim(),"data-command":p,"aria-label":c},g(u),x==="pe-bare"?null:n("span",{},c));return T.addEventListener("click",y),{name:p,element:T}},s=t("step","Step","step",()=>this.step()),r=t("start","Run","run",()=>this.toggleRun(),"pe-primary"),i=t("cancel","Cancel","cancel",()=>e.command("cancel")),a=t("undo","Undo","undo",()=>e.command("undo"),"pe-bare"),l=t("redo","Redo","redo",()=>e.command("redo"),"pe-bare");this.buttons=[s,r,i,a,l],this.moment.addEventListener("input",()=>this.lookBack(Number(this.moment.value))),this.when.addEventListener("click",()=>this.lookBack(0)),this.best.hidden=!0,this.best.addEventListener("click",()=>{this.data?.best&&e.select(this.data.best.ref)}),this.element=n("div",{class:"pe-transport"},n("div",{class:"pe-bar"},this.title,this.state,this.best),n("div",{class:"pe-bar",role:"toolbar","aria-label":"search"},n("span",{class:"pe-group"},s.element,this.grain),n("span",{class:"pe-group"},r.element,i.element),n("span",{class:"pe-group"},a.element,l.element),this.phases,this.counters,n("span",{class:"pe-group pe-time"},this.moment,this.when)))}host;element;title=n("div",{class:"pe-title"});best=n("button",{type:"button",class:"pe-best"});phases=n("ol",{class:"pe-phases","aria-label":"phases"});counters=n("ul",{class:"pe-counters","aria-label":"counts"});grain=n("select",{class:"pe-select","aria-label":"how far one step goes",title:"how far one step goes"});state=n("span",{class:"pe-state"});moment=n("input",{type:"range",class:"pe-moment",min:1,"aria-label":"look back at a moment of the search",title:`look back at a moment of the search; the search itself stays where it is
+keys: [ and ]`});when=n("button",{type:"button",class:"pe-link pe-when"},"now");buttons;data=null;pausing=!1;step(){this.can("step")&&this.host.command("step",{n:1,grain:this.grain.value})}toggleRun(){let e=this.runCommand();!this.can(e)||this.pausing||(this.pausing=e==="pause",this.host.command(e),this.pausing&&this.data&&this.update(this.data))}lookBack(e){let t=this.data?.events??0;this.host.look({cursor:e<t?e:0})}move(e){this.data&&this.lookBack(Math.max(1,(this.data.cursor||this.data.events)+e))}can(e){return this.data?.can.includes(e)??!1}describe(e){let t={step:".",start:"Space",undo:"u",redo:"Shift+U"};for(let{name:s,element:r}of this.buttons){let i=e[s];i&&d(r,"title",`${i.says}
+${i.python}${t[s]?`
+key: ${t[s]}`:""}`)}}update(e){this.data=e,this.pausing&&=e.state==="running",m(this.title,n("span",{class:"pe-brand"},"Prism"),n("strong",{class:"pe-mono"},e.program),n("span",{class:"pe-muted"},e.where)),this.state.textContent=`${e.state} · ${e.events.toLocaleString("en")} events`,d(this.state,"data-state",e.state),d(this.moment,"max",String(Math.max(1,e.events))),this.moment.matches(":active")||(this.moment.value=String(e.cursor||e.events)),this.when.textContent=e.cursor>0?`${e.cursor.toLocaleString("en")} · back to now`:"now",this.when.disabled=e.cursor===0,this.best.hidden=e.best===null,e.best&&m(this.best,E("badge-best"),n("span",{},"best "),n("strong",{},e.best.time),...e.best.facts.map(t=>n("span",{class:"pe-muted"},t))),m(this.phases,...e.phases.map(t=>n("li",{"aria-current":t.now?"step":null,title:t.says},t.name))),this.counters.replaceChildren();for(let{kind:t,word:s,value:r,says:i}of e.counters)f(this.counters,n("li",{title:i},E(t),n("strong",{},r),n("span",{},s)));for(let{name:t,element:s}of this.buttons)s.disabled=!this.can(t==="start"?this.runCommand():t)||t==="start"&&this.pausing,t==="start"&&this.labelRun(s)}runCommand(){return this.data?.state==="running"?"pause":this.can("resume")?"resume":"start"}labelRun(e){let t=this.runCommand(),s=this.pausing?"Pausing":{pause:"Pause",resume:"Resume"}[t]??"Run";m(e,g(t==="pause"?"pause":"run"),n("span",{},s)),d(e,"data-command",t),d(e,"aria-label",s)}};var W=class{constructor(e,t){this.model=e;this.listener=t}model;listener;have=0;asked=!1;timer;clicks=0;name=Math.random().toString(36).slice(2,10);parts=new Map;heard=e=>this.receive(e);open(){this.model.on("msg:custom",this.heard);let e=this.model.get("snapshot");e?.texts&&e.seq>0&&(this.have=e.left_out.length===0?e.seq:0,this.listener.sections(new Map(Object.entries(e.texts).map(([t,s])=>[t,JSON.parse(s)])))),this.hello()}close(){clearTimeout(this.timer),this.model.off("msg:custom",this.heard)}command(e,t={}){this.clicks+=1;let s=`${this.name}-${this.clicks}`;return this.model.send({kind:"command",event_id:s,name:e,args:t}),s}look(e){this.model.send({kind:"look",...e})}hello(){this.asked=!0,this.model.send({kind:"hello",have:this.have}),clearTimeout(this.timer),this.timer=setTimeout(()=>{this.asked=!1,this.listener.connected(!1)},4e3)}receive(e){let t=e;if(t?.kind!=="sections")return;for(let r of t.replies)this.listener.reply(r);if(this.have<t.after){this.asked||this.hello();return}clearTimeout(this.timer),this.asked=!1,this.have=t.seq;let s=new Map;for(let[r,i,a,l]of t.pieces){let p=this.join(r,i,a,l);p!==null&&s.set(r,JSON.parse(p))}this.listener.connected(!0),s.size>0&&this.listener.sections(s)}join(e,t,s,r){if(s===1)return this.parts.delete(e),r;let i=this.parts.get(e),a=i&&i.length===s&&t>0?i:new Array(s).fill(void 0);return a[t]=r,this.parts.set(e,a),a.includes(void 0)?null:(this.parts.delete(e),a.join(""))}};var Ie=900,je=1e3,Q=[["map","Search map"],["graph","sGraph"],["inspector","Inspector"],["families","Families"],["eclasses","E-classes"],["tuning","Tuning"],["ledger","Ledger"],["questions","Questions"],["code","Code"]],R=new Set(["families","eclasses","tuning","ledger","questions","code"]),U=class{element;wire;bar;map;graph;inspector;families;eclasses;tuning;ledger;questions;code;panels;tabs=new Map;main=n("div",{class:"pe-main"});dock=n("div",{class:"pe-dock"});banner=n("p",{class:"pe-banner",role:"alert",hidden:!0});status=n("span",{class:"pe-status",role:"status","aria-live":"polite"});said=n("button",{type:"button",class:"pe-python",title:"copy this line",hidden:!0});search=n("input",{class:"pe-search",type:"search",placeholder:"find  /","aria-label":"find in the pictures"});found=n("span",{class:"pe-muted pe-found"});help;keys;resize;shown="map";docked="families";most=null;narrow=!1;letters=!0;selection="";choosing=null;trouble=null;past=null;root="";sizes={map:0,dock:0,high:0};sizer;speaker;toSay="";constructor(e){this.bar=new F(this),this.map=new K(this),this.graph=new q(this),this.inspector=new V(this),this.families=new $(this),this.eclasses=new I(this),this.tuning=new j(this),this.ledger=new _(this),this.questions=new D(this),this.code=new O(this);let t=[this.map,this.graph,this.inspector,this.families,this.eclasses,this.tuning,this.ledger,this.questions,this.code];this.panels=new Map(t.map(r=>[r.name,r])),this.keys=this.keyTable(),this.help=this.helpDialog(),this.layOut(),this.dock.prepend(this.tabList());let s=n("footer",{class:"pe-foot"},this.status,this.said,this.found,this.search,this.helpButton());this.element=n("div",{class:"prism-explore prism-scene",tabindex:0,"data-lm-suppress-shortcuts":"true",role:"application","aria-label":"Prism explorer; press ? for its keys"},n("style",{},`${ne}
+${Z}`),this.bar.element,this.banner,this.main,s,this.help),this.said.addEventListener("click",()=>this.copy(this.said.textContent??"","the line")),this.search.addEventListener("input",()=>this.find()),this.element.addEventListener("keydown",r=>this.pressed(r)),this.resize=new ResizeObserver(()=>this.measure()),this.resize.observe(this.element),this.arrange(),this.wire=new W(e,{sections:r=>this.receive(r),reply:r=>this.answered(r),connected:r=>this.connected(r)})}open(){this.measure(),this.wire.open()}close(){this.wire.close(),this.resize.disconnect(),clearTimeout(this.speaker),clearTimeout(this.sizer);for(let e of this.panels.values())e.close()}command(e,t={}){this.wire.command(e,t)}look(e){this.wire.look(e)}select(e){e!==this.selection&&(this.applySelection(e),this.choosing=this.wire.command("select",{id:e}))}enter(e){this.select(e),/^n\d+$/.test(e)?this.zoomMap(e):this.current()==="graph"?this.graph.toggleKernels():/^f\d/.test(e)&&this.show("graph")}hover(e){for(let t of this.panels.values())t.hover(e)}copy(e,t){let s=r=>this.say(r?`copied ${t}`:`could not copy ${t}: select it instead`);if(!navigator.clipboard){s(ge(e));return}navigator.clipboard.writeText(e).then(()=>s(!0),()=>s(ge(e)))}maximise(e){this.most=this.most===e?null:e,this.show(e)}receive(e){let t=i=>e.has(i)?e.get(i):void 0,s=(i,a)=>{let l=t(i);if(l!==void 0)try{a(l)}catch(p){console.error(`prism_explore: the panel ${i} could not be drawn`,p),this.say(`The panel ${i} could not be drawn: ${String(p)}`)}};s("commands",i=>this.bar.describe(i)),s("transport",i=>{this.bar.update(i),d(this.element,"data-state",i.state),d(this.element,"data-past",i.cursor>0),this.past=i.past||null,this.showBanner(this.trouble),this.say(i.status)}),s("map",i=>this.map.update(i)),s("graph",i=>this.graph.update(i)),s("inspector",i=>this.inspector.update(i)),s("families",i=>this.families.update(i)),s("eclasses",i=>this.eclasses.update(i)),s("tuning",i=>this.tuning.update(i)),s("ledger",i=>this.ledger.update(i)),s("questions",i=>this.questions.update(i)),s("code",i=>this.code.update(i)),s("script",i=>this.ledger.showScript(i)),s("trouble",i=>{this.trouble=i,this.showBanner(i)});let r=t("view");r&&this.choosing===null&&this.applySelection(r.selection),this.search.value&&this.find()}answered(e){e.event_id===this.choosing&&(this.choosing=null),e.ok?e.python&&(this.said.textContent=e.python,this.said.hidden=!1):this.say(e.says??"that could not be done")}connected(e){d(this.element,"data-connected",e?"yes":"no"),this.showBanner(e?this.trouble:"The kernel has not answered. It may be busy with a cell, or gone; what you see is the last picture it sent.")}showBanner(e){let t=e??this.past;this.banner.hidden=!t,this.banner.textContent=t??""}applySelection(e){this.selection=e;let t=e?[e,..._e(e)]:[];for(let s of this.panels.values())s.select(e?[e]:[]);t.length>1&&this.families.select(t)}say(e){this.toSay=e,this.speaker===void 0&&(this.status.textContent=e,this.speaker=setTimeout(()=>{this.speaker=void 0,this.status.textContent!==this.toSay&&this.say(this.toSay)},je))}layOut(){let e=Q.filter(([t])=>R.has(t)).map(([t])=>this.panelElement(t));this.dock.append(...e),this.main.append(this.map.element,this.graph.element,this.inspector.element,this.dock)}panelElement(e){let t=this.panels.get(e);if(!t)throw new Error(`no panel ${e}`);return t.element}tabList(){let e=n("div",{class:"pe-tabs",role:"tablist","aria-label":"panels"});for(let[t,s]of Q){let r=this.panelElement(t);r.id=S("panel");let i=n("button",{type:"button",role:"tab","aria-controls":r.id,"data-tab-of":t,class:R.has(t)?null:"pe-only-narrow"},s);i.addEventListener("click",()=>this.show(t)),this.tabs.set(t,i),e.append(i)}return e}show(e){R.has(e)&&(this.docked=e),this.shown=e,this.most!==null&&(this.most=e),this.arrange()}arrange(){let e=this.most??(this.narrow?this.shown:null);for(let[s,r]of this.panels){let i=e===null?!R.has(s)||s===this.docked:s===e;d(r.element,"hidden",!i)}for(let[s,r]of this.tabs)d(r,"hidden",!this.narrow&&!R.has(s)),d(r,"aria-selected",String(this.narrow?s===e:s===this.docked));let t=e===null||R.has(e);d(this.dock,"hidden",!t&&!this.narrow),d(this.dock,"data-only-tabs",!t),this.tellSizes(),d(this.element,"data-solo",e!==null),d(this.element,"data-narrow",this.narrow)}measure(){let e=this.element.clientWidth;if(e===0)return;this.tellSizes();let t=e<Ie;t!==this.narrow&&(this.narrow=t,this.arrange())}zoomMap(e){this.root=this.root===e?"":e,this.look({root:this.root})}tellSizes(){clearTimeout(this.sizer),this.sizer=setTimeout(()=>{let{map:e,dock:t}=this.sizes,s=this.map.picture.stage.element.clientWidth,r=[this.eclasses,this.tuning].map(a=>a.stage.element).find(a=>a.clientWidth>0),i={map:s||e,dock:r?.clientWidth??t,high:r?.clientHeight??this.sizes.high};Math.abs(i.map-e)+Math.abs(i.dock-t)+Math.abs(i.high-this.sizes.high)<8||(this.sizes=i,this.look({map_px:i.map-16,dock_px:i.dock-16,dock_high_px:i.high-16}))},150)}current(){return document.activeElement?.closest("[data-panel]")?.getAttribute("data-panel")??this.shown}find(){let e=this.search.value.trim().toLowerCase(),s=e?i=>[i.ref??"",i.tip??"",...(i.texts??[]).map(a=>a.text)].join(`
+`).toLowerCase().includes(e):null,r=this.map.picture.stage.find(s)+this.graph.picture.stage.find(s);this.found.textContent=e?`${r} found`:""}keyTable(){let e=s=>()=>{let r=/^f\d+/.exec(this.selection)?.[0];r?this.command(s,{id:r}):this.say(`select a family to ${s} it`)},t=s=>()=>{(this.current()==="graph"?this.graph.picture.stage:this.map.picture.stage).walk(s)};return[{keys:["."],shown:".",says:"one step",act:()=>this.bar.step()},{keys:[" "],shown:"Space",says:"run, pause or resume",act:()=>this.bar.toggleRun()},{keys:["ArrowLeft"],shown:"← → ↑ ↓",says:"the next item that way, in the map or the sGraph",act:t("left")},{keys:["ArrowRight"],shown:"",says:"",act:t("right")},{keys:["ArrowUp"],shown:"",says:"",act:t("up")},{keys:["ArrowDown"],shown:"",says:"",act:t("down")},{keys:["Enter"],shown:"Enter",says:"open the selection: its graph, its custom kernel",act:()=>this.selection&&this.enter(this.selection)},{keys:["z"],shown:"z",says:"zoom the map into the selected node, or out again",act:()=>this.zoomMap(/^n\d+$/.test(this.selection)?this.selection:this.root)},{keys:["["],shown:"[ ]",says:"one fact back in time, or on",act:()=>this.bar.move(-1)},{keys:["]"],shown:"",says:"",act:()=>this.bar.move(1)},{keys:["w"],shown:"w",says:"why: read the inspector",act:()=>this.why()},{keys:["a"],shown:"a",says:"accept the selected family",act:e("accept")},{keys:["x"],shown:"x",says:"reject the selected family; can be undone",act:e("reject")},{keys:["u","Ctrl+z"],shown:"u, Ctrl+Z",says:"undo the last steering step",act:()=>this.command("undo")},{keys:["U","Ctrl+Z"],shown:"Shift+U",says:"redo",act:()=>this.command("redo")},{keys:["/"],shown:"/",says:"find in the pictures",act:()=>this.search.focus()},{keys:["m"],shown:"m",says:"maximise the panel, or put it back",act:()=>this.maximise(this.current())},{keys:["0"],shown:"0",says:"fit the picture",act:()=>this.stageOf(this.current())?.fit()},{keys:["t"],shown:"t",says:"the picture as a table",act:()=>this.toggleTable()},{keys:["1","2","3","4","5","6"],shown:"1 … 6",says:"the tabs below",act:()=>{}},{keys:["?"],shown:"?",says:"this help",act:()=>this.toggleHelp()},{keys:["Escape"],shown:"Esc",says:"clear, then leave the widget",act:()=>this.leave()}]}pressed(e){if(e.altKey||e.defaultPrevented)return;let t=le(e);if(oe(e.target)){t==="Escape"&&(this.search.value="",this.find(),this.element.focus(),e.stopPropagation());return}if((t===" "||t==="Enter")&&ae(e.target)||pe(t)&&!this.letters&&t!=="?")return;let s=this.keys.find(a=>a.keys.includes(t));if(!s)return;e.preventDefault(),e.stopPropagation();let r="123456".indexOf(t),i=Q.filter(([a])=>R.has(a))[r];r>=0&&i?this.show(i[0]):s.act()}why(){this.show("inspector"),this.inspector.focus()}stageOf(e){return e==="graph"?this.graph.picture.stage:e==="eclasses"?this.eclasses.stage:e==="tuning"?this.tuning.stage:e==="map"?this.map.picture.stage:null}toggleTable(){this.current()==="graph"?this.graph.picture.toggleTable():this.map.picture.toggleTable()}leave(){this.help.open?this.toggleHelp():this.most!==null?this.maximise(this.most):this.search.value?(this.search.value="",this.find()):this.selection?this.select(""):document.activeElement?.blur()}helpButton(){let e=n("button",{type:"button",class:"pe-tool",title:"keys (?)","aria-label":"keys"},g("help"));return e.addEventListener("click",()=>this.toggleHelp()),e}helpDialog(){let e=n("dl",{class:"pe-facts"});for(let i of this.keys)i.shown&&f(e,n("dt",{},n("kbd",{},i.shown)),n("dd",{},i.says));let t=n("input",{type:"checkbox",checked:!0});t.addEventListener("change",()=>{this.letters=t.checked});let s=n("button",{type:"button",class:"pe-button"},"Close");s.addEventListener("click",()=>this.toggleHelp());let r=n("dialog",{class:"pe-help","aria-label":"keys"});return m(r,n("h3",{},"Keys, while the focus is in here"),e,n("label",{},t," single letters and signs act"),n("p",{class:"pe-muted"},"Ctrl + wheel zooms a picture, dragging moves it, a double click fits it."),s),r}toggleHelp(){this.help.open?(this.help.close(),this.element.focus({preventScroll:!0})):this.help.show()}};function _e(o){let[e="",t]=o.split("/"),[s=""]=e.split(".");return[...t?[e]:[],...e.includes(".")?[s]:[]]}function ge(o){let e=n("textarea",{style:"position:fixed;opacity:0"});e.value=o,document.body.append(e),e.select();let t=document.execCommand("copy");return e.remove(),t}var X=class{constructor(e){this.report=e}report;seq=0;listener=null;get(){}on(e,t){this.listener=t}off(){this.listener=null}send(e){e.kind==="hello"&&this.tell(this.report.sections),!(e.kind!=="command"||!e.event_id)&&(e.name==="select"?this.select(String(e.args?.id??""),e.event_id):this.tell({},[{event_id:e.event_id,ok:!1,says:"This is a report. Steer a live search, or open the saved one in a notebook."}]))}select(e,t){let{inspectors:s,owners:r,subjects:i,sections:a}=this.report,l=e===""?a.inspector:s[e]??Oe(e),p=r[e],c=p===void 0?void 0:i[p];this.tell({view:{selection:e},inspector:l,...c},[{event_id:t,ok:!0}])}tell(e,t=[]){let s=Object.entries(e).map(([a,l])=>[a,0,1,JSON.stringify(l)]),r=this.seq;this.seq+=1;let i={kind:"sections",seq:this.seq,after:r,pieces:s,replies:t};setTimeout(()=>this.listener?.(i),0)}};function Oe(o){return{ref:o,title:o,what:["This report does not hold it. The saved search does; open that in a notebook."]}}var ye=document.getElementById("prism-report");if(ye?.textContent){let o=new U(new X(JSON.parse(ye.textContent)));document.getElementById("prism-here")?.append(o.element),o.open()}export{X as Told};

@@ -1,0 +1,83 @@
+"""A report: one HTML file, opened from the disk in a real browser, with nothing behind it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import ExplorationStarted
+from prism_explore.ir.text import show
+from prism_explore.widgets.recorded import Recorded
+from prism_explore.widgets.report import report_page
+from tests.widgets.fakes import CUT, program
+from tests.widgets.recordings import story
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
+
+HOSTILE = "</script><img src=x onerror=\"document.title='hurt'\"><script>document.title='hurt'</script><!--"
+
+
+def report(tmp_path: Path) -> Path:
+    journal = Journal(clock=lambda: 0.0)
+    journal.note(ExplorationStarted(show(program()), "cpu", 0, {}, (), (("b", 8),)))
+    for event in story()[1:-1]:
+        journal.note(event)
+    journal.note(
+        replace(CUT, operator=f"matmul({HOSTILE})", reason=replace(CUT.reason, code="hostile", rule="hostile"))
+    )
+    journal.note(story()[-1])
+    path = tmp_path / "report.html"
+    path.write_text(report_page(Recorded(journal)), encoding="utf-8")
+    return path
+
+
+def test_a_report_opens_from_the_disk_and_everything_in_it_can_be_selected(chromium: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    context = chromium.new_context(viewport={"width": 1300, "height": 900})
+    page = context.new_page()
+    asked: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    path = report(tmp_path)
+    page.goto(path.as_uri())
+    explorer = page.locator(".prism-explore")
+    inspector = explorer.locator("[data-panel=inspector]")
+    expect(inspector).to_contain_text("What may be claimed so far")
+
+    explorer.get_by_role("row").filter(has_text="f1").first.click()
+    expect(inspector).to_contain_text("f1: a family")
+    expect(explorer.locator("[data-panel=graph]")).to_contain_text("maps still open")
+    explorer.locator("[data-panel=graph] .pe-chip", has_text="f1.c1").first.click()
+    expect(inspector).to_contain_text("f1.c1: a candidate")
+    expect(inspector.locator(".pe-card").first).to_contain_text("Evidence")
+    explorer.locator("[data-panel=map] g.item[data-ref=p3]").first.click()
+    expect(inspector).to_contain_text("p3: a region that was cut")
+    expect(explorer.locator("[data-command=step]")).to_be_hidden()
+
+    assert [path.as_uri()] == asked
+    assert [] == errors
+    context.close()
+
+
+def test_a_report_shows_hostile_texts_as_texts(chromium: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(report(tmp_path).as_uri())
+    page.get_by_role("tab", name="Ledger").click()
+    page.get_by_role("row").filter(has_text="hostile").first.click()
+
+    expect(page.locator("[data-panel=inspector]")).to_contain_text(HOSTILE)
+    assert "rmsnorm_linear on cpu" == page.title()
+    assert 0 == page.locator(".prism-explore img").count()
+    context.close()
