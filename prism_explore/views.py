@@ -7,7 +7,7 @@ Every handle prints as text and draws itself as SVG where a notebook asks for it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -27,6 +27,7 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows, ledger
 from prism_explore.events.misses import Miss
+from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence, evidence
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
@@ -294,7 +295,8 @@ class Record:
         """Have egglog replay every lemma of a proof from axioms alone, and note the certificate; its evidence.
 
         The best kernel's proof is certified by itself at the end of a search; this is for any other. The
-        candidate is proved anew from the facts alone, so that a saved search can be certified too.
+        candidate is proved anew from the facts alone, so that a saved search can be certified too. It is not
+        noted while a saved search is still being retold, which has its own facts to tell first.
 
         Args:
             candidate: one that was proved.
@@ -314,8 +316,10 @@ class Record:
         if not isinstance(proved, Verified):
             raise ShapeError(f"{candidate} is {verdict.verdict}; only what is proved has a certificate")
         certify(proved, beside)
-        self.journal.note(next(e for e in reversed(beside.events) if isinstance(e, CertificateReplayed)))
-        return self.evidence(candidate)
+        fact = next(e for e in reversed(beside.events) if isinstance(e, CertificateReplayed))
+        if not isinstance(self.journal, Retold) or self.journal.is_told:
+            self.journal.note(replace(fact, asked=True))
+        return evidence(verdict, program, born.sgraph, fact, self.families[born.family].floats)
 
     def _born(self, candidate: str) -> CandidateInstantiated:
         born = {e.candidate: e for e in self.of(CandidateInstantiated)}

@@ -136,3 +136,19 @@ def test_a_file_of_an_older_version_without_witness_or_statements_still_shows_wh
     record.journal.note(CertificateReplayed("f1.c1", (("k2", "store(%5)", "x", (), True, ""),)))
     step = record.evidence("f1.c1").parts[2].steps[0]
     assert ("k2", "by definition", ()) == (step.tensor, step.because, step.lines)
+
+
+def test_a_search_goes_on_over_a_certificate_that_was_asked_for_in_between(tmp_path):
+    sess = px.Session(parse_program(PROGRAM.replace("64", "16")), budget=px.Budget(trials=1))
+    sess.run(until=lambda s: any(f.row.proved for f in s.families.values()))
+    proved = next(c for f in sess.families.values() for c, v in f.verdicts.items() if v.verdict == "proved")
+    sess.certify(proved)
+    sess.step(3)
+    loaded = px.Session.load(sess.save(tmp_path / "run.prism"))
+
+    assert sess.journal.events == loaded.journal.events
+    assert str(sess.evidence(proved)) == str(loaded.evidence(proved))
+    loaded.step(20)
+    assert "paused" == loaded.state
+    sess.close()
+    loaded.close()

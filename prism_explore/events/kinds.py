@@ -195,6 +195,8 @@ class CertificateReplayed:
     """Tensor, operation, value, axioms, replayed, note."""
     statements: tuple[str, ...] = ()
     """Of each lemma, both sides with the terms and steps between them: what the checker and `verify.chain` read."""
+    asked: bool = False
+    """Whether somebody asked for it: like steering, it then stands wherever it was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from prism_explore.errors import JournalVersionError
 from prism_explore.events.journal import Entry, Journal, to_plain
 from prism_explore.events.kinds import (
     CandidateBounded,
+    CertificateReplayed,
     Event,
     ExplorationStarted,
     KernelGenerated,
@@ -83,8 +84,15 @@ class Retold(Journal):
         return passed
 
     def _pass_steering(self) -> None:
-        while isinstance(fact := self.upcoming, Steered):
-            self._steered.append(fact)
+        """Tell what people did between two steps: they steered, or asked for a certificate."""
+        while True:
+            match self.upcoming:
+                case Steered() as fact:
+                    self._steered.append(fact)
+                case CertificateReplayed(asked=True):
+                    pass
+                case _:
+                    return
             self._tell(self._saved[len(self)])
 
     def _tell(self, entry: Entry) -> None:
