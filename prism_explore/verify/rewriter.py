@@ -61,6 +61,7 @@ class Rewriter:
         self._process: subprocess.Popen[bytes] | None = None
         self._noise: IO[bytes] | None = None
         self._unread = b""
+        self._ready = False
         self.uses = 0
         """How many questions were asked."""
 
@@ -79,7 +80,7 @@ class Rewriter:
 
     def close(self) -> None:
         """End the process."""
-        process, self._process, self._unread = self._process, None, b""
+        process, self._process, self._unread, self._ready = self._process, None, b"", False
         if process is not None:
             process.kill()
             process.wait()
@@ -163,7 +164,6 @@ class Rewriter:
         seen: Callable[[dict[str, Any]], None] | None,
         joining: bool = False,
     ) -> dict[str, Any]:
-        fresh = self._process is None
         self.uses += 1
         self.start()
         process = self._process
@@ -180,12 +180,17 @@ class Rewriter:
             "snapshot": snapshot,
             "joining": joining,
         }
-        # A process that ends by itself in time answers within its own limit; the rest is for starting.
-        deadline = time.monotonic() + limits.seconds + (STARTING_S if fresh else GRACE_S)
         try:
+            if not self._ready:
+                said = next(self._answers(process, time.monotonic() + STARTING_S), None)
+                if said is None and process.poll() is None:
+                    self.close()
+                    return {"stop": "crashed", "detail": f"the prover's process did not start within {STARTING_S:g} s"}
+                self._ready = True
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
-            for part in self._answers(process, deadline):
+            # A process that ends by itself in time answers within its own limit.
+            for part in self._answers(process, time.monotonic() + limits.seconds + GRACE_S):
                 if "done" in part:
                     return part["done"]
                 if seen is not None:
@@ -281,7 +286,7 @@ def shared(memory_bytes: int = MEMORY_BYTES) -> AbstractContextManager[Rewriter]
 USES = 2000
 """How many questions one process answers before a fresh one takes its place."""
 STARTING_S = 20.0
-"""How long a process may take to start on a busy machine before it counts as hanging, in seconds."""
+"""How long a process may take to start on a busy machine before it counts as hanging, in seconds; no question's time."""
 GRACE_S = 1.0
 """How long an iteration may go on behind the time limit before the process is killed, in seconds."""
 

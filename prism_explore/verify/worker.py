@@ -31,7 +31,7 @@ def leave_out_the_rest_of_egglog() -> None:
 
 
 def main() -> None:
-    """Answer until the requests end."""
+    """Say that it is ready, then answer until the requests end."""
     if len(sys.argv) > 1:
         import resource
 
@@ -48,6 +48,7 @@ def main() -> None:
     from prism_explore.verify.egraph import Library, answer
 
     library = Library()
+    write({"ready": True})
     for line in sys.stdin:
         try:
             for part in answer(json.loads(line), library):

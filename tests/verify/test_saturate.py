@@ -29,10 +29,10 @@ from prism_explore.verify.outcome import (
     TimeLimit,
     explain,
 )
-from prism_explore.verify.rewriter import Pool, Problem, Rewriter
+from prism_explore.verify.rewriter import GRACE_S, STARTING_S, Pool, Problem, Rewriter
 from prism_explore.verify.saturate import problem, prove_equal
 from prism_explore.verify.statement import Statement, state
-from prism_explore.verify.terms import Add, At, Exp, Expr, Fresh, Inv, Mul, Num, Sqrt, of_normal_form
+from prism_explore.verify.terms import Add, At, Call, Exp, Expr, Fresh, Inv, Mul, Num, Sqrt, of_normal_form
 from tests.verify.corpus import CASES, PROGRAMS, Case
 
 LETTERS = tuple(At(c, ()) for c in "abcdefghijkl")
@@ -170,6 +170,20 @@ def test_a_small_graph_is_shown_whole(rewriter: Rewriter) -> None:
     (root,) = [c for c in shown.classes if c.id == shown.roots[0]]
     leaf = {label: c.id for c in shown.classes for label, _ in c.nodes if label.startswith("At")}
     assert {("Mul", (leaf["At a"], leaf["At b"])), ("Mul", (leaf["At b"], leaf["At a"]))} == set(root.nodes)
+
+
+def test_time_is_up_when_it_is_up_also_for_a_process_that_had_to_start() -> None:
+    """One iteration of this goal takes longer than any patience: x/x = 1 for x = relu(a), which may be 0."""
+    relu = Call("relu", A)
+    quotient = goal(Mul(relu, Inv(relu)), Num(Fraction(1)))
+    limits = Limits(iterations=50, nodes=10**6, seconds=0.5)
+
+    with Rewriter() as r:
+        for _ in range(2):
+            started = time.monotonic()
+            run = r.prove(quotient, limits)
+            assert run.stop == TimeLimit(0.5)
+            assert time.monotonic() - started < 0.5 + GRACE_S + STARTING_S / 2
 
 
 def test_labels_spell_numbers_and_names(rewriter: Rewriter) -> None:
