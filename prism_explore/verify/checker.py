@@ -116,6 +116,7 @@ def check(
     given = {s.tensor: s.op for s in steps if isinstance(s.op, ops.Input)}
     inputs = {op.name: op for op in given.values()}
     shapes = {s.tensor: s.shape for s in steps}
+    masks = any(s.op == ops.Binary("mask") for s in steps)
     names: dict[str, str] = {}
     for s in made:
         named = readings[s.tensor].named if s.tensor in readings else ""
@@ -129,7 +130,7 @@ def check(
         if sizes is None:
             break
         drawn.append(tuple(sorted(sizes.items())))
-        tensors = _Tensors(Evaluation(sizes, seed + trial, random, readings, inputs), given, shapes)
+        tensors = _Tensors(Evaluation(sizes, seed + trial, random, readings, inputs), given, masks, shapes)
         found = {tensor for tensor, _ in complaints}
         for lemma, step in zip(lemmas, (*made, None), strict=True):
             if lemma.tensor not in found:
@@ -320,6 +321,8 @@ def _test(lemma: Lemma, step: _Step | None, tensors: _Tensors, results: tuple[st
     at = point.points(_axes(step))
     meaning = Meaning(step.op, step.operands, step.shapes, step.shape, step.block, point, tensors.given)
     meaning.compare(meaning.wanted(), reading.left, reading, at, at)
+    if tensors.masks:
+        _check_divisor(step, tensors)
 
 
 def _check_name(tensor: str, names: Mapping[str, str], tensors: _Tensors) -> None:
@@ -336,6 +339,29 @@ def _check_name(tensor: str, names: Mapping[str, str], tensors: _Tensors) -> Non
     used = {str(e[1]) for e in leaves(reading.right) if e[0] == "at"} & set(order[order.index(name) :])
     if used:
         raise Complaint(f"{name} is made of {', '.join(sorted(used))}")
+
+
+def _check_divisor(step: _Step, tensors: _Tensors) -> None:
+    """That a divisor keeps an entry by the claim's condition: what may be masked in it is summed over."""
+    match step.op:
+        case ops.Unary("recip" | "rsqrt") | ops.Binary("div"):
+            below = tensors.point.readings.get(step.operands[-1])
+        case ops.Scalar("pow", value) if value < 0:
+            below = tensors.point.readings.get(step.operands[0])
+        case _:
+            return
+    pending = [below.told] if below is not None else []
+    while pending:
+        e = pending.pop()
+        match e:
+            case ("near", *_) | ("mul", _, ("inv", _)) if e[0] == "near" or e[1] == e[2][1]:
+                raise Complaint(
+                    f"{step.operation} divides by what may be masked as a whole: {show(e)} is a factor of it"
+                )
+            case ("mul", a, b):
+                pending += (a, b)
+            case _:
+                pass
 
 
 def _axes(step: _Step) -> dict[str, Dim]:
@@ -381,6 +407,8 @@ class _Tensors:
     point: Evaluation
     given: Mapping[str, ops.Input]
     """Inputs by the names of their tensors."""
+    masks: bool
+    """Whether something is masked, so that equality is meant in a limit."""
     shapes: Mapping[str, tuple[Dim, ...]]
 
     def value(self, tensor: str, place: list[Numbers], at: Mapping[str, Numbers], deep: int) -> Numbers:

@@ -37,6 +37,7 @@ from prism_explore.verify.case import Case, Method, read_case, show_witness
 from prism_explore.verify.cuts import meet
 from prism_explore.verify.equalities import compared
 from prism_explore.verify.lowering import Lowered, lower
+from prism_explore.verify.masks import check as check_masks
 from prism_explore.verify.naming import DEEP, Budget, Stuck
 from prism_explore.verify.normal_form import NormalForm, show
 from prism_explore.verify.outcome import Limits, explain
@@ -143,6 +144,8 @@ class Prover:
             limit = next(o.limit for o in (outcome, found) if isinstance(o, _Gap))
             return self._unknown(candidate, limit, found)
         assert isinstance(goal, Lowered), "only what was lowered is proved"
+        if limit := self._masked_as_a_whole(graph, goal, found):
+            return self._unknown(candidate, limit, found)
         return self._confirmed(candidate, goal, found, outcome, attempt.trials, seed, tied)
 
     def _compared(self, graph: SGraph) -> tuple[Lowered | _Gap, Lowered | _Gap, Method | _Gap]:
@@ -158,6 +161,19 @@ class Prover:
             return meet(self.program.graph, graph, self._plain.budget, whole=whole)
         except RecursionError:
             return None
+
+    def _masked_as_a_whole(self, graph: SGraph, goal: Lowered, found: Lowered) -> str:
+        """Why equal forms are no proof for graphs that mask, where they are none (`masks`)."""
+        if not goal.assumptions and not found.assumptions:
+            return ""
+        program = self.program.graph
+        algebra = Algebra(self._plain.budget, integers=(*graph.conditions(), *program.conditions()))
+        try:
+            check_masks(program, goal, algebra)
+            check_masks(graph, found, algebra)
+        except Stuck as stuck:
+            return stuck.limit
+        return ""
 
     def _audits(self) -> bool:
         """Whether the prover is asked about this one although it is refuted: now and then, to see the two disagree."""

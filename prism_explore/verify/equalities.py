@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -27,7 +28,8 @@ from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.stages import EClass, Verified
 from prism_explore.ir.text import show_node
 from prism_explore.verify.algebra import Algebra, Stuck
-from prism_explore.verify.certificate import obligations
+from prism_explore.verify.certificate import Obligation, obligations
+from prism_explore.verify.cuts import meet
 from prism_explore.verify.derive import derive
 from prism_explore.verify.frames import Growth, follow
 from prism_explore.verify.index import LOOP, Index, digit, grid_index, position, var
@@ -111,10 +113,15 @@ class Equalities:
     @property
     def tensors(self) -> tuple[str, ...]:
         """Every tensor that has a lemma, in order; the last is `goal`. None where a side has no normal form."""
+        return () if isinstance(self._owed, Stuck) else tuple(x.tensor for x in self._owed)
+
+    @cached_property
+    def _owed(self) -> tuple[Obligation, ...] | Stuck:
+        """The lemmas to be shown, or why there are none."""
         try:
-            return tuple(owed.tensor for owed in obligations(self.program, self.sgraph))
-        except Stuck:
-            return ()
+            return tuple(obligations(self.program, self.sgraph))
+        except Stuck as stuck:
+            return stuck
 
     def lemma(self, tensor: str = "goal", limits: Limits = SHOWN, *, searched: bool = False) -> Growth:
         """The e-graph of a tensor's lemma, from what is put in until both sides meet or nothing more happens.
@@ -127,10 +134,9 @@ class Equalities:
         Raises:
             KeyError: there is no such tensor.
         """
-        try:
-            owed = next((x for x in obligations(self.program, self.sgraph) if x.tensor == tensor), None)
-        except Stuck as stuck:
-            return Growth(tensor, "", "", NotStated(stuck.limit), ())
+        if isinstance(self._owed, Stuck):
+            return Growth(tensor, "", "", NotStated(self._owed.limit), ())
+        owed = next((x for x in self._owed if x.tensor == tensor), None)
         if owed is not None:
             if owed.statement is None:
                 return Growth(tensor, owed.operation, owed.value, NotStated(owed.trouble), ())
@@ -180,6 +186,8 @@ def equalities(
 ) -> Equalities:
     """What is equal to what, whatever the verdict was.
 
+    Graphs whose forms are too long are cut where they meet, if they do; there a tensor's form is a name.
+
     Args:
         program: what the candidate should equal.
         sgraph: the candidate's, its maps closed.
@@ -187,15 +195,18 @@ def equalities(
         classes: those of a proof; without them tensors are grouped anew, by normal form.
     """
     algebra = Algebra()
+    whose = "the program: "
     try:
         wanted = lower(program.graph, algebra)
-    except Stuck as stuck:
-        return _nothing(program, sgraph, candidate, f"the program: {stuck.limit}")
-    algebra.restart()
-    try:
+        algebra.restart()
+        whose = ""
         found = lower(sgraph, algebra)
     except Stuck as stuck:
-        return _nothing(program, sgraph, candidate, stuck.limit)
+        met = meet(program.graph, sgraph, algebra.budget, whole=False)
+        if met is None:
+            return _nothing(program, sgraph, candidate, f"{whose}{stuck.limit}")
+        wanted, found = met
+        algebra.restart()
     return compared(program, sgraph, wanted, found, algebra, candidate, classes)
 
 

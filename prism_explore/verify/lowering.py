@@ -55,11 +55,12 @@ from prism_explore.verify.normal_form import NF_ONE, NF_ZERO, NormalForm
 
 _HALF = Fraction(1, 2)
 _MASK = Binary("mask")
-_CONTRACTED = "m"
+CONTRACTED = "m"
 """The name of a matmul's inner index until it is summed."""
 KEEPS_AN_ENTRY = (
     "masked entries stand for minus infinity, and equality is meant in that limit: "
-    "of the entries that a maximum (a running one, at its end) or a divisor depends on, at least one is not masked"
+    "of the entries that a maximum over a whole dim (a running one, at its end) or a divisor depends on, "
+    "at least one is not masked"
 )
 
 
@@ -237,16 +238,23 @@ def _store(
     mapped = [along for along in omap if along is not None]
     if len(set(mapped)) != len(mapped):
         raise Stuck("race: two grid dims store along one dim of the result")
+    for g, (p, along) in enumerate(zip(block.grid, omap, strict=True)):
+        if along is None and grid_index(g) in value.free:
+            raise Stuck(f"race: blocks along {p.name} would write different values to one place")
+    return algebra.substitute(value, store_indices(block, omap, tile, whole))
+
+
+def store_indices(
+    block: BlockGraph, omap: tuple[int | None, ...], tile: tuple[Dim, ...], whole: tuple[Dim, ...]
+) -> dict[str, Index]:
+    """Which block's tile, and where in it, a position of the result is."""
     by: dict[str, Index] = {}
     for g, (p, along) in enumerate(zip(block.grid, omap, strict=True)):
-        if along is None:
-            if grid_index(g) in value.free:
-                raise Stuck(f"race: blocks along {p.name} would write different values to one place")
-            continue
-        here = var(position(along), whole[along])
-        by[grid_index(g)] = digit(here, ONE, p.size, tile[along])
-        by[position(along)] = digit(here, p.size, tile[along], ONE)
-    return algebra.substitute(value, by)
+        if along is not None:
+            here = var(position(along), whole[along])
+            by[grid_index(g)] = digit(here, ONE, p.size, tile[along])
+            by[position(along)] = digit(here, p.size, tile[along], ONE)
+    return by
 
 
 def lower_op(
@@ -263,7 +271,7 @@ def lower_op(
             return _scalar(fn, values[0], value, algebra)
         case Binary(fn):
             rank = max(map(len, dims))
-            a, b = (_shifted(v, d, rank, algebra) for v, d in zip(values, dims, strict=True))
+            a, b = (shifted(v, d, rank, algebra) for v, d in zip(values, dims, strict=True))
             match fn:
                 case "add":
                     return algebra.add(a, b)
@@ -371,7 +379,7 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
             return algebra.apply(fn, value)
 
 
-def _shifted(value: NormalForm, dims: tuple[Dim, ...], rank: int, algebra: Algebra) -> NormalForm:
+def shifted(value: NormalForm, dims: tuple[Dim, ...], rank: int, algebra: Algebra) -> NormalForm:
     """The same tensor with ones put in front, up to `rank` dims."""
     by = rank - len(dims)
     if not by:
@@ -380,11 +388,16 @@ def _shifted(value: NormalForm, dims: tuple[Dim, ...], rank: int, algebra: Algeb
 
 
 def _matmul(values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra) -> NormalForm:
-    rank = max(map(len, dims))
-    (a, b), (da, db) = values, dims
-    inner = var(_CONTRACTED, da[-1])
-    left: dict[str, Index] = {position(d): var(position(d + rank - len(da)), size) for d, size in enumerate(da[:-1])}
-    right: dict[str, Index] = {position(d): var(position(d + rank - len(db)), size) for d, size in enumerate(db)}
-    left[position(len(da) - 1)] = inner
-    right[position(len(db) - 2)] = inner
-    return algebra.sum(algebra.mul(algebra.substitute(a, left), algebra.substitute(b, right)), inner)
+    left, right = matmul_indices(*dims)
+    product = algebra.mul(algebra.substitute(values[0], left), algebra.substitute(values[1], right))
+    return algebra.sum(product, var(CONTRACTED, dims[0][-1]))
+
+
+def matmul_indices(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> tuple[dict[str, Index], dict[str, Index]]:
+    """Where both operands of a matmul are read: at the result's positions, and at the index that is summed."""
+    rank, inner = max(len(a), len(b)), var(CONTRACTED, a[-1])
+    left: dict[str, Index] = {position(d): var(position(d + rank - len(a)), size) for d, size in enumerate(a[:-1])}
+    right: dict[str, Index] = {position(d): var(position(d + rank - len(b)), size) for d, size in enumerate(b)}
+    left[position(len(a) - 1)] = inner
+    right[position(len(b) - 2)] = inner
+    return left, right

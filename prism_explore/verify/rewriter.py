@@ -286,7 +286,9 @@ def shared(memory_bytes: int = MEMORY_BYTES) -> AbstractContextManager[Rewriter]
 USES = 2000
 """How many questions one process answers before a fresh one takes its place."""
 STARTING_S = 20.0
-"""How long a process may take to start on a busy machine before it counts as hanging, in seconds; no question's time."""
+"""How long a process may take to start on a busy machine before it counts as hanging, in seconds.
+
+No question's time begins before."""
 GRACE_S = 1.0
 """How long an iteration may go on behind the time limit before the process is killed, in seconds."""
 

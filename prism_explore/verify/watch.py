@@ -32,14 +32,13 @@ def watch(request: Plain) -> Iterator[Plain]:
     rows = [a for a in AXIOMS if not named or a.name in named]
     parser = bindings.EGraph()
     graph = bindings.EGraph()
-    sets = "\n".join(f"(ruleset axiom{n})" for n in range(len(rows)))
-    written = [a.joining if request.get("joining") else a.rules() for a in rows]
-    rules = "\n".join(text.replace(":ruleset axioms", f":ruleset axiom{n}") for n, text in enumerate(written))
-    conditions = "\n".join(c.rule() for c in CONDITIONS)
-    sides = f"(let $left {request['left']})\n(let $right {request['right']})"
-    graph.run_program(
-        *parser.parse_program("\n".join((SIGNATURE, sets, conditions, rules, str(request["facts"]), sides)))
-    )
+    lines = [" ".join(SIGNATURE.split()), *(c.rule() for c in CONDITIONS)]
+    for n, a in enumerate(rows):
+        written = a.joining if request.get("joining") else a.rules()
+        lines += [f"(ruleset axiom{n})", *written.replace(":ruleset axioms", f":ruleset axiom{n}").splitlines()]
+    lines += [*str(request["facts"]).splitlines(), f"(let $left {request['left']})", f"(let $right {request['right']})"]
+    for line in lines:  # one by one, as each word of what egglog parses holds on to a copy of the whole text
+        graph.run_program(*parser.parse_program(line))
     steps = [
         parser.parse_program(f"(run-schedule (saturate (run conditions)) (run axiom{n}))") for n in range(len(rows))
     ]

@@ -519,7 +519,7 @@ def test_a_form_that_nests_too_deep_is_a_limit_and_no_crash(monkeypatch):
     verdict = prover.verify(candidate(program, graph_of("matmul", MATMUL)), Journal())
 
     assert isinstance(verdict, Unknown)
-    assert "a term nests too deep" == verdict.limit
+    assert "the graph is too deep" == verdict.limit
 
 
 # ---------------------------------------------------------------- callers' mistakes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -20,6 +21,7 @@ from prism_explore.verify.frames import Growth, follow
 from prism_explore.verify.outcome import Limits, NodeLimit, Proved, Saturated
 from prism_explore.verify.saturate import problem
 from tests.verify.corpus import CASES, PROGRAMS, candidate
+from tests.verify.workloads import RIGHT, program_of, sgraph_of
 
 
 def of(name: str) -> Equalities:
@@ -296,3 +298,16 @@ def test_every_frame_exports_a_graph_without_loose_ends(division: Growth) -> Non
         assert {n["eclass"] for n in whole["nodes"].values()} == set(whole["class_data"])
         assert set(whole["root_eclasses"]) == set(frame.roots)
         assert frame.nodes == sum(whole["class_data"][n["eclass"]]["type"] == "Expr" for n in whole["nodes"].values())
+
+
+def test_a_transformer_block_is_cut_where_its_sides_meet() -> None:
+    """Its forms in full are longer than any budget; each lemma is one kernel's."""
+    (entry,) = (e for e in RIGHT if e.name == "transformer_block-five-kernels")
+
+    found = equalities(program_of(entry.workload), sgraph_of(entry))
+
+    assert found.disagreement is None
+    assert len(found.shared) > 20
+    started = time.process_time()
+    assert all(isinstance(found.lemma(tensor).stop, Proved) for tensor in (*found.tensors[-3:], "goal"))
+    assert time.process_time() - started < 10.0

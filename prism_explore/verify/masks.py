@@ -1,0 +1,464 @@
+"""Minus infinity, followed through a graph: what a mask leaves undefined must not reach the result.
+
+Rule B1 lets what is masked count nothing, in the limit where masked entries go to minus infinity. A maximum over a
+whole dim keeps an entry: that is the claim's condition. A maximum over a part of one, a tile or a split, may not, at
+some sizes; it is *low* there, and with it goes whatever is measured against it. Three things are seen to here, tensor
+by tensor, for a graph that masks:
+
+low       a masked value, or a maximum over a part of a mask. It may be scaled by positive numbers, go into exp and into
+          maxima, and be subtracted only from what is as low: else the difference would be plus infinity.
+hollow    exp(x - m) with m low: a number, but not the one that the form says. What brings m back, such as
+          exp(m - M), makes it count nothing, as the form says; until then it may be moved, added and multiplied.
+divisors  those that may be 0 because everything below them is masked.
+
+Everything else gives no verdict. Forms alone do not tell: there exp(x - m) is 0 * exp(-m), and two of these that
+differ where m is low look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from prism_explore.ir import ops
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+from prism_explore.verify.algebra import Algebra, Stuck
+from prism_explore.verify.index import LOOP, Digit, Index, Moved, Radix, Var, position, var
+from prism_explore.verify.lowering import (
+    CONTRACTED,
+    Lowered,
+    assumptions,
+    load_indices,
+    lower_op,
+    matmul_indices,
+    shifted,
+    store_indices,
+)
+from prism_explore.verify.maxima import last
+from prism_explore.verify.normal_form import (
+    Bottom,
+    Exp,
+    Group,
+    InBand,
+    Max,
+    NormalForm,
+    Running,
+    Term,
+    show_atom,
+    single,
+)
+from prism_explore.verify.sums import indices_of_form
+
+_NONE: frozenset[str] = frozenset()
+PART = "minus infinity where a tile or a split is masked as a whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known of a tensor."""
+
+    form: NormalForm
+    dims: tuple[Dim, ...]
+    masked: bool = False
+    """Whether a mask is behind it."""
+    hollow: tuple[NormalForm, ...] = ()
+    """Maxima where any of which is low the form does not say what the value is."""
+
+
+def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
+    """That the form of a graph's result is what the graph computes, wherever the claim's conditions hold.
+
+    Raises:
+        Stuck: a maximum over a part of a mask, or a divisor, may stand in the way.
+    """
+    if not assumptions(graph):
+        return
+    types, values = graph.types(), list[Value]()
+    stored: dict[int, tuple[Value, ...]] = {}
+    for n, node in enumerate(graph.nodes):
+        args = [values[a] for a in node.args]
+        form, dims = lowered.values[n], types[n].dims
+        match node.op:
+            case ops.Custom(block):
+                operands = tuple(types[a] for a in node.args)
+                shapes = tuple(t.dims for t in block_types(block, operands))
+                stored[n] = _block(block, lowered.blocks[n], shapes, args, algebra)
+                found = stored[n][0]
+            case ops.Result(which):
+                found = stored[node.args[0]][which]
+            case ops.Input() | ops.Band():
+                found = Value(form, dims)
+            case ops.Load() | ops.Store() | ops.Accumulate() | ops.AccumulateRescaled() | ops.RunningMax():
+                raise AssertionError("SGraph refuses block-level operators")
+            case op:
+                found = _computed(op, form, dims, args, algebra)
+        if found.form != form and (found.hollow or _is_low(found.form)):
+            raise Stuck(f"a tensor behind a cut may be {PART}")
+        values.append(Value(form, dims, found.masked, found.hollow))
+    if values[graph.output].hollow:
+        raise Stuck(f"the result depends on a difference from {_named(values[graph.output].hollow[0])}, {PART}")
+
+
+def _block(
+    block: BlockGraph,
+    forms: tuple[NormalForm, ...],
+    shapes: tuple[tuple[Dim, ...], ...],
+    given: Sequence[Value],
+    algebra: Algebra,
+) -> tuple[Value, ...]:
+    """What is known of a kernel's results."""
+    values: list[Value] = []
+    for n, node in enumerate(block.nodes):
+        args = [values[a] for a in node.args]
+        match node.op:
+            case ops.Load(operand, _, _) as load:
+                found = _moved(given[operand], forms[n], shapes[n], load_indices(block, load, shapes[n]), algebra)
+            case ops.Store(omap):
+                by = store_indices(block, omap or (), args[0].dims, shapes[n])
+                found = _moved(args[0], forms[n], shapes[n], by, algebra)
+            case ops.Accumulate(fn, along):
+                found = _reduced(fn, (LOOP, *_positions(along)), forms[n], shapes[n], args[0])
+            case ops.RunningMax(along):
+                found = _reduced("max", (LOOP, *_positions(along)), forms[n], shapes[n], args[0])
+            case ops.AccumulateRescaled(along):
+                found = _rescaled(block, along, forms[n], shapes[n], (args[0], args[1]), algebra)
+            case ops.Input() | ops.Band() | ops.Custom() | ops.Result():
+                raise AssertionError("BlockGraph refuses kernel-level operators")
+            case op:
+                found = _computed(op, forms[n], shapes[n], args, algebra)
+        values.append(found)
+    return tuple(values[n] for n in block.stores)
+
+
+def _positions(along: int | None) -> tuple[str, ...]:
+    return () if along is None else (position(along),)
+
+
+def _moved(a: Value, form: NormalForm, dims: tuple[Dim, ...], by: Mapping[str, Index], algebra: Algebra) -> Value:
+    return Value(form, dims, a.masked, tuple(algebra.substitute(m, by) for m in a.hollow))
+
+
+# ---------------------------------------------------------------- operators
+def _computed(
+    op: ops.ComputeOp, form: NormalForm, dims: tuple[Dim, ...], args: Sequence[Value], algebra: Algebra
+) -> Value:
+    masked, a = any(x.masked for x in args), args[0]
+    match op:
+        case ops.Unary("exp"):
+            _solid(a, "an exponential")
+            subtracted = tuple(single(m) for m in _lows(a.form, -1)) if a.form.masked else ()
+            return Value(form, dims, masked, subtracted)
+        case ops.Unary("neg"):
+            _finite(a, "is negated")
+            return Value(form, dims, masked, a.hollow)
+        case ops.Unary("square"):
+            _finite(a, "is squared")
+            return Value(form, dims, masked, a.hollow)
+        case ops.Unary("recip" | "rsqrt") | ops.Scalar("pow", _):
+            _finite(a, "is raised to a power")
+            if isinstance(op, ops.Unary) or op.value < 0:
+                _divisor(a)
+            _solid(a, "a power")
+        case ops.Scalar("add", _):
+            return Value(form, dims, masked, a.hollow)
+        case ops.Scalar("mul", value):
+            if value <= 0:
+                _finite(a, "is multiplied by a number that is not positive")
+            return Value(form, dims, masked, a.hollow)
+        case ops.Scalar("max", _):
+            _solid(a, "a maximum")
+            _no_difference(a)
+        case ops.Unary() | ops.Scalar():
+            _finite(a, f"goes into {op.fn}")
+            _solid(a, op.fn)
+        case ops.Binary(fn):
+            return _binary(fn, form, dims, _level(args, len(dims), algebra), algebra)
+        case ops.MatMul():
+            hollow: list[NormalForm] = []
+            for x, by in zip(args, matmul_indices(args[0].dims, args[1].dims), strict=True):
+                _finite(x, "is summed")
+                moved = [algebra.substitute(m, by) for m in x.hollow]
+                _same_everywhere(moved, (CONTRACTED,))
+                hollow += moved
+            return Value(form, dims, masked, tuple(hollow))
+        case ops.Reduce(fn, along):
+            return _reduced(fn, _positions(along), form, dims, a)
+        case ops.Concat():
+            for x in args:
+                _finite(x, "is put beside something else")
+                _solid(x, "a concatenation")
+        case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice():
+            return Value(form, dims, masked, tuple(lower_op(op, [m], [a.dims], algebra) for m in a.hollow))
+    return Value(form, dims, masked)
+
+
+def _level(args: Sequence[Value], rank: int, algebra: Algebra) -> tuple[Value, Value]:
+    """Both operands at the positions of the result."""
+    a, b = (
+        Value(
+            shifted(x.form, x.dims, rank, algebra),
+            x.dims,
+            x.masked,
+            tuple(shifted(m, x.dims, rank, algebra) for m in x.hollow),
+        )
+        for x in args
+    )
+    return a, b
+
+
+def _binary(
+    fn: ops.BinaryFn, form: NormalForm, dims: tuple[Dim, ...], of: tuple[Value, Value], algebra: Algebra
+) -> Value:
+    a, b = of
+    masked, both = a.masked or b.masked, (*a.hollow, *b.hollow)
+    match fn:
+        case "add":
+            return Value(form, dims, masked, both)
+        case "sub":
+            _no_difference(b)
+            for m in _lows(b.form):
+                if not _covers(a.form, m, algebra):
+                    raise Stuck(f"{_named(single(m))}, {PART}, is subtracted from what may be a number there")
+            return Value(form, dims, masked, both)
+        case "mul":
+            for x, y in ((a, b), (b, a)):
+                if y.form.sign != 2:
+                    _finite(x, "is multiplied by what may not be positive")
+            hollow = [*_filled(a.hollow, b.form), *_filled(b.hollow, a.form)]
+            return Value(form, dims, masked, tuple(hollow))
+        case "div":
+            _finite(b, "is a divisor")
+            _solid(b, "a divisor")
+            _divisor(b)
+            if b.form.sign != 2:
+                _finite(a, "is divided by what may not be positive")
+            return Value(form, dims, masked, a.hollow)
+        case "max" | "min":
+            for x in of:
+                _solid(x, "a maximum")
+                _no_difference(x)
+                if fn == "min":
+                    _finite(x, "goes into min")
+            return Value(form, dims, masked)
+        case "mask":
+            _solid(a, "a mask")
+            _no_difference(a)
+            if b.masked:
+                raise Stuck("what a mask keeps depends on another mask")
+            return Value(form, dims, True)
+
+
+def _reduced(fn: ops.ReduceFn, over: tuple[str, ...], form: NormalForm, dims: tuple[Dim, ...], a: Value) -> Value:
+    if fn == "max":
+        _solid(a, "a maximum")
+        _no_difference(a)
+        return Value(form, dims, a.masked)
+    _finite(a, "is summed")
+    if fn == "rms":
+        _solid(a, "a root")
+    _same_everywhere(a.hollow, over)
+    return Value(form, dims, a.masked, a.hollow)
+
+
+def _rescaled(
+    block: BlockGraph,
+    along: int | None,
+    form: NormalForm,
+    dims: tuple[Dim, ...],
+    of: tuple[Value, Value],
+    algebra: Algebra,
+) -> Value:
+    """A rescaled sum: its scale must not fall, and what is hollow where the scale is low counts nothing."""
+    value, scale = of
+    masked = value.masked or scale.masked
+    _finite(value, "is summed")
+    _same_everywhere(value.hollow, _positions(along))
+    if block.loop is None:
+        return Value(form, dims, masked, value.hollow)
+    _solid(scale, "a scale")
+    _no_difference(scale)
+    here = var(LOOP, block.loop.size)
+    for m in _lows(scale.form):
+        if LOOP in m.free and not (isinstance(m, Running) and m.at == here and LOOP not in m.inner.free):
+            raise Stuck(f"a sum is rescaled by {_named(single(m))}, {PART}, and not by a running maximum")
+    if scale.form.masked:
+        raise Stuck("a sum is rescaled by a masked value (minus infinity)")
+    final = algebra.substitute(scale.form, {LOOP: last(block.loop.size)})
+    mine = [single(m) for m in _lows(scale.form)]
+    hollow: list[NormalForm] = []
+    for m in value.hollow:
+        if m in mine:
+            hollow += [single(x) for x in _lows(final)]
+        elif LOOP in m.free:
+            raise Stuck(f"what is hollow where {_named(m)} is {PART} is rescaled by something else")
+        else:
+            hollow.append(m)
+    return Value(form, dims, masked, tuple(dict.fromkeys(hollow)))
+
+
+# ---------------------------------------------------------------- what must not be
+def _finite(a: Value, done: str) -> None:
+    if a.form.masked or _is_low(a.form) or _lows(a.form, -1):
+        raise Stuck(f"what may be {PART} {done}")
+
+
+def _no_difference(a: Value) -> None:
+    """Nothing is measured against a low maximum: the difference goes into exp, where it is a number."""
+    if _lows(a.form, -1):
+        raise Stuck(f"a difference from what may be {PART} is used outside of an exponential")
+
+
+def _solid(a: Value, what: str) -> None:
+    if a.hollow:
+        raise Stuck(f"{what} is taken of what depends on {_named(a.hollow[0])}, {PART}")
+
+
+def _same_everywhere(hollow: Sequence[NormalForm], over: Sequence[str]) -> None:
+    for m in hollow:
+        if not m.free.isdisjoint(over):
+            raise Stuck(f"sums run over {_named(m)}, {PART}")
+
+
+def _divisor(a: Value) -> None:
+    if a.masked and not _keeps_an_entry(a.form):
+        raise Stuck("a divisor may be masked as a whole: no sum over a whole dim of the mask is below it")
+
+
+def _keeps_an_entry(n: NormalForm) -> bool:
+    """Whether the claim's condition says that not everything in it is masked."""
+    for t, _ in n.terms:
+        bound = frozenset(v.name for v in t.bound)
+        bits = [a for a, e in t.factors if isinstance(a, InBand) or e == 0]
+        groups = [a.inner for a, _ in t.factors if isinstance(a, Group)]
+        if all(_is_whole(single(a), bound) for a in bits) and all(map(_keeps_an_entry, groups)):
+            return True
+    return False
+
+
+def _filled(hollow: Sequence[NormalForm], by: NormalForm) -> Iterator[NormalForm]:
+    """Which maxima leave a product hollow: not those whose exponential is a factor of the other side."""
+    for m in hollow:
+        powers = [{a.term: e for a, e in t.factors if isinstance(a, Exp)} for t, _ in by.terms]
+        (term, _), *_ = m.terms
+        if not by.terms or not all(p.get(term, 0) > 0 for p in powers):
+            yield m
+            continue
+        for p in powers:
+            yield from (single(x) for t, e in p.items() if e < 0 for x in _lows(NormalForm(((t, 1),))))
+
+
+# ---------------------------------------------------------------- low maxima
+def _lows(n: NormalForm, sign: int = 1) -> list[Max | Running]:
+    """Maxima among the terms of a form that may be low; those that are added, or those that are subtracted."""
+    return [
+        a
+        for t, c in n.terms
+        if c * sign > 0
+        for a, _ in t.factors
+        if isinstance(a, Max | Running) and _may_be_low(a, _NONE)
+    ]
+
+
+def _is_low(n: NormalForm) -> bool:
+    return n.masked or bool(_lows(n))
+
+
+def _may_be_low(a: Max | Running, bound: frozenset[str]) -> bool:
+    match a:
+        case Max(pieces):
+            return all(_falls(p.inner, bound.union(v.name for v in p.bound)) for p in pieces)
+        case Running(_, inner, _):
+            return _falls(inner, bound)
+
+
+def _falls(n: NormalForm, bound: frozenset[str]) -> bool:
+    """Whether a form may be minus infinity at all values of the bound indices."""
+    for t, _ in n.terms:
+        for a, _ in t.factors:
+            if isinstance(a, Bottom) and not _is_whole(a.keep, bound):
+                return True
+            if isinstance(a, Max | Running) and _may_be_low(a, bound):
+                return True
+    return False
+
+
+def _is_whole(keep: NormalForm, bound: frozenset[str]) -> bool:
+    """Whether a dim of what is kept is run over from end to end: then the claim says that some entry is kept."""
+    mine = [i for i in indices_of_form(keep) if not i.free.isdisjoint(bound)]
+    own = bound.union(*(i.free for i in indices_of_form(keep))) - (keep.free - bound)
+    return bool(mine) and all(_is_all_of(i, own) for i in mine)
+
+
+def _is_all_of(i: Index, bound: frozenset[str]) -> bool:
+    match i:
+        case Radix(parts):
+            return all(_is_all_of(p, bound) for p in parts)
+        case Var(name, _) | Digit(Var(name, _), _, _, _):
+            return name in bound
+        case _:
+            return False
+
+
+def _covers(a: NormalForm, m: Max | Running, algebra: Algebra) -> bool:
+    """Whether a is low wherever a maximum is: it is one of its entries, or a maximum of some."""
+    if any(x == m for x in _lows(a)):
+        return True
+    match m:
+        case Running(v, inner, at):
+            return _falls_with(a, algebra.substitute(inner, {v.name: at}), algebra)
+        case Max(pieces):
+            opened = [algebra.open_piece(p) for p in pieces]
+            return any(
+                _falls_with(a, algebra.substitute(inner, by), algebra)
+                for bound, inner in opened
+                for by in _instances(inner, a, frozenset(v.name for v in bound))
+            )
+
+
+def _falls_with(a: NormalForm, entry: NormalForm, algebra: Algebra) -> bool:
+    """Whether a is low wherever an entry is."""
+    mine = {t.key for t, _ in a.terms if t.masked}
+    return all(
+        t.key in mine if t.masked else all(_covers(a, x, algebra) for x in _lows(NormalForm(((t, 1),))))
+        for t, _ in entry.terms
+    )
+
+
+def _instances(entry: NormalForm, a: NormalForm, bound: frozenset[str]) -> Iterator[dict[str, Index]]:
+    """Values of bound indices at which a masked part of an entry may be one of a's."""
+    if not bound:
+        yield {}
+    for x in _masked_terms(entry):
+        for y in _masked_terms(a):
+            by: dict[str, Index] = {}
+            pairs = list(zip(_places(x), _places(y), strict=False))
+            if len(pairs) == len(_places(x)) and all(_fits(i, j, bound, by) for i, j in pairs):
+                yield by
+
+
+def _masked_terms(n: NormalForm) -> list[Term]:
+    return [t for t, _ in n.terms if t.masked or _lows(NormalForm(((t, 1),)))]
+
+
+def _places(t: Term) -> list[Index]:
+    return list(indices_of_form(NormalForm(((t, 1),))))
+
+
+def _fits(i: Index, j: Index, bound: frozenset[str], by: dict[str, Index]) -> bool:
+    match i, j:
+        case Var(name, _), _ if name in bound:
+            return by.setdefault(name, j) == j
+        case Radix(parts), Radix(others) if len(parts) == len(others):
+            return all(_fits(p, q, bound, by) for p, q in zip(parts, others, strict=True))
+        case Digit(p, _, _, _), Digit(q, _, _, _):
+            return _fits(p, q, bound, by)
+        case Moved(p, _, _), Moved(q, _, _):
+            return _fits(p, q, bound, by)
+        case _:
+            return i == j
+
+
+def _named(m: NormalForm) -> str:
+    text = show_atom(m.terms[0][0].factors[0][0])
+    return text if len(text) < 100 else f"{text[:97]}..."

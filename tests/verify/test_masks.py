@@ -1,0 +1,142 @@
+"""What a mask leaves undefined at some sizes must not reach a result; what only passes through it may."""
+
+from __future__ import annotations
+
+import pytest
+
+from prism_explore.events.journal import Journal
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.stages import Candidate, Family, Proof, Unknown, Verified
+from prism_explore.ir.text import parse, parse_program
+from prism_explore.verify.algebra import Algebra, Stuck
+from prism_explore.verify.certificate import certify
+from prism_explore.verify.decide import Prover
+from prism_explore.verify.lowering import lower
+from prism_explore.verify.masks import check
+from tests.verify.workloads import RIGHT, sgraph_of
+from tests.verify.workloads_attention import CAUSAL, CAUSAL_SPLIT
+from tests.verify.workloads_base import Entry, swapped, variant
+
+MASKED = [e for e in RIGHT if e.workload in ("causal_attention", "sliding_window_attention")]
+
+
+def trouble(text: str, workload: str = "causal_attention") -> str:
+    """Why the form of a candidate would be no proof; empty where it is one."""
+    graph = sgraph_of(Entry(workload, "", text, True))
+    algebra = Algebra(integers=graph.conditions())
+    lowered = lower(graph, algebra)
+    try:
+        check(graph, lowered, algebra)
+    except Stuck as stuck:
+        return stuck.limit
+    return ""
+
+
+@pytest.mark.parametrize("entry", MASKED, ids=lambda e: e.name)
+def test_right_candidates_stay_proved(entry: Entry) -> None:
+    assert "" == trouble(entry.text, entry.workload)
+
+
+NORMALISED = "store(div(accum_rescaled(matmul($e, $v), $m), accum_rescaled($e, $m, dim=3))"
+WRONG = {
+    "a difference from a tile's own maximum that is never made good": (
+        variant(CAUSAL, m="max($s, dim=3)", num="accum(matmul($e, $v))", den="accum_sum($e, dim=3)"),
+        "sums run over max_",
+    ),
+    "rescaled by a tile's own maximum": (variant(CAUSAL, m="max($s, dim=3)"), "and not by a running maximum"),
+    "the scale's sign flipped": (
+        variant(
+            CAUSAL_SPLIT,
+            run="neg(running_max($most))",
+            w="exp(add($most, $run))",
+        ),
+        "is negated",
+    ),
+    "subtracted from what is not masked": (
+        variant(CAUSAL, e="mul(exp(sub(mul_scalar(matmul($q, $k), {scale}), $m)), $keep)"),
+        "is subtracted from what may be a number there",
+    ),
+    "a split's difference times a negative number": (
+        variant(CAUSAL_SPLIT, w="exp(mul_scalar(sub($run, $most), -1))"),
+        "is subtracted from what may be a number there",
+    ),
+    "a difference turned round": (
+        variant(CAUSAL_SPLIT, w="exp(neg(sub($most, $run)))"),
+        "is negated",
+    ),
+    "each split normalised by its own sum": (
+        variant(
+            swapped(
+                CAUSAL_SPLIT,
+                "store(accum_rescaled(matmul($e, $v), $m)",
+                NORMALISED,
+            ),
+            top="accum_rescaled(mul(mul($num, $den), $w), $run)",
+        ),
+        "a divisor",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_may_be_no_number_at_some_sizes_is_not_proved(name: str) -> None:
+    text, reason = WRONG[name]
+
+    assert reason in trouble(text)
+
+
+SOFTMAX = "x = input f32[b, n]\n  k = input f32[b, n]"
+
+
+def of(program: str, sgraph: str, inputs: str = SOFTMAX) -> tuple[TensorProgram, Candidate]:
+    p = parse_program(f"program p\n  {inputs}\n  " + "\n  ".join(program.split("; ")))
+    g = parse(f"sgraph\n  {inputs}\n  " + "\n  ".join(sgraph.split("; ")))
+    return p, Candidate("f1.c1", Family("f1", p, g), g, (), g.conditions())
+
+
+INVERSE = "%2 = mask(x, k); %3 = exp(%2); %4 = recip(%3); %5 = mul(%3, %4); return %5"
+INDICATOR = "%2 = mul_scalar(x, 0); %3 = div(k, k); %4 = add(%2, %3); return %4"
+
+
+def test_a_divisor_that_may_be_masked_element_by_element_gives_no_proof() -> None:
+    program, wrong = of(INVERSE, INDICATOR)
+
+    verdict = Prover(program).verify(wrong, Journal())
+
+    assert isinstance(verdict, Unknown)
+    assert "a divisor may be masked as a whole" in verdict.limit
+
+
+def test_nor_does_the_checker_accept_a_certificate_of_it() -> None:
+    _, wrong = of(INVERSE, INDICATOR)
+
+    lemmas = certify(Verified(wrong, Proof("normal form", "", ()), ()), Journal()).proof.lemmas
+
+    refused = {x.tensor: x.note for x in lemmas if not x.replayed}
+    assert {"program.%4"} == set(refused)
+    assert "divides by what may be masked as a whole" in refused["program.%4"]
+
+
+def test_two_values_that_differ_where_a_split_is_masked_are_not_taken_for_one() -> None:
+    """exp(x - m) is 1 somewhere in every split, and 0 once it is masked again: their difference has the form 0."""
+    inputs = "x = input f32[b, n]\n  k = input f32[b, n]"
+    split = (
+        "%2 = mask(x, k); %3 = reshape(%2, dims=[b, n/f, f]); %4 = max(%3, dim=2); %5 = sub(%3, %4); %6 = exp(%5); "
+        "%7 = reshape(k, dims=[b, n/f, f]); %8 = div(%7, %7); %9 = mul(%6, %8); %10 = sub(%6, %9); return %10"
+    )
+    program, wrong = of(split, "%2 = reshape(x, dims=[b, n/f, f]); %3 = mul_scalar(%2, 0); return %3", inputs)
+
+    verdict = Prover(program).verify(wrong, Journal())
+
+    assert not isinstance(verdict, Verified)
+    algebra = Algebra(integers=program.graph.conditions())
+    with pytest.raises(Stuck, match="the result depends on a difference from"):
+        check(program.graph, lower(program.graph, algebra), algebra)
+
+
+def test_a_softmax_in_rows_and_a_maximum_with_a_number_are_fine() -> None:
+    rows = "%2 = mask(x, k); %3 = max(%2, dim=1); %4 = sub(%2, %3); %5 = exp(%4); %6 = sum(%5, dim=1); %7 = div(%5, %6)"
+    plain = "%2 = mask(x, k); %5 = exp(%2); %6 = sum(%5, dim=1); %7 = div(%5, %6); return %7"
+    program, right = of(f"{rows}; return %7", plain.replace("%5", "%3").replace("%6", "%4").replace("%7", "%5"))
+
+    assert isinstance(Prover(program).verify(right, Journal()), Verified)
