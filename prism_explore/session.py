@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias, assert_never, get_args, overload
 
 from prism_explore.audit import Audit, audit
 from prism_explore.codegen.load import load
+from prism_explore.dispatch import Dispatch
 from prism_explore.engine import Engine, Enough, Job, State, wait
 from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.journal import Journal, read_manifest
@@ -44,7 +45,7 @@ from prism_explore.sampled import Sample, audit_sample
 from prism_explore.saved import proved_again, read_search, task_to_plain
 from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.targets import Target, target
-from prism_explore.tune import Budget, Database
+from prism_explore.tune import Budget, Database, tune
 from prism_explore.tune.baselines import USUAL
 from prism_explore.verify.decide import Replay
 from prism_explore.verify.equalities import Equalities
@@ -506,6 +507,41 @@ class Session:
             found, verified, proved, rivals, self.traced, load(found.kernel), task.target.name, task.versions, floats
         )
 
+    def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:
+        """One callable for a range of values of a symbol, such as the batch: `sess.dispatch(b=(1, 4, 16))`.
+
+        What is proved holds for every value; only numbers are chosen anew at each of these.
+
+        Args:
+            budget: of tuning at each value; the session's if left out.
+            values: the symbol and the values to tune at; the smallest and the largest are the range.
+
+        Raises:
+            ShapeError: not one symbol of the program, no values, or nothing that can be timed at one of them.
+            TargetUnavailable: kernels cannot be timed on the target.
+        """
+        symbol, points = _one_symbol(self.program, values)
+        if self.state not in ("finished", "cancelled"):
+            self.run()
+        open_now = [v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family)]
+        task, found = self.task, list[tuple[int, Timed]]()
+        for value in points:
+            outcomes = tune(
+                open_now,
+                {**task.shapes, symbol: value},
+                task.target,
+                Journal(),
+                budget=budget or task.budget,
+                seed=task.seed,
+                database=task.database,
+                versions=task.versions,
+            )
+            timed = [o for o in outcomes if isinstance(o, Timed)]
+            if not timed:
+                raise ShapeError(f"no kernel could be timed at {symbol}={value}; {self.claim}")
+            found.append((value, min(timed, key=lambda t: t.time_s)))
+        return Dispatch(self.program, symbol, task.shapes, found, task.target, self.traced)
+
     @property
     def chosen(self) -> Verified | None:
         """The candidate of the fastest kernel; where none was timed, the first proved one that may win."""
@@ -641,6 +677,19 @@ def _is_cancelled(fact: Event | None) -> bool:
 
 def _target(given: str | Target) -> Target:
     return given if isinstance(given, Target) else target(given)
+
+
+def _one_symbol(program: TensorProgram, values: Mapping[str, Sequence[int]]) -> tuple[str, list[int]]:
+    symbols = program.graph.data_symbols
+    if len(values) != 1 or next(iter(values)) not in symbols:
+        raise ShapeError(
+            f"name one symbol of {program.name} and its values, such as b=(1, 8, 64); "
+            f"there are {', '.join(symbols) or 'none'}, found {', '.join(values) or 'none'}"
+        )
+    ((symbol, points),) = values.items()
+    if not points or any(n < 1 for n in points):
+        raise ShapeError(f"{symbol} takes values from 1 on, found {tuple(points)}")
+    return symbol, sorted(set(points))
 
 
 def _versions() -> tuple[tuple[str, str], ...]:

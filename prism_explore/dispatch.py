@@ -1,0 +1,181 @@
+"""One search for all values of a symbol: tuned at chosen points, and dispatched by value.
+
+A proof holds for every value, a kernel's numbers are good for some. So a family is tuned at a few points, and a call
+takes the numbers of the nearest one, where "near" is a matter of ratios: between 4 and 16 the border is 8. Machine
+code is made for each value that is met, and is compared with the program's float64 meaning before it is used. Where
+the nearest point's numbers do not divide a value, other legal numbers of its candidate do, or the next point's.
+
+Beyond the first and the last point nothing was tuned. There the torch code runs, with one warning.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from threading import Lock
+from typing import Any
+
+from prism_explore.codegen import emit_cpu
+from prism_explore.codegen.load import LoadedKernel, load
+from prism_explore.errors import ShapeError
+from prism_explore.frontend import Traced
+from prism_explore.frontend.gradients import differentiable, wants_gradient
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.stages import Kernel, Parameters, Timed
+from prism_explore.targets import Target
+from prism_explore.tune.baselines import unbound
+from prism_explore.tune.measure import Failure, cases_of, compare
+from prism_explore.tune.model import model_of
+from prism_explore.tune.space import legal_sizes
+
+MOST_LOADED = 64
+"""Values whose machine code is kept."""
+MOST_TRIED = 2_000
+"""Legal sizes that are ranked where a point's own do not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value that was tuned for."""
+
+    value: int
+    timed: Timed
+    upto: float
+    """The largest value that takes these numbers first; infinite for the last."""
+
+    def __str__(self) -> str:
+        kernel = self.timed.kernel
+        border = "and beyond" if math.isinf(self.upto) else f"up to {self.upto:.4g}"
+        took = f"{self.timed.time_s * 1e6:,.0f} us measured at {self.value}"
+        return f"{border}: {kernel.verified.candidate.id} at {kernel.parameters}, {took}"
+
+
+class Dispatch:
+    """A callable over a range of values of one symbol; made by `Session.dispatch`."""
+
+    def __init__(
+        self,
+        program: TensorProgram,
+        symbol: str,
+        shapes: Mapping[str, int],
+        timed: Sequence[tuple[int, Timed]],
+        target: Target,
+        traced: Traced | None,
+    ) -> None:
+        """`timed`: per value the fastest kernel there, in ascending order."""
+        self.program, self.symbol = program, symbol
+        borders = [math.sqrt(a * b) for (a, _), (b, _) in pairwise(timed)]
+        self.points = tuple(Point(n, t, upto) for (n, t), upto in zip(timed, (*borders, math.inf), strict=True))
+        self._shapes, self._target = dict(shapes), target
+        self._traced = traced
+        self._reference = None if traced is None else unbound(traced)
+        self._place = _place(program, symbol)
+        self._loaded: OrderedDict[int, LoadedKernel | str] = OrderedDict()
+        self._lock = Lock()
+        self._warned = False
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The smallest and the largest value that a kernel takes."""
+        return self.points[0].value, self.points[-1].value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result, by the kernel for the value at hand; outside the range, or where none is legal, by torch.
+
+        Raises:
+            ShapeError: an argument is missing, a dim, dtype or stride does not fit, or there is no torch code to
+                fall back to.
+        """
+        if self._traced is not None:
+            inputs = self._traced.bind(*args, **kwargs)
+        elif kwargs:
+            raise ShapeError(f"a program written by hand takes its inputs by position; found {', '.join(kwargs)}")
+        else:
+            inputs = args
+        kernel = self.kernel(self._value(inputs))
+        if isinstance(kernel, str):
+            return self._elsewhere(inputs, kernel)
+        if not wants_gradient(inputs):
+            return kernel(*inputs)
+        if self._reference is None:
+            raise ShapeError("an input requires a gradient and there is no torch code to take it from")
+        return differentiable(kernel, self._reference, inputs)
+
+    def kernel(self, value: int) -> LoadedKernel | str:
+        """The kernel for a value of the symbol, made when it is first met; or why there is none."""
+        low, high = self.range
+        if not low <= value <= high:
+            return f"{self.symbol}={value} is outside of {low} to {high}, for which kernels were tuned"
+        with self._lock:
+            if value not in self._loaded:
+                self._loaded[value] = self._made(value)
+                if len(self._loaded) > MOST_LOADED:
+                    self._loaded.popitem(last=False)
+            self._loaded.move_to_end(value)
+            return self._loaded[value]
+
+    def _made(self, value: int) -> LoadedKernel | str:
+        shapes = {**self._shapes, self.symbol: value}
+        cases = None
+        reason = "no numbers are legal there"
+        for point in sorted(self.points, key=lambda p: abs(math.log(value / p.value))):
+            for kernel in self._kernels(point, shapes):
+                cases = cases or cases_of(self.program, shapes, 0)
+                run = load(kernel)
+                checked = compare(run, cases)
+                if not isinstance(checked, Failure):
+                    return run
+                reason = checked.reason
+        return f"{self.symbol}={value}: {reason}"
+
+    def _kernels(self, point: Point, shapes: Mapping[str, int]) -> list[Kernel]:
+        """The point's numbers where they are legal at these shapes; else what the model likes best there."""
+        kernel = point.timed.kernel
+        own = emit_cpu(kernel.verified, kernel.parameters, shapes)
+        if isinstance(own, Kernel):
+            return [own]
+        candidate = kernel.verified.candidate
+        model = model_of(candidate, shapes, self._target)
+        legal = list(islice(legal_sizes(candidate, shapes, self._target), MOST_TRIED))
+        for sizes in sorted(legal, key=lambda s: (model.at(dict(s)).time_s, s))[:8]:
+            for schedule in (kernel.parameters.schedule, ()):
+                made = emit_cpu(kernel.verified, Parameters(sizes, schedule), shapes)
+                if isinstance(made, Kernel):
+                    return [made]
+        return []
+
+    def _elsewhere(self, inputs: Sequence[Any], reason: str) -> Any:
+        if self._reference is None:
+            raise ShapeError(f"{reason}, and there is no torch code to fall back to")
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"{self.program.name} runs in torch: {reason}", stacklevel=3)
+        return self._reference(*inputs)
+
+    def _value(self, inputs: Sequence[Any]) -> int:
+        names = [i.name for i in self.program.inputs]
+        if len(inputs) != len(names):
+            raise ShapeError(f"{self.program.name} takes {len(names)} inputs ({', '.join(names)}), found {len(inputs)}")
+        number, position = self._place
+        shape = tuple(getattr(inputs[number], "shape", ()))
+        if len(shape) <= position:
+            raise ShapeError(f"{names[number]!r} must have {self.symbol} as dim {position}, found the shape {shape}")
+        return int(shape[position])
+
+    def __repr__(self) -> str:
+        low, high = self.range
+        head = f"{self.program.name} for {self.symbol} from {low} to {high}; elsewhere torch"
+        return "\n".join([head, *(f"  {point}" for point in self.points)])
+
+
+def _place(program: TensorProgram, symbol: str) -> tuple[int, int]:
+    """An input and a dim of it that is the symbol alone."""
+    for number, given in enumerate(program.inputs):
+        for position, size in enumerate(given.type.dims):
+            if str(size) == symbol:
+                return number, position
+    raise ShapeError(f"no input of {program.name} has a dim that is {symbol!r} alone")
