@@ -16,6 +16,7 @@ from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.ledger import OURS
 from prism_explore.floats import Assessment, explain
 from prism_explore.frontend import Traced
+from prism_explore.ir.ranges import ANY, Held, Ranges, sizes_of
 from prism_explore.ir.stages import Timed, Verified
 from prism_explore.portable import PortableKernel
 from prism_explore.targets import target
@@ -43,14 +44,31 @@ class Best:
     versions: tuple[tuple[str, str], ...]
     floats: Assessment | None = None
     """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
+    ranges: Ranges = ANY
+    """Of the program's symbols, as they were declared."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on torch tensors or NumPy arrays, with the torch code's gradient where one is recorded.
 
         Raises:
-            ShapeError: an argument is missing, or a dim, dtype or stride is not what was tuned for.
+            ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a symbol is
+                outside its range.
         """
+        if self.ranges.bounds:
+            given = self.traced.bind(*args, **kwargs) if self.traced is not None else args
+            program = self.verified.candidate.family.program
+            found = sizes_of((i.type for i in program.inputs), (tuple(getattr(x, "shape", ())) for x in given))
+            self.ranges.check(found, program.name)
         return self.portable(*args, **kwargs)
+
+    @property
+    def holds(self) -> Held | None:
+        """At which values of the ranges the kernel's own grid and loop sizes are legal, so that it may be built there.
+
+        None where nothing has a range, or where there are too many values to count.
+        """
+        numbers = {**dict(self.timed.kernel.shapes), **self.timed.kernel.parameters.numbers}
+        return self.ranges.held(self.verified.candidate.conditions, numbers) if self.ranges.bounds else None
 
     @cached_property
     def portable(self) -> PortableKernel:
@@ -146,6 +164,7 @@ class Best:
             f"  {self.timed.time_s * us:,.0f} us measured, error {self.error:.1e}, "
             f"roofline {self.timed.floor_s * us:,.0f} us modelled",
             f"  {self.verified.proof.claim}",
+            *([f"  with these numbers {held}"] if (held := self.holds) is not None else []),
             *([f"  {explain(self.floats)}"] if self.floats is not None else []),
         ]
         for r in self.rivals:

@@ -1,7 +1,7 @@
 """A search's task as data, so that a saved search can go on in another process.
 
 The program is a text, everything else plain values; nothing in a file is run or imported. Torch code is not
-in it: who wants the race against it gives it again.
+in it: who wants the race against it gives it again. Neither is a database of trials, which is a file of a machine.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from prism_explore.errors import JournalVersionError, ParseError, ShapeError
 from prism_explore.events.journal import Journal, build, read_manifest
 from prism_explore.events.retold import Retold
 from prism_explore.frontend import Traced
+from prism_explore.ir.ranges import ANY, Ranges
 from prism_explore.ir.space import Space
 from prism_explore.ir.stages import Kernel, Verified
 from prism_explore.ir.text import parse_program, show
@@ -46,6 +47,7 @@ class _Saved:
     versions: tuple[tuple[str, str], ...]
     allow_unsafe: bool
     beat_s: float | None = None
+    ranges: Ranges = ANY
 
 
 def task_to_plain(task: Task) -> dict[str, Any]:
@@ -61,6 +63,7 @@ def task_to_plain(task: Task) -> dict[str, Any]:
         task.versions,
         task.allow_unsafe,
         task.beat_s,
+        task.ranges,
     )
     return json.loads(json.dumps(asdict(saved), default=_plain))
 
@@ -110,6 +113,7 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
         versions=saved.versions,
         allow_unsafe=saved.allow_unsafe,
         beat_s=saved.beat_s,
+        ranges=saved.ranges,
     )
     return task, Retold(Journal.load(path).entries)
 

@@ -28,6 +28,7 @@ from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.ranges import ANY, Ranges
 from prism_explore.ir.space import Space
 from prism_explore.ir.stages import Candidate, Family, Outcome, Timed, Verified
 from prism_explore.ir.stopwatch import Stopwatch
@@ -62,6 +63,8 @@ class Task:
 
     What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
     """
+    ranges: Ranges = ANY
+    """Of the program's own symbols; what is found holds at all values, and is called at these."""
     database: Database | None = None
     """Where trials are remembered from search to search."""
 
@@ -287,4 +290,5 @@ def _started(task: Task) -> ExplorationStarted:
         axes=tuple((a.name, str(a.extent)) for a in axes_of(task.program.graph).axes),
         shapes=tuple(sorted(task.shapes.items())),
         versions=task.versions,
+        ranges=task.ranges.bounds,
     )

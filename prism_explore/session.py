@@ -36,6 +36,7 @@ from prism_explore.floats import Assessment, Assessor
 from prism_explore.frontend import Traced, data_sizes, declared, trace
 from prism_explore.generate.large import beyond
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.ranges import ranges_of
 from prism_explore.ir.space import LIMITS, Space, default_space
 from prism_explore.ir.stages import Timed, Verified
 from prism_explore.ir.text import show
@@ -74,6 +75,8 @@ class Session:
         rivals: what the result is raced against, names out of `tune.baselines.MODES`.
         allow_unsafe: whether a family that is unsafe in floating point, though equal over the reals, may win.
         database: a file in which trials are remembered, so that no later search times them again.
+        ranges: least and largest value of symbols, such as {"b": (1, 64)}: `best` says at which of them it holds and
+            refuses to be called at others.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 
@@ -96,6 +99,7 @@ class Session:
         rivals: Sequence[str] = USUAL,
         allow_unsafe: bool = False,
         database: str | Path | None = None,
+        ranges: Mapping[str, tuple[int, int]] | None = None,
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
@@ -108,7 +112,10 @@ class Session:
         if reason := beyond(program):
             raise ShapeError(reason)
         symbols = program.graph.data_symbols
-        shapes = data_sizes(program, {**dict.fromkeys(symbols, TUNED_AT), **(at or {})})
+        bounds = ranges_of(ranges or {}, symbols, program.name)
+        usual = {**dict.fromkeys(symbols, TUNED_AT), **{s: min(max(TUNED_AT, low), n) for s, low, n in bounds.bounds}}
+        shapes = data_sizes(program, {**usual, **(at or {})})
+        bounds.check(shapes, f"at={dict(at or {})}")
         task = Task(
             program=program,
             space=space or default_space(program),
@@ -120,6 +127,7 @@ class Session:
             rivals=tuple(rivals),
             versions=_versions(),
             allow_unsafe=allow_unsafe,
+            ranges=bounds,
             database=None if database is None else Database(database),
         )
         self._begin(task, Journal())
@@ -501,10 +509,18 @@ class Session:
         verified = self._certified(found)
         rivals = ledger(self.journal.events).baselines
         proved = tuple(v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
-        floats = self._progress.assessed.get(verified.candidate.family.id)
         task = self.task
         return Best(
-            found, verified, proved, rivals, self.traced, load(found.kernel), task.target.name, task.versions, floats
+            found,
+            verified,
+            proved,
+            rivals,
+            self.traced,
+            load(found.kernel),
+            task.target.name,
+            task.versions,
+            self._floats(verified),
+            task.ranges,
         )
 
     def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:

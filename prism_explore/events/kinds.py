@@ -57,6 +57,8 @@ class ExplorationStarted:
     shapes: tuple[tuple[str, int], ...] = ()
     """Numbers at which the program's own symbols are tuned."""
     versions: tuple[tuple[str, str], ...] = ()
+    ranges: tuple[tuple[str, int, int], ...] = ()
+    """Least and largest value of symbols that have a range."""
 
 
 @dataclass(frozen=True, slots=True)

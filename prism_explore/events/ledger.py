@@ -575,6 +575,7 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
     says = (
         _found(book),
         _tried(book),
+        _ranges(book),
         _lacking(book),
         _excluded(book),
         _undecided(book),
@@ -644,6 +645,15 @@ def _space(started: ExplorationStarted | None) -> str:
 
 LACKS = "operators of the program that it lacks"
 """The one entry of a stated space that is no limit."""
+
+
+def _ranges(book: Ledger) -> str:
+    """Over which values it is said; nothing where no symbol has a range."""
+    bounds = book.started.ranges if book.started else ()
+    if not bounds or not any(f.status == "proved" for f in book.families):
+        return ""
+    said = _list(f"{s} from {low} to {high}" for s, low, high in bounds)
+    return f"What is proved holds at every {said} at which its conditions hold."
 
 
 def _lacking(book: Ledger) -> str:

@@ -1,0 +1,119 @@
+"""Symbols with a range: what is proved holds at every value in it, and where that depends on the value, it says so.
+
+A family is proved for all positive integers at which its conditions hold, so a range adds nothing to search or
+proof. It says which values are of interest: a condition such as "b/4 is whole" is counted over them, and a call
+outside is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.tensors import TensorType
+
+MOST_VALUES = 4096
+"""Of all ranged symbols together: with more, conditions are stated and not counted."""
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Per symbol its least and its largest value."""
+
+    bounds: tuple[tuple[str, int, int], ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{s} from {low} to {high}" for s, low, high in self.bounds)
+
+    def check(self, sizes: Mapping[str, int], where: str) -> None:
+        """Whether these sizes are in range.
+
+        Raises:
+            ShapeError: one is not.
+        """
+        for symbol, low, high in self.bounds:
+            if symbol in sizes and not low <= sizes[symbol] <= high:
+                raise ShapeError(
+                    f"{where}: {symbol} is {sizes[symbol]}, and was declared from {low} to {high}; search again with a "
+                    f"range that has it, such as ranges={{{symbol!r}: ({min(low, sizes[symbol])}, "
+                    f"{max(high, sizes[symbol])})}}"
+                )
+
+    def held(self, conditions: Iterable[Dim], numbers: Mapping[str, int]) -> Held | None:
+        """At which values conditions hold, other symbols having these numbers; None where there are too many.
+
+        Raises:
+            ShapeError: a symbol without a range has no number.
+        """
+        if prod(high - low + 1 for _, low, high in self.bounds) > MOST_VALUES:
+            return None
+        names = tuple(s for s, _, _ in self.bounds)
+        sizes = tuple(conditions)
+        good: list[tuple[int, ...]] = []
+        total = 0
+        for values in product(*(range(low, high + 1) for _, low, high in self.bounds)):
+            total += 1
+            at = {**numbers, **dict(zip(names, values, strict=True))}
+            if all(n.denominator == 1 and n >= 1 for n in (d.rational(at) for d in sizes)):
+                good.append(values)
+        return Held(names, tuple(good), total, tuple(str(d) for d in sizes if set(d.symbols) & set(names)))
+
+
+ANY = Ranges()
+"""No symbol has a range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The values of ranged symbols at which conditions hold."""
+
+    symbols: tuple[str, ...]
+    values: tuple[tuple[int, ...], ...]
+    of: int
+    """How many there are in the ranges."""
+    conditions: tuple[str, ...]
+    """Those that depend on them."""
+
+    def __str__(self) -> str:
+        which = self.symbols[0] if len(self.symbols) == 1 else f"({', '.join(self.symbols)})"
+        if len(self.values) == self.of:
+            return f"at every {which} of the range"
+        shown = ", ".join(str(v[0]) if len(v) == 1 else str(v) for v in self.values[:_SHOWN])
+        more = ", ..." if len(self.values) > _SHOWN else ""
+        kind = "is whole" if len(self.conditions) == 1 else "are whole"
+        return (
+            f"at {len(self.values)} of {self.of} values of {which}{': ' if shown else ''}{shown}{more}, where "
+            f"{' and '.join(self.conditions)} {kind}"
+        )
+
+
+def ranges_of(given: Mapping[str, tuple[int, int]], symbols: Iterable[str], program: str) -> Ranges:
+    """The ranges that a caller declares.
+
+    Raises:
+        ShapeError: no such symbol, or a range without a size in it.
+    """
+    known = tuple(symbols)
+    for symbol, bounds in given.items():
+        if symbol not in known:
+            raise ShapeError(f"{program} has no symbol {symbol!r} to give a range; it has {', '.join(known) or 'none'}")
+        low, high = bounds
+        if not 1 <= low <= high:
+            raise ShapeError(f"a range is from 1 or more to no less, found {symbol!r} from {low} to {high}")
+    return Ranges(tuple((s, *given[s]) for s in known if s in given))
+
+
+def sizes_of(types: Iterable[TensorType], shapes: Iterable[tuple[int, ...]]) -> dict[str, int]:
+    """Numbers for the symbols that tensors' dims are, read off their shapes; what does not fit is left out."""
+    found: dict[str, int] = {}
+    for t, shape in zip(types, shapes, strict=False):
+        if len(shape) == t.rank:
+            for d, n in zip(t.dims, shape, strict=True):
+                if (str(d),) == d.symbols:
+                    found.setdefault(str(d), n)
+    return found
