@@ -170,7 +170,8 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where
         return Part(title, "refuted", _sentence(verdict.detail), remark=SAYS["refuted"])
     witness = read_witness(verdict.witness)
     low, high = witness.between
-    drawn = "residues, exact" if witness.arithmetic == "prime fields" else f"uniform from {low:g} to {high:g}, float64"
+    exact = witness.arithmetic == "prime fields"
+    drawn = "residues, exact" if exact else f"uniform from {low:g} to {high:g}, {witness.arithmetic}"
     told = (
         ("sizes", ", ".join(f"{s}={n}" for s, n in witness.sizes)),
         *(("input", shape) for shape in _shapes(program, dict(witness.sizes))),

@@ -141,7 +141,8 @@ def run(
             case Input(name, _):
                 values.append(np.asarray(inputs[name]))
             case Band() as band:
-                values.append(_band(band, sizes).astype(dtype))
+                zero = next(iter(inputs.values())).flat[0] * 0 if dtype.kind == "O" else 0  # of the numbers' own kind
+                values.append(_band(band, sizes).astype(dtype) + zero)
             case Custom(block):
                 results[position] = run_custom(block, args, sizes, rounded)
                 values.append(results[position][0])

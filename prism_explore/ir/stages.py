@@ -21,8 +21,9 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 
 Soundness: TypeAlias = Literal["sound", "heuristic", "budget", "user"]
-Arithmetic: TypeAlias = Literal["float64", "prime fields"]
-"""What a trial's numbers are: inexact for any program, or exact for those without maxima."""
+Arithmetic: TypeAlias = Literal["float64", "decimals", "prime fields"]
+"""What a trial's numbers are: inexact for any program, to sixty digits where floats may be at fault, or exact for
+programs without maxima."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,9 @@ class Verified:
         floats = [t for t in self.trials if t.error_bound is None]
         exact = [t.error_bound for t in self.trials if t.error_bound is not None]
         worst = max((t.relative_error for t in floats), default=0.0)
-        said = f"It survived {_counted(len(floats), 'random trial')} in float64 (relative error {worst:.0e} at most)"
+        kinds = [a for a in ("float64", "decimals") if any(t.arithmetic == a for t in floats)] or ["float64"]
+        said = f"It survived {_counted(len(floats), 'random trial')} in {' and '.join(kinds)}"
+        said += f" (relative error {worst:.0e} at most)"
         if exact:
             said += f" and {_counted(len(exact), 'exact trial')} in prime fields (error at most {prod(exact):.1g})"
         return f"{said}." + (f" No exact trial: {self.untried}." if self.untried and not exact else "")

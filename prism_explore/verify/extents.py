@@ -244,7 +244,7 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
     order: list[tuple[int, Sequence[int]]] = []
     for k, (_, root) in enumerate(cuts):
         first = 2 if n == TINY else 2 + (k + n) % (max(len(cuts), 2) if differ else 2)
-        order.append((root, (first, *(m for m in range(2, 10) if m != first))))
+        order.append((root, (first, *(m for m in range(2, 10) if m != first), 1)))
     roots = {root for _, root in axes}
     made = {left[0] for _, left, right in pair.equations if len(left) == 1 and roots.issuperset(right)}
     numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n))
@@ -269,7 +269,8 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
     def accepts(values: Mapping[int, int]) -> bool:
         return _keep_rows(places, pair, lambda slot: values[find(slot)])
 
-    demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
+    whole = {**relaxed, **{root: 1 for _, root in cuts}}  # a tile that holds a whole dim allows no other cut
+    demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()), (whole, frozenset[int]()))
     for least, different in demands[2:] if n == TINY else demands:
         solver = Solver(pair.equations, least, different, loose, max(LARGEST, *given.values(), 0), accepts)
         if solver.put_all((*constants.items(), *given.items())) and solver.solve(order):

@@ -15,7 +15,7 @@ What survives may be tried once more in exact arithmetic (`fields`), with a boun
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isfinite, prod
@@ -25,20 +25,40 @@ import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.evaluate import Array, run
-from prism_explore.ir.ops import Binary, Custom, Expand, Input, Node, Permute, Reshape, Scalar, Slice, Unary
+from prism_explore.ir.ops import (
+    AccumulateRescaled,
+    Binary,
+    Custom,
+    Expand,
+    Input,
+    Node,
+    Op,
+    Permute,
+    Reshape,
+    Scalar,
+    Slice,
+    Unary,
+)
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Trial, Witness
 from prism_explore.ir.together import run_together
-from prism_explore.verify import fields
+from prism_explore.verify import decimals, fields
+from prism_explore.verify.decimals import NoDecimal
 from prism_explore.verify.extents import TINY, Extents, Instance, Pair
 from prism_explore.verify.fields import Inconclusive
 
 TOLERANCE = 1e-9
 """Relative: equal programs differ by about 1e-15 in float64, wrong ones by far more."""
 TINY_DIVISOR = Fraction(1, 10**300)
-ROUNDING = 1e-13
-"""By how much a few hundred operations on float64 may be off, relative to the largest number on the way."""
+CALM = (1e-7, 1e7)
+"""Floats are trusted where all numbers on the way have such magnitudes or are 0: no divisor makes much of rounding."""
+LARGEST_EXPONENT = 600.0
+"""The upper bound where there are exponentials: those of what is further from 0 overflow or vanish."""
+CLEAR = 1e-6
+"""A relative difference of more is not what rounding makes of such numbers."""
+MOST_DECIMALS = 4_000
+"""Numbers on the way of a trial that is run again in decimals: about 50 ms. Beyond, the smallest sizes are taken."""
 SMALLEST_SCALE = 1e-4
 """Results below this count as this when an error is made relative."""
 UNBOUNDED = 1e100
@@ -53,6 +73,7 @@ USEFUL = 0.5
 SURE = 1e-3
 EXACT_TRIALS = 3
 """So many at most, until together they err less often than `SURE`."""
+EXPONENTIAL = frozenset({"exp", "silu", "sigmoid", "tanh", "erf", "gelu", "gelu_tanh"})
 KEPT = 512
 """Results of the program that are remembered."""
 
@@ -85,8 +106,16 @@ class _Side:
     finite: Array
     scale: float
     """The largest of its bounded results."""
-    largest: float
-    """The largest magnitude that it computes on the way."""
+    calm: bool
+    """Whether the numbers on its way are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """The two sides differ as floats do of themselves, for all that is seen of it."""
+
+    numbers: int
+    """On the way of the candidate."""
 
 
 class Refuter:
@@ -111,7 +140,7 @@ class Refuter:
             instance = self._extents.instance(pair, n)
             if isinstance(instance, str):
                 return self._as_given(pair, seed) if not trials else Untried(instance)
-            outcome = self._trial(instance, seed + n)
+            outcome = self._trial(pair, instance, seed + n)
             if not isinstance(outcome, Trial):
                 return outcome
             trials.append(outcome)
@@ -139,7 +168,7 @@ class Refuter:
         for fixed in (*alone, tied) if len(alone) > 1 else alone:
             instance = self._extents.instance(pair, 0, fixed)
             if isinstance(instance, Instance) and _elements(instance) <= LARGEST_AS_GIVEN:
-                outcome = self._trial(instance, seed)
+                outcome = self._trial(pair, instance, seed)
                 if isinstance(outcome, Trial):
                     return Survived((outcome,), pair.coinciding)
         return self._as_given(pair, seed)
@@ -176,10 +205,13 @@ class Refuter:
         instance = self._extents.instance(pair, 0, dict(witness.sizes))
         if isinstance(instance, str):
             return Untried(instance)
-        if witness.arithmetic == "prime fields":
-            outcome = self._exact(instance, witness.seed)
-        else:
-            outcome = self._compare(instance, witness.seed, witness.between)
+        match witness.arithmetic:
+            case "prime fields":
+                outcome = self._exact(instance, witness.seed)
+            case "decimals":
+                outcome = self._in_decimals(instance, witness.seed, witness.between)
+            case "float64":
+                outcome = self._between(pair, instance, witness.seed, witness.between)
         return Survived((outcome,)) if isinstance(outcome, Trial) else outcome
 
     def _pair(self, candidate: SGraph) -> Pair | str:
@@ -195,16 +227,30 @@ class Refuter:
             return Untried(f"at the given extents {instance}")
         if _elements(instance) > LARGEST_AS_GIVEN:
             return Untried(f"the inputs have more than {LARGEST_AS_GIVEN} elements at the given extents")
-        outcome = self._trial(instance, seed)
+        outcome = self._trial(pair, instance, seed)
         return Survived((outcome,), pair.coinciding) if isinstance(outcome, Trial) else outcome
 
-    def _trial(self, instance: Instance, seed: int) -> Trial | Witness | Untried:
-        outcome = self._compare(instance, seed, BETWEEN)
+    def _trial(self, pair: Pair, instance: Instance, seed: int) -> Trial | Witness | Untried:
+        outcome = self._between(pair, instance, seed, BETWEEN)
         if isinstance(outcome, Untried):
-            outcome = self._compare(instance, seed, BETWEEN_POSITIVE)
+            outcome = self._between(pair, instance, seed, BETWEEN_POSITIVE)
         return outcome
 
-    def _compare(self, instance: Instance, seed: int, between: tuple[float, float]) -> Trial | Witness | Untried:
+    def _between(
+        self, pair: Pair, instance: Instance, seed: int, between: tuple[float, float]
+    ) -> Trial | Witness | Untried:
+        """A trial on floats; in decimals where these are in doubt, at the smallest sizes if that is long."""
+        outcome = self._compare(instance, seed, between)
+        if not isinstance(outcome, _Doubt):
+            return outcome
+        smaller = instance if outcome.numbers <= MOST_DECIMALS else self._extents.instance(pair, TINY)
+        if isinstance(smaller, str):
+            return Untried(f"at {_text(instance.sizes)} the difference may be that of floats")
+        return self._in_decimals(smaller, seed, between)
+
+    def _compare(
+        self, instance: Instance, seed: int, between: tuple[float, float]
+    ) -> Trial | Witness | Untried | _Doubt:
         key = (*instance.key, seed, between)
         side = self._sides.get(key)
         if side is None:
@@ -219,26 +265,49 @@ class Refuter:
                 found = _run(instance.candidate, side.inputs, instance.symbols, passed)[instance.candidate.output]
             except (ShapeError, ValueError, OverflowError) as error:
                 return Untried(f"it does not run at {_text(instance.sizes)}: {error}")
-            error = _errors(side, found)
+            error = _errors(side.expected, found, np.abs(side.expected - found), side.scale)
         largest = float(error.max())
         if largest <= TOLERANCE:
             return Trial(instance.sizes, seed, largest, between)
-        if not isfinite(largest) and not _races(instance, side):
+        races = not isfinite(largest) and _races(instance, side)
+        if not isfinite(largest) and not races:
+            total, passed = _total(instance.candidate), []
             with np.errstate(all="ignore"):
-                total = _total(instance.candidate)
-                passed = []
                 found = _run(total, side.inputs, instance.symbols, passed)[total.output]
-                error = np.where(np.isfinite(found), _errors(side, found), 0.0)
+                error = _errors(side.expected, found, np.abs(side.expected - found), side.scale)
             largest = float(error.max())
-            if largest <= TOLERANCE:
-                where = "floats divide by 0 or overflow on the way, where real numbers with x/0 = 0 may not"
-                return Untried(f"at {_text(instance.sizes)} {where}")
-        on_the_way = max(side.largest, _largest(passed, _has_masks(instance.candidate)))
-        if isfinite(largest) and on_the_way * ROUNDING > largest * side.scale:
-            return Untried(f"at {_text(instance.sizes)} rounding on the way may be all of the difference")
-        worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
+        calm = isfinite(largest) and side.calm and _calm(passed, instance.candidate)
+        if not races and (largest < CLEAR or not calm):
+            return _Doubt(sum(value.size for value in passed))
+        worst = _worst(error)
         expected = float(side.expected[worst])
         return Witness(instance.sizes, seed, worst, expected, float(found[worst]), largest, between)
+
+    def _in_decimals(self, instance: Instance, seed: int, between: tuple[float, float]) -> Trial | Witness | Untried:
+        """A trial where floats are not at fault, and x/0 is 0."""
+        inputs = draw_inputs(instance.shapes, seed, between, self._masks)
+        graphs = instance.program, instance.candidate
+        limit = UNBOUNDED if any(_has(graph, _masks_out) for graph in graphs) else inf
+        try:
+            with np.errstate(all="ignore"):
+                both = decimals.run_both(*graphs, inputs, instance.symbols, limit)
+        except NoDecimal as stuck:
+            return Untried(f"at {_text(instance.sizes)} floats are in doubt, and {stuck}")
+        except (ShapeError, ValueError) as error:
+            return Untried(f"it does not run at {_text(instance.sizes)}: {error}")
+        scale, known = _scale(both.expected), ~np.isnan(both.found)
+        with np.errstate(all="ignore"):
+            error = np.where(known, _errors(both.expected, both.found, both.apart, scale), 0.0)
+        largest = float(error.max())
+        if largest <= TOLERANCE and not known[np.isfinite(both.expected)].all():
+            return Untried(f"at {_text(instance.sizes)} the candidate has values that are no real numbers")
+        if largest <= TOLERANCE:
+            return Trial(instance.sizes, seed, largest, between, "decimals")
+        if both.largest * decimals.ROUNDING > largest * scale:
+            return Untried(f"at {_text(instance.sizes)} rounding on the way may be all of the difference")
+        worst = _worst(error)
+        expected, found = float(both.expected[worst]), float(both.found[worst])
+        return Witness(instance.sizes, seed, worst, expected, found, largest, between, "decimals")
 
     def _side(self, instance: Instance, seed: int, between: tuple[float, float]) -> _Side:
         inputs = draw_inputs(instance.shapes, seed, between, self._masks)
@@ -248,10 +317,8 @@ class Refuter:
                 expected = _run(instance.program, inputs, instance.symbols, passed)[instance.program.output]
             except OverflowError:  # a constant that no float can be
                 expected = np.full((1,), np.nan)
-            finite = np.isfinite(expected)
-            bounded = np.abs(expected[finite & (np.abs(expected) < UNBOUNDED)])
-            largest = _largest(passed, _has_masks(instance.program))
-        return _Side(inputs, expected, finite, max(float(bounded.max(initial=0.0)), SMALLEST_SCALE), largest)
+            calm = _calm(passed, instance.program)
+            return _Side(inputs, expected, np.isfinite(expected), _scale(expected), calm)
 
     # ------------------------------------------------------------ fields
     def _exact(self, instance: Instance, seed: int) -> Trial | Witness | Untried:
@@ -308,6 +375,14 @@ def _races(instance: Instance, side: _Side) -> bool:
         return all(np.isfinite(value).all() for value in passed)
 
 
+def _calm(passed: list[Array], graph: SGraph) -> bool:
+    """Whether floats are to be trusted with what this graph computed; beside masks, some stand for minus infinity."""
+    sizes = np.abs(np.concatenate([value.ravel() for value in passed])) if passed else np.zeros(0)
+    low, high = CALM
+    fine = (sizes == 0) | ((sizes >= low) & (sizes <= (LARGEST_EXPONENT if _has(graph, _exponentiates) else high)))
+    return bool((fine | (sizes >= UNBOUNDED) if _has(graph, _masks_out) else fine).all())
+
+
 def _total(graph: SGraph) -> SGraph:
     """The same graph with a/b as a b / max(b^2, tiny), which is 0 where b is 0, as the claim has it."""
 
@@ -337,26 +412,37 @@ def _total(graph: SGraph) -> SGraph:
     return SGraph(nodes, place[graph.output])
 
 
-def _largest(passed: list[Array], masks: bool) -> float:
-    """The largest magnitude among these numbers; beside masks, none that stands for infinity."""
-    sizes = np.abs(np.concatenate([value.ravel() for value in passed])) if passed else np.zeros(0)
-    return float(np.max(sizes, initial=0.0, where=sizes < (UNBOUNDED if masks else inf)))
+def _has(graph: SGraph, which: Callable[[Op], bool]) -> bool:
+    return any(which(n.op) for nodes in (graph.nodes, *(b.nodes for _, b in graph.customs)) for n in nodes)
 
 
-def _has_masks(graph: SGraph) -> bool:
-    levels = (graph.nodes, *(block.nodes for _, block in graph.customs))
-    return any(node.op == Binary("mask") for nodes in levels for node in nodes)
+def _masks_out(op: Op) -> bool:
+    return op == Binary("mask")
 
 
-def _errors(side: _Side, found: Array) -> Array:
+def _exponentiates(op: Op) -> bool:
+    return isinstance(op, AccumulateRescaled) or (isinstance(op, Unary) and op.fn in EXPONENTIAL)
+
+
+def _scale(expected: Array) -> float:
+    """The largest of the bounded results."""
+    size = np.abs(expected)
+    return max(float(np.max(size, initial=0.0, where=size < UNBOUNDED)), SMALLEST_SCALE)
+
+
+def _errors(expected: Array, found: Array, apart: Array, scale: float) -> Array:
     """By how much each element is wrong, relative to the largest; NaN and a missing infinity are wrong by infinity."""
-    difference = np.abs(side.expected - found) / side.scale
-    beyond = np.abs(side.expected) >= UNBOUNDED
+    difference = apart / scale
+    beyond = np.abs(expected) >= UNBOUNDED
     if beyond.any():
-        alike = (np.abs(found) >= UNBOUNDED) & (np.sign(found) == np.sign(side.expected))
+        alike = (np.abs(found) >= UNBOUNDED) & (np.sign(found) == np.sign(expected))
         difference = np.where(beyond, np.where(alike, 0.0, inf), difference)
-    error = np.where(side.finite, difference, 0.0)
+    error = np.where(np.isfinite(expected), difference, 0.0)
     return np.where(np.isnan(error), inf, error)
+
+
+def _worst(error: Array) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
 
 
 def draw_inputs(
