@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+import prism_explore as px
 from prism_explore.errors import ShapeError
 from prism_explore.questions import Questions
 
@@ -108,3 +109,46 @@ def test_every_change_is_told():
 def test_an_unknown_question_is_named():
     with pytest.raises(KeyError, match="no question 'q1'; there are none yet"):
         asked()["q1"]
+
+
+SMALL = """program small
+  x = input f32[b, 16]
+  w = input f32[16, 16]
+  %2 = rms(x, dim=1)
+  %3 = div(x, %2)
+  %4 = matmul(%3, w)
+  return %4"""
+
+
+def test_questions_asked_while_a_search_runs_change_neither_its_facts_nor_their_own_answers():
+    def begun() -> px.Session:
+        session = px.Session(px.parse_program(SMALL), budget=px.Budget(trials=1))
+        session.step(200)
+        return session
+
+    def proved(session: px.Session) -> bool:
+        return any(f.row.proved for f in session.families.values())
+
+    alone, asked = begun(), begun()
+    alone.run(until=proved)
+    regions = list(asked.pruned)[::40][:4]
+    job = asked.start()
+    for region in regions:
+        asked.submit("audit", id=region, nodes=20)
+    asked.submit("what_if", rules_off=("shape.mismatch",))
+    assert until(lambda: proved(asked), 60)
+    asked.pause()
+    assert job.wait(60)
+    assert asked.questions.wait(120)
+
+    both = min(len(alone.journal), len(asked.journal))
+    assert alone.journal.events[:both] == asked.journal.events[:both]
+    # Which facts a question sees depends on when it is answered; what a region holds does not.
+    for question, region in zip(asked.questions.values(), regions, strict=False):
+        again = asked.audit(region, nodes=20)
+        assert "answered" == question.state
+        assert (again.steps, again.nodes, again.cuts, again.candidates) == (
+            question.answer.steps, question.answer.nodes, question.answer.cuts, question.answer.candidates
+        )  # fmt: skip
+    alone.close()
+    asked.close()
