@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Literal, TypeAlias
 
+from prism_explore.cost.floor import floor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
@@ -23,7 +25,7 @@ from prism_explore.events.kinds import (
     Soundness,
     VerdictReached,
 )
-from prism_explore.events.ledger import ledger
+from prism_explore.events.ledger import ledger, seconds_text
 from prism_explore.generate.canonical import Expressions
 from prism_explore.generate.retrace import Reopened, Trail, outside, region_steps, regrow, same_theorem
 from prism_explore.instantiate import instantiate
@@ -204,6 +206,7 @@ class _Shadow:
         self.families += 1
         number = self.table.of_graph(family.sgraph)
         first = ""
+        floor_s = inf
         unknown = False
         for candidate in instantiate(family, task.space, task.target, self.journal):
             if self.candidates == self.budget:
@@ -216,10 +219,14 @@ class _Shadow:
             assert isinstance(said, VerdictReached), "a verdict is the last fact of its candidate"
             if said.verdict == "proved":
                 first = first or candidate.id
+                floor_s = min(floor_s, floor_of(candidate, task.shapes, task.target).time_s)
             unknown |= said.verdict == "unknown"
         if first:
             same = self.known.get(number, "")
             why = "" if same else outside(self.task.program, self.task.space, self.task.target, family.sgraph)
+            if not same and task.beat_s is not None and floor_s >= task.beat_s:
+                beat, bound = seconds_text(task.beat_s), seconds_text(floor_s)
+                why = why or f"no kernel of it beats {beat}, since its bound is {bound}"
             standing: Standing = "known" if same else "beyond" if why else "lost"
             born = next(e for e in _families(self.journal.events) if e.family == family.id)
             self.found.append(Found(family.id, born.sgraph, first, standing, same or why))

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError
 from prism_explore.events.journal import Journal, build, read_manifest
@@ -48,6 +48,7 @@ class _Saved:
     allow_unsafe: bool
     beat_s: float | None = None
     ranges: Ranges = ANY
+    dominated: Literal["last", "left out"] = "last"
 
 
 def task_to_plain(task: Task) -> dict[str, Any]:
@@ -64,6 +65,7 @@ def task_to_plain(task: Task) -> dict[str, Any]:
         task.allow_unsafe,
         task.beat_s,
         task.ranges,
+        task.dominated,
     )
     return json.loads(json.dumps(asdict(saved), default=_plain))
 
@@ -114,6 +116,7 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
         allow_unsafe=saved.allow_unsafe,
         beat_s=saved.beat_s,
         ranges=saved.ranges,
+        dominated=saved.dominated,
     )
     return task, Retold(Journal.load(path).entries)
 

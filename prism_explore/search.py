@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import Literal
 
 from prism_explore import recall
+from prism_explore.cost.dominance import dominance_reason, dominated
 from prism_explore.cost.floor import Ceiling, ceiling_of
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     TIME_SPENT,
     ExplorationFinished,
     ExplorationStarted,
+    FamilyDominated,
     FloatsAssessed,
     VerdictReached,
 )
-from prism_explore.events.ledger import Steering, claim, was_cut_by_budget, withheld
+from prism_explore.events.ledger import Steering, claim, seconds_text, was_cut_by_budget, withheld
 from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
 from prism_explore.frontend import Traced
 from prism_explore.generate import generate
@@ -67,6 +70,11 @@ class Task:
     """Of the program's own symbols; what is found holds at all values, and is called at these."""
     database: Database | None = None
     """Where trials are remembered from search to search."""
+    dominated: Literal["last", "left out"] = "last"
+    """Whether a family is tuned last or not at all where another costs no more in the cost model.
+
+    That is no proof about time: the fastest kernel may be of such a family, so only the first way loses nothing.
+    """
 
 
 @dataclass(slots=True)
@@ -85,6 +93,8 @@ class Progress:
     compared: list[Timed] = field(default_factory=list[Timed])
     assessed: dict[str, Assessment] = field(default_factory=dict[str, Assessment])
     """Per family, how it fares in floating point; not for what a saved search knew."""
+    dominated: dict[str, str] = field(default_factory=dict[str, str])
+    """Per family, the one that costs no more in the cost model; of those that may win."""
     floats: list[FloatsAssessed] = field(default_factory=list[FloatsAssessed])
     """The same as it was noted."""
 
@@ -161,10 +171,12 @@ def _tune(
         yield from _assess(assessor, task, journal, steering, progress)
         now = steering()
         allowed = [v for v in progress.proved if may_win(progress, now, v.candidate.family)]
+        _compare_costs(allowed, task, journal, progress)
         wanted = [v for v in allowed if now.choices.get(v.candidate.family.id) == "accepted"]
         liked = [v for v in allowed if prefers(now, v.candidate.family)]
         untuned = ([v for v in some if v.candidate.id not in progress.tuned] for some in (wanted, liked))
-        fresh = next(filter(None, untuned), allowed)
+        others = [v for v in allowed if task.dominated == "last" or v.candidate.family.id not in progress.dominated]
+        fresh = next(filter(None, untuned), others)
         if all(v.candidate.id in progress.tuned for v in fresh):
             return
         for outcome in _trials(fresh, now, task, journal, progress, lambda now=now: stop() or steering() is not now):
@@ -198,8 +210,19 @@ def _trials(
             beat_s=task.beat_s,
             database=task.database,
             versions=task.versions,
+            later={v.candidate.id for v in left.verifieds if v.candidate.family.id in progress.dominated},
             stop=stop,
         )
+
+
+def _compare_costs(allowed: Sequence[Verified], task: Task, journal: Journal, progress: Progress) -> None:
+    """Find the families that another one dominates, and note those that were not known to be."""
+    found = dominated([v.candidate for v in allowed], task.target.kind == "gpu")
+    left_out = task.dominated == "left out"
+    for family, steps in found.items():
+        if progress.dominated.get(family) != steps[0].better.family.id:
+            journal.note(FamilyDominated(family, steps[0].better.family.id, dominance_reason(steps), left_out))
+    progress.dominated = {family: steps[0].better.family.id for family, steps in found.items()}
 
 
 def _assess(
@@ -250,6 +273,10 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
         yield
 
 
+def _to_beat(task: Task) -> dict[str, str]:
+    return {} if task.beat_s is None else {"time to beat": seconds_text(task.beat_s)}
+
+
 def ceiling(task: Task) -> Ceiling | None:
     """What partial graphs are held against, where there is a time to beat."""
     return ceiling_of(task.program, task.beat_s, task.shapes, task.target)
@@ -286,7 +313,7 @@ def _started(task: Task) -> ExplorationStarted:
         program=show(task.program),
         target=task.target.name,
         seed=task.seed,
-        space=task.space.describe(task.program),
+        space=task.space.describe(task.program) | _to_beat(task),
         axes=tuple((a.name, str(a.extent)) for a in axes_of(task.program.graph).axes),
         shapes=tuple(sorted(task.shapes.items())),
         versions=task.versions,

@@ -77,6 +77,8 @@ class Session:
         database: a file in which trials are remembered, so that no later search times them again.
         ranges: least and largest value of symbols, such as {"b": (1, 64)}: `best` says at which of them it holds and
             refuses to be called at others.
+        beat_s: a time to beat, such as the library's or an earlier search's; what cannot, by its bound, is cut.
+        dominated: whether families that cost no less than another in the cost model come last or are left out.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 
@@ -100,6 +102,8 @@ class Session:
         allow_unsafe: bool = False,
         database: str | Path | None = None,
         ranges: Mapping[str, tuple[int, int]] | None = None,
+        beat_s: float | None = None,
+        dominated: Literal["last", "left out"] = "last",
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
@@ -129,6 +133,8 @@ class Session:
             allow_unsafe=allow_unsafe,
             ranges=bounds,
             database=None if database is None else Database(database),
+            beat_s=beat_s,
+            dominated=dominated,
         )
         self._begin(task, Journal())
 

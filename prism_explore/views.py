@@ -19,6 +19,7 @@ from prism_explore.events.kinds import (
     CertificateReplayed,
     ExplorationStarted,
     FamilyCompleted,
+    FamilyDominated,
     FloatsAssessed,
     Reason,
     RegionPruned,
@@ -83,6 +84,11 @@ class FamilyHandle:
         return next((e for e in reversed(self.record.of(FloatsAssessed)) if e.family == self.id), None)
 
     @property
+    def dominated(self) -> FamilyDominated | None:
+        """Which family costs no more in the cost model, whatever the sizes, and how; None where none is known."""
+        return next((e for e in reversed(self.record.of(FamilyDominated)) if e.family == self.id), None)
+
+    @property
     def proof(self) -> str:
         """What stands behind the verdict on each of its candidates, as text; see `Record.evidence`."""
         said = [str(self.record.evidence(candidate)) for candidate in self.verdicts]
@@ -96,6 +102,9 @@ class FamilyHandle:
             said.append(f"{candidate}: {verdict.verdict}. {verdict.detail}")
             sides = ("the program's form", "the candidate's form")
             said += [f"  {side}: {form}" for side, form in zip(sides, verdict.nearest, strict=False)]
+        if (dominated := self.dominated) is not None:
+            said.append(f"{dominated.reason.sentence} It {'is not tuned' if dominated.left_out else 'is tuned last'}.")
+            said += [f"  {what}: {numbers}" for what, numbers in dominated.reason.substitution.items()]
         if (floats := self.floats) is not None:
             said.append(f"In floating point, {floats.outcome}: {floats.detail}.")
             said += [f"  {e}" for e in floats.evidence]

@@ -222,6 +222,17 @@ class FloatsAssessed:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyDominated:
+    """Another family costs no more in the cost model, whatever the sizes."""
+
+    family: str
+    by: str
+    reason: Reason
+    left_out: bool
+    """Whether it is not tuned for it; it comes last otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
 class KernelGenerated:
     """Source was made for one choice of numbers."""
 
@@ -329,6 +340,7 @@ Event: TypeAlias = (
     | VerdictReached
     | CertificateReplayed
     | FloatsAssessed
+    | FamilyDominated
     | KernelGenerated
     | ParametersProposed
     | TrialMeasured

@@ -28,6 +28,7 @@ from prism_explore.events.kinds import (
     ExplorationFinished,
     ExplorationStarted,
     FamilyCompleted,
+    FamilyDominated,
     FloatsAssessed,
     FloatsWord,
     IncumbentImproved,
@@ -46,7 +47,9 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.misses import Miss, Misses
 
-CutKey: TypeAlias = tuple[str, str, Soundness, Literal["region", "maps"]]
+What: TypeAlias = Literal["region", "maps", "family"]
+"""What was cut: partial graphs, choices of maps, or families that were proved and not tuned."""
+CutKey: TypeAlias = tuple[str, str, Soundness, What]
 """Code, rule, soundness, what was cut."""
 Status: TypeAlias = Literal["open", "proved", "unknown", "refuted", "impossible"]
 """Of a family: what its best candidate came to; impossible where the constraints admit no maps."""
@@ -65,8 +68,7 @@ class Cut:
     code: str
     rule: str
     soundness: Soundness
-    what: Literal["region", "maps"]
-    """Whether partial graphs were cut, or choices of maps."""
+    what: What
     count: int
     stood_for: float
     """Programs, mostly an estimate."""
@@ -148,6 +150,8 @@ class FamilyRow:
     """Whether the fastest kernel that nobody rejected is one of its."""
     floats: FloatsWord | Literal[""] = ""
     """What it came to in floating point; empty where that was not asked yet."""
+    dominated_by: str = ""
+    """A family that costs no more in the cost model, whatever the sizes; empty where none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +349,7 @@ class Fold:
         """Rows of side-by-side runs, per trial that was raced."""
         self._steering = Steering()
         self._floats: dict[str, FloatsAssessed] = {}
+        self._dominated: dict[str, FamilyDominated] = {}
         self._misses = Misses()
         self._space: SpaceCounted | None = None
 
@@ -404,13 +409,17 @@ class Fold:
                 self._finished = event
             case FloatsAssessed():
                 self._floats[event.family] = event
+            case FamilyDominated():
+                if event.left_out and event.family not in self._dominated:
+                    self._cut(event.reason, "family", 1.0, event.family)
+                self._dominated[event.family] = event
             case SaturationStepped() | CertificateReplayed() | KernelGenerated():
                 pass
 
     def _fastest(self) -> Trial | None:
         return fastest(self._trials.values(), self._steering, withheld(self._floats.values(), self._steering))
 
-    def _cut(self, reason: Reason, what: Literal["region", "maps"], stood_for: float, example: str) -> None:
+    def _cut(self, reason: Reason, what: What, stood_for: float, example: str) -> None:
         key = (reason.code, reason.rule, reason.soundness, what)
         self._first.setdefault(key, (reason.sentence, example))
         self._cuts[key] += 1
@@ -461,6 +470,11 @@ class Fold:
             self._account(),
         )
 
+    def _dominated_by(self, family: str) -> str:
+        """Nobody that was rejected dominates."""
+        known = self._dominated.get(family)
+        return known.by if known and known.by not in self._steering.named("rejected") else ""
+
     def _account(self) -> Account | None:
         counted = self._space
         if counted is None:
@@ -504,6 +518,7 @@ class Fold:
                     self._floors.get(family),
                     best is not None and family == best.family,
                     self._floats[family].outcome if family in self._floats else "",
+                    self._dominated_by(family),
                 )
             )
         return tuple(rows)
@@ -532,6 +547,7 @@ def phase_of(event: Event) -> Phase | None:
         case (
             CandidateBounded()
             | FloatsAssessed()
+            | FamilyDominated()
             | ParametersProposed()
             | KernelGenerated()
             | TrialMeasured()
@@ -673,7 +689,11 @@ def _excluded(book: Ledger) -> str:
         except_for.append(f"{_count(n, 'region', 'regions')} by you")
     words: tuple[tuple[Soundness, str], ...] = (("budget", "by budget"), ("heuristic", "by heuristic rules"))
     for soundness, word in words:
-        for what, one, many in (("region", "region", "regions"), ("maps", "choice of maps", "choices of maps")):
+        for what, one, many in (
+            ("region", "region", "regions"),
+            ("maps", "choice of maps", "choices of maps"),
+            ("family", "proved family", "proved families"),
+        ):
             if n := counts[soundness, what]:
                 except_for.append(f"{_count(n, one, many)} {word}")
     sound = counts["sound", "region"] + counts["sound", "maps"]
@@ -757,6 +777,11 @@ def _tuned(book: Ledger) -> str:
         bound = "its modelled bound is" if n == 1 else "their modelled bounds are"
         one = _count(n, "proved candidate", "proved candidates")
         says += f"; {one} {verb} not timed because {bound} no better than the best time"
+    last = [f.family for f in book.families if f.dominated_by and f.status == "proved" and f.best_s is None]
+    if last and not any(cut.what == "family" for cut in book.cuts):
+        verb = "was" if len(last) == 1 else "were"
+        families = _count(len(last), "proved family", "proved families")
+        says += f"; {families} that cost no less than another in the model {verb} to come last, and {verb} not timed"
     return says + "."
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -129,6 +129,7 @@ def tune(
     strategy: Strategy | None = None,
     incumbent: Timed | None = None,
     beat_s: float | None = None,
+    later: Collection[str] = (),
     idle: int = 0,
     database: Database | None = None,
     versions: tuple[tuple[str, str], ...] = (),
@@ -154,6 +155,7 @@ def tune(
         bench: where kernels are compared and timed; a worker process of the target's own if not given.
         strategy: what to try next; the budget's if not given.
         incumbent: the kernel to beat, from an earlier call.
+        later: ids of candidates that are proposed behind the others.
         beat_s: a time to beat, whoever's it is; candidates whose floor is not below it are not tried.
         idle: how many trials in a row did not improve it at the end of that call.
         database: remembers every trial. What it knows counts as tried, and against the budget; the fastest few are
@@ -169,7 +171,7 @@ def tune(
         return
     limits = budget or Budget()
     generator = backend or backend_of(target)
-    pool = Pool(verifieds, shapes, target, generator.choices)
+    pool = Pool(verifieds, shapes, target, generator.choices, later=later)
     program = verifieds[0].candidate.family.program
     there = bench or Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
     tuning = _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s)

@@ -12,7 +12,7 @@ How a trial is raced against the incumbent is in `RUNGS`: successive halving, on
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeAlias
@@ -70,6 +70,8 @@ class Entrant:
     floor: Floor
     sizes: tuple[tuple[float, Sizes], ...]
     """Modelled seconds and sizes, best first."""
+    later: bool = False
+    """Whether others are proposed first, all of them."""
     choices: dict[Sizes, Choices] = field(default_factory=dict[Sizes, Choices])
 
 
@@ -83,8 +85,9 @@ class Pool:
         target: Target,
         choices: ChoicesOf,
         most_sizes: int = MOST_SIZES,
+        later: Collection[str] = (),
     ) -> None:
-        """Rank all legal sizes of all candidates.
+        """Rank all legal sizes of all candidates; those whose ids are in `later` come behind the others.
 
         Raises:
             ShapeError: a data symbol has no number in `shapes`.
@@ -97,8 +100,9 @@ class Pool:
             found = list(islice(legal_sizes(verified.candidate, shapes, target), most_sizes + 1))
             self.is_whole &= len(found) <= most_sizes
             ranked = sorted((model.at(dict(sizes)).time_s, sizes) for sizes in found[:most_sizes])
-            entrants.append(Entrant(verified, floor_of(verified.candidate, shapes, target), tuple(ranked)))
-        self.entrants = sorted(entrants, key=lambda e: e.floor.time_s)
+            floor = floor_of(verified.candidate, shapes, target)
+            entrants.append(Entrant(verified, floor, tuple(ranked), verified.candidate.id in later))
+        self.entrants = sorted(entrants, key=lambda e: (e.later, e.floor.time_s))
 
     def drop(self, entrant: Entrant) -> None:
         """Never propose a candidate again."""
@@ -123,10 +127,10 @@ class Pool:
 
     def by_model(self) -> Iterator[Point]:
         """Every point: each size with its usual schedule, best first, then each with another, and so on."""
-        ranked = sorted((s, i, sizes) for i, e in enumerate(self.entrants) for s, sizes in e.sizes)
+        ranked = sorted((e.later, s, i, sizes) for i, e in enumerate(self.entrants) for s, sizes in e.sizes)
         entrants = tuple(self.entrants)
         open_rows: list[tuple[float, Entrant, Sizes, Iterator[Schedule]]] = []
-        for modelled_s, i, sizes in ranked:
+        for _, modelled_s, i, sizes in ranked:
             offered = schedules(self.choices_of(entrants[i], sizes))
             yield self.point(entrants[i], modelled_s, sizes, next(offered))
             open_rows.append((modelled_s, entrants[i], sizes, offered))

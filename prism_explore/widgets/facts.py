@@ -22,6 +22,7 @@ from prism_explore.events.kinds import (
     ExplorationFinished,
     ExplorationStarted,
     FamilyCompleted,
+    FamilyDominated,
     FloatsAssessed,
     IncumbentImproved,
     KernelGenerated,
@@ -174,6 +175,9 @@ def sentence(event: Event) -> tuple[str, str, str]:
             return "", f"{event.candidate}: egglog replayed {done} of {len(event.lemmas)} lemmas", event.candidate
         case FloatsAssessed():
             return "", f"{event.family} in floating point, {event.outcome}: {event.detail}", event.family
+        case FamilyDominated():
+            when = "is not tuned" if event.left_out else "is tuned last"
+            return "", f"{event.family} {when}: {event.by} costs no more in the cost model", event.family
         case KernelGenerated():
             return "", f"{event.trial}: {event.backend} source for {event.candidate}", event.trial
         case ParametersProposed():

@@ -109,3 +109,16 @@ def test_a_pool_that_was_cut_says_so() -> None:
     assert pool().is_whole
     assert not pool(most_sizes=3).is_whole
     assert 3 == len(pool(fused(), most_sizes=3).entrants[0].sizes)
+
+
+def test_what_comes_later_comes_when_all_else_was_proposed_and_nothing_is_lost() -> None:
+    there = Pool((fused(), split()), {"b": 4}, TOY, choices, later={"f1.c1"})
+    found = [p.verified.candidate.id for p in drain(Ranked(0, random_share=0.0), there)]
+    usual = found[: sum(len(e.sizes) for e in there.entrants)]
+
+    assert sorted(usual, reverse=True) == usual
+    assert ["f3.c1", "f1.c1"] == [e.verified.candidate.id for e in there.entrants]
+    for strategy in (Exhaustive(), Ranked(0), Climbing(Ranked(0), 0)):
+        every = {p.key for p in drain(strategy, Pool((fused(), split()), {"b": 4}, TOY, choices, later={"f1.c1"}))}
+
+        assert {p.key for p in drain(Exhaustive(), pool())} == every

@@ -1,0 +1,267 @@
+"""Which families another one beats whatever the sizes: in the terms of `cost.work`, which is no proof about time.
+
+A candidate *dominates* another if for every legal choice of the other's numbers it has one, at the same shapes, with
+no more traffic, arithmetic, scratch and launches, as written, and with as many blocks: fewer would leave cores idle
+and more may be illegal. A family dominates another if each of the other's candidates is dominated by one of its own.
+
+Numbers are matched by axes: a grid size or loop range takes the value of one that cuts the same axis in the other
+candidate, or 1. That is legal where every condition it leads to is a condition of the other candidate, or trivial.
+
+Costs are sums of products of symbols, so `a <= b` for all legal sizes is shown term by term: each term of a that is
+left over in b - a is paid by terms of b that are never smaller. A product of symbols is never below a number c if it
+is c times a product of symbols, which are at least 1, and of conditions, which are at least 1 as well. That is sound
+and not complete: what is not shown is unknown, and unknown is no dominance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import product
+from typing import TypeAlias
+
+from prism_explore.cost.work import least_scratch, total_of, work_of
+from prism_explore.events.kinds import Reason
+from prism_explore.ir.dims import ONE, Dim, Monomial, dim
+from prism_explore.ir.stages import Candidate
+
+Renaming: TypeAlias = tuple[tuple[str, Dim], ...]
+"""What each of one candidate's numbers becomes, in those of another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a candidate costs as written, for any sizes."""
+
+    traffic: Dim
+    """Bytes loaded and stored, over all kernels, blocks and iterations."""
+    flops: Dim
+    scratch: tuple[Dim, ...]
+    """Per custom kernel, bytes of one block."""
+    launches: int
+    blocks: tuple[Dim, ...]
+    """Per kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dominance:
+    """One candidate is never dearer than another."""
+
+    better: Candidate
+    worse: Candidate
+    numbers: Renaming
+    """What the better one's numbers are, in the worse one's."""
+    costs: tuple[Cost, Cost]
+    """Of both, in the worse one's numbers."""
+
+
+def cost_of(candidate: Candidate, staged: bool) -> Cost:
+    """The cost of a candidate; `staged` is whether operands of products pass through scratch, as on a GPU."""
+    graph = candidate.sgraph
+    types, works = graph.types(), work_of(graph)
+    scratch = tuple(
+        least_scratch(block, tuple(types[a] for a in graph.nodes[at].args), staged) for at, block in graph.customs
+    )
+    moved = (b for w in works for b in (w.store_bytes, *(load.bytes for load in w.loads)))
+    return Cost(
+        total_of(moved), total_of(w.executed for w in works), scratch, len(works), tuple(w.blocks for w in works)
+    )
+
+
+def dominated(candidates: Sequence[Candidate], staged: bool) -> dict[str, tuple[Dominance, ...]]:
+    """Per dominated family, how each of its candidates is dominated by one undominated family; in order of birth.
+
+    Args:
+        candidates: of any families of one program; a family is taken to have these and no others.
+        staged: as in `cost_of`.
+    """
+    families: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        families.setdefault(candidate.family.id, []).append(candidate)
+    costs = {c.id: cost_of(c, staged) for c in candidates}
+    uncut = {family: _uncut(of[0], costs[of[0].id]) for family, of in families.items()}
+
+    @cache
+    def beaten(worse: str, better: str) -> tuple[Dominance, ...] | None:
+        """Numbers of 1 come from numbers of 1, so a quick look at those spares most comparisons."""
+        if any(not never_above(x, y) for x, y in zip(uncut[better], uncut[worse], strict=True)):
+            return None
+        return _each(families[better], families[worse], costs)
+
+    def rivals(worse: str) -> Iterator[str]:
+        """Families that dominate one; of two that dominate each other the first-born stays."""
+        born = list(families)
+        for better in born:
+            earlier = born.index(better) < born.index(worse)
+            if better != worse and beaten(worse, better) and (earlier or not beaten(better, worse)):
+                yield better
+
+    out = {worse for worse in families if next(rivals(worse), None)}
+    by = {worse: next((better for better in rivals(worse) if better not in out), None) for worse in families}
+    return {worse: steps for worse, better in by.items() if better and (steps := beaten(worse, better))}
+
+
+def dominance_reason(steps: Sequence[Dominance]) -> Reason:
+    """The reason card of a dominated family: the costs of its first candidate, and how numbers were chosen."""
+    first = steps[0]
+    by, family = first.better.family.id, first.worse.family.id
+    ours, theirs = first.costs
+    chosen = ", ".join(f"{name}={size}" for name, size in first.numbers) or "none"
+    return Reason(
+        code="dominated.by",
+        layer="tune",
+        soundness="heuristic",
+        rule="cost.dominance",
+        sentence=f"Whatever its numbers, {by} has some with no more traffic, arithmetic, scratch and launches, and as "
+        "many blocks: in the cost model, which is no proof about time.",
+        formula=f"cost({by}) ≤ cost({family}) for all legal sizes",
+        substitution={
+            "dominated by": by,
+            "candidates": ", ".join(f"{s.worse.id} by {s.better.id}" for s in steps),
+            f"numbers of {first.better.id}": chosen,
+            "traffic, B": f"{ours.traffic} ≤ {theirs.traffic}",
+            "arithmetic, flops": f"{ours.flops} ≤ {theirs.flops}",
+            "scratch of a block, B": f"{_listed(ours.scratch)} ≤ {_listed(theirs.scratch)}",
+            "launches": f"{ours.launches} ≤ {theirs.launches}",
+        },
+        would_reopen_if=f"{by} were rejected, {family} were accepted, or dominated families were tuned like others",
+    )
+
+
+def _listed(sizes: Sequence[Dim]) -> str:
+    return ", ".join(map(str, sizes)) or "0"
+
+
+def _each(
+    better: Sequence[Candidate], worse: Sequence[Candidate], costs: dict[str, Cost]
+) -> tuple[Dominance, ...] | None:
+    steps: list[Dominance] = []
+    for b in worse:
+        step = next((d for a in better if (d := compared(a, b, costs[a.id], costs[b.id]))), None)
+        if step is None:
+            return None
+        steps.append(step)
+    return tuple(steps)
+
+
+def compared(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominance | None:
+    """How a is never dearer than b; None where that was not shown."""
+    if cost_a.launches > cost_b.launches:
+        return None
+    allowed = frozenset(b.conditions)
+    conditions = tuple(sorted(d for d in allowed if d.is_monomial))
+    for numbers in _renamings(a, b):
+        sizes = dict(numbers)
+        if not all(d in allowed or _is_natural(d) for d in (c.substitute(sizes) for c in a.conditions)):
+            continue
+        here = Cost(
+            cost_a.traffic.substitute(sizes),
+            cost_a.flops.substitute(sizes),
+            tuple(d.substitute(sizes) for d in cost_a.scratch),
+            cost_a.launches,
+            tuple(d.substitute(sizes) for d in cost_a.blocks),
+        )
+        if _dearer_nowhere(here, cost_b, conditions):
+            return Dominance(a, b, numbers, (here, cost_b))
+    return None
+
+
+def _dearer_nowhere(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
+    def below(x: Dim, y: Dim) -> bool:
+        return never_above(x, y, conditions)
+
+    return (
+        all(any(x == y for y in b.blocks) for x in a.blocks)
+        and below(a.traffic, b.traffic)
+        and below(a.flops, b.flops)
+        and all(any(below(x, y) for y in b.scratch) for x in a.scratch)
+    )
+
+
+def _renamings(a: Candidate, b: Candidate) -> Iterator[Renaming]:
+    """Ways to choose a's numbers by b's, those that cut most alike first."""
+    ours, theirs = _cuts(a), _cuts(b)
+    ways = [[*(dim(s) for s, cut in theirs.items() if cut & axes), ONE] for axes in ours.values()]
+    for row in product(*ways):
+        yield tuple(zip(ours, row, strict=True))
+
+
+def _cuts(candidate: Candidate) -> dict[str, frozenset[str]]:
+    """Per number of a candidate, the axes that it cuts."""
+    found: dict[str, frozenset[str]] = {}
+    for (_, block), uses in zip(candidate.sgraph.customs, candidate.uses, strict=True):
+        for p, cut in enumerate(block.grid):
+            found[cut.size.symbols[0]] = frozenset(u.axis for u in uses if u.grid == p)
+        if block.loop:
+            found[block.loop.size.symbols[0]] = frozenset(u.axis for u in uses if u.looped)
+    return found
+
+
+def _uncut(candidate: Candidate, cost: Cost) -> tuple[Dim, Dim]:
+    """Traffic and arithmetic of one block in one iteration."""
+    ones = dict.fromkeys(candidate.sgraph.parameters, 1)
+    return cost.traffic.substitute(ones), cost.flops.substitute(ones)
+
+
+# ---------------------------------------------------------------- inequalities
+@lru_cache(65536)
+def never_above(small: Dim, large: Dim, conditions: tuple[Dim, ...] = ()) -> bool:
+    """Whether `small <= large` was shown for all symbols that are at least 1 and meet the conditions.
+
+    Args:
+        small: a sum of products of symbols.
+        large: another.
+        conditions: monomials that are at least 1, such as 4096/(gx*f).
+    """
+    rest = large - small
+    have = {m: c for m, c in rest.terms if c > 0}
+    owed = {m: -c for m, c in rest.terms if c < 0}
+    worth = {(m, p): at_least(_ratio(p, m), conditions) for m in owed for p in have}
+    use = {p: sum(worth[m, p] > 0 for m in owed) for p in have}
+    payers = {m: sorted((p for p in have if worth[m, p]), key=lambda p: (use[p], -worth[m, p], p)) for m in owed}
+    for m in sorted(owed, key=lambda m: (len(payers[m]), m)):
+        for p in payers[m]:
+            paid = min(owed[m], have[p] * worth[m, p])
+            have[p] -= paid / worth[m, p]
+            owed[m] -= paid
+        if owed[m]:
+            return False
+    return True
+
+
+_DEPTH = 6
+"""Conditions that are multiplied at most, to bound one product."""
+
+
+@lru_cache(65536)
+def at_least(product_: Monomial, conditions: tuple[Dim, ...], depth: int = _DEPTH) -> Fraction:
+    """A number that a product of symbols is shown to be never below; 0 where there is none.
+
+    >>> at_least((("b", 1), ("gx", -1)), (dim("4096/gx"),))
+    Fraction(1, 4096)
+    """
+    short = next((s for s, e in product_ if e < 0), None)
+    if short is None:
+        return Fraction(1)
+    best = Fraction(0)
+    for condition in conditions if depth else ():
+        ((powers, coefficient),) = condition.terms
+        if dict(powers).get(short, 0) < 0:
+            best = max(best, at_least(_ratio(product_, powers), conditions, depth - 1) / coefficient)
+    return best
+
+
+@lru_cache(65536)
+def _ratio(above: Monomial, below: Monomial) -> Monomial:
+    powers = dict(above)
+    for s, e in below:
+        powers[s] = powers.get(s, 0) - e
+    return tuple(sorted((s, e) for s, e in powers.items() if e))
+
+
+def _is_natural(d: Dim) -> bool:
+    return bool(d.terms) and all(
+        c > 0 and c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in d.terms
+    )

@@ -1,0 +1,170 @@
+"""Dominance holds where it is said to: at every legal size, by what is exactly counted."""
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prism_explore.cost.dominance import at_least, compared, cost_of, dominance_reason, dominated, never_above
+from prism_explore.events.journal import Journal
+from prism_explore.ir.dims import ONE, dim
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.stages import Candidate, Verified
+from prism_explore.verify.decide import Prover
+from tests.cost.counting import BATCH, cases, counted, legal
+from tests.cost.linear import linear
+from tests.strategies import SYMBOLS, dims
+
+# ---------------------------------------------------------------- inequalities
+CONDITIONS = (dim("b/gy"), dim("12/(f*gx)"))
+
+
+@st.composite
+def numbers(draw: st.DrawFn) -> dict[str, int]:
+    """Symbols of at least 1 that meet the conditions."""
+    gx = draw(st.integers(1, 12))
+    gy = draw(st.integers(1, 12))
+    return {"gx": gx, "f": draw(st.integers(1, 12 // gx)), "gy": gy, "b": gy * draw(st.integers(1, 4))}
+
+
+@settings(max_examples=400)
+@given(dims(), dims(), st.lists(numbers(), min_size=1, max_size=8))
+def test_what_is_shown_holds_for_all_legal_numbers(one, other, rows):
+    """Sums of two random sizes are compared too, so that many are shown."""
+    for small, large in ((one, other), (one, one + other), (one * "gx", one * 12), (one * "gy", one * "b" + other)):
+        if never_above(small, large, CONDITIONS):
+            for row in rows:
+                assert small.rational(row) <= large.rational(row)
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "shown"),
+    [
+        ("b", "b", True),
+        ("b", "2*b", True),
+        ("gy", "b", True),
+        ("b", "gy", False),
+        ("4096*b*f*gx", "49152*b", True),
+        ("4096*b*f*gx", "49151*b", False),
+        ("gx*gy", "12*b", True),
+        ("b + f", "b*f", False),
+        ("b + f", "b*f + 1", False),  # true, but not term by term: unknown
+        ("5*b", "3*b*gx + 2*b*f", True),
+        ("2*gx*f - f", "2*gx*f", True),
+        ("1/b", "1", True),
+        ("b", "100", False),
+    ],
+)
+def test_inequalities_by_hand(small, large, shown):
+    assert shown == never_above(dim(small), dim(large), CONDITIONS)
+
+
+def test_a_product_is_bounded_by_conditions():
+    assert at_least((("f", -1), ("gx", -1)), CONDITIONS) * 12 == 1
+    assert at_least((("b", 1), ("gy", -1)), CONDITIONS) == 1
+    assert at_least((("b", -1),), CONDITIONS) == 0
+
+
+@given(dims(), st.sampled_from(SYMBOLS))
+def test_more_is_never_less(size, symbol):
+    positive = all(c > 0 for _, c in size.terms)
+
+    assert never_above(size, size)
+    assert not positive or never_above(size, size * symbol)
+    assert not positive or not never_above(size + 1, size)
+
+
+# ---------------------------------------------------------------- candidates
+@cache
+def proved(program: TensorProgram) -> tuple[Candidate, ...]:
+    prover = Prover(program)
+    mine = [case.candidate for case in cases() if case.candidate.family.program is program]
+    return tuple(c for c in mine if isinstance(prover.verify(c, Journal(), 0), Verified))
+
+
+def programs() -> dict[str, TensorProgram]:
+    return {case.candidate.family.program.name: case.candidate.family.program for case in cases()}
+
+
+@pytest.mark.parametrize("name", ["rms_linear_small", "scaled_linear", "softmax", "gate", "attention", "two_products"])
+def test_a_dominating_candidate_has_legal_numbers_and_costs_no_more_by_count(name):
+    found = dominated(proved(programs()[name]), staged=False)
+    checked = 0
+    for steps in found.values():
+        for step in steps[:3]:
+            for sizes in legal(step.worse)[:6]:
+                ours = {s: d.value({**BATCH, **sizes}) for s, d in step.numbers}
+                one = counted(step.better.sgraph, ours, BATCH)
+                other = counted(step.worse.sgraph, sizes, BATCH)
+                checked += 1
+
+                assert ours in [dict(row) for row in _at_any_size(step.better, ours)]
+                assert one.loaded + one.stored <= other.loaded + other.stored
+                assert one.flops <= other.flops
+                assert len(one.held) == len(other.held)
+    assert checked or name not in ("attention", "two_products", "rms_linear_small")
+
+
+def _at_any_size(candidate: Candidate, sizes: dict[str, int]) -> list[dict[str, int]]:
+    """The sizes, if they are legal."""
+    whole = all(d.rational({**BATCH, **sizes}).denominator == 1 for d in candidate.conditions)
+    return [sizes] if whole else []
+
+
+def test_no_family_is_dominated_by_one_that_is_itself():
+    for program in programs().values():
+        found = dominated(proved(program), staged=True)
+        families = {c.family.id for c in proved(program)}
+
+        assert set(found) < families
+        assert not {steps[0].better.family.id for steps in found.values()} & set(found)
+        for family, steps in found.items():
+            assert {s.worse.id for s in steps} == {c.id for c in proved(program) if c.family.id == family}
+            assert 1 == len({s.better.family.id for s in steps})
+
+
+def test_work_on_top_is_dominated_and_says_so_with_numbers():
+    lean, fat = linear("f1", "n", True), linear("f2", "n", True, extra=True)
+    found = dominated((fat, lean), staged=False)
+    card = dominance_reason(found["f2"])
+
+    assert ["f2"] == list(found)
+    assert ("dominated.by", "heuristic", "f1") == (card.code, card.soundness, card.substitution["dominated by"])
+    assert "gx=gx, f=f" == card.substitution["numbers of f1.c1"]
+    assert "≤" in card.substitution["arithmetic, flops"]
+    assert "f1 were rejected" in card.would_reopen_if
+
+
+def test_a_grid_over_one_axis_is_no_substitute_for_one_over_both():
+    """With fewer blocks it would read less, and leave cores idle."""
+    one, both = linear("f1", "n", True), linear("f2", "bn", True)
+
+    assert not dominated((one, both), staged=False).get("f2")
+    assert ["f1"] == list(dominated((one, both), staged=False))  # gy = 1 makes one of the other
+
+
+def test_what_needs_more_scratch_is_not_dominating():
+    held, streamed = linear("f1", "n", False), linear("f2", "n", True)
+    costs = {c.id: cost_of(c, staged=True) for c in (held, streamed)}
+
+    assert compared(streamed, held, costs["f2.c1"], costs["f1.c1"]) is not None
+    assert compared(held, streamed, costs["f1.c1"], costs["f2.c1"]) is None
+
+
+def test_of_two_that_cost_the_same_the_first_born_stays():
+    assert ["f2"] == list(dominated((linear("f1", "n", True), linear("f2", "n", True)), staged=False))
+    assert ["f1"] == list(dominated((linear("f2", "n", True), linear("f1", "n", True)), staged=False))
+
+
+def test_numbers_without_a_partner_become_one():
+    held, streamed = linear("f1", "n", False), linear("f2", "n", True)
+    step = compared(streamed, held, cost_of(streamed, False), cost_of(held, False))
+
+    assert step is None  # an accumulator is scratch on a CPU, and the other has none
+    step = compared(held, streamed, cost_of(held, False), cost_of(streamed, False))
+    assert step is not None
+    assert (("gx", dim("gx")),) == step.numbers
+    step = compared(streamed, held, cost_of(streamed, True), cost_of(held, True))
+    assert step is not None
+    assert dict(step.numbers)["f"] == ONE
