@@ -189,9 +189,9 @@ def _renamings(a: Candidate, b: Candidate) -> Iterator[Renaming]:
 
 
 def _cuts(candidate: Candidate) -> dict[str, frozenset[str]]:
-    """Per number of a candidate, the axes that it cuts."""
-    found: dict[str, frozenset[str]] = {}
-    for (_, block), uses in zip(candidate.sgraph.customs, candidate.uses, strict=True):
+    """Per number of a candidate, the axes that it cuts; none where a graph made by hand does not say."""
+    found: dict[str, frozenset[str]] = {s: frozenset() for s in candidate.sgraph.parameters}
+    for (_, block), uses in zip(candidate.sgraph.customs, candidate.uses, strict=False):
         for p, cut in enumerate(block.grid):
             found[cut.size.symbols[0]] = frozenset(u.axis for u in uses if u.grid == p)
         if block.loop:
