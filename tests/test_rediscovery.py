@@ -34,6 +34,14 @@ TARGETS = (
     "qk_norm_attention-R8",
     "qk_norm_attention-R8-norm-behind-the-product",
     "qknorm-R8",
+    "softmax-rows",
+    "softmax-no-maximum",
+    "safe_attention-R10",
+    "safe_attention-R10-scaled-queries",
+    "causal_attention-R10",
+    "causal_attention-R6-mask-before-exp",
+    "sliding_window_attention-R10",
+    "sliding_window_attention-R6-mask-before-exp",
 )
 BY_NAME = {e.name: e for e in ENTRIES}
 

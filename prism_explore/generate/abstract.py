@@ -155,6 +155,10 @@ class Theory:
             case Concat(along):
                 return joined(f"concat[{along}]", *args)
 
+    def summed(self, x: Poly, axis: str) -> Poly:
+        """The sum along an axis."""
+        return self._reduced("sum", x, axis)
+
     def _scalar(self, fn: ScalarFn, value: Fraction, x: Poly) -> Poly:
         match fn:
             case "add":
@@ -243,7 +247,7 @@ def _bound_all(p: Poly, below: frozenset[Binding]) -> Poly:
     return p
 
 
-def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels) -> Iterator[dict[Mono, int]]:
+def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels, negatives: bool) -> Iterator[dict[Mono, int]]:
     """Each u * e inside t, e standing below some sums, which are u's own or outer ones.
 
     A sum of u that binds e also binds the same factors of u in every monomial of e; so it is taken off u
@@ -255,7 +259,7 @@ def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels) -> Itera
     lead, lead_varying, _ = parts[0]
     for m in have:
         u = quotient(m, lead)
-        if u is None or not all(map(_is_term, (u.power, u.root, u.den))):
+        if u is None or not all(_is_term(p, negatives) for p in (u.power, u.root, u.den)):
             continue
         needed = set(below)
         for atom, _ in u.atoms:
@@ -302,10 +306,16 @@ def _may_stand(e: Poly, t: Poly) -> bool:
 
 
 @lru_cache(65536)
-def _is_term(p: Poly) -> bool:
-    """Whether operators can make p: a sum is a sum of something, and not of constants alone."""
+def _is_term(p: Poly, negatives: bool) -> bool:
+    """Whether operators can make p: a sum is a sum of something, and not of constants alone.
+
+    Where nothing is negated but what is taken off something, some monomial has no sign: the inputs have none, and
+    sums, products and quotients of such polynomials, exponentials and roots have such a monomial again.
+    """
     if not p:
         return True
+    if not negatives and all(any(s.label == "−" for s, _ in m.sums) for m, _ in p):
+        return False
     made = all(m.atoms or m.power or m.root or m.den for m, _ in p)
     return made and any(m.power or m.root or m.den or any(a.kind != 2 for a, _ in m.atoms) for m, _ in p)
 
@@ -328,8 +338,10 @@ def _exchanged(s: Sum, old: tuple[tuple[str, int], ...], new: tuple[tuple[str, i
 class Goal:
     """The abstract expression of the program's result, asked again and again what it is made of."""
 
-    def __init__(self, result: Poly) -> None:
+    def __init__(self, result: Poly, *, negatives: bool = True) -> None:
+        """The result, and whether operators turn signs, beside those that take one value off another."""
         self.result = result
+        self._negatives = negatives
         self._plain = untold(result)
         self._reaches: dict[tuple[Poly, Poly, Levels], bool] = {}
         self._together: dict[tuple[Poly, Poly, Poly, Levels], bool] = {}
@@ -363,7 +375,7 @@ class Goal:
         if not _may_stand(e, t):
             return False
         levels = (_sums(t), *outer)
-        return any(True for below in _bindings(e, levels) for _ in _images(e, below, t, outer))
+        return any(True for below in _bindings(e, levels) for _ in _images(e, below, t, outer, self._negatives))
 
     def _inside(self, e: Poly, t: Poly, outer: Levels) -> bool:
         return any(self._part(e, p, (summed(m), *outer)) for m, _ in t for p in nested(m))
@@ -386,12 +398,13 @@ class Goal:
             for below_a in _bindings(a, levels):
                 for below_b in _bindings(b, levels):
                     both = mul(_bound_all(a, below_a), _bound_all(b, below_b))
-                    if any(True for _ in _images(both, below_a | below_b, t, outer)):
+                    if any(True for _ in _images(both, below_a | below_b, t, outer, self._negatives)):
                         return True
             have = dict(t)
             if sum(have.values()) > 1:
-                ones = [i for below in _bindings(a, levels) for i in _images(a, below, t, outer)]
-                others = [i for below in _bindings(b, levels) for i in _images(b, below, t, outer)]
+                turns = self._negatives
+                ones = [i for below in _bindings(a, levels) for i in _images(a, below, t, outer, turns)]
+                others = [i for below in _bindings(b, levels) for i in _images(b, below, t, outer, turns)]
                 for one in ones:
                     for other in others:
                         if all(have[m] >= one.get(m, 0) + other.get(m, 0) for m in {*one, *other}):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations, product
 
 from prism_explore.cost.floor import EMPTY, Ceiling, Growing, least_flops
@@ -22,6 +22,7 @@ from prism_explore.generate.diary import Bundle, bundled
 from prism_explore.generate.needs import NOTHING, Needs, Parts
 from prism_explore.generate.polynomials import Poly, features, leaf, show
 from prism_explore.generate.prune import Cut, Machine
+from prism_explore.generate.readings import readings
 from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes, views_of
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.flow import Flow, FlowRule, flow
@@ -33,7 +34,6 @@ from prism_explore.ir.ops import (
     Binary,
     ComputeOp,
     Concat,
-    Custom,
     Expand,
     Input,
     Load,
@@ -44,7 +44,6 @@ from prism_explore.ir.ops import (
     Permute,
     Reduce,
     Reshape,
-    Result,
     RunningMax,
     Scalar,
     Slice,
@@ -159,6 +158,8 @@ class KernelState:
     id: str
     tensors: tuple[Tensor, ...]
     unused: frozenset[int]
+    goals: frozenset[int] = frozenset()
+    """The readings of the result that all of its values may be parts of."""
     last: Rank | None = None
     predefined: int = 0
     customs: int = 0
@@ -182,6 +183,8 @@ class BlockState:
     """Those that no operator forbids so far."""
     tensors: tuple[Tensor, ...]
     unused: frozenset[int]
+    goals: frozenset[int]
+    """The readings of the result that all of its values, and those outside, may be parts of."""
     context: int = 0
     """A number for what is loaded, and the choices of looped axes."""
     outside: tuple[Tensor, ...] = ()
@@ -189,8 +192,8 @@ class BlockState:
     reduced: frozenset[str] = frozenset()
     """Axes that some operator sums over, so that no grid dim may cut them."""
     accumulated: tuple[int, ...] = ()
-    made: Parts = NOTHING
-    """What its tensors, and those outside, have of the parts that cost operators."""
+    made: tuple[Parts, ...] = ()
+    """What its tensors, and those outside, have of the parts that cost operators, per reading."""
     open: tuple[Fit, ...] = ()
     """Applications to tensors before the newest that are still to be tried, in canonical order."""
     floor: Growing = EMPTY
@@ -240,33 +243,22 @@ class Attempts:
             inputs.append(Tensor(node, named[at], types[at].dtype, values[at], number))
         for position in self.peeled.core:
             node = graph.nodes[position]
-            match node.op:
-                case Band():
-                    values[position] = told(f"band %{position}", position)
-                    number = self.expressions.number(node.op, (~position,))
-                    bands.append(Tensor(node, named[position], types[position].dtype, values[position], number))
-                case (
-                    Input()
-                    | Custom()
-                    | Result()
-                    | Load()
-                    | Store()
-                    | Accumulate()
-                    | AccumulateRescaled()
-                    | RunningMax()
-                ):
-                    raise AssertionError("the core of a tensor program has compute operators only")
-                case op:
-                    args = tuple(values[a] for a in node.args)
-                    axes = tuple(named[a] for a in node.args)
-                    values[position] = self._theory.apply(op, args, axes, named[position])
+            if isinstance(node.op, Band):
+                values[position] = told(f"band %{position}", position)
+                number = self.expressions.number(node.op, (~position,))
+                bands.append(Tensor(node, named[position], types[position].dtype, values[position], number))
         self.inputs = (*inputs, *bands)
         """What kernels are made of: the program's inputs, then the tensors that it knows by formula."""
         result = self.peeled.result
-        self.goal = Goal(values[result])
-        self._result = {"result": show(values[result])}
+        read = readings(graph, named, self._theory, values, self.peeled.core)
+        levels = (space.block, space.kernel)
+        negatives = any("neg" in o.unary or any(s.fn == "mul" and s.value < 0 for s in o.scalars) for o in levels)
+        self.goals = tuple(Goal(value, negatives=negatives) for value in read[result])
+        """The program's result as it is written, and its other readings."""
+        self._all = frozenset(range(len(self.goals)))
+        self._result = {("or" * n or "result"): show(goal.result) for n, goal in enumerate(self.goals)}
         self.output_axes, self.output_dtype = named[result], types[result].dtype
-        self._wanted = features(values[result])
+        self._wanted = tuple(features(goal.result) for goal in self.goals)
         largest_rank = max(t.rank for t in types)
         self.block_alphabet = alphabet(space.block, largest_rank)
         self.kernel_alphabet = alphabet(space.kernel, largest_rank)
@@ -274,24 +266,23 @@ class Attempts:
         self._rms_known = "rms" in reductions
         powers = (s for s in (*space.block.scalars, *space.kernel.scalars) if s.fn == "pow")
         turned = {"recip", "rsqrt"} & {*space.block.unary, *space.kernel.unary} or any(s.value < 0 for s in powers)
-        self._needs = Needs(
-            self.goal,
-            rms=self._rms_known,
-            quotients=not turned,
-            reciprocals=[(axis, str(value)) for axis, value in self._theory.reciprocals],
+        reciprocals = [(axis, str(value)) for axis, value in self._theory.reciprocals]
+        self._needs = tuple(
+            Needs(goal, rms=self._rms_known, quotients=not turned, reciprocals=reciprocals) for goal in self.goals
         )
         self._contexts: dict[tuple[tuple[int, ...], tuple[frozenset[str], ...]], int] = {}
         self._alone: dict[tuple[int, int, tuple[int, ...]], Alone] = {}
         self._loopless: dict[tuple[int, int, frozenset[int]], Cut] = {}
-        self._joins: dict[tuple[int, int], bool] = {}
-        self._reaches: dict[int, bool] = {}
+        self._joins: dict[tuple[int, int], frozenset[int]] = {}
+        self._reaches: dict[int, frozenset[int]] = {}
+        self._closing: dict[tuple[int, tuple[str, ...]], bool] = {}
 
     # ------------------------------------------------------------ kernel level
     def beginning(self, node: str) -> KernelState:
         """The kernel graph that has nothing but what is given."""
         given = [self._type(t) for t in self.inputs if isinstance(t.node.op, Input)]
         floor = self.ceiling.rest(given) if self.ceiling else EMPTY
-        return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), floor=floor)
+        return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), self._all, floor=floor)
 
     def predefined(self, state: KernelState, step: Application) -> KernelState | Cut | None:
         """The kernel graph with one more predefined operator, or its cut, or None: no such operator."""
@@ -302,8 +293,11 @@ class Attempts:
         if cut := self._known(op, step.args, tensor, state.tensors, ()):
             return cut
         unused = state.unused.difference(step.args)
-        if cut := self._unreachable(tensor) or self._apart(tensor, [state.tensors[i] for i in sorted(unused)]):
+        if cut := self._unreachable(tensor):
             return cut
+        goals = self._together(tensor, [state.tensors[i] for i in sorted(unused)], state.goals)
+        if isinstance(goals, Cut):
+            return goals
         floor = self.behind(self._computed(self._opened(state, step.args), op, step.args, tensor, state), tensor)
         if cut := self._too_slow(floor):
             return cut
@@ -311,16 +305,17 @@ class Attempts:
             state,
             tensors=(*state.tensors, tensor),
             unused=unused | {len(state.tensors)},
+            goals=goals,
             last=step.rank,
             predefined=state.predefined + 1,
             floor=floor,
             read=state.read.union(step.args),
         )
         joins, spare = len(unused), self.spare(grown)
-        missing = self._missing(grown.tensors)
+        missing = self._missing(grown.tensors, goals)
         if joins + missing > spare and self.space.active("limit.ops"):
             return _too_few(joins, missing, spare)
-        return self._unaffordable(joins, self._had(grown.tensors), spare) or grown
+        return self._unaffordable(joins, self._had(grown.tensors), goals, spare) or grown
 
     def opened(
         self, state: KernelState, operands: tuple[int, ...], looped: frozenset[str] | None = None
@@ -348,12 +343,23 @@ class Attempts:
         outside = state.tensors if spare else ()
         made = self._had((*tensors, *outside))
         joins, left = len(operands) + len(unused) - 1, self.space.block_ops - len(operands)
-        if cut := self._unaffordable(joins, made, left + spare):
+        if cut := self._unaffordable(joins, made, state.goals, left + spare):
             return cut
         everything = frozenset(range(len(operands)))
         context = self._contexts.setdefault((tuple(t.number for t in tensors), choices), len(self._contexts))
         return BlockState(
-            "", operands, spare, choices, legal, tuple(tensors), everything, context, outside, made=made, floor=floor
+            "",
+            operands,
+            spare,
+            choices,
+            legal,
+            tuple(tensors),
+            everything,
+            state.goals,
+            context,
+            outside,
+            made=made,
+            floor=floor,
         )
 
     def spare(self, state: KernelState) -> int:
@@ -372,8 +378,12 @@ class Attempts:
             and state.unused == frozenset({len(state.tensors) - 1})
             and newest.axes == self.output_axes
             and newest.dtype == self.output_dtype
-            and (newest.expression == self.goal.result or not self.space.active("expr.unreachable"))
+            and (self.is_result(newest.expression) or not self.space.active("expr.unreachable"))
         )
+
+    def is_result(self, expression: Poly) -> bool:
+        """Whether an expression is a reading of the program's result."""
+        return any(expression == goal.result for goal in self.goals)
 
     # ------------------------------------------------------------ block level
     def alone(self, state: BlockState, args: Args, kinds: tuple[int, ...]) -> Alone:
@@ -424,15 +434,16 @@ class Attempts:
         if not legal and space.active("map.constraint"):
             return self._no_loop(state, tensor)
         unused = state.unused.difference(step.args)
-        if cut := self._apart(tensor, [state.tensors[i] for i in sorted(unused)]):
-            return cut
+        goals = self._together(tensor, [state.tensors[i] for i in sorted(unused)], state.goals)
+        if isinstance(goals, Cut):
+            return goals
         tensors = (*state.tensors, replace(tensor, node=Node(op, step.args)))
         left, joins = space.block_ops - len(tensors), len(unused)
-        missing = self._missing((*tensors, *state.outside))
+        missing = self._missing((*tensors, *state.outside), goals)
         if (joins > left or joins + missing > left + state.spare) and space.active("limit.ops"):
             return _too_few(joins, missing, left + state.spare)
-        made = state.made | self._needs.had(tensor.expression)
-        if cut := self._unaffordable(joins, made, left + state.spare):
+        made = tuple(m | needs.had(tensor.expression) for m, needs in zip(state.made, self._needs, strict=True))
+        if cut := self._unaffordable(joins, made, goals, left + state.spare):
             return cut
         floor = self._computed(state.floor, op, step.args, tensor, state)
         if cut := self._too_slow(floor):
@@ -448,6 +459,7 @@ class Attempts:
             state,
             tensors=tensors,
             unused=unused | {len(state.tensors)},
+            goals=goals,
             legal=legal,
             reduced=reduced,
             accumulated=(*state.accumulated, step.args[0]) if accumulates else state.accumulated,
@@ -526,7 +538,10 @@ class Attempts:
                     states.append(before)
                 else:
                     broken = before
-            flows.append(broken or flow(op, tuple(states), axes, result, looped, number))
+            made = broken or flow(op, tuple(states), axes, result, looped, number)
+            if isinstance(made, Flow) and made.pending and not self._closes(number, expression, made.pending):
+                made = "loop.pending"
+            flows.append(made)
         behind = behind or isinstance(op, Accumulate | AccumulateRescaled)
         return Tensor(Node(op, args), result, operands[0].dtype, expression, number, tuple(flows), behind)
 
@@ -581,56 +596,91 @@ class Attempts:
         """The cut of a value that is no part of the result."""
         if not self.space.active("expr.unreachable"):
             return None
-        if tensor.number not in self._reaches:
-            self._reaches[tensor.number] = self.goal.reaches(tensor.expression)
-        if self._reaches[tensor.number]:
+        if self._reached(tensor):
             return None
         return Cut("expr.unreachable", "e ≤ result", show(tensor.expression), common=self._result)
 
-    def _apart(self, tensor: Tensor, others: Sequence[Tensor]) -> Cut | None:
-        """The cut of a value that, next to an unused one, is no part of the result."""
-        if self.space.active("expr.apart"):
-            for other in others:
-                pair = (tensor.number, other.number)
-                if pair not in self._joins:
-                    self._joins[pair] = self.goal.joins(tensor.expression, other.expression)
-                if not self._joins[pair]:
-                    shown = f"e = {show(tensor.expression)}, e' = {show(other.expression)}"
-                    return Cut("expr.apart", "result = C[e, e'] for some C", shown, common=self._result)
-        return None
+    def _reached(self, tensor: Tensor) -> frozenset[int]:
+        """The readings of the result that a value may be part of."""
+        found = self._reaches.get(tensor.number)
+        if found is None:
+            found = frozenset(n for n, goal in enumerate(self.goals) if goal.reaches(tensor.expression))
+            self._reaches[tensor.number] = found
+        return found
+
+    def _closes(self, number: int, expression: Poly, pending: tuple[str, ...]) -> bool:
+        """Whether a value behind the loop may be part of the result, when what is pending is summed.
+
+        Until then only what is linear, and the same along these axes, comes between; so the sums may as well be
+        taken at once, unless a view lies between, of which expressions know no laws.
+        """
+        opaque = any(isinstance(view, Reshape | Slice | Concat) for view in self.space.block.views)
+        if opaque or not self.space.active("expr.unreachable"):
+            return True
+        key = (number, pending)
+        if key not in self._closing:
+            for axis in pending:
+                expression = self._theory.summed(expression, axis)
+            self._closing[key] = any(goal.reaches(expression) for goal in self.goals)
+        return self._closing[key]
+
+    def _together(self, tensor: Tensor, others: Sequence[Tensor], goals: frozenset[int]) -> frozenset[int] | Cut:
+        """Which of some readings a value and unused ones may be parts of at once; the cut where it is none."""
+        if not self.space.active("expr.apart"):
+            return goals
+        if len(self.goals) > 1:
+            goals &= self._reached(tensor)
+            if not goals:
+                return Cut("expr.apart", "result = C[e, ..] for some C", show(tensor.expression), common=self._result)
+        for other in others:
+            pair = (tensor.number, other.number)
+            found = self._joins.get(pair)
+            if found is None:
+                one, two = tensor.expression, other.expression
+                found = frozenset(n for n, goal in enumerate(self.goals) if goal.joins(one, two))
+                self._joins[pair] = found
+            goals &= found
+            if not goals:
+                shown = f"e = {show(tensor.expression)}, e' = {show(other.expression)}"
+                return Cut("expr.apart", "result = C[e, e'] for some C", shown, common=self._result)
+        return goals
 
     def _no_loop(self, state: BlockState, tensor: Tensor) -> Cut:
         """The cut where every choice of looped axes that was legal so far is forbidden now."""
         key = (state.context, tensor.number, state.legal)
         if key not in self._loopless:
             broken = (f"{{{', '.join(sorted(state.choices[c]))}}}: {tensor.flows[c]}" for c in sorted(state.legal))
-            cut = Cut("map.constraint", "some choice of looped axes is legal", "; ".join(broken))
+            pending = any(tensor.flows[c] == "loop.pending" for c in state.legal)
+            rule = "expr.unreachable" if pending else "map.constraint"
+            cut = Cut(
+                rule, "some choice of looped axes is legal", "; ".join(broken), common=self._result if pending else {}
+            )
             self._loopless[key] = cut
         return self._loopless[key]
 
-    def _missing(self, tensors: tuple[Tensor, ...]) -> int:
+    def _missing(self, tensors: tuple[Tensor, ...], goals: frozenset[int]) -> int:
         """How many operators with one operand must still come, at least."""
-        lacking = set(self._wanted)
-        for t in tensors:
-            lacking -= features(t.expression)
+        had = frozenset[str]().union(*(features(t.expression) for t in tensors))
+        return min(self._lacking(self._wanted[n] - had) for n in goals)
+
+    def _lacking(self, lacking: frozenset[str]) -> int:
         if not self._rms_known:
             return len(lacking)
         means = sum(f.startswith("μ") for f in lacking)
         return len(lacking) - min(means, "√" in lacking)
 
-    def _had(self, tensors: Sequence[Tensor]) -> Parts:
-        made = NOTHING
-        for t in tensors:
-            made |= self._needs.had(t.expression)
-        return made
+    def _had(self, tensors: Sequence[Tensor]) -> tuple[Parts, ...]:
+        return tuple(reduce(Parts.__or__, (n.had(t.expression) for t in tensors), NOTHING) for n in self._needs)
 
-    def _unaffordable(self, joins: int, made: Parts, left: int) -> Cut | None:
-        """The cut of a graph whose missing parts cost more operators than are left."""
-        needed = self._needs.least(joins, made)
+    def _unaffordable(self, joins: int, made: tuple[Parts, ...], goals: frozenset[int], left: int) -> Cut | None:
+        """The cut of a graph whose missing parts cost more operators than are left, in every reading."""
+        needed = min(self._needs[n].least(joins, made[n]) for n in goals)
         if needed > left and self.space.active("limit.needed"):
             return Cut("limit.needed", _ENOUGH, f"{needed} > {left}")
-        if self.space.active("limit.terms") and (needed := self._needs.least_with_terms(joins, made)) > left:
-            return Cut("limit.terms", _ENOUGH, f"{needed} > {left}")
+        if self.space.active("limit.terms"):
+            needed = min(self._needs[n].least_with_terms(joins, made[n]) for n in goals)
+            if needed > left:
+                return Cut("limit.terms", _ENOUGH, f"{needed} > {left}")
         return None
 
     # ------------------------------------------------------------ time

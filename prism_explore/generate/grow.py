@@ -279,6 +279,7 @@ class Growth:
             id=state.id,
             tensors=(*kernel.tensors, made),
             unused=kernel.unused.difference(state.operands) | {len(kernel.tensors)},
+            goals=state.goals,
             last=self.tree.custom_rank(state.operands),
             customs=kernel.customs + 1,
             floor=self.attempts.behind(state.floor, newest),

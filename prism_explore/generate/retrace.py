@@ -268,7 +268,7 @@ def regrow(
             reopened.taken = (*reopened.taken, step)
             if step in tried.kept:
                 made = tried.kept[step][1]
-                if isinstance(made, BlockState):
+                if isinstance(made, BlockState) and region.operator != REST:
                     made = replace(made, open=(*_skipped(tried, step, searched), *made.open))
                 yield from _beyond(here, place, region.level, made)
             elif step in tried.cut:
@@ -328,7 +328,7 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
         if made is None:
             return "an operator that the space does not have there"
         state = made
-    if state.tensors[-1].expression != attempts.goal.result:
+    if not attempts.is_result(state.tensors[-1].expression):
         return "its result is the program's by an equality that does not follow from A_eq"
     return ""
 
@@ -336,7 +336,7 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
 def _closed_behind(state: KernelState, block: BlockState) -> KernelState:
     newest = replace(block.tensors[-1], flows=(), behind=False)
     unused = state.unused.difference(block.operands) | {len(state.tensors)}
-    return replace(state, tensors=(*state.tensors, newest), unused=unused, customs=state.customs + 1)
+    return replace(state, tensors=(*state.tensors, newest), unused=unused, goals=block.goals, customs=state.customs + 1)
 
 
 def same_theorem(rule: str) -> frozenset[str]:

@@ -83,6 +83,28 @@ def softmax() -> TensorProgram:
     return b.build(b.binary("div", e, b.reduce("sum", e, 1)))
 
 
+def shifted_sum() -> TensorProgram:
+    """The denominator of a softmax that takes off its maximum."""
+    b = ProgramBuilder("shifted_sum")
+    x = b.input("x", "b", 4)
+    return b.build(b.reduce("sum", b.unary("exp", b.binary("sub", x, b.reduce("max", x, 1))), 1))
+
+
+def safe_softmax() -> TensorProgram:
+    b = ProgramBuilder("safe_softmax")
+    x = b.input("x", "b", 4)
+    e = b.unary("exp", b.binary("sub", x, b.reduce("max", x, 1)))
+    return b.build(b.binary("div", e, b.reduce("sum", e, 1)))
+
+
+def safe_attention() -> TensorProgram:
+    b = ProgramBuilder("safe_attention")
+    q, k, v = b.input("q", "b", 4, 6), b.input("k", "b", 6, 8), b.input("v", "b", 8, 10)
+    s = b.matmul(q, k)
+    e = b.unary("exp", b.binary("sub", s, b.reduce("max", s, 2)))
+    return b.build(b.matmul(b.binary("div", e, b.reduce("sum", e, 2)), v))
+
+
 def common_factor() -> TensorProgram:
     b = ProgramBuilder("common_factor")
     x, y = b.input("x", "b", 4), b.input("y", "b", 4)

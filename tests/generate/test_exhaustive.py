@@ -24,7 +24,9 @@ from tests.generate.programs import (
     rms_linear_small,
     root_mean_square,
     row_dot,
+    safe_softmax,
     scaled_linear,
+    shifted_sum,
     softmax,
 )
 
@@ -95,6 +97,16 @@ CASES = {
     "row dot": (row_dot(), Operators((), (), ("mul",), True, ("sum",), ("plain", "sum")), 3),
     "gate": (gate(), Operators(("silu",), (), ("mul",), True, ("sum",), ("plain", "sum")), 3),
     "chain": (chain(), Operators((), (), (), True, ("sum",), ("plain", "sum")), 4),
+    "online": (
+        shifted_sum(),
+        Operators(("exp",), (), ("sub",), False, (), ("rescaled",)),
+        4,
+    ),
+    "safe softmax": (
+        safe_softmax(),
+        Operators(("exp",), (), ("sub", "div"), False, ("max", "sum"), ()),
+        3,
+    ),
     "root mean square": (
         root_mean_square(),
         Operators(("square", "sqrt"), (), ("mul", "div"), False, ("mean", "rms"), ("plain", "mean", "rms")),
