@@ -64,7 +64,14 @@ export class TransportBar {
     this.element = h(
       "div",
       { class: "pe-transport" },
-      h("div", { class: "pe-bar" }, this.title, this.state, this.best),
+      h(
+        "div",
+        { class: "pe-bar" },
+        this.title,
+        this.state,
+        h("span", { class: "pe-group pe-time" }, this.moment, this.when),
+        this.best,
+      ),
       h(
         "div",
         { class: "pe-bar", role: "toolbar", "aria-label": "search" },
@@ -73,7 +80,6 @@ export class TransportBar {
         h("span", { class: "pe-group" }, undo.element, redo.element),
         this.phases,
         this.counters,
-        h("span", { class: "pe-group pe-time" }, this.moment, this.when),
       ),
     );
   }
