@@ -8,6 +8,7 @@ what was proved, cheapest bound first, and drops what cannot beat the incumbent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
@@ -33,7 +34,7 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.ranges import ANY, Ranges
 from prism_explore.ir.space import Space
-from prism_explore.ir.stages import Candidate, Family, Outcome, Timed, Verified
+from prism_explore.ir.stages import Candidate, Family, Outcome, Timed, Verdict, Verified
 from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
@@ -41,6 +42,7 @@ from prism_explore.tune import Budget, Database, tune
 from prism_explore.tune.baselines import compare
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Prover
+from prism_explore.verify.elsewhere import Elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class Task:
 
     That is no proof about time: the fastest kernel may be of such a family, so only the first way loses nothing.
     """
+    executor: Executor | None = None
+    """Who decides candidates, a family at a time; this process where it is None. The facts are the same."""
 
 
 @dataclass(slots=True)
@@ -83,6 +87,7 @@ class Progress:
 
     growing: Iterator[Family | None] | None = None
     prover: Prover | None = None
+    elsewhere: Elsewhere | None = None
     proving: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
     families: list[Family] = field(default_factory=list[Family])
     settled: set[str] = field(default_factory=set[str])
@@ -117,6 +122,8 @@ def explore(
         growing = generate(task.program, task.space, task.target, journal, over, ceiling(task))
         progress.growing = watch.during(growing)
         progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
+        if task.executor is not None:
+            progress.elsewhere = Elsewhere(task.executor, task.program, task.seed)
     for family in progress.growing:
         if family is not None:
             progress.families.append(family)
@@ -142,6 +149,8 @@ def _settle(
         return
     progress.settled.add(family.id)
     assert progress.prover is not None, "families are settled by a search that began"
+    if progress.elsewhere is not None and journal.upcoming is None and not progress.proving.is_over():
+        progress.elsewhere.ask(tuple(instantiate(family, task.space, task.target, Journal())))
     for candidate in instantiate(family, task.space, task.target, journal):
         if saved := recall.decided(journal, candidate, progress.prover, task.seed):
             verdict = saved.verified
@@ -150,10 +159,16 @@ def _settle(
             journal.note(_left(candidate, task.space.time_s))
         else:
             with progress.proving:
-                verdict = progress.prover.verify(candidate, journal, task.seed)
+                verdict = _decided(candidate, task, journal, progress, progress.prover)
         if isinstance(verdict, Verified):
             progress.proved.append(verdict)
         yield
+
+
+def _decided(candidate: Candidate, task: Task, journal: Journal, progress: Progress, prover: Prover) -> Verdict:
+    if progress.elsewhere is not None:
+        return progress.elsewhere.verify(prover, candidate, journal)
+    return prover.verify(candidate, journal, task.seed)
 
 
 def _tune(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
@@ -79,6 +79,8 @@ class Session:
             refuses to be called at others.
         beat_s: a time to beat, such as the library's or an earlier search's; what cannot, by its bound, is cut.
         dominated: whether families that cost no less than another in the cost model come last or are left out.
+        executor: a `concurrent.futures.Executor` whose workers decide candidates; the facts are the same with any.
+            It pays where proofs are dear. It is not shut down.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 
@@ -104,6 +106,7 @@ class Session:
         ranges: Mapping[str, tuple[int, int]] | None = None,
         beat_s: float | None = None,
         dominated: Literal["last", "left out"] = "last",
+        executor: Executor | None = None,
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
@@ -132,6 +135,7 @@ class Session:
             versions=_versions(),
             allow_unsafe=allow_unsafe,
             ranges=bounds,
+            executor=executor,
             database=None if database is None else Database(database),
             beat_s=beat_s,
             dominated=dominated,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import assert_never
 
@@ -66,9 +66,21 @@ class Prover:
     """Decides candidates of one program; what it learns about forms is kept from one to the next."""
 
     def __init__(
-        self, program: TensorProgram, budget: Budget | None = None, saturation: Limits | None = LIMITS
+        self,
+        program: TensorProgram,
+        budget: Budget | None = None,
+        saturation: Limits | None = LIMITS,
+        audits: bool = True,
     ) -> None:
-        """`saturation`: how far the e-graph may go where nothing else decides; None leaves it out."""
+        """Begin with nothing learnt.
+
+        Args:
+            program: what candidates must equal.
+            budget: of normal forms.
+            saturation: how far the e-graph may go where nothing else decides; None leaves it out.
+            audits: whether the prover is asked about some refuted candidates, too.
+        """
+        self._auditing = audits
         self.program = program
         self.refuter = Refuter(program)
         self._plain = Algebra(budget)
@@ -99,6 +111,26 @@ class Prover:
         verdict = self._verdict(candidate, seed, journal)
         journal.note(noted(verdict))
         return verdict
+
+    def adopt(self, candidate: Candidate, verdict: Verdict) -> Verdict | None:
+        """What another prover of this program found about a candidate, with this one's names of classes.
+
+        None where it is this prover's turn to be asked about a refuted candidate, which the other was not.
+        """
+        match verdict:
+            case Verified(_, proof):
+                classes = tuple(EClass(self._name_of(c.term), c.term, c.members) for c in proof.classes)
+                return replace(verdict, candidate=candidate, proof=replace(proof, classes=classes))
+            case Refuted():
+                if not self.refuter.may_be_tied(candidate.sgraph):
+                    if (self._refuted + 1) % AUDITED == 0:
+                        return None
+                    self._refuted += 1
+                return replace(verdict, candidate=candidate)
+            case Unknown():
+                return replace(verdict, candidate=candidate)
+            case _:
+                assert_never(verdict)
 
     def prove(self, candidate: Candidate, journal: Journal) -> Method | str:
         """The prover alone, for a replay: how it proves a candidate, or the limit that it hits."""
@@ -178,7 +210,7 @@ class Prover:
     def _audits(self) -> bool:
         """Whether the prover is asked about this one although it is refuted: now and then, to see the two disagree."""
         self._refuted += 1
-        return self._refuted % AUDITED == 0
+        return self._auditing and self._refuted % AUDITED == 0
 
     def _confirmed(
         self,
@@ -286,10 +318,13 @@ class Prover:
             _forget_oldest(self._shown)
             self._shown[key] = show(form)
         text = self._shown[key]
+        return self._name_of(text), text
+
+    def _name_of(self, text: str) -> str:
         if text not in self._named:
             self._classes_so_far += 1
             self._call(text, f"c{self._classes_so_far}")
-        return self._named[text], text
+        return self._named[text]
 
     def _call(self, text: str, name: str) -> None:
         _forget_oldest(self._named)
