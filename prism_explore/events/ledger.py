@@ -76,6 +76,10 @@ class Cut:
     """The first one's."""
     example: str
     """The first region, or the first family whose maps were cut."""
+    formula: str = ""
+    """The test that failed; its numbers are those of the example."""
+    reopens: str = ""
+    """What would have to change, as for the first one."""
 
     @property
     def regions(self) -> int:
@@ -333,8 +337,8 @@ class Fold:
         self._started: ExplorationStarted | None = None
         self._finished: ExplorationFinished | None = None
         self._counts: Counter[str] = Counter()
-        self._first: dict[CutKey, tuple[str, str]] = {}
-        """Sentence and example of the first cut of each kind."""
+        self._first: dict[CutKey, tuple[str, str, str, str]] = {}
+        """Sentence, example, formula and what reopens it, of the first cut of each kind."""
         self._cuts: Counter[CutKey] = Counter()
         self._stood_for: defaultdict[CutKey, float] = defaultdict(float)
         self._families: dict[str, FamilyCompleted] = {}
@@ -421,7 +425,7 @@ class Fold:
 
     def _cut(self, reason: Reason, what: What, stood_for: float, example: str) -> None:
         key = (reason.code, reason.rule, reason.soundness, what)
-        self._first.setdefault(key, (reason.sentence, example))
+        self._first.setdefault(key, (reason.sentence, example, reason.formula, reason.would_reopen_if))
         self._cuts[key] += 1
         self._stood_for[key] += stood_for
 

@@ -116,7 +116,7 @@ def _admissible(
             tell(broken, uses, "axes may be cut by the loop", axes=", ".join(looped) or "none")
     grids = [g for g in _subsets(cuttable, space.grid_dims) if g or not cuttable]
     if loops and cuttable:
-        tell(Broken("grid.some"), (), "some axis is cut by the grid")
+        tell(Broken("grid.some"), (), "some axis is cut by the grid", cut="none", may_be_cut=", ".join(cuttable))
     operand_types = family.sgraph.types()
     position = family.sgraph.customs[number - 1][0]
     operands = tuple(operand_types[a] for a in family.sgraph.nodes[position].args)
