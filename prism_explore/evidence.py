@@ -208,7 +208,8 @@ def _unknown(verdict: VerdictReached) -> Iterator[Part]:
             copies=(("the case, for px.replay_case(text)", verdict.case),),
         )
     else:
-        yield Part(f"{verdict.candidate} unknown", "unknown", limit, remark=SAYS["unknown"])
+        spent = (("budget spent", verdict.budget),) if verdict.budget else ()
+        yield Part(f"{verdict.candidate} unknown", "unknown", limit, spent, SAYS["unknown"])
     if verdict.shared:
         told = tuple((", ".join(t.removeprefix("program.") for t in members), term) for term, members in verdict.shared)
         yield Part("the last values that both sides share", "", "Nothing that is computed from one is shared.", told)

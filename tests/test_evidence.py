@@ -88,6 +88,7 @@ def test_an_unknown_candidate_shows_the_limit_and_how_far_both_sides_agree():
             "unknown",
             "",
             "the normal forms differ",
+            budget="budget.proof",
             nearest=("a b", "b a"),
             shared=(("x[p0,p1]", ("program.%0", "k0")),),
             apart=(("program.%2", "rms(x, dim=1)"),),
@@ -99,6 +100,7 @@ def test_an_unknown_candidate_shows_the_limit_and_how_far_both_sides_agree():
     assert [*titles, "the two forms that did not meet"] == [p.title for p in parts]
     assert (("%0, k0", "x[p0,p1]"),) == parts[1].facts
     assert "That is not a no" in parts[0].remark
+    assert (("budget spent", "budget.proof"),) == parts[0].facts
 
 
 def test_a_disagreement_carries_the_case_that_was_saved():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from prism_explore.errors import PrismError
 from prism_explore.events.kinds import CertificateReplayed, Reason, Soundness, VerdictReached
 from prism_explore.events.ledger import FamilyRow, Ledger, Trial, claim, family_of, seconds_text
-from prism_explore.evidence import SAYS, evidence, in_floats, steps_of
+from prism_explore.evidence import evidence, in_floats, steps_of
 from prism_explore.ir.ops import Custom, Load, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph, block_types
@@ -66,7 +66,7 @@ def inspect(ref: str, program: TensorProgram, facts: Facts, book: Ledger, desk: 
     if ref in facts.regions:
         return _region(ref, facts, desk)
     if ref in facts.families:
-        return _family(next(r for r in book.families if r.family == ref), facts, desk)
+        return _family(next(r for r in book.families if r.family == ref), program, facts, desk)
     if ref in facts.candidates:
         return _candidate(ref, program, facts, book, desk)
     if asked := next((q for q in desk.questions if q.id == ref), None):
@@ -243,7 +243,7 @@ def _reason_code(ref: str, facts: Facts, book: Ledger) -> Inspector | None:
 
 
 # ---------------------------------------------------------------- families and candidates
-def _family(row: FamilyRow, facts: Facts, desk: Desk) -> Inspector:
+def _family(row: FamilyRow, program: TensorProgram, facts: Facts, desk: Desk) -> Inspector:
     ref = row.family
     told: list[Pair] = [
         ("candidates", f"{row.candidates}: {row.proved} proved, {row.unknown} unknown, {row.refuted} refuted"),
@@ -254,9 +254,9 @@ def _family(row: FamilyRow, facts: Facts, desk: Desk) -> Inspector:
         told.append(("best time", f"{seconds_text(row.best_s)} measured"))
     if row.floor_s is not None:
         told.append(("roofline", f"{seconds_text(row.floor_s)} modelled"))
-    cards = [verdict_card(v) for c in facts.candidates_of(ref) if (v := facts.verdicts.get(c)) is not None][
-        :REASONS_SHOWN
-    ]
+    decided = [facts.verdicts[c] for c in facts.candidates_of(ref) if c in facts.verdicts][:REASONS_SHOWN]
+    first_parts = (evidence(v, program, facts.candidates[v.candidate].sgraph).parts[0] for v in decided)
+    cards = [part_card(part, ref) for part in first_parts]
     if (floats := facts.floats.get(ref)) is not None:
         cards.insert(0, part_card(in_floats(floats), ref))
     cards += _answered(ref, desk)
@@ -336,20 +336,6 @@ def _tests(
     if verdict is not None and (verdict.witness or verdict.case) and "replay" in desk.can:
         actions.append(action(f"Run the witness of {ref} again", "replay", {"id": ref}, not is_open))
     return (*actions, *_taking_back(about))
-
-
-def verdict_card(verdict: VerdictReached) -> Card:
-    """Why a candidate is proved, refuted or unknown."""
-    told: list[Pair] = [("method", verdict.method)] if verdict.method else []
-    told += [("needs", f"{c} a positive integer") for c in verdict.conditions]
-    told += [(f"at {sizes}", f"relative error {error:.1e} (random test)") for sizes, error in verdict.trials]
-    return Card(
-        title=f"{verdict.candidate} {verdict.verdict}",
-        kind=verdict.verdict,
-        sentence=verdict.detail,
-        soundness_says=SAYS[verdict.verdict],
-        facts=tuple(told),
-    )
 
 
 def steering_actions(family: str, choice: str) -> tuple[Action, ...]:

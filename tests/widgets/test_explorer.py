@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from prism_explore.events.kinds import Event
+from prism_explore.events.kinds import Event, VerdictReached
 from prism_explore.events.ledger import ledger
 from prism_explore.widgets.explorer import WIDGET_MIME, Explorer
 from prism_explore.widgets.inspector import substituted
@@ -247,6 +247,20 @@ def test_before_anything_is_selected_the_inspector_says_what_may_be_claimed() ->
     assert seen is not None
     assert "What may be claimed so far" == seen.title
     assert (picture("").ledger.claim,) == seen.what
+
+
+def test_where_nothing_is_proved_the_nearest_misses_come_first_with_what_stopped_each() -> None:
+    unproved = [e for e in story() if not (isinstance(e, VerdictReached) and e.verdict == "proved")]
+    widget = Shown(FakeSession(unproved, "finished"))
+    seen = widget.picture().inspector
+    widget.close()
+
+    assert seen is not None
+    (card,) = seen.why
+    misses = ledger(unproved).misses
+    assert "the nearest misses" == card.title
+    assert [m.subject for m in misses] == [subject for subject, _ in card.facts] == [link.ref for link in seen.links]
+    assert misses[0].says in card.facts[0][1]
 
 
 @pytest.mark.parametrize("ref", ["f99", "p99", "k3", "f1.c1/k9", "f1.c1/k2.b99", "f1.c1/k0.b1", "program.%x", "☃"])
