@@ -6,6 +6,9 @@
 CPU seconds from a program to the verdicts on its candidates, no tuning, tracing not counted. Each workload runs in
 a process of its own, so its peak memory is that workload's, torch and Python included. The first run is shown as
 "first" because it pays for cold memories, the median of the rest as "again"; stages and counts are the first run's.
+
+Below each workload: the forms that others found or wrote by hand (`known.py`), whether each is among our proved
+candidates or dominated by one of them, and which.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import RegionPruned
 from prism_explore.events.ledger import Ledger, Phase, ledger, seconds_per_stage
+from prism_explore.ir.stages import Candidate
 from prism_explore.search import Progress, Steering, explore
 
 
@@ -77,7 +81,13 @@ def _print(row: Mapping[str, Any]) -> None:
         f"{'; CUT BY BUDGET' if row['cut_by_rule'].get('budget.nodes') else ''}"
     )
     print("  CPU s by stage: " + ", ".join(f"{k} {v:.2f}" for k, v in row["stages_cpu_s"].items()))
-    print("  regions cut by rule: " + ", ".join(f"{n:,} {rule}" for rule, n in row["cut_by_rule"].items()), flush=True)
+    print("  regions cut by rule: " + ", ".join(f"{n:,} {rule}" for rule, n in row["cut_by_rule"].items()))
+    alike: dict[tuple[str, str], list[str]] = {}
+    for known in row["known"]:
+        alike.setdefault((known["standing"], known["by"]), []).append(known["name"])
+    for (standing, by), names in alike.items():
+        print(f"  {standing}{f' ({by})' if by else ''}: {', '.join(names)}")
+    sys.stdout.flush()
 
 
 def _row(name: str, repeat: int) -> dict[str, Any]:
@@ -86,10 +96,12 @@ def _row(name: str, repeat: int) -> dict[str, Any]:
     code, inputs = workload.code, workload.inputs
     session = px.Session(code, name=workload.name, inputs=inputs, at=workload.at, target="h100")
     before_mb = _peak_mb()
-    book, stages, cuts, first_s, wall_s = _run(session)
+    progress = Progress()
+    book, stages, cuts, first_s, wall_s = _run(session, progress)
     peak_mb = _peak_mb()
-    again = [_run(session)[3] for _ in range(repeat - 1)]
+    again = [_run(session, Progress())[3] for _ in range(repeat - 1)]
     funnel = book.funnel
+    known = _known(workload.name, session, [v.candidate for v in progress.proved])
     return {
         "workload": workload.name,
         "cpu_first_s": first_s,
@@ -105,14 +117,23 @@ def _row(name: str, repeat: int) -> dict[str, Any]:
         "cut_by_rule": cuts,
         "before_mb": before_mb,
         "peak_mb": peak_mb,
+        "known": known,
     }
 
 
-def _run(session: px.Session) -> tuple[Ledger, Mapping[Phase, float], dict[str, int], float, float]:
+def _known(name: str, session: px.Session, proved: Sequence[Candidate]) -> list[dict[str, str]]:
+    """How the forms that others have stand to ours, once the search has been measured."""
+    from known import forms, saved
+
+    found = (*forms(name, session.program, proved), *saved(name, session.task))
+    return [{"name": k.name, "standing": k.standing, "by": k.by} for k in found]
+
+
+def _run(session: px.Session, progress: Progress) -> tuple[Ledger, Mapping[Phase, float], dict[str, int], float, float]:
     """One search: what it found, CPU seconds per stage, regions cut per rule, CPU and wall seconds in all."""
     start, wall = _cpu_s(), perf_counter()
     journal = Journal(clock=lambda: _cpu_s() - start)
-    for _ in explore(session.task, journal, Steering, Progress()):
+    for _ in explore(session.task, journal, Steering, progress):
         pass
     spent = _cpu_s() - start, perf_counter() - wall
     cuts = Counter(e.reason.rule for e in journal.events if isinstance(e, RegionPruned))

@@ -193,9 +193,9 @@ def _cuts(candidate: Candidate) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {s: frozenset() for s in candidate.sgraph.parameters}
     for (_, block), uses in zip(candidate.sgraph.customs, candidate.uses, strict=False):
         for p, cut in enumerate(block.grid):
-            found[cut.size.symbols[0]] = frozenset(u.axis for u in uses if u.grid == p)
-        if block.loop:
-            found[block.loop.size.symbols[0]] = frozenset(u.axis for u in uses if u.looped)
+            found.update((s, frozenset(u.axis for u in uses if u.grid == p)) for s in cut.size.symbols if s in found)
+        for s in block.loop.size.symbols if block.loop else ():
+            found[s] = frozenset(u.axis for u in uses if u.looped)
     return found
 
 
