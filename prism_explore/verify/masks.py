@@ -18,7 +18,8 @@ differ where m is low look alike.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from prism_explore.ir import ops
 from prism_explore.ir.dims import Dim
@@ -64,6 +65,8 @@ class Value:
     """Whether a mask is behind it."""
     hollow: tuple[NormalForm, ...] = ()
     """Maxima where any of which is low the form does not say what the value is."""
+    level: Fraction = Fraction(0)
+    """How many times minus infinity it is where it is low: a masked value 1, three times a masked value 3."""
 
 
 def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
@@ -95,7 +98,7 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
                 found = _computed(op, form, dims, args, algebra)
         if found.form != form and (found.hollow or _is_low(found.form)):
             raise Stuck(f"a tensor behind a cut may be {PART}")
-        values.append(Value(form, dims, found.masked, found.hollow))
+        values.append(replace(found, form=form, dims=dims))
     if values[graph.output].hollow:
         raise Stuck(f"the result depends on a difference from {_named(values[graph.output].hollow[0])}, {PART}")
 
@@ -136,7 +139,7 @@ def _positions(along: int | None) -> tuple[str, ...]:
 
 
 def _moved(a: Value, form: NormalForm, dims: tuple[Dim, ...], by: Mapping[str, Index], algebra: Algebra) -> Value:
-    return Value(form, dims, a.masked, tuple(algebra.substitute(m, by) for m in a.hollow))
+    return Value(form, dims, a.masked, tuple(algebra.substitute(m, by) for m in a.hollow), a.level)
 
 
 # ---------------------------------------------------------------- operators
@@ -161,11 +164,11 @@ def _computed(
                 _divisor(a)
             _solid(a, "a power")
         case ops.Scalar("add", _):
-            return Value(form, dims, masked, a.hollow)
+            return Value(form, dims, masked, a.hollow, a.level)
         case ops.Scalar("mul", value):
             if value <= 0:
                 _finite(a, "is multiplied by a number that is not positive")
-            return Value(form, dims, masked, a.hollow)
+            return Value(form, dims, masked, a.hollow, a.level * value)
         case ops.Scalar("max", _):
             _solid(a, "a maximum")
             _no_difference(a)
@@ -189,7 +192,7 @@ def _computed(
                 _finite(x, "is put beside something else")
                 _solid(x, "a concatenation")
         case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice():
-            return Value(form, dims, masked, tuple(lower_op(op, [m], [a.dims], algebra) for m in a.hollow))
+            return Value(form, dims, masked, tuple(lower_op(op, [m], [a.dims], algebra) for m in a.hollow), a.level)
     return Value(form, dims, masked)
 
 
@@ -201,6 +204,7 @@ def _level(args: Sequence[Value], rank: int, algebra: Algebra) -> tuple[Value, V
             x.dims,
             x.masked,
             tuple(shifted(m, x.dims, rank, algebra) for m in x.hollow),
+            x.level,
         )
         for x in args
     )
@@ -214,25 +218,25 @@ def _binary(
     masked, both = a.masked or b.masked, (*a.hollow, *b.hollow)
     match fn:
         case "add":
-            return Value(form, dims, masked, both)
+            if a.level and b.level:
+                _finite(b, "is added to what is low itself")
+            return Value(form, dims, masked, both, a.level or b.level)
         case "sub":
             _no_difference(b)
             for m in _lows(b.form):
-                if not _covers(a.form, m, algebra):
-                    raise Stuck(f"{_named(single(m))}, {PART}, is subtracted from what may be a number there")
-            return Value(form, dims, masked, both)
+                if not _covers(a.form, m, algebra) or a.level != b.level:
+                    raise Stuck(f"{_named(single(m))}, {PART}, is subtracted from what is not as low there")
+            return Value(form, dims, masked, both, a.level)
         case "mul":
-            for x, y in ((a, b), (b, a)):
-                if y.form.sign != 2:
-                    _finite(x, "is multiplied by what may not be positive")
+            for x in of:
+                _finite(x, "is multiplied by more than a number")
             hollow = [*_filled(a.hollow, b.form), *_filled(b.hollow, a.form)]
             return Value(form, dims, masked, tuple(hollow))
         case "div":
             _finite(b, "is a divisor")
             _solid(b, "a divisor")
             _divisor(b)
-            if b.form.sign != 2:
-                _finite(a, "is divided by what may not be positive")
+            _finite(a, "is divided by more than a number")
             return Value(form, dims, masked, a.hollow)
         case "max" | "min":
             for x in of:
@@ -240,20 +244,26 @@ def _binary(
                 _no_difference(x)
                 if fn == "min":
                     _finite(x, "goes into min")
-            return Value(form, dims, masked)
+            return Value(form, dims, masked, (), _common_level(a.level, b.level))
         case "mask":
             _solid(a, "a mask")
             _no_difference(a)
             if b.masked:
                 raise Stuck("what a mask keeps depends on another mask")
-            return Value(form, dims, True)
+            return Value(form, dims, True, (), _common_level(a.level, Fraction(1)))
+
+
+def _common_level(a: Fraction, b: Fraction) -> Fraction:
+    if a and b and a != b:
+        raise Stuck(f"minus infinity meets {a / b} times minus infinity")
+    return a or b
 
 
 def _reduced(fn: ops.ReduceFn, over: tuple[str, ...], form: NormalForm, dims: tuple[Dim, ...], a: Value) -> Value:
     if fn == "max":
         _solid(a, "a maximum")
         _no_difference(a)
-        return Value(form, dims, a.masked)
+        return Value(form, dims, a.masked, (), a.level)
     _finite(a, "is summed")
     if fn == "rms":
         _solid(a, "a root")

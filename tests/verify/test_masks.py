@@ -54,11 +54,15 @@ WRONG = {
     ),
     "subtracted from what is not masked": (
         variant(CAUSAL, e="mul(exp(sub(mul_scalar(matmul($q, $k), {scale}), $m)), $keep)"),
-        "is subtracted from what may be a number there",
+        "is subtracted from what is not as low there",
     ),
     "a split's difference times a negative number": (
         variant(CAUSAL_SPLIT, w="exp(mul_scalar(sub($run, $most), -1))"),
-        "is subtracted from what may be a number there",
+        "is subtracted from what is not as low there",
+    ),
+    "a maximum three times as low as what it is subtracted from": (
+        variant(CAUSAL, m="running_max(mul_scalar(mask(matmul($q, $k), $keep), {scale}), dim=3)"),
+        "is subtracted from what is not as low there",
     ),
     "a difference turned round": (
         variant(CAUSAL_SPLIT, w="exp(neg(sub($most, $run)))"),
