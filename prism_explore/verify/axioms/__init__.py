@@ -1,0 +1,31 @@
+"""The axioms: what the prover may use, one row each.
+
+An axiom is an equation between terms that holds at every point, for all real values, under the
+convention x/0 = 0 (so `a * a^-1` is 1 only where a is not zero) and with the root of a negative
+number left unspecified. Terms denote functions of named coordinates (see `terms`); an equation
+therefore never renames anything behind the reader's back, and what it demands of its variables stands
+in its side conditions.
+
+Side conditions are derived by the rows of `CONDITIONS`, which only ever add facts: what was
+once derived stays true however the e-graph grows. (A set of dependencies that shrinks by merging
+would not have this property: a fact that arrives late would turn a *may depend* into a *does not*.)
+
+The text of a row is egglog's, so that it can be read beside egglog's manual and copied into it.
+"""
+
+from __future__ import annotations
+
+from prism_explore.verify.axioms.bits import BITS
+from prism_explore.verify.axioms.conditions import CONDITIONS as CONDITIONS
+from prism_explore.verify.axioms.field import NUMBERS, POWERS, RING
+from prism_explore.verify.axioms.functions import FUNCTIONS
+from prism_explore.verify.axioms.maxima import LOOPS, MAXIMA
+from prism_explore.verify.axioms.rows import CONSTRUCTORS as CONSTRUCTORS
+from prism_explore.verify.axioms.rows import SIGNATURE as SIGNATURE
+from prism_explore.verify.axioms.rows import Axiom as Axiom
+from prism_explore.verify.axioms.rows import Condition as Condition
+from prism_explore.verify.axioms.rows import number as number
+from prism_explore.verify.axioms.sums import SUMS
+
+AXIOMS: tuple[Axiom, ...] = (*NUMBERS, *RING, *SUMS, *POWERS, *FUNCTIONS, *BITS, *MAXIMA, *LOOPS)
+"""All of them, in reading order; searches apply them in it."""
