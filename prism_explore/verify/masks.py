@@ -66,7 +66,7 @@ class Value:
     hollow: tuple[NormalForm, ...] = ()
     """Maxima where any of which is low the form does not say what the value is."""
     level: Fraction = Fraction(0)
-    """How many times minus infinity it is where it is low: a masked value 1, three times a masked value 3."""
+    """How many times minus infinity it is where it is low: a masked value 1, a maximum of them times -3 is -3."""
 
 
 def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
@@ -96,7 +96,7 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 found = _computed(op, form, dims, args, algebra)
-        if found.form != form and (found.hollow or _is_low(found.form)):
+        if found.form != form and (found.hollow or found.level or _is_low(found.form)):
             raise Stuck(f"a tensor behind a cut may be {PART}")
         values.append(replace(found, form=form, dims=dims))
     if values[graph.output].hollow:
@@ -150,11 +150,12 @@ def _computed(
     match op:
         case ops.Unary("exp"):
             _solid(a, "an exponential")
+            if a.level < 0:
+                _finite(a, "is negated and goes into exp")
             subtracted = tuple(single(m) for m in _lows(a.form, -1)) if a.form.masked else ()
             return Value(form, dims, masked, subtracted)
         case ops.Unary("neg"):
-            _finite(a, "is negated")
-            return Value(form, dims, masked, a.hollow)
+            return _scaled(a, Fraction(-1), form, dims)
         case ops.Unary("square"):
             _finite(a, "is squared")
             return Value(form, dims, masked, a.hollow)
@@ -166,9 +167,7 @@ def _computed(
         case ops.Scalar("add", _):
             return Value(form, dims, masked, a.hollow, a.level)
         case ops.Scalar("mul", value):
-            if value <= 0:
-                _finite(a, "is multiplied by a number that is not positive")
-            return Value(form, dims, masked, a.hollow, a.level * value)
+            return _scaled(a, value, form, dims)
         case ops.Scalar("max", _):
             _solid(a, "a maximum")
             _no_difference(a)
@@ -196,6 +195,13 @@ def _computed(
     return Value(form, dims, masked)
 
 
+def _scaled(a: Value, by: Fraction, form: NormalForm, dims: tuple[Dim, ...]) -> Value:
+    """A multiple; the negative of a low maximum is plus infinity there, and may only be added to what is as low."""
+    if by == 0 or (by < 0 and a.level > 0 and (a.form.masked or _lows(a.form, -1))):
+        _finite(a, "is multiplied by a number that is not positive")
+    return Value(form, dims, a.masked, a.hollow, a.level * by)
+
+
 def _level(args: Sequence[Value], rank: int, algebra: Algebra) -> tuple[Value, Value]:
     """Both operands at the positions of the result."""
     a, b = (
@@ -217,16 +223,22 @@ def _binary(
     a, b = of
     masked, both = a.masked or b.masked, (*a.hollow, *b.hollow)
     match fn:
-        case "add":
+        case "add" | "sub":
+            sign = 1 if fn == "add" else -1
+            for x, y, level in ((a, b, b.level * sign), (b, a, a.level)):
+                if level >= 0:
+                    continue
+                if x is b and fn == "sub":
+                    raise Stuck(
+                        f"from what may be plus infinity, the opposite of what is {PART}, something is subtracted"
+                    )
+                for m in _lows(y.form, -1 if y.level < 0 else 1):
+                    if not _covers(x.form, m, algebra) or x.level != -level:
+                        raise Stuck(f"{_named(single(m))}, {PART}, is subtracted from what is not as low there")
+                return Value(form, dims, masked, both, x.level)
             if a.level and b.level:
                 _finite(b, "is added to what is low itself")
-            return Value(form, dims, masked, both, a.level or b.level)
-        case "sub":
-            _no_difference(b)
-            for m in _lows(b.form):
-                if not _covers(a.form, m, algebra) or a.level != b.level:
-                    raise Stuck(f"{_named(single(m))}, {PART}, is subtracted from what is not as low there")
-            return Value(form, dims, masked, both, a.level)
+            return Value(form, dims, masked, both, a.level or b.level * sign)
         case "mul":
             for x in of:
                 _finite(x, "is multiplied by more than a number")
@@ -263,7 +275,7 @@ def _reduced(fn: ops.ReduceFn, over: tuple[str, ...], form: NormalForm, dims: tu
     if fn == "max":
         _solid(a, "a maximum")
         _no_difference(a)
-        return Value(form, dims, a.masked, (), a.level)
+        return Value(form, dims, a.masked, (), a.level if _is_low(form) else Fraction(0))
     _finite(a, "is summed")
     if fn == "rms":
         _solid(a, "a root")

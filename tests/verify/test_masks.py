@@ -50,7 +50,7 @@ WRONG = {
             run="neg(running_max($most))",
             w="exp(add($most, $run))",
         ),
-        "is negated",
+        "is used outside of an exponential",
     ),
     "subtracted from what is not masked": (
         variant(CAUSAL, e="mul(exp(sub(mul_scalar(matmul($q, $k), {scale}), $m)), $keep)"),
@@ -66,7 +66,7 @@ WRONG = {
     ),
     "a difference turned round": (
         variant(CAUSAL_SPLIT, w="exp(neg(sub($most, $run)))"),
-        "is negated",
+        "is multiplied by a number that is not positive",
     ),
     "each split normalised by its own sum": (
         variant(
@@ -80,6 +80,13 @@ WRONG = {
         "a divisor",
     ),
 }
+
+
+def test_a_difference_may_be_spelled_as_a_sum_with_the_opposite() -> None:
+    assert "" == trouble(variant(CAUSAL, e="exp(add(neg($m), $s))"))
+    assert "" == trouble(variant(CAUSAL_SPLIT, w="exp(add($most, mul_scalar($run, -1)))"))
+    assert "" == trouble(variant(CAUSAL_SPLIT, w="exp(sub($most, neg(neg($run))))"))
+    assert "not as low" in trouble(variant(CAUSAL_SPLIT, w="exp(add($most, mul_scalar($run, -2)))"))
 
 
 @pytest.mark.parametrize("name", WRONG)
