@@ -285,7 +285,7 @@ def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels, negative
 
 
 @lru_cache(65536)
-def _outline(m: Mono) -> tuple[Counter[str], bool, bool, bool]:
+def outline(m: Mono) -> tuple[Counter[str], bool, bool, bool]:
     """What binding axes leaves alone in a monomial: names of its factors, and whether it has an exponent and so on."""
     names: Counter[str] = Counter()
     for a, n in m.atoms:
@@ -298,10 +298,10 @@ def _may_stand(e: Poly, t: Poly) -> bool:
     """Whether u * e may be inside t, told by names alone: every monomial of e has a multiple in t."""
     if sum(n for _, n in e) > sum(n for _, n in t):
         return False
-    inside = [_outline(m) for m, _ in t]
+    inside = [outline(m) for m, _ in t]
     return all(
         any(names <= of and power <= p and root <= r and den <= d for of, p, r, d in inside)
-        for names, power, root, den in (_outline(m) for m, _ in e)
+        for names, power, root, den in (outline(m) for m, _ in e)
     )
 
 

@@ -30,14 +30,13 @@ along an axis where a mean is a sum times a constant, since one operator makes b
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import TypeAlias
 
-from prism_explore.generate.abstract import Goal
+from prism_explore.generate.abstract import Goal, outline
 from prism_explore.generate.polynomials import Call, Leaf, Mono, Poly, Sum, is_joint, nested
 
 Inputs: TypeAlias = frozenset[str]
@@ -205,7 +204,7 @@ def _may_factor(monomials: list[Mono]) -> bool:
 
     Only the names of what is multiplied are compared, so a no is certain.
     """
-    names = [Counter({(a.name if isinstance(a, Leaf) else a.fn): n for a, n in m.atoms}) for m in monomials]
+    names = [outline(m)[0] for m in monomials]
     pairs = [(i, j, names[i] + names[j]) for i, j in combinations(range(len(names)), 2)]
     return any(p[2] == q[2] and not {p[0], p[1]} & {q[0], q[1]} for p, q in combinations(pairs, 2))
 

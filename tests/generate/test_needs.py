@@ -131,6 +131,13 @@ def test_a_product_of_sums_may_have_made_several_terms_at_once():
     assert 1 == with_terms(mul(both, add(Z, W)), 0, X, Y, mul(Z, X))
 
 
+def test_factors_of_one_name_count_each_for_itself():
+    """Both sums have a function of the same name: their product's last term has it twice."""
+    one, other = (add(p, call("f", p)) for p in (X, Y))
+
+    assert 0 == with_terms(mul(one, other), 0, X, one, other)
+
+
 def test_terms_with_a_constant_are_not_counted_because_an_operator_with_one_operand_adds_them():
     assert 1 == with_terms(add(X, constant(Fraction(2))), 0, X)
 
