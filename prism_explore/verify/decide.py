@@ -36,6 +36,7 @@ from prism_explore.verify.algebra import SPELLED, Algebra
 from prism_explore.verify.case import Case, Method, read_case, show_witness
 from prism_explore.verify.cuts import meet
 from prism_explore.verify.equalities import compared
+from prism_explore.verify.extents import ones_of
 from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.masks import check as check_masks
 from prism_explore.verify.naming import DEEP, Budget, Stuck
@@ -185,7 +186,12 @@ class Prover:
         if len(graph.customs) >= MANY_KERNELS and (met := self._met(graph, whole=False)) is not None:
             return *met, "normal form"
         found = self._found(graph)
-        return self._goal, found, self._by_normal_form(graph, found)
+        outcome = self._by_normal_form(graph, found)
+        if isinstance(outcome, _Gap) and (ones := ones_of(graph)):
+            narrower = self._found(graph.substitute(ones))
+            if not isinstance(same := self._by_normal_form(graph, narrower), _Gap):
+                return self._goal, narrower, same
+        return self._goal, found, outcome
 
     def _met(self, graph: SGraph, whole: bool) -> tuple[Lowered, Lowered] | None:
         """Both graphs with what the candidate's conditions say of sizes: whole, if asked, or cut where they meet."""

@@ -14,7 +14,7 @@ from math import gcd, prod
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.axes import axes_of
-from prism_explore.ir.dims import ZERO, Dim, dim
+from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.ops import Band, Custom, Expand, Input, Node, Op, Reshape, Scalar, Slice
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph
@@ -86,6 +86,8 @@ class Pair:
     inputs: tuple[tuple[str, Slots], ...]
     views: tuple[tuple[View, ...], tuple[View, ...]]
     coinciding: tuple[str, ...]
+    ones: tuple[str, ...] = ()
+    """Symbols of the candidate that its conditions leave no number but 1, and that it does not name any more."""
 
     @property
     def system(self) -> tuple[object, ...]:
@@ -93,7 +95,8 @@ class Pair:
         bands = tuple(v.op for views in self.views for v in views if isinstance(v.op, Band))
         variables = self.variables
         alike = tuple(map(variables.find, range(len(variables.parent))))
-        return self.equations, self.names, alike, tuple(variables.numbers.items()), frozenset(variables.free), bands
+        free = frozenset(variables.free)
+        return self.equations, self.names, alike, tuple(variables.numbers.items()), free, bands
 
 
 class Extents:
@@ -136,6 +139,17 @@ class Extents:
 
     def pair(self, candidate: SGraph) -> Pair | str:
         """The system of the program with a candidate of the same inputs and result dims, or why there is none."""
+        found = self._pair(candidate)
+        if (
+            isinstance(found, Pair)
+            and any(isinstance(v.op, Slice) for v in found.views[1])
+            and (ones := ones_of(candidate))
+        ):
+            found = self._pair(candidate.substitute(ones))
+            return replace(found, ones=tuple(ones)) if isinstance(found, Pair) else found
+        return found
+
+    def _pair(self, candidate: SGraph) -> Pair | str:
         if self._error:
             return self._error
         variables = self._variables.copy()
@@ -227,6 +241,21 @@ def _operators(graph: SGraph) -> Iterator[Op]:
             yield from (inner.op for inner in node.op.block.nodes)
 
 
+def ones_of(graph: SGraph) -> dict[str, Dim]:
+    """Symbols that the graph's conditions leave no number but 1: of `12/g - 11`, a positive integer, g is one.
+
+    A slice of a tile that is as long as the whole dim makes such a condition.
+    """
+    found: dict[str, Dim] = {}
+    for condition in graph.conditions():
+        parts = dict(condition.terms)
+        taken = -parts.pop((), Fraction(0))
+        for powers, whole in parts.items() if len(parts) == 1 else ():
+            if len(powers) == 1 and powers[0][1] == -1 and 0 < whole < 2 * (taken + 1):
+                found[powers[0][0]] = ONE
+    return found
+
+
 def _spellings(name: str) -> Iterator[str]:
     yield name
     yield from (f"{name}_{n}" for n in count(1))
@@ -244,7 +273,7 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
     order: list[tuple[int, Sequence[int]]] = []
     for k, (_, root) in enumerate(cuts):
         first = 2 if n == TINY else 2 + (k + n) % (max(len(cuts), 2) if differ else 2)
-        order.append((root, (first, *(m for m in range(2, 10) if m != first), 1)))
+        order.append((root, (first, *(m for m in range(2, 10) if m != first))))
     roots = {root for _, root in axes}
     made = {left[0] for _, left, right in pair.equations if len(left) == 1 and roots.issuperset(right)}
     numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n))
@@ -269,8 +298,7 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
     def accepts(values: Mapping[int, int]) -> bool:
         return _keep_rows(places, pair, lambda slot: values[find(slot)])
 
-    whole = {**relaxed, **{root: 1 for _, root in cuts}}  # a tile that holds a whole dim allows no other cut
-    demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()), (whole, frozenset[int]()))
+    demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
     for least, different in demands[2:] if n == TINY else demands:
         solver = Solver(pair.equations, least, different, loose, max(LARGEST, *given.values(), 0), accepts)
         if solver.put_all((*constants.items(), *given.items())) and solver.solve(order):
@@ -292,7 +320,7 @@ def _instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
         for graph, views in zip((pair.program, pair.candidate), pair.views, strict=True)
     )
     axes, cuts = pair.names[len(pair.names) - pair.axes :], pair.names[: len(pair.names) - pair.axes]
-    sizes = tuple((name, numbers[root]) for name, root in (*axes, *cuts))
+    sizes = (*((name, numbers[root]) for name, root in (*axes, *cuts)), *((name, 1) for name in pair.ones))
     return Instance(program, candidate, shapes, symbols, sizes, pair.coinciding)
 
 

@@ -200,7 +200,7 @@ class Refuter:
         pair = self._pair(candidate)
         if isinstance(pair, str):
             return Untried(pair)
-        if {name for name, _ in pair.names} != {name for name, _ in witness.sizes}:
+        if {*(name for name, _ in pair.names), *pair.ones} != {name for name, _ in witness.sizes}:
             return Untried("the witness names other symbols than this candidate")
         instance = self._extents.instance(pair, 0, dict(witness.sizes))
         if isinstance(instance, str):

@@ -11,6 +11,7 @@ from prism_explore.ir.evaluate import run
 from prism_explore.ir.ops import Band, Reshape, Slice
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Witness
 from prism_explore.ir.text import parse
 from prism_explore.verify.extents import MOST_STEPS, TINY, Extents, Instance
 from prism_explore.verify.refute import Refuter, Survived, Untried, draw_inputs
@@ -137,6 +138,28 @@ def test_literal_positions_and_lengths_of_one_stay():
 
     assert ["1", "0"] == [str(c.start) for c in cuts]
     assert "1" == str(cuts[1].stop)
+
+
+def test_a_slice_of_a_tile_that_is_as_long_as_the_dim_allows_a_cut_of_one_only():
+    b = ProgramBuilder("halves_exchanged")
+    x = b.input("x", "b", 64)
+    program = b.build(b.concat(b.slice(x, 1, 32, 64), b.slice(x, 1, 0, 32), 1))
+    text = """sgraph
+  x = input f32[b, 64]
+  %1 = custom(x) grid[x=gx, y=gy]
+    %0 = load(0, imap=[1, 0])
+    %1 = slice(%0, dim=1, start=32, stop=64)
+    %2 = slice(%0, dim=1, start=0, stop=32)
+    %3 = concat(%1, %2, dim=1)
+    %4 = store(%3, omap=[-, 0])
+  return %1"""
+    right, wrong = parse(text), parse(text.replace("concat(%1, %2", "concat(%2, %1"))
+
+    outcome = Refuter(program).attempt(right, 0)
+    assert isinstance(outcome, Survived)
+    assert {1} == {dict(t.sizes)["gx"] for t in outcome.trials}
+    assert all(dict(t.sizes)["gy"] > 1 for t in outcome.trials)
+    assert isinstance(Refuter(program).attempt(wrong, 0), Witness)
 
 
 def masked(low: int | None, high: int) -> TensorProgram:

@@ -46,7 +46,7 @@ def test_no_mutant_is_falsely_proved(request, capsys):
     assert account.legal > wanted * 0.98
     assert account.verdicts["proved"] > wanted / 20, "mutants that stay right are needed, or the test shows nothing"
     assert account.verdicts["refuted"] > wanted / 2
-    assert account.missed_share < 0.02, "\n".join(account.examples[:5])
+    assert account.missed_share < 0.01, "\n".join(account.examples[:5])
     assert account.open_share < 0.05, account.open
 
 
