@@ -7,6 +7,7 @@ engine's own thread; methods that wait can be interrupted and lose nothing.
 from __future__ import annotations
 
 import platform
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
@@ -149,6 +150,10 @@ class Session:
         self.steering = Steering()
         """What was decided by hand and still stands."""
         self._in_force = self.steering
+        self._steered = threading.RLock()
+        self._in_step = False
+        self._late: list[Steered] = []
+        """Decided while a step was in hand."""
         self._predicates: list[tuple[Callable[[FamilyHandle], object], str]] = []
         self._asked: set[tuple[int, str]] = set()
         self.selection: str | None = None
@@ -279,18 +284,32 @@ class Session:
         self._engine.close()
 
     def _open(self) -> Iterator[None]:
-        """The search, step by step; steering comes into force between two steps, so that it can be repeated."""
-        search = explore(
+        """The search, step by step; steering is noted and comes into force between two, so that it can be repeated."""
+        search = self._explored()
+        while True:
+            with self._steered:
+                self._take_steering()
+                self._in_step = True
+            try:
+                ended = next(search, self) is self
+            finally:
+                with self._steered:
+                    self._in_step = False
+                    late = self._late
+                    self._late = []
+                    for fact in late:
+                        self.journal.note(fact)
+            self._ask_predicates()
+            if ended and not late:
+                return
+            if ended:
+                search = self._explored()
+            yield
+
+    def _explored(self) -> Iterator[object]:
+        return explore(
             self.task, self.journal, lambda: self._in_force, self._progress, lambda: self._engine.is_cancelled
         )
-        while True:
-            self._take_steering()
-            try:
-                next(search)
-            except StopIteration:
-                return
-            self._ask_predicates()
-            yield
 
     def _take_steering(self) -> None:
         if isinstance(self.journal, Retold):
@@ -383,8 +402,13 @@ class Session:
         self._note(Steered(action, family, f"sess.{action}({family!r}{said})", note))
 
     def _note(self, fact: Steered) -> None:
-        self.steering = self.steering.after(fact)
-        self.journal.note(fact)
+        """Note a decision, at once or when the step in hand is done."""
+        with self._steered:
+            self.steering = self.steering.after(fact)
+            if self._in_step:
+                self._late.append(fact)
+            else:
+                self.journal.note(fact)
         self._engine.reopen()
 
     # ------------------------------------------------------------ what was found

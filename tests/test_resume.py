@@ -136,6 +136,62 @@ def test_steering_after_the_end_is_repeated_too(tmp_path):
     assert "finished" == loaded.state
 
 
+def test_what_is_decided_while_a_search_runs_is_repeated_at_its_step(tmp_path):
+    sess = session()
+    job = sess.start()
+    decided = 0
+    while not job.wait(0.002):
+        if decided < min(len(sess.families), 2):
+            decided += 1
+            sess.reject(f"f{decided}")
+            sess.prefer("accum")
+            sess.undo()
+    loaded = px.Session.load(sess.save(tmp_path / "run.prism"))
+
+    assert decided
+    assert sess.journal.events == loaded.journal.events
+    assert sess.steering == loaded.steering
+    sess.close()
+    loaded.close()
+
+
+def test_a_decision_in_the_midst_of_a_step_is_noted_behind_it_and_the_search_goes_on(monkeypatch):
+    sess = session()
+    told = []
+    note = sess.journal.note
+
+    def and_reject(event):
+        entry = note(event)
+        if isinstance(event, VerdictReached) and not told:
+            told.append(event.candidate)
+            sess.reject("f1")
+            assert not any(isinstance(e, Steered) for e in sess.journal.events)
+            assert ("f1",) == sess.steering.named("rejected")
+        if isinstance(event, ExplorationFinished) and len(told) == 1:
+            told.append("end")
+            sess.undo()
+        return entry
+
+    monkeypatch.setattr(sess.journal, "note", and_reject)
+    sess.run()
+    sess.close()
+    kinds = [type(e).__name__ for e in sess.journal.events]
+
+    assert ["VerdictReached", "Steered"] == kinds[kinds.index("Steered") - 1 :][:2]
+    assert ["f1.c1", "end"] == told
+    assert 2 == kinds.count("ExplorationFinished")
+    assert "by you" not in sess.claim
+
+
+def test_the_same_steering_at_the_same_steps_gives_the_same_facts(whole):
+    again = session()
+    steer(again)
+    again.run()
+    again.close()
+
+    assert whole.journal.events == again.journal.events
+
+
 # ---------------------------------------------------------------- times
 @pytest.fixture(scope="module")
 def timed():
