@@ -63,12 +63,11 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """An operator type applied to operands, and how many applications rank above it right now."""
+    """An operator type applied to operands."""
 
     args: Args
     kind: int
     """Position in the alphabet."""
-    above: int
 
     @property
     def rank(self) -> Rank:
@@ -126,14 +125,11 @@ class Alphabet(Generic[_L]):
 
     def applications(self, tensors: int, after: Rank | None) -> Iterator[Application]:
         """Every application to the first `tensors` tensors that ranks above `after`, in increasing order."""
-        start = after[0][0] if after else 0
-        left = self.possible(tensors) - self.possible(start)
-        for top in range(start, tensors):
+        for top in range(after[0][0] if after else 0, tensors):
             for args, kinds in self.operands(top):
                 for kind in kinds:
-                    left -= 1
                     if after is None or rank(args, kind) > after:
-                        yield Application(args, kind, left)
+                        yield Application(args, kind)
 
     def sequences(self, tensors: int, ops: int) -> Iterator[tuple[tuple[int, Args], ...]]:
         """Every program of exactly `ops` operators over `tensors` inputs, as its canonical sequence."""
@@ -167,12 +163,6 @@ class Counter:
     def all(self, tensors: int, ops: int) -> int:
         """Programs of at most `ops` operators over `tensors` inputs, the empty one included."""
         return self._sum(tensors, ops, True)[self._alphabet.possible(tensors)]
-
-    def below(self, step: Application, tensors: int, ops: int) -> int:
-        """Programs of at most `ops` operators more, `step` first; `tensors` are those before it."""
-        if ops < 1:
-            return 0
-        return self._sum(tensors + 1, ops - 1, True)[step.above + self._alphabet.opened(tensors)]
 
     def following(self, tensors: int, ops: int) -> list[int]:
         """Programs of at most `ops` operators more, for each number of applications that they may begin with.

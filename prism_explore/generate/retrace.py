@@ -322,7 +322,7 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
             made = _closed_behind(state, block) if isinstance(block, BlockState) else block
         else:
             kind = between.get(node.op)
-            made = attempts.predefined(state, Application(node.args, kind, 0)) if kind is not None else None
+            made = attempts.predefined(state, Application(node.args, kind)) if kind is not None else None
         if isinstance(made, Cut):
             return f"{made.rule}: {made.formula}, where e = {made.evidence}"
         if made is None:

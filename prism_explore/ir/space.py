@@ -185,7 +185,8 @@ class Space:
             "maps": f"at most {self.grid_dims} grid dims and one for-loop; each index axis is cut the same "
             "way in all tensors of a kernel",
             "shapes": "dims match when they are the same index axis, not when their sizes happen to agree",
-            "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x",
+            "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x, but of "
+            "exponents that the program's own numerators and denominators share",
             "node budget": str(self.nodes),
             "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs",
             "rules switched off": " ".join(sorted(self.rules_off)) or "none",

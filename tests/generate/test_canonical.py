@@ -51,19 +51,26 @@ def test_the_counter_counts_without_enumerating(inputs, ops, count):
     assert count == Counter(ALPHABET).of_length(inputs, ops)
 
 
-def test_what_the_first_steps_stand_for_adds_up_to_all_programs():
+def test_programs_of_all_lengths_add_up():
     counter = Counter(ALPHABET)
-    parts = [counter.below(step, 2, 3) for step in ALPHABET.applications(2, None)]
 
-    assert counter.all(2, 3) == 1 + sum(parts)
     assert counter.all(2, 3) == sum(counter.of_length(2, n) for n in range(4))
+    assert counter.all(2, 3) == counter.following(2, 3)[ALPHABET.possible(2)]
 
 
-def test_applications_come_in_increasing_rank_and_know_how_many_follow():
+@pytest.mark.parametrize("gone", [(0,), (3,), (1, 4), (0, 1, 2, 5)])
+def test_to_leave_applications_out_for_good_is_to_begin_with_fewer(gone):
+    steps = [(a.kind, a.args) for a in ALPHABET.applications(2, None)]
+    without = {steps[n] for n in gone}
+    programs = [p for length in range(4) for p in ALPHABET.sequences(2, length) if not without & {*p}]
+
+    assert len(programs) == Counter(ALPHABET).following(2, 3)[len(steps) - len(gone)]
+
+
+def test_applications_come_in_increasing_rank():
     steps = list(ALPHABET.applications(4, None))
 
     assert sorted(s.rank for s in steps) == [s.rank for s in steps]
-    assert list(range(len(steps) - 1, -1, -1)) == [s.above for s in steps]
     assert steps[7:] == list(ALPHABET.applications(4, steps[6].rank))
 
 
