@@ -26,6 +26,7 @@ from prism_explore.frontend.gradients import differentiable, wants_gradient
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
+from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.tune.measure import Failure, cases_of, compare
 from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
 from prism_explore.verify.decide import Prover
@@ -101,7 +102,7 @@ class PortableKernel:
         errors: list[float] = []
         for _ in range(n):
             drawn = {i.name: rng.standard_normal(shape_at(i.type, sizes)) for i in self.program.inputs}
-            inputs = {name: x.astype(np.float32) for name, x in drawn.items()}
+            inputs = {i.name: drawn[i.name].astype(numpy_dtype(i.type.dtype)) for i in self.program.inputs}
             laid = [_laid_out(inputs[i.name], i.type.storage_order) for i in self.program.inputs]
             wanted = evaluate(self.program, {k: v.astype(np.float64) for k, v in inputs.items()})
             found = np.asarray(self.run(*laid), dtype=np.float64)

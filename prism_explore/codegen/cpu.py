@@ -44,7 +44,7 @@ from prism_explore.codegen.loops import (
     show_loops,
     withins,
 )
-from prism_explore.codegen.simd import Function, Host, Machine, new_module, text_of
+from prism_explore.codegen.simd import Function, Host, Machine, Memory, new_module, text_of
 
 Schedule: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -146,7 +146,7 @@ def show_kernel(program: LoopProgram, schedule: Schedule, lanes: int) -> str:
         return str(tiling(s, schedule)) if isinstance(s, Contract) else ""
 
     chosen = ", ".join(f"{k}={v}" for k, v in schedule)
-    return f"# float32, {lanes} lanes; {chosen}\n{show_loops(program, remark)}"
+    return f"# float32 in {lanes} lanes; {chosen}\n{show_loops(program, remark)}"
 
 
 # ---------------------------------------------------------------- compiled
@@ -170,8 +170,8 @@ def compile_program(program: LoopProgram, schedule: Schedule, host: Host) -> Com
     shared = (*program.inputs, *program.temporaries, program.output)
     for number, nest in enumerate(program.nests):
         f = Function(module, f"nest{number}", len(shared) + 1, host.lanes)
-        pointers = dict(zip(shared, f.arguments, strict=False))
-        mine = f.at(f.arguments[-1], f.times(f.thread, largest))
+        pointers = {b: Memory(a, b.dtype) for b, a in zip(shared, f.arguments, strict=False)}
+        mine = f.at(Memory(f.arguments[-1]), f.times(f.thread, largest))
         starts, _ = offsets[nest.name]
         pointers |= {b: f.at(mine, starts[b]) for b in nest.scratch}
         pointers |= {b: f.at(pointers[b.root], b.start) for b in program.views}
@@ -195,7 +195,7 @@ def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:
 class _Emitter:
     """Writes one nest."""
 
-    def __init__(self, f: Function, pointers: Mapping[Buffer, object], schedule: Schedule) -> None:
+    def __init__(self, f: Function, pointers: Mapping[Buffer, Memory], schedule: Schedule) -> None:
         self.f, self.pointers, self.schedule = f, pointers, schedule
         self.at: dict[str, object] = {}
         """The loop variables in scope."""

@@ -25,6 +25,10 @@ from prism_explore.codegen.plan import Plan, plan
 from prism_explore.codegen.simd import Machine, host
 from prism_explore.errors import ShapeError, TargetUnavailable
 from prism_explore.ir.stages import Kernel
+from prism_explore.ir.tensors import DType, numpy_dtype
+
+NAMES: dict[DType, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+"""What torch and NumPy call them."""
 
 Array: TypeAlias = Any
 """A torch.Tensor or a numpy.ndarray."""
@@ -75,7 +79,7 @@ class LoadedKernel:
         total = 0
         for b in made.loops.temporaries:
             starts.append(total)
-            total += -(-4 * b.elements // 64) * 64
+            total += -(-b.bytes // 64) * 64
         self._starts = tuple(starts)
         self._scratch_at = total
         self._bytes = total + self.threads * compiled.scratch_bytes
@@ -97,7 +101,7 @@ class LoadedKernel:
             names = ", ".join(e.buffer.name for e in self._inputs)
             raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
         pointers = [e.pointer(x) for e, x in zip(self._inputs, inputs, strict=True)]
-        result: Any = _empty_like(inputs[0], self._output.buffer.shape) if out is None else out
+        result: Any = _empty_like(inputs[0], self._output.buffer) if out is None else out
         target = self._output.pointer(result)
         if out is not None:
             if isinstance(out, np.ndarray) and not out.flags.writeable:
@@ -125,7 +129,7 @@ class _Expected:
 
     @property
     def bytes(self) -> int:
-        return 4 * self.buffer.elements
+        return self.buffer.bytes
 
     def pointer(self, x: Array) -> int:
         """The address of its first element, once everything about it is as expected."""
@@ -145,8 +149,8 @@ class _Expected:
             raise ShapeError(f"{b.name!r} must be a torch tensor or a NumPy array, found {type(x).__name__}")
         if shape != b.shape:
             raise ShapeError(f"{b.name!r} must have shape {b.shape}, found {shape}")
-        if dtype != "float32":
-            raise ShapeError(f"{b.name!r} must be float32, found {dtype}; convert it first")
+        if dtype != NAMES[b.dtype]:
+            raise ShapeError(f"{b.name!r} must be {NAMES[b.dtype]}, found {dtype}; convert it first")
         if place != "cpu":
             raise ShapeError(f"{b.name!r} must be in main memory, found it on {place}")
         if any(n > 1 and s != w for n, s, w in zip(shape, strides, b.strides, strict=True)):
@@ -161,10 +165,12 @@ def _is_row_major(b: Buffer) -> bool:
     return list(b.strides) == sorted(b.strides, reverse=True)
 
 
-def _empty_like(x: Array, shape: tuple[int, ...]) -> Array:
+def _empty_like(x: Array, b: Buffer) -> Array:
     if isinstance(x, np.ndarray):
-        return np.empty(shape, dtype=np.float32)
-    return x.new_empty(shape)
+        return np.empty(b.shape, dtype=numpy_dtype(b.dtype))
+    import torch
+
+    return x.new_empty(b.shape, dtype=getattr(torch, NAMES[b.dtype]))
 
 
 # ---------------------------------------------------------------- teams of threads

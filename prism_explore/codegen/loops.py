@@ -20,6 +20,8 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, TypeAlias, assert_never
 
+from prism_explore.ir.tensors import BYTES, DType
+
 Affine: TypeAlias = tuple[tuple[str, int], ...]
 """A sum of variables with integer factors, the variable `ONE` standing for 1; empty is 0."""
 
@@ -53,6 +55,13 @@ class Buffer:
     """The buffer that it lies in, where it has no memory of its own."""
     start: int = 0
     """Its first element there."""
+    dtype: DType = "f32"
+    """As it is stored; all arithmetic is in float32."""
+
+    @property
+    def bytes(self) -> int:
+        """What it spans."""
+        return self.elements * BYTES[self.dtype]
 
     @property
     def root(self) -> Buffer:
@@ -377,7 +386,8 @@ def show_expression(e: Expression, tight: bool = False) -> str:
 def _declared(b: Buffer) -> str:
     row_major = b.strides == tuple(prod(b.shape[d + 1 :]) for d in range(len(b.shape)))
     strides = "" if row_major else f" strides({', '.join(map(str, b.strides))})"
-    return f"{b.name}[{', '.join(map(str, b.shape))}]{strides}"
+    stored = "" if b.dtype == "f32" else f" {b.dtype}"
+    return f"{b.name}[{', '.join(map(str, b.shape))}]{stored}{strides}"
 
 
 def _ranges(ranges: tuple[Range, ...]) -> str:

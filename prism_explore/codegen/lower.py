@@ -78,7 +78,7 @@ from prism_explore.ir.ops import (
     op_name,
 )
 from prism_explore.ir.sgraph import BlockGraph, ParallelDim, Phase, SGraph, block_types, consumers, phases
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import DType, TensorType
 
 KEEP_BYTES = 4 << 20
 """What a thread may keep between blocks; beyond it, nothing is done once."""
@@ -132,7 +132,8 @@ class _Program:
         for position, node in enumerate(self.graph.nodes):
             if isinstance(node.op, Input):
                 order = self.types[position].storage_order
-                self.sources[position] = _laid_out(node.op.name, self.shapes[position], order, "input")
+                dtype = self.types[position].dtype
+                self.sources[position] = _laid_out(node.op.name, self.shapes[position], order, "input", dtype)
             elif position in self.needed and position not in self.sources:
                 self._write_node(position, node)
         output = self.sources[self.graph.output]
@@ -204,7 +205,9 @@ class _Program:
         is_output = position == self.graph.output
         name = _unused("out" if is_output else f"k{position}", self.taken)
         shape = self.shapes[position]
-        made = _laid_out(name, shape, tuple(range(len(shape))), "output" if is_output else "temporary")
+        # What passes between kernels is no result: it keeps the precision that it was computed in.
+        where, dtype = ("output", self.types[position].dtype) if is_output else ("temporary", "f32")
+        made = _laid_out(name, shape, tuple(range(len(shape))), where, dtype)
         self.sources[position] = made
         return made
 
@@ -232,7 +235,7 @@ def _view(name: str, op: Permute | Reshape | Expand | Slice, b: Buffer, shape: t
                     step *= shape[d]
                 found += inner
             strides = tuple(found)
-    return Buffer(name, shape, strides, b.where, b.root, start)
+    return Buffer(name, shape, strides, b.where, b.root, start, b.dtype)
 
 
 def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -332,14 +335,18 @@ def _numbers(t: TensorType, where: str) -> tuple[int, ...]:
 
 
 def _laid_out(
-    name: str, shape: tuple[int, ...], order: tuple[int, ...], where: Literal["input", "output", "temporary"]
+    name: str,
+    shape: tuple[int, ...],
+    order: tuple[int, ...],
+    where: Literal["input", "output", "temporary"],
+    dtype: DType,
 ) -> Buffer:
     strides = [0] * len(shape)
     step = 1
     for d in reversed(order):
         strides[d] = step
         step *= shape[d]
-    return Buffer(name, shape, tuple(strides), where)
+    return Buffer(name, shape, tuple(strides), where, dtype=dtype)
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -45,9 +45,12 @@ def plan(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], lanes
         lanes: a narrower vector width than the host's, for trying.
     """
     machine = host() if lanes is None else replace(host(), lanes=lanes)
-    for given in graph.inputs:
-        if given.type.dtype != "f32":
-            return f"input {given.name!r} is {given.type.dtype}; the CPU backend compiles f32 only"
+    stored = {i.name: i.type.dtype for i in graph.inputs} | {"the result": graph.output_type.dtype}
+    for name, dtype in stored.items():
+        if dtype == "f64":
+            return f"{name} is f64; the CPU backend computes in float32 and stores f32, bf16 and f16"
+        if dtype == "f16" and not machine.halves:
+            return f"{name} is f16, which this CPU does not convert; take bf16 or f32"
     given = dict(parameters.schedule)
     choices = Lowering(hoist=bool(given.get("hoist", 1)), pack=bool(given.get("pack", 1)))
     try:

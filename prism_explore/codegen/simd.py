@@ -18,6 +18,7 @@ logf.c and ndtrf.c.
 from __future__ import annotations
 
 import os
+import platform
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,8 +32,12 @@ import numpy as np
 from llvmlite import ir
 
 from prism_explore.ir.ops import bottom
+from prism_explore.ir.tensors import BYTES, DType
 
 F32 = ir.FloatType()
+I16 = ir.IntType(16)
+STORED: dict[DType, ir.Type] = {"f32": F32, "f16": ir.HalfType(), "bf16": I16}
+"""A number of each dtype in memory; bfloat16 is the upper half of a float32."""
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
@@ -50,6 +55,16 @@ class Host:
     lanes: int
     """Widest vectors of float32: 16, 8 or 4."""
     threads: int
+    halves: bool
+    """Whether it converts float16 itself; bfloat16 takes no more than shifts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A place in memory, and how numbers lie there; in registers all are float32."""
+
+    pointer: ir.Value
+    dtype: DType = "f32"
 
 
 @lru_cache(1)
@@ -59,7 +74,8 @@ def host() -> Host:
     features = llvm.get_host_cpu_features()
     lanes = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Host(llvm.get_host_cpu_name(), features.flatten(), lanes, allowed)
+    halves = bool(features.get("f16c")) or platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686")
+    return Host(llvm.get_host_cpu_name(), features.flatten(), lanes, allowed, halves)
 
 
 @lru_cache(1)
@@ -198,38 +214,67 @@ class Function:
         self.b.store(value, slot)
 
     # ------------------------------------------------------------ memory
-    def at(self, pointer, offset):
-        """A pointer moved by a number of float32."""
-        return self.b.gep(pointer, [self.i(offset)], source_etype=F32)
+    def at(self, memory: Memory, offset) -> Memory:
+        """A place moved by a number of elements."""
+        moved = self.b.gep(memory.pointer, [self.i(offset)], source_etype=STORED[memory.dtype])
+        return Memory(moved, memory.dtype)
 
-    def load(self, pointer, offset, lanes: int, stride: int = 1):
-        """A scalar, or `lanes` of them `stride` elements apart (0 repeats one)."""
-        if lanes == 0:
-            return self.b.load(self.at(pointer, offset), typ=F32, align=4)
-        if stride == 0:
-            return self.splat(self.load(pointer, offset, 0), lanes)
-        if stride == 1:
-            return self.b.load(self.at(pointer, offset), typ=vector(lanes), align=4)
+    def load(self, memory: Memory, offset, lanes: int, stride: int = 1):
+        """A scalar, or `lanes` of them `stride` elements apart (0 repeats one), as float32."""
+        if lanes and stride == 0:
+            return self.splat(self.load(memory, offset, 0), lanes)
+        if lanes == 0 or stride == 1:
+            stored, place = STORED[memory.dtype], self.at(memory, offset).pointer
+            kind = ir.VectorType(stored, lanes) if lanes else stored
+            return self._widened(self.b.load(place, typ=kind, align=BYTES[memory.dtype]), memory.dtype)
         value = ir.Constant(vector(lanes), ir.Undefined)
         for lane in range(lanes):
-            one = self.load(pointer, self.sum(offset, lane * stride), 0)
+            one = self.load(memory, self.sum(offset, lane * stride), 0)
             value = self.b.insert_element(value, one, I32(lane))
         return value
 
-    def store(self, value, pointer, offset, stride: int = 1) -> None:
-        """Write a scalar or a vector, its lanes `stride` elements apart."""
+    def store(self, value, memory: Memory, offset, stride: int = 1) -> None:
+        """Write a scalar or a vector, its lanes `stride` elements apart; rounded to the nearest, ties to even."""
+        stored = self._narrowed(value, memory.dtype)
         if stride == 1 or not isinstance(value.type, ir.VectorType):
-            self.b.store(value, self.at(pointer, offset), align=4)
+            self.b.store(stored, self.at(memory, offset).pointer, align=BYTES[memory.dtype])
             return
         for lane in range(value.type.count):
-            one = self.b.extract_element(value, I32(lane))
-            self.b.store(one, self.at(pointer, self.sum(offset, lane * stride)), align=4)
+            one = self.b.extract_element(stored, I32(lane))
+            place = self.at(memory, self.sum(offset, lane * stride)).pointer
+            self.b.store(one, place, align=BYTES[memory.dtype])
 
-    def prefetch(self, pointer, offset, level: int) -> None:
+    def _widened(self, value, dtype: DType):
+        match dtype:
+            case "f16":
+                return self.b.fpext(value, _like(value, F32))
+            case "bf16":
+                bits = self.b.zext(value, _like(value, I32))
+                return self.b.bitcast(self.b.shl(bits, _same(bits, 16)), _like(value, F32))
+            case _:
+                return value
+
+    def _narrowed(self, value, dtype: DType):
+        match dtype:
+            case "f16":
+                return self.b.fptrunc(value, _like(value, STORED["f16"]))
+            case "bf16":
+                bits = self.b.bitcast(value, _like(value, I32))
+                odd = self.b.and_(self.b.lshr(bits, _same(bits, 16)), _same(bits, 1))
+                rounded = self.b.add(bits, self.b.add(odd, _same(bits, 0x7FFF)))
+                # Rounding could carry a NaN's last bits into its sign; it gets a bit that stays.
+                kept = self.b.or_(bits, _same(bits, 0x400000))
+                is_nan = self.b.fcmp_unordered("uno", value, value)
+                upper = self.b.lshr(self.b.select(is_nan, kept, rounded), _same(bits, 16))
+                return self.b.trunc(upper, _like(value, I16))
+            case _:
+                return value
+
+    def prefetch(self, memory: Memory, offset, level: int) -> None:
         """Ask for a cache line, into L1 (`level` 1) or L2 (2); never faults."""
         kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
         fetch = self._intrinsic("llvm.prefetch.p0", kind)
-        self.b.call(fetch, [self.at(pointer, offset), I32(0), I32(4 - level), I32(1)])
+        self.b.call(fetch, [self.at(memory, offset).pointer, I32(0), I32(4 - level), I32(1)])
 
     # ------------------------------------------------------------ numbers
     def number(self, value: float, lanes: int):
@@ -561,3 +606,15 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "mask": _mask,
 }
 """The machine's meaning of every row of `ir.ops.UNARY` and `ir.ops.BINARY`."""
+
+
+def _like(value, element: ir.Type) -> ir.Type:
+    """The type of a value with other elements."""
+    return ir.VectorType(element, value.type.count) if isinstance(value.type, ir.VectorType) else element
+
+
+def _same(value, number: int):
+    """A number in every lane of a value's type."""
+    if isinstance(value.type, ir.VectorType):
+        return ir.Constant(value.type, [number] * value.type.count)
+    return ir.Constant(value.type, number)

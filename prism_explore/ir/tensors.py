@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, DimLike, dim
@@ -60,6 +60,17 @@ class TensorType:
     def __str__(self) -> str:
         layout = f" order({', '.join(map(str, self.order))})" if self.order else ""
         return f"{self.dtype}[{', '.join(map(str, self.dims))}]{layout}"
+
+
+def numpy_dtype(dtype: DType) -> Any:
+    """NumPy's own; ml_dtypes brings bfloat16, which NumPy lacks."""
+    import numpy as np
+
+    if dtype == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype({"f64": np.float64, "f32": np.float32, "f16": np.float16}[dtype])
 
 
 def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) -> TensorType:

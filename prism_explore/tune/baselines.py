@@ -288,6 +288,15 @@ def _export(
     return ""
 
 
+def _tensor(array: Any) -> Any:
+    """Torch's view of an array; NumPy's bfloat16 is a stranger to it, but not its bits."""
+    import torch
+
+    if str(array.dtype) == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
 def _torch_dtype(dtype: str) -> Any:
     import torch
 
@@ -317,7 +326,7 @@ def _adopt(bench: LocalBench, key: str, path: Path) -> Mapping[str, Any]:
             run = _on_tensors(torch.compile(module, dynamic=False))
         else:
             run = _frozen(bench, module)
-        found = bench.adopt(key, run)
+        found = bench.adopt(key, run, bench.roundings)
     except Exception as failure:
         return {"failure": ["tune.compile", _first_line(failure)]}
     if isinstance(found, Failure):
@@ -346,7 +355,7 @@ def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*arrays: Any) -> Any:
         with torch.no_grad():
-            return function(*(torch.from_numpy(a) for a in arrays))
+            return function(*(_tensor(a) for a in arrays))
 
     return run
 
@@ -375,13 +384,13 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
     config.max_autotune_gemm_backends = "CPP,ATEN"
     compiled: dict[int, Any] = {}
     for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases)):
-        held = {i: torch.from_numpy(inputs[i]) for i in weights}
+        held = {i: _tensor(inputs[i]) for i in weights}
         compiled[id(inputs[weights[0]]) if weights else 0] = torch.compile(Frozen(held).eval(), dynamic=False)
 
     def run(*arrays: Any) -> Any:
         chosen = compiled[id(arrays[weights[0]]) if weights else 0]
         with torch.no_grad():
-            return chosen(*(torch.from_numpy(a) for i, a in enumerate(arrays) if i not in weights))
+            return chosen(*(_tensor(a) for i, a in enumerate(arrays) if i not in weights))
 
     for inputs in bench.ring.all:
         run(*inputs)

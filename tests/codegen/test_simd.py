@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from prism_explore.codegen.simd import FUNCTIONS, Function, Machine, host, new_module, text_of
+from prism_explore.codegen.simd import FUNCTIONS, Function, Machine, Memory, host, new_module, text_of
 from prism_explore.ir.ops import BINARY, UNARY
 
 WIDTHS = (16, 8, 4)
@@ -19,7 +19,7 @@ def call(write, arrays: list[np.ndarray], lanes: int) -> None:
     """Compile `write(function, *pointers)` and run it once on these arrays."""
     module = new_module()
     f = Function(module, "f", len(arrays), lanes)
-    write(f, *f.arguments)
+    write(f, *map(Memory, f.arguments))
     f.finish()
     machine = Machine(text_of(module, lanes), replace(host(), lanes=lanes))
     code = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(machine.address("f"))
