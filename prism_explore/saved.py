@@ -48,7 +48,7 @@ class _Saved:
     allow_unsafe: bool
     beat_s: float | None = None
     ranges: Ranges = ANY
-    dominated: Literal["last", "left out"] = "last"
+    dominated: Literal["later", "left out"] = "later"
 
 
 def task_to_plain(task: Task) -> dict[str, Any]:

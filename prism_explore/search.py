@@ -72,8 +72,8 @@ class Task:
     """Of the program's own symbols; what is found holds at all values, and is called at these."""
     database: Database | None = None
     """Where trials are remembered from search to search."""
-    dominated: Literal["last", "left out"] = "last"
-    """Whether a family is tuned last or not at all where another costs no more in the cost model.
+    dominated: Literal["later", "left out"] = "later"
+    """Whether a family that costs no less than another in the model comes behind what is as likely, or is left out.
 
     That is no proof about time: the fastest kernel may be of such a family, so only the first way loses nothing.
     """
@@ -190,7 +190,7 @@ def _tune(
         wanted = [v for v in allowed if now.choices.get(v.candidate.family.id) == "accepted"]
         liked = [v for v in allowed if prefers(now, v.candidate.family)]
         untuned = ([v for v in some if v.candidate.id not in progress.tuned] for some in (wanted, liked))
-        others = [v for v in allowed if task.dominated == "last" or v.candidate.family.id not in progress.dominated]
+        others = [v for v in allowed if task.dominated == "later" or v.candidate.family.id not in progress.dominated]
         fresh = next(filter(None, untuned), others)
         if all(v.candidate.id in progress.tuned for v in fresh):
             return

@@ -79,7 +79,7 @@ class Session:
         ranges: least and largest value of symbols, such as {"b": (1, 64)}: `best` says at which of them it holds and
             refuses to be called at others.
         beat_s: a time to beat, such as the library's or an earlier search's; what cannot, by its bound, is cut.
-        dominated: whether families that cost no less than another in the cost model come last or are left out.
+        dominated: whether families that cost no less than another in the cost model come behind it or are left out.
         executor: a `concurrent.futures.Executor` whose workers decide candidates; the facts are the same with any.
             It pays where proofs are dear. It is not shut down.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
@@ -106,7 +106,7 @@ class Session:
         database: str | Path | None = None,
         ranges: Mapping[str, tuple[int, int]] | None = None,
         beat_s: float | None = None,
-        dominated: Literal["last", "left out"] = "last",
+        dominated: Literal["later", "left out"] = "later",
         executor: Executor | None = None,
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,

@@ -103,7 +103,8 @@ class FamilyHandle:
             sides = ("the program's form", "the candidate's form")
             said += [f"  {side}: {form}" for side, form in zip(sides, verdict.nearest, strict=False)]
         if (dominated := self.dominated) is not None:
-            said.append(f"{dominated.reason.sentence} It {'is not tuned' if dominated.left_out else 'is tuned last'}.")
+            so = "is not tuned" if dominated.left_out else "comes behind others that are as likely"
+            said.append(f"{dominated.reason.sentence} It {so}.")
             said += [f"  {what}: {numbers}" for what, numbers in dominated.reason.substitution.items()]
         if (floats := self.floats) is not None:
             said.append(f"In floating point, {floats.outcome}: {floats.detail}.")

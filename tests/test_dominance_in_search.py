@@ -1,4 +1,4 @@
-"""A dominated family is tuned last, or left out where somebody asked for that; either way the ledger says so."""
+"""A dominated family comes behind others, or is left out where somebody asked for it; the ledger says which."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def dominated_in(journal: Journal) -> list[tuple[str, str, bool]]:
     return [(e.family, e.by, e.left_out) for e in journal.events if isinstance(e, FamilyDominated)]
 
 
-def test_by_default_a_dominated_family_comes_last_and_may_still_win(tuner: Tuner) -> None:
+def test_by_default_a_dominated_family_comes_behind_and_may_still_win(tuner: Tuner) -> None:
     task, progress = begun()
     journal = searched(task, progress)
     best = incumbent(progress, Steering())
@@ -117,7 +117,7 @@ def test_a_family_says_by_which_other_and_with_which_numbers(tuner: Tuner) -> No
     assert record.families["f1"].dominated is None
     why = record.families["f2"].why()
     assert "Whatever its numbers, f1 has some with no more traffic" in why
-    assert "which is no proof about time. It is tuned last." in why
+    assert "which is no proof about time. It comes behind others that are as likely." in why
     assert "numbers of f1.c1: gx=gx, f=f" in why
 
 

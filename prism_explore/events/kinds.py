@@ -229,7 +229,7 @@ class FamilyDominated:
     by: str
     reason: Reason
     left_out: bool
-    """Whether it is not tuned for it; it comes last otherwise."""
+    """Whether it is not tuned for it; otherwise it comes behind others that are as likely."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -785,7 +785,7 @@ def _tuned(book: Ledger) -> str:
     if last and not any(cut.what == "family" for cut in book.cuts):
         verb = "was" if len(last) == 1 else "were"
         families = _count(len(last), "proved family", "proved families")
-        says += f"; {families} that cost no less than another in the model {verb} to come last, and {verb} not timed"
+        says += f"; {families} that cost no less than another in the model came behind it and {verb} not timed"
     return says + "."
 
 

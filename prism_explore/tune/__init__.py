@@ -155,7 +155,7 @@ def tune(
         bench: where kernels are compared and timed; a worker process of the target's own if not given.
         strategy: what to try next; the budget's if not given.
         incumbent: the kernel to beat, from an earlier call.
-        later: ids of candidates that are proposed behind the others.
+        later: ids of candidates that are proposed behind others that are as likely.
         beat_s: a time to beat, whoever's it is; candidates whose floor is not below it are not tried.
         idle: how many trials in a row did not improve it at the end of that call.
         database: remembers every trial. What it knows counts as tried, and against the budget; the fastest few are

@@ -71,7 +71,7 @@ class Entrant:
     sizes: tuple[tuple[float, Sizes], ...]
     """Modelled seconds and sizes, best first."""
     later: bool = False
-    """Whether others are proposed first, all of them."""
+    """Whether others that are as likely are proposed first."""
     choices: dict[Sizes, Choices] = field(default_factory=dict[Sizes, Choices])
 
 
@@ -87,7 +87,7 @@ class Pool:
         most_sizes: int = MOST_SIZES,
         later: Collection[str] = (),
     ) -> None:
-        """Rank all legal sizes of all candidates; those whose ids are in `later` come behind the others.
+        """Rank all legal sizes of all candidates; those whose ids are in `later` come behind others that are as likely.
 
         Raises:
             ShapeError: a data symbol has no number in `shapes`.
@@ -102,7 +102,7 @@ class Pool:
             ranked = sorted((model.at(dict(sizes)).time_s, sizes) for sizes in found[:most_sizes])
             floor = floor_of(verified.candidate, shapes, target)
             entrants.append(Entrant(verified, floor, tuple(ranked), verified.candidate.id in later))
-        self.entrants = sorted(entrants, key=lambda e: (e.later, e.floor.time_s))
+        self.entrants = sorted(entrants, key=lambda e: (e.floor.time_s, e.later))
 
     def drop(self, entrant: Entrant) -> None:
         """Never propose a candidate again."""
@@ -127,10 +127,10 @@ class Pool:
 
     def by_model(self) -> Iterator[Point]:
         """Every point: each size with its usual schedule, best first, then each with another, and so on."""
-        ranked = sorted((e.later, s, i, sizes) for i, e in enumerate(self.entrants) for s, sizes in e.sizes)
+        ranked = sorted((s, e.later, i, sizes) for i, e in enumerate(self.entrants) for s, sizes in e.sizes)
         entrants = tuple(self.entrants)
         open_rows: list[tuple[float, Entrant, Sizes, Iterator[Schedule]]] = []
-        for _, modelled_s, i, sizes in ranked:
+        for modelled_s, _, i, sizes in ranked:
             offered = schedules(self.choices_of(entrants[i], sizes))
             yield self.point(entrants[i], modelled_s, sizes, next(offered))
             open_rows.append((modelled_s, entrants[i], sizes, offered))

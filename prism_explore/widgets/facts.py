@@ -176,7 +176,7 @@ def sentence(event: Event) -> tuple[str, str, str]:
         case FloatsAssessed():
             return "", f"{event.family} in floating point, {event.outcome}: {event.detail}", event.family
         case FamilyDominated():
-            when = "is not tuned" if event.left_out else "is tuned last"
+            when = "is not tuned" if event.left_out else "comes behind"
             return "", f"{event.family} {when}: {event.by} costs no more in the cost model", event.family
         case KernelGenerated():
             return "", f"{event.trial}: {event.backend} source for {event.candidate}", event.trial
