@@ -57,8 +57,8 @@ LARGEST_EXPONENT = 600.0
 """The upper bound where there are exponentials: those of what is further from 0 overflow or vanish."""
 CLEAR = 1e-6
 """A relative difference of more is not what rounding makes of such numbers."""
-MOST_DECIMALS = 4_000
-"""Numbers on the way of a trial that is run again in decimals: about 50 ms. Beyond, the smallest sizes are taken."""
+MOST_DECIMALS = 1_000
+"""Numbers on the way of a trial that is run again in decimals: about 10 ms. Beyond, the smallest sizes are taken."""
 SMALLEST_SCALE = 1e-4
 """Results below this count as this when an error is made relative."""
 UNBOUNDED = 1e100
