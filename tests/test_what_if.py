@@ -93,7 +93,7 @@ def test_what_a_budget_left_is_estimated_not_counted():
 
     assert row(found, "budget.nodes").reopened
     assert any("known when they are spent" in said for said in found.estimated)
-    assert (2, 1) == (found.ran.common, len(found.ran.gained))
+    assert (1, 2) == (found.ran.common, len(found.ran.gained))
 
 
 def test_asking_changes_nothing_and_says_the_same_again(sess):

@@ -128,6 +128,8 @@ class Tensor:
     """Inside a block: its state under each choice of looped axes."""
     behind: bool = False
     """Inside a block: whether it depends on an accumulator, so that no accumulator may take it."""
+    written: int = -1
+    """The number of the same value in a graph without a loop, whose accumulators are reductions or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,8 @@ class KernelState:
     """Where there is a time to beat."""
     read: frozenset[int] = frozenset()
     """Tensors that some kernel reads."""
+    strays: int = 0
+    """How many of its operators compute what the program does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +206,8 @@ class BlockState:
     """How many kernel graphs there are that begin with this block's kernel, whatever its operators, and go on."""
     stood_for: int = 0
     """How many graphs it began when it was opened."""
+    strays: int = 0
+    """How many operators, its own and those of kernels before, compute what the program does not."""
 
 
 class Attempts:
@@ -229,6 +235,7 @@ class Attempts:
         self.peeled = peel(graph)
         """What is between the program's views: all else is the same in every kernel graph."""
         values: dict[int, Poly] = {}
+        numbers: dict[int, int] = {}
         inputs: list[Tensor] = []
         bands: list[Tensor] = []
 
@@ -240,15 +247,22 @@ class Attempts:
             at = min(given.at)
             values |= dict.fromkeys(given.at, told(node.op.name, at))
             number = self.expressions.number(node.op, ())
-            inputs.append(Tensor(node, named[at], types[at].dtype, values[at], number))
+            inputs.append(Tensor(node, named[at], types[at].dtype, values[at], number, written=number))
+            numbers |= dict.fromkeys(given.at, number)
         for position in self.peeled.core:
             node = graph.nodes[position]
             if isinstance(node.op, Band):
                 values[position] = told(f"band %{position}", position)
                 number = self.expressions.number(node.op, (~position,))
-                bands.append(Tensor(node, named[position], types[position].dtype, values[position], number))
+                dtype = types[position].dtype
+                bands.append(Tensor(node, named[position], dtype, values[position], number, written=number))
+                numbers[position] = number
+            else:
+                numbers[position] = self.expressions.number(node.op, tuple(numbers[a] for a in node.args))
         self.inputs = (*inputs, *bands)
         """What kernels are made of: the program's inputs, then the tensors that it knows by formula."""
+        self.written = frozenset(numbers.values())
+        """The numbers of what the program computes."""
         result = self.peeled.result
         read = readings(graph, named, self._theory, values, self.peeled.core)
         levels = (space.block, space.kernel)
@@ -543,7 +557,29 @@ class Attempts:
                 made = "loop.pending"
             flows.append(made)
         behind = behind or isinstance(op, Accumulate | AccumulateRescaled)
-        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, tuple(flows), behind)
+        written = self._written(op, tuple(t.written for t in operands))
+        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, tuple(flows), behind, written)
+
+    def strays(self, state: BlockState, step: Fit) -> bool:
+        """Whether an application gives what the program does not compute; to make partial sums whole is no such."""
+        made, op = step.tensor, self.block_alphabet.letters[step.kind].op
+        if isinstance(op, Accumulate | AccumulateRescaled) and op.dim is None:
+            before = state.tensors[step.args[0]].flows
+            return not any(isinstance(f, Flow) and f.partial for c in state.legal for f in (before[c],))
+        return made.written not in self.written and all(made.expression != goal.result for goal in self.goals)
+
+    def _written(self, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> int:
+        match op:
+            case Accumulate(_, None) | RunningMax(None) | AccumulateRescaled(None):
+                return args[0]
+            case Accumulate(fn, int() as along):
+                return self.expressions.number(Reduce(fn, along), args)
+            case RunningMax(int() as along):
+                return self.expressions.number(Reduce("max", along), args)
+            case AccumulateRescaled(int() as along):
+                return self.expressions.number(Reduce("sum", along), args[:1])
+            case op:
+                return self.expressions.number(op, args)
 
     def _mismatch(self, operands: tuple[Tensor, ...]) -> Cut:
         """The cut where operands do not fit; it says where their sizes would, because the space matches axes."""

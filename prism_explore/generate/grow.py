@@ -3,7 +3,11 @@
 The kernel graph grows first; opening a custom kernel grows its block graph; a block graph whose tensors
 are all used but one closes, and the kernel graph goes on. Maps stay open throughout: a tensor is typed
 by its index axes, so an operator fits or not whatever the maps will be, and a family stands for all of
-them. Depth first, smallest rank first, so the stream of events is the same every time.
+them. Nearest first: a step that computes what the program computes too, or its result in another way, or adds up
+partial sums, is taken before any that *strays* from it, then those that stray once, and so on. So what the program
+says, with a loop or with a division put off, is found early, and a budget ends a search far from it. Within that,
+depth first, smallest rank first, so the stream of events is the same every time. In the end the same is searched
+in any order.
 
 Every step that is kept is noted, and every cut with its reason. Operators that would break the canonical
 order are no cuts, since their graph is met elsewhere; neither are reductions along a dim of size 1, nor views of
@@ -13,6 +17,7 @@ it are put around every whole kernel graph.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -86,6 +91,10 @@ class Growth:
         self.tree = Tree(self.attempts.kernel_alphabet, self.attempts.block_alphabet, space)
         self.names = {i: op.name for i, op in enumerate(program.inputs)}
         self.seen: dict[int, str] = {}
+        self.later: dict[int, deque[tuple[KernelState, BlockState, list[Kept]]]] = {}
+        """Steps that are put off, per number of operators that then compute what the program does not."""
+        self.left: dict[str, list[Kept]] = {}
+        """Per block graph, the steps that a budget left."""
 
     def run(self) -> Iterator[Family | None]:
         """Every family of the space, from the inputs on."""
@@ -93,6 +102,7 @@ class Growth:
         yield None
         state = self.attempts.beginning(root)
         yield from self.kernel(state)
+        yield from self.rest()
         self.diary.counted(float(1 + self.tree.beyond(state)))
         yield None
 
@@ -132,7 +142,8 @@ class Growth:
                 case KernelState():
                     kept.append(made)
                 case BlockState():
-                    kept.append(replace(made, beyond=self.tree.behind(state, made.operands), stood_for=weight))
+                    beyond = self.tree.behind(state, made.operands)
+                    kept.append(replace(made, beyond=beyond, stood_for=weight, strays=state.strays))
                 case None:
                     cuts.void += weight
         return cuts, kept
@@ -193,12 +204,32 @@ class Growth:
             return
         cuts, kept = self.block_tried(state)
         yield from self.diary.cuts(cuts, state.id, "block", {})
+        near = [k for k in kept if k.state.strays == state.strays]
+        if len(near) < len(kept):
+            far = [k for k in kept if k.state.strays > state.strays]
+            self.later.setdefault(state.strays + 1, deque()).append((kernel, state, far))
+        yield from self.taken(kernel, state, near)
+
+    def taken(self, kernel: KernelState, state: BlockState, kept: list[Kept]) -> Iterator[Family | None]:
+        """Every family behind some steps at a block graph; what a budget leaves of them is kept in mind."""
         for done, step in enumerate(kept):
-            if spent := self.spent():
-                self.diary.over_budget(state.id, "block", spent, float(sum(k.weight for k in kept[done:])))
-                yield None
+            if self.spent():
+                self.left.setdefault(state.id, []).extend(kept[done:])
                 return
             yield from self.block_kept(kernel, state, step.state)
+
+    def rest(self) -> Iterator[Family | None]:
+        """Every family behind the steps that were put off, nearest first; note what a budget left."""
+        while self.later:
+            strays = min(self.later)
+            kernel, state, far = self.later[strays].popleft()
+            if not self.later[strays]:
+                del self.later[strays]
+            yield from self.taken(kernel, state, far)
+        if self.left and (spent := self.spent()):
+            for node, kept in self.left.items():
+                self.diary.over_budget(node, "block", spent, float(sum(k.weight for k in kept)))
+                yield None
 
     def block_tried(self, state: BlockState) -> tuple[Cuts, list[Kept]]:
         """Every step at a block graph: what is cut, and what is kept, in canonical order.
@@ -244,7 +275,8 @@ class Growth:
             if isinstance(made, Cut):
                 cuts.add(step.args, alphabet.letters[step.kind].label, made, float(weight))
             else:
-                steps.append(Kept(step, replace(made, open=rest[n + 1 :]), weight))
+                strays = state.strays + attempts.strays(state, step)
+                steps.append(Kept(step, replace(made, open=rest[n + 1 :], strays=strays), weight))
         return cuts, steps
 
     def block_kept(self, kernel: KernelState, state: BlockState, made: BlockState) -> Iterator[Family | None]:
@@ -273,7 +305,7 @@ class Growth:
         store = Node(Store(), (len(state.tensors) - 1,))
         block = BlockGraph((), None, (*(t.node for t in state.tensors), store))
         node = Node(Custom(block), state.operands)
-        made = Tensor(node, newest.axes, newest.dtype, newest.expression, newest.number)
+        made = Tensor(node, newest.axes, newest.dtype, newest.expression, newest.number, written=newest.written)
         return replace(
             kernel,
             id=state.id,
@@ -284,4 +316,5 @@ class Growth:
             customs=kernel.customs + 1,
             floor=self.attempts.behind(state.floor, newest),
             read=kernel.read.union(state.operands),
+            strays=state.strays,
         )

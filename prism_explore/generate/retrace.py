@@ -208,7 +208,8 @@ def region_steps(
             return Reopened(((region.operator, ()),))
         tried = here.tried(place, region.level)
         if region.operator == REST:
-            return Reopened(tuple(tried.kept)[len(trail.children[region.parent, region.level]) :])
+            searched = {e.operator for e in trail.children[region.parent, region.level]}
+            return Reopened(tuple(step for step, (text, _) in tried.kept.items() if text not in searched))
         for found in tried.regions:
             if (found.title, found.reason) == (region.operator, region.reason):
                 return Reopened(found.steps)
@@ -273,6 +274,7 @@ def regrow(
                 yield from _beyond(here, place, region.level, made)
             elif step in tried.cut:
                 reopened.at_once[step] = tried.cut[step]
+    yield from growth.rest()
     reopened.grown = growth.diary.nodes - before
     reopened.over |= any(isinstance(e, RegionPruned) and e.reason.soundness == "budget" for e in journal.events)
 

@@ -203,7 +203,7 @@ CLASSIC_REDUCTIONS: tuple[ReduceFn, ...] = ("sum", "mean", "rms")
 
 
 CLASSIC_OPS = 11
-LARGEST_OPS = 16
+LARGEST_OPS = 21
 """Where a program takes more operators than this in one kernel, the default space does not try to hold it."""
 
 
