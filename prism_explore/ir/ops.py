@@ -100,7 +100,7 @@ def bottom(dtype: np.dtype[Any]) -> float:
 
 def _mask(x: Any, keep: Any) -> Any:
     if x.dtype == object:  # numbers that bring their own arithmetic
-        return np.where(keep != 0, x, x * 0 + bottom(np.dtype(np.float64)))
+        return np.where(keep != 0, x, np.asarray(x * 0 + bottom(np.dtype(np.float64)), object))
     return np.where(keep != 0, x, np.asarray(bottom(x.dtype), x.dtype))
 
 
