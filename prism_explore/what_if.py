@@ -187,7 +187,8 @@ class _Walk:
         while left:
             tick()
             node, here, there = left.pop()
-            for level in ("block", "kernel") if here.block is not None else ("kernel",):
+            levels: tuple[Level, ...] = ("kernel", "split")
+            for level in ("block", *levels) if here.block is not None else levels:
                 left += self.at(node, here, there, level)
         if not self.ended:
             self.estimated.append("The search has not ended, so this is about what it has seen so far.")
@@ -206,7 +207,7 @@ class _Walk:
     def at(self, node: str, here: Place, there: Place, level: Level) -> list[tuple[str, Place, Place]]:
         """Compare all steps at a node on one level; the children that both keep."""
         children, regions = self.trail.children[node, level], self.trail.regions[node, level]
-        if not children and not regions and (level == "kernel" or not self.ended):
+        if not children and not regions and (level != "block" or not self.ended):
             return []
         was, now = self.here.tried(here, level), self.there.tried(there, level)
         for region in regions:

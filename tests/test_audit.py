@@ -55,7 +55,7 @@ def cut_of(sess, operator):
 def test_a_rule_that_loses_a_family_is_found_out(sound, unsound):
     found = unsound.pruned[cut_of(unsound, "div(%0, %2)")].audit()
 
-    assert len(sound.families) - 1 == len(unsound.families)
+    assert len(sound.families) - 2 == len(unsound.families)  # the family and what it is split into
     assert "wrong" == found.answer
     missing = {h._text() for h in sound.families.values()} - {h._text() for h in unsound.families.values()}
     assert missing == {f.sgraph for f in found.lost}
@@ -139,7 +139,7 @@ def test_a_proved_family_beyond_a_limit_of_the_space_is_no_loss():
     beyond = [f for found in answers for f in found.found if f.standing == "beyond"]
 
     assert beyond
-    assert all(f.note.startswith("limit.accumulators") for f in beyond)
+    assert all("limit.accumulators" in f.note for f in beyond)
     assert "wrong" not in {found.answer for found in answers}
 
 

@@ -70,7 +70,7 @@ class NodeExpanded:
     """Empty for the root."""
     operator: str
     """In the textual form, such as matmul(%0, %1)."""
-    level: Literal["kernel", "block"]
+    level: Literal["kernel", "block", "split"]
     expression: str = ""
     """The abstract expression of the new tensor."""
 
@@ -82,7 +82,7 @@ class RegionPruned:
     region: str
     parent: str
     operator: str
-    level: Literal["kernel", "block"]
+    level: Literal["kernel", "block", "split"]
     reason: Reason
     stood_for: float = 1.0
     """How many programs it stood for."""

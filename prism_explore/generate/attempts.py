@@ -220,7 +220,8 @@ class Attempts:
         table = axes_of(graph)
         by_axis = space.active("shape.mismatch")
         named = table.of if by_axis else _by_extent(table)
-        self._extents = {a.name: a.extent for a in table.axes}
+        self.extents = {a.name: a.extent for a in table.axes}
+        """Of the program's axes, in order."""
         self._twice = frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
         everywhere = frozenset(a for axes in named for a in axes if a)
         scalars = sorted({s.value for s in (*space.block.scalars, *space.kernel.scalars) if s.fn == "mul"})
@@ -231,7 +232,7 @@ class Attempts:
         )
         self.expressions = Expressions()
         types = graph.types()
-        self._views = views_of(graph, named)
+        self.views = views_of(graph, named)
         self.peeled = peel(graph)
         """What is between the program's views: all else is the same in every kernel graph."""
         values: dict[int, Poly] = {}
@@ -528,7 +529,7 @@ class Attempts:
         if in_loop and behind and not self.space.active("map.constraint"):
             return None
         if isinstance(op, ViewOp):
-            result = self._views.get((op, axes))
+            result = self.views.get((op, axes))
             if result is None:
                 return None
         else:
@@ -585,7 +586,7 @@ class Attempts:
         """The cut where operands do not fit; it says where their sizes would, because the space matches axes."""
         shown = " against ".join(f"{t.dtype}({', '.join(a or '1' for a in t.axes)})" for t in operands)
         names = [{a for a in t.axes if a} for t in operands]
-        agree = any(len(set(p)) > 1 and len({self._extents[a] for a in p}) == 1 for p in product(*names))
+        agree = any(len(set(p)) > 1 and len({self.extents[a] for a in p}) == 1 for p in product(*names))
         detail = "Some of their sizes happen to agree, but the stated space matches axes, not sizes." if agree else ""
         return Cut("shape.mismatch", "axes match", shown, detail)
 
@@ -765,7 +766,7 @@ class Attempts:
         return Cut("cost.floor", "e < time to beat", seconds_text(floor.time_s), common=common)
 
     def _dims(self, tensor: Tensor, thin: frozenset[str] = frozenset()) -> tuple[Dim, ...]:
-        return tuple(self._extents[a] if a and a not in thin else dim(1) for a in tensor.axes)
+        return tuple(self.extents[a] if a and a not in thin else dim(1) for a in tensor.axes)
 
     def _type(self, tensor: Tensor) -> TensorType:
         return TensorType(self._dims(tensor), tensor.dtype)
@@ -804,7 +805,7 @@ class Attempts:
             size = BYTES[tensors[i].dtype]
             for a in tensors[i].axes:
                 if a in whole:
-                    size *= self._extents[a].constant or 1
+                    size *= self.extents[a].constant or 1
             sizes.append((size, i))
         top = sorted(sizes, reverse=True)[:2]
         return sum(size for size, _ in top), " and ".join(f"%{i}" for _, i in top)

@@ -30,6 +30,7 @@ from prism_explore.ir.ops import (
     Load,
     Op,
     Reduce,
+    Result,
     Unary,
 )
 from prism_explore.ir.sgraph import SGraph
@@ -276,7 +277,8 @@ class Expressions:
     def of_graph(self, graph: SGraph) -> int:
         """The number of a graph's result; graphs that differ in naming only have the same."""
         numbers: list[int] = []
-        for node in graph.nodes:
+        results: dict[int, tuple[int, ...]] = {}
+        for position, node in enumerate(graph.nodes):
             args = tuple(numbers[a] for a in node.args)
             match node.op:
                 case Custom(block):
@@ -286,7 +288,10 @@ class Expressions:
                             inside.append(self._intern(Load(0), (args[inner.op.operand],)))
                         else:
                             inside.append(self.number(inner.op, tuple(inside[a] for a in inner.args)))
-                    numbers.append(inside[block.stores[0]])
+                    results[position] = tuple(inside[s] for s in block.stores)
+                    numbers.append(results[position][0])
+                case Result(index):
+                    numbers.append(results[node.args[0]][index])
                 case Input():
                     numbers.append(self._intern(node.op, ()))
                 case op:

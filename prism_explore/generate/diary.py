@@ -26,7 +26,7 @@ Step: TypeAlias = tuple[str, tuple[int, ...]]
 CUSTOM = "custom"
 REST = "the rest"
 """The title of a region that a budget left: every step at a node that was kept and not taken."""
-WHOLE: dict[Level, str] = {"kernel": "whole kernel graph", "block": "whole block graph"}
+WHOLE: dict[Level, str] = {"kernel": "whole kernel graph", "block": "whole block graph", "split": "whole split graph"}
 """The titles of regions that are one whole graph, not what extends it."""
 
 
@@ -102,6 +102,11 @@ class Cuts:
         self._groups.setdefault(key, {}).setdefault(args, []).append(bundle)
         self._weights[key] = self._weights.get(key, 0.0) + weight
 
+    @property
+    def stood_for(self) -> float:
+        """How many programs were cut."""
+        return sum(self._weights.values())
+
     def regions(self, names: dict[int, str]) -> Iterator[Region]:
         """The regions, in order of appearance; `names` are those of tensors that have one."""
         for key, group in self._groups.items():
@@ -148,11 +153,11 @@ class Diary:
         counted = "exact" if exact else "estimate"
         self._journal.note(RegionPruned(f"p{self.regions}", parent, operator, level, why, weight, counted))
 
-    def cuts(self, cuts: Cuts, parent: str, level: Level, names: dict[int, str]) -> Iterator[None]:
+    def cuts(self, cuts: Cuts, parent: str, level: Level, names: dict[int, str], exact: bool = False) -> Iterator[None]:
         """Note the regions at a node, one step each."""
         self.void += cuts.void
         for region in cuts.regions(names):
-            self.pruned(parent, region.title, level, region.reason, region.weight)
+            self.pruned(parent, region.title, level, region.reason, region.weight, exact)
             yield None
 
     def over_budget(self, parent: str, level: Level, spent: Reason, weight: float) -> None:

@@ -1,5 +1,7 @@
 """Grow sGraphs operator by operator, in canonical order, and cut what cannot become the program.
 
+One custom kernel first; then two, by splitting what is whole (see `split`).
+
 The kernel graph grows first; opening a custom kernel grows its block graph; a block graph whose tensors
 are all used but one closes, and the kernel graph goes on. Maps stay open throughout: a tensor is typed
 by its index axes, so an operator fits or not whatever the maps will be, and a family stands for all of
@@ -30,10 +32,11 @@ from prism_explore.generate.counting import Tree
 from prism_explore.generate.diary import CUSTOM, Cuts, Diary
 from prism_explore.generate.polynomials import show
 from prism_explore.generate.prune import Cut, Machine, nodes_spent, time_spent
+from prism_explore.generate.split import Split, splits
 from prism_explore.ir.ops import Custom, Node, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph
-from prism_explore.ir.space import Space
+from prism_explore.ir.space import Level, Space
 from prism_explore.ir.stages import Family
 from prism_explore.ir.text import show as show_graph
 from prism_explore.ir.text import show_node
@@ -95,6 +98,12 @@ class Growth:
         """Steps that are put off, per number of operators that then compute what the program does not."""
         self.left: dict[str, list[Kept]] = {}
         """Per block graph, the steps that a budget left."""
+        self.whole: list[KernelState] = []
+        """The kernel graphs of the families of one kernel, which the second pass splits."""
+        self.splits = 0.0
+        """Ways to split them that were met."""
+        self.before = 0
+        """Nodes of the passes before; each pass has a budget of its own."""
 
     def run(self) -> Iterator[Family | None]:
         """Every family of the space, from the inputs on."""
@@ -103,12 +112,19 @@ class Growth:
         state = self.attempts.beginning(root)
         yield from self.kernel(state)
         yield from self.rest()
-        self.diary.counted(float(1 + self.tree.beyond(state)))
+        yield from self.second_pass()
+        self.diary.counted(float(1 + self.tree.beyond(state)) + self.splits)
         yield None
+
+    def second_pass(self) -> Iterator[Family | None]:
+        """Every family of two kernels, by splitting those of one."""
+        self.before = self.diary.nodes
+        for state in self.whole if self.space.results else ():
+            yield from self.split(state)
 
     def spent(self) -> Reason | None:
         """The budget that ends the growth here, where one does."""
-        if self.diary.nodes >= self.space.nodes:
+        if self.diary.nodes - self.before >= self.space.nodes:
             return nodes_spent(self.space.nodes)
         return time_spent(self.space.time_s) if self.over() else None
 
@@ -185,18 +201,58 @@ class Growth:
     def kernel_grown(self, state: KernelState) -> Iterator[Family | None]:
         """What a kernel graph with one more operator gives: a family if it is whole, and what extends it."""
         if self.attempts.is_whole(state):
-            core = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
-            graph = self.attempts.peeled.wrapped(core)
-            number = self.attempts.expressions.of_graph(graph)
-            if number in self.seen and self.space.active("dup.canonical"):
-                detail = f"This is family {self.seen[number]}."
-                self.diary.whole(state.id, "kernel", Cut("dup.canonical", "e is new", self.seen[number], detail))
-                yield None
-            else:
-                self.seen[number] = self.diary.completed(state.id, show_graph(graph))
-                yield Family(self.seen[number], self.program, graph)
+            family = self.completed(state.id, "kernel", core_of(state))
+            if family is not None:
+                self.whole.append(state)
+            yield family
         if self.attempts.spare(state):
             yield from self.kernel(state)
+
+    def completed(self, node: str, level: Level, core: SGraph) -> Family | None:
+        """Note a whole graph, given without the views around it: a family, or None where it is one that is known."""
+        graph = self.attempts.peeled.wrapped(core)
+        number = self.attempts.expressions.of_graph(graph)
+        if number in self.seen and self.space.active("dup.canonical"):
+            detail = f"This is family {self.seen[number]}."
+            self.diary.whole(node, level, Cut("dup.canonical", "e is new", self.seen[number], detail))
+            return None
+        self.seen[number] = self.diary.completed(node, show_graph(graph))
+        return Family(self.seen[number], self.program, graph)
+
+    def split(self, state: KernelState) -> Iterator[Family | None]:
+        """Every family that splits a whole kernel graph."""
+        cuts, kept = self.split_tried(state)
+        self.splits += cuts.stood_for + len(kept)
+        yield from self.diary.cuts(cuts, state.id, "split", {}, exact=True)
+        for done, made in enumerate(kept):
+            if spent := self.spent():
+                self.diary.over_budget(state.id, "split", spent, float(len(kept) - done))
+                yield None
+                return
+            yield from self.split_kept(state, made)
+
+    def split_tried(self, state: KernelState) -> tuple[Cuts, list[Split]]:
+        """Every way to split a kernel graph, if it is whole: what is cut, and what is kept."""
+        cuts = Cuts()
+        kept: list[Split] = []
+        if self.attempts.is_whole(state):
+            axes = tuple(t.axes for t in state.tensors)
+            judged = self.space.active("map.constraint")
+            for made in splits(
+                core_of(state), axes, self.attempts.extents, self.attempts.views, self.space.results, judged
+            ):
+                if isinstance(made.graph, Cut):
+                    cuts.add(made.stored, made.label, made.graph, 1.0)
+                else:
+                    kept.append(made)
+        return cuts, kept
+
+    def split_kept(self, state: KernelState, made: Split) -> Iterator[Family | None]:
+        """Note a split that was kept, and the family that it is."""
+        assert isinstance(made.graph, SGraph), "what is cut is not kept"
+        node = self.diary.expanded(state.id, made.text, "split")
+        yield None
+        yield self.completed(node, "split", made.graph)
 
     def block(self, kernel: KernelState, state: BlockState) -> Iterator[Family | None]:
         """Every family whose custom kernel extends a block graph."""
@@ -318,3 +374,8 @@ class Growth:
             read=kernel.read.union(state.operands),
             strays=state.strays,
         )
+
+
+def core_of(state: KernelState) -> SGraph:
+    """A kernel graph whose result is its newest tensor, without the views around it."""
+    return SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)

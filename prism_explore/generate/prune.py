@@ -118,6 +118,14 @@ RULES: dict[RuleName, Rule] = {
             "a larger number of operators were allowed",
         ),
         Rule(
+            "limit.results",
+            "limit.results",
+            "sound",
+            "The stated space has no kernel that stores more partial results.",
+            "Mirage's hand-written split attention stores two; as many as there may be accumulators.",
+            "a larger number of partial results were allowed",
+        ),
+        Rule(
             "mem.smem",
             "mem.smem",
             "sound",

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import TypeAlias
 
 from prism_explore.cost.floor import Ceiling
 from prism_explore.errors import ShapeError
@@ -18,17 +19,20 @@ from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
 from prism_explore.generate.attempts import BlockState, Fit, KernelState
 from prism_explore.generate.canonical import Application
 from prism_explore.generate.diary import CUSTOM, REST, WHOLE, Region, Step
-from prism_explore.generate.grow import Growth
+from prism_explore.generate.grow import Growth, core_of
 from prism_explore.generate.prune import RULES, Cut, Machine
+from prism_explore.generate.split import Split, fused, with_means_unfolded
+from prism_explore.ir.axes import axes_of
 from prism_explore.ir.ops import Band, Custom, Input, Load, Op, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.space import RULE_NAMES, Level, RuleName, Space
+from prism_explore.ir.splits import pair_of
 from prism_explore.ir.stages import Family
 from prism_explore.ir.text import show as show_graph
 from prism_explore.ir.text import show_node
 
-_DEFINING: frozenset[RuleName] = frozenset({"shape.mismatch", "limit.accumulators"})
+_DEFINING: frozenset[RuleName] = frozenset({"shape.mismatch", "limit.accumulators", "limit.results"})
 """Rules that state what the space is; the others only cut what cannot become a program of it."""
 
 
@@ -40,6 +44,12 @@ class Place:
     block: BlockState | None = None
     gone: Mapping[Step, str] = field(default_factory=dict[Step, str])
     """Steps of the open block graph that were cut on the way, and the rule of each."""
+    split: Split | None = None
+    """The kernel graph was whole, and this is how it was split; nothing grows from there."""
+
+
+Made: TypeAlias = KernelState | BlockState | Split
+"""What a step gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,7 @@ class Tried:
     regions: tuple[Region, ...]
     cut: Mapping[Step, str]
     """Per step that was cut, here or on the way, the rule."""
-    kept: Mapping[Step, tuple[str, KernelState | BlockState]]
+    kept: Mapping[Step, tuple[str, Made]]
     """Per step that was kept, its text and what it gave."""
     fits: Mapping[Step, Fit] = field(default_factory=dict[Step, Fit])
     """Per step of a block graph that was kept, how it is tried elsewhere."""
@@ -109,7 +119,7 @@ class Retracer:
     def tried(self, place: Place, level: Level) -> Tried:
         """What every step at a place comes to."""
         growth = self.growth
-        kept: dict[Step, tuple[str, KernelState | BlockState]] = {}
+        kept: dict[Step, tuple[str, Made]] = {}
         fits: dict[Step, Fit] = {}
         gone: Mapping[Step, str] = {}
         if level == "block":
@@ -123,21 +133,30 @@ class Retracer:
                 step = letters[made.step.kind].label, made.step.args
                 kept[step] = show_node(made.state.tensors[-1].node), made.state
                 fits[step] = made.step
-            regions = tuple(cuts.regions({}))
+            regions = cuts.regions({})
         else:
             kernel = self.kernel_at(place)
-            if kernel is None or (place.block is not None and not growth.attempts.spare(kernel)):
+            if kernel is None or place.split is not None or (level == "split" and not growth.space.results):
                 return Tried((), {}, {})
-            cuts, made = growth.kernel_tried(kernel)
-            labels: dict[Op, str] = {o.op: o.label for o in growth.attempts.kernel_alphabet.letters}
-            for state in made:
-                if isinstance(state, BlockState):
-                    kept[CUSTOM, state.operands] = growth.told(state), state
-                else:
-                    node = state.tensors[-1].node
-                    kept[labels[node.op], node.args] = growth.told(state), state
-            regions = tuple(cuts.regions(growth.names))
-        return Tried(regions, {**gone, **{step: r.reason.rule for r in regions for step in r.steps}}, kept, fits)
+            if level == "split":
+                cuts, halves = growth.split_tried(kernel)
+                regions = cuts.regions({})
+                for half in halves:
+                    kept[half.label, half.stored] = half.text, half
+            elif place.block is not None and not growth.attempts.spare(kernel):
+                return Tried((), {}, {})
+            else:
+                cuts, made = growth.kernel_tried(kernel)
+                regions = cuts.regions(growth.names)
+                labels: dict[Op, str] = {o.op: o.label for o in growth.attempts.kernel_alphabet.letters}
+                for state in made:
+                    if isinstance(state, BlockState):
+                        kept[CUSTOM, state.operands] = growth.told(state), state
+                    else:
+                        node = state.tensors[-1].node
+                        kept[labels[node.op], node.args] = growth.told(state), state
+        cut = tuple(regions)
+        return Tried(cut, {**gone, **{step: r.reason.rule for r in cut for step in r.steps}}, kept, fits)
 
     def follow(self, place: Place, taken: NodeExpanded, tried: Tried | None = None) -> Place | None:
         """Where a step that was noted leads; None where it is not kept here."""
@@ -147,15 +166,15 @@ class Retracer:
                 return self._noted(place, taken, state, tried.cut if taken.level == "block" else {})
         return None
 
-    def _noted(
-        self, place: Place, taken: NodeExpanded, state: KernelState | BlockState, gone: Mapping[Step, str]
-    ) -> Place:
-        kernel = self.kernel_at(place) if taken.level == "kernel" else place.kernel
+    def _noted(self, place: Place, taken: NodeExpanded, state: Made, gone: Mapping[Step, str]) -> Place:
+        kernel = place.kernel if taken.level == "block" else self.kernel_at(place)
         assert kernel is not None, "a step of the kernel graph was taken from one"
         parent = place.block.id if place.block is not None else kernel.id
         node = self.growth.diary.expanded(parent, taken.operator, taken.level, taken.expression)
         if isinstance(state, BlockState):
             return Place(kernel, replace(state, id=node), gone)
+        if isinstance(state, Split):
+            return Place(replace(kernel, id=node), split=state)
         return Place(replace(state, id=node))
 
     def reach(self, way: Iterable[NodeExpanded]) -> Place | NodeExpanded:
@@ -258,7 +277,9 @@ def regrow(
         reopened.taken = reopened.steps
         kernel = here.kernel_at(place)
         if kernel is not None:
-            yield from growth.kernel_grown(kernel) if region.level == "block" else _whole(program, growth, kernel)
+            yield from (
+                growth.kernel_grown(kernel) if region.level == "block" else _whole(program, growth, place, kernel)
+            )
     else:
         tried = here.tried(place, region.level)
         searched = {e.operator for e in trail.children[region.parent, region.level]}
@@ -275,6 +296,7 @@ def regrow(
             elif step in tried.cut:
                 reopened.at_once[step] = tried.cut[step]
     yield from growth.rest()
+    yield from growth.second_pass()
     reopened.grown = growth.diary.nodes - before
     reopened.over |= any(isinstance(e, RegionPruned) and e.reason.soundness == "budget" for e in journal.events)
 
@@ -286,27 +308,42 @@ def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[Fi
             yield tried.fits[before]
 
 
-def _whole(program: TensorProgram, growth: Growth, kernel: KernelState) -> Iterator[Family | None]:
-    if growth.attempts.is_whole(kernel):
-        core = SGraph(tuple(t.node for t in kernel.tensors), len(kernel.tensors) - 1)
+def _whole(program: TensorProgram, growth: Growth, place: Place, kernel: KernelState) -> Iterator[Family | None]:
+    core = place.split.graph if place.split is not None else core_of(kernel)
+    if growth.attempts.is_whole(kernel) and isinstance(core, SGraph):
         graph = growth.attempts.peeled.wrapped(core)
         yield Family(growth.diary.completed(kernel.id, show_graph(graph)), program, graph)
 
 
-def _beyond(here: Retracer, place: Place, level: Level, made: KernelState | BlockState) -> Iterator[Family | None]:
+def _beyond(here: Retracer, place: Place, level: Level, made: Made) -> Iterator[Family | None]:
     growth = here.growth
     if level == "block":
         assert place.block is not None and isinstance(made, BlockState), "a block-level step grows a block graph"
         yield from growth.block_kept(place.kernel, place.block, made)
-    else:
-        kernel = here.kernel_at(place)
-        assert kernel is not None, "a kernel-level step was tried at a kernel graph"
-        yield from growth.kernel_kept(kernel, made)
+        return
+    kernel = here.kernel_at(place)
+    assert kernel is not None, "a kernel-level step was tried at a kernel graph"
+    yield from growth.split_kept(kernel, made) if isinstance(made, Split) else growth.kernel_kept(kernel, made)
 
 
 def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:
-    """Why a whole graph is no program of the stated space; empty where it is one."""
-    judged = replace(space, rules_off=frozenset(RULE_NAMES) - (_DEFINING - space.rules_off))
+    """Why a whole graph is no program of the stated space; empty where it is one.
+
+    Two kernels behind a split are what the one kernel is that they are with a single share, maps and memory included.
+    """
+    if (pair := pair_of(graph)) is not None and space.results:
+        if len(pair.shares) > space.results:
+            return f"limit.results: partial results ≤ limit, where e = {len(pair.shares)}"
+        wider = replace(space, block=with_means_unfolded(space.block, axes_of(program.graph)))
+        why = _outside(program, wider, target, fused(graph, pair), _DEFINING | {"map.constraint", "mem.smem"})
+        return why and f"with a single share, {why}"
+    return _outside(program, space, target, graph, _DEFINING)
+
+
+def _outside(
+    program: TensorProgram, space: Space, target: Machine, graph: SGraph, defining: frozenset[RuleName]
+) -> str:
+    judged = replace(space, rules_off=frozenset(RULE_NAMES) - (defining - space.rules_off))
     attempts = Growth(program, judged, target, Journal()).attempts
     state = attempts.beginning("")
     between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
@@ -321,6 +358,8 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
             for inner in node.op.block.nodes:
                 if isinstance(block, BlockState) and not isinstance(inner.op, Load | Store):
                     block = attempts.applied(block, inner.op, inner.args)
+            if isinstance(block, BlockState) and not attempts.storable(block):
+                return "map.constraint: no loop makes what is stored whole"
             made = _closed_behind(state, block) if isinstance(block, BlockState) else block
         else:
             kind = between.get(node.op)

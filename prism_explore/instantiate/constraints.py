@@ -14,20 +14,16 @@ from typing import Protocol
 
 from prism_explore.events.kinds import Reason
 from prism_explore.ir.axes import AxisNames, kept
-from prism_explore.ir.flow import FLOW_RULES, Flow, FlowRule, flow
+from prism_explore.ir.flow import FLOW_RULES, Flow
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
-    Band,
     Binary,
     Concat,
-    Custom,
     Expand,
-    Input,
     MatMul,
     Reduce,
     Reshape,
-    Result,
     RunningMax,
     Scalar,
     Slice,
@@ -36,6 +32,7 @@ from prism_explore.ir.ops import (
     ViewOp,
 )
 from prism_explore.ir.sgraph import BlockGraph
+from prism_explore.ir.splits import loop_states
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
 
@@ -56,6 +53,7 @@ CONSTRAINTS: dict[str, str] = {
     "grid.viewed": "A grid dim cuts an axis that a view takes apart.",
     "grid.once": "A grid dim cuts an axis that occurs in two dims of one tensor.",
     "grid.some": "A single block is the case of grid size 1 of a candidate whose grid cuts something.",
+    "split.whole": "A grid dim splits an axis of which a result is no sum, so its blocks do not store shares of it.",
     "mem.smem": "Two tiles that are needed at once exceed the shared memory, however fine the cuts.",
 }
 """What a choice of maps must not do, by name."""
@@ -85,21 +83,8 @@ class TypedBlock:
 
 def loop_broken(typed: TypedBlock, looped: frozenset[str]) -> Broken | None:
     """What cutting exactly these axes by the loop breaks, or None if it is legal."""
-    states: list[Flow] = []
-    for position, node in enumerate(typed.block.nodes):
-        assert not isinstance(node.op, Input | Band | Custom | Result), "BlockGraph refuses kernel-level operators"
-        made: Flow | FlowRule = flow(
-            node.op,
-            tuple(states[a] for a in node.args),
-            tuple(typed.axes[a] for a in node.args),
-            typed.axes[position],
-            looped,
-            position,
-        )
-        if not isinstance(made, Flow):
-            return Broken(made, position)
-        states.append(made)
-    return None
+    states = loop_states(typed.block.nodes, typed.axes, looped)
+    return next((Broken(made, at) for at, made in enumerate(states) if not isinstance(made, Flow)), None)
 
 
 def grid_broken(typed: TypedBlock, axis: str) -> Broken | None:

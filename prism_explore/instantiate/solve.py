@@ -12,8 +12,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateInstantiated, CandidateRejected
@@ -26,9 +25,10 @@ from prism_explore.instantiate.constraints import (
     memory_broken,
     reason,
 )
+from prism_explore.instantiate.maps import Maps, closed, cuts, with_maps
+from prism_explore.instantiate.split import SplitMaps, split_maps
 from prism_explore.ir.axes import AxisNames, axes_of
-from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.maps import AxisUse, grid_map, loop_map
+from prism_explore.ir.maps import AxisUse
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -46,45 +46,39 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Slice,
-    Store,
 )
-from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph, block_types
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.space import Space
+from prism_explore.ir.splits import Pair, pair_of
 from prism_explore.ir.stages import Candidate, Family
+from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
-
-_GRID = "xyz"
 
 
 def instantiate(family: Family, space: Space, target: Machine, journal: Journal) -> Iterator[Candidate]:
-    """The family's candidates: one per admissible choice of cut axes, for all custom kernels together."""
+    """The family's candidates: one per admissible choice of cut axes, for all custom kernels together.
+
+    Two kernels behind a split share one choice; kernels that were grown side by side have their own.
+    """
     typed = typed_blocks(family)
-    choices = [list(_admissible(family, t, number, space, target, journal)) for number, t in enumerate(typed, 1)]
-    for count, chosen in enumerate(product(*choices), 1):
-        graph = _closed(family.sgraph, chosen)
+    pair = pair_of(family.sgraph) if space.results else None
+    choices: Iterator[tuple[Maps, ...]] = iter(())
+    if pair is None or len(typed) <= space.custom_kernels:
+        apart = [list(_admissible(family, t, k, space, target, journal)) for k, t in enumerate(typed, 1)]
+        choices = product(*apart)
+    if pair is not None:
+        choices = chain(choices, _split(family, typed, pair, space, target, journal))
+    for count, chosen in enumerate(choices, 1):
+        graph = closed(family.sgraph, chosen)
         assert graph.output_type.dims == family.program.graph.output_type.dims, "maps change no dims"
         uses = tuple(c.uses for c in chosen)
         candidate = Candidate(f"{family.id}.c{count}", family, graph, uses, graph.conditions())
-        prefix = [f"kernel {k}: " if len(uses) > 1 else "" for k in range(1, len(uses) + 1)]
         journal.note(
             CandidateInstantiated(
-                candidate.id,
-                family.id,
-                show(graph),
-                tuple(f"{p}{u}" for p, per_kernel in zip(prefix, uses, strict=True) for u in per_kernel),
-                tuple(map(str, candidate.conditions)),
+                candidate.id, family.id, show(graph), cuts(chosen), tuple(map(str, candidate.conditions))
             )
         )
         yield candidate
-
-
-@dataclass(frozen=True, slots=True)
-class Maps:
-    """One admissible choice for one custom kernel."""
-
-    uses: tuple[AxisUse, ...]
-    block: BlockGraph
-    """With these maps."""
 
 
 def _admissible(
@@ -117,15 +111,13 @@ def _admissible(
     grids = [g for g in _subsets(cuttable, space.grid_dims) if g or not cuttable]
     if loops and cuttable:
         tell(Broken("grid.some"), (), "some axis is cut by the grid", cut="none", may_be_cut=", ".join(cuttable))
-    operand_types = family.sgraph.types()
-    position = family.sgraph.customs[number - 1][0]
-    operands = tuple(operand_types[a] for a in family.sgraph.nodes[position].args)
+    operands = _operands(family.sgraph, family.sgraph.customs[number - 1][0])
     for looped in loops:
         for grid in grids:
             if looped & set(grid):
                 continue
             uses = tuple(AxisUse(a, grid.index(a) if a in grid else None, a in looped) for a in typed.names)
-            block = _with_maps(typed, uses, len(grid), number, family.sgraph.data_symbols)
+            block = with_maps(typed, uses, len(grid), number, family.sgraph.data_symbols)
             excess = memory_broken(block, block_types(block, operands), target.shared_memory_bytes)
             if excess is None:
                 yield Maps(uses, block)
@@ -135,50 +127,40 @@ def _admissible(
                 tell(broken, uses, "least sum ≤ shared memory", least_sum=f"{total} B", shared_memory=limit)
 
 
+def _split(
+    family: Family, typed: tuple[TypedBlock, ...], pair: Pair, space: Space, target: Machine, journal: Journal
+) -> Iterator[tuple[Maps, Maps]]:
+    """The choices for two kernels behind a split; notes what is forbidden, each axis and each excess once."""
+    told: set[tuple[str, int, Broken]] = set()
+    for made in split_maps(family.sgraph, typed, pair, space.grid_dims):
+        if not isinstance(made, SplitMaps):
+            axis, number, broken = made
+            card = reason(broken, typed[number].block, "a grid dim may split the axis", {"axis": axis})
+            journal.note(CandidateRejected(family.id, (f"{axis}<->split",), card))
+            continue
+        graph = closed(family.sgraph, made.maps)
+        fits = True
+        for number, (position, block) in enumerate(graph.customs):
+            types = block_types(block, _operands(graph, position))
+            excess = memory_broken(block, types, target.shared_memory_bytes)
+            fits &= excess is None
+            if excess is not None and (made.axis, number, excess[0]) not in told:
+                told.add((made.axis, number, excess[0]))
+                numbers = {"least_sum": f"{excess[1]} B", "shared_memory": f"{target.shared_memory_bytes} B"}
+                card = reason(excess[0], block, "least sum ≤ shared memory", numbers)
+                journal.note(CandidateRejected(family.id, cuts(made.maps), card))
+        if fits:
+            yield made.maps
+
+
+def _operands(graph: SGraph, position: int) -> tuple[TensorType, ...]:
+    types = graph.types()
+    return tuple(types[a] for a in graph.nodes[position].args)
+
+
 def _subsets(axes: tuple[str, ...] | list[str], largest: int) -> Iterator[tuple[str, ...]]:
     for size in range(min(largest, len(axes)) + 1):
         yield from combinations(axes, size)
-
-
-def _with_maps(
-    typed: TypedBlock, uses: tuple[AxisUse, ...], rank: int, number: int, taken: tuple[str, ...]
-) -> BlockGraph:
-    suffix = str(number) if number > 1 else ""
-
-    def symbol(name: str) -> str:
-        name += suffix
-        while name in taken:
-            name += "_"
-        return name
-
-    grid = tuple(ParallelDim(_GRID[p], dim(symbol(f"g{_GRID[p]}"))) for p in range(rank))
-    loop = ParallelDim("i", dim(symbol("f"))) if any(u.looped for u in uses) else None
-
-    def tile(size: Dim, axis: str | None) -> Dim:
-        for use in uses:
-            if use.axis == axis:
-                size = size / grid[use.grid].size if use.grid is not None else size
-                size = size / loop.size if use.looped and loop else size
-        return size
-
-    nodes: list[Node] = []
-    for node, axes in zip(typed.block.nodes, typed.axes, strict=True):
-        match node.op:
-            case Reshape(dims):
-                nodes.append(Node(Reshape(tuple(map(tile, dims, axes))), node.args))
-            case Load(operand):
-                nodes.append(Node(Load(operand, grid_map(uses, axes, rank), loop_map(uses, axes)), node.args))
-            case Store():
-                nodes.append(Node(Store(grid_map(uses, axes, rank)), node.args))
-            case _:
-                nodes.append(node)
-    return BlockGraph(grid, loop, tuple(nodes))
-
-
-def _closed(graph: SGraph, chosen: tuple[Maps, ...]) -> SGraph:
-    left = iter(chosen)
-    nodes = tuple(Node(Custom(next(left).block), n.args) if isinstance(n.op, Custom) else n for n in graph.nodes)
-    return SGraph(nodes, graph.output)
 
 
 def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:

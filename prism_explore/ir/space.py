@@ -41,7 +41,8 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.peel import peel
 from prism_explore.ir.program import TensorProgram
 
-Level: TypeAlias = Literal["kernel", "block"]
+Level: TypeAlias = Literal["kernel", "block", "split"]
+"""Where a step of the search is taken: in a kernel graph, in a block graph, or at a whole one that is split."""
 
 Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms", "max", "rescaled"]
 """`plain` adds up the iterations' tiles, the others reduce one dim of the tile as well.
@@ -58,6 +59,7 @@ RuleName: TypeAlias = Literal[
     "limit.ops",
     "limit.needed",
     "limit.terms",
+    "limit.results",
     "mem.smem",
     "cost.floor",
 ]
@@ -137,6 +139,12 @@ class Space:
     """Largest number of accumulators in a block graph, a running maximum not counted; a tensor is accumulated at
     most once."""
     grid_dims: int = 3
+    results: int = 3
+    """Largest number of partial results of a kernel that is split over an axis; 0: none is split.
+
+    A kernel that sums over an axis may be split into two: see `generate.split`. This opens a second custom kernel
+    behind the first, whatever `custom_kernels` says of those that grow side by side.
+    """
     nodes: int = 6_000
     """Budget: how many partial sGraphs are expanded before the search gives up."""
     time_s: float = 300.0
@@ -178,6 +186,12 @@ class Space:
             "block graph": f"at most {self.block_ops} operators, loads included; one output"
             + (f"; the program itself takes {fused_ops(program)}" if program is not None else ""),
             "block operators": str(self.block),
+            "split kernels": "one custom kernel alone may be split in two, by an axis that it sums over: grid dims of "
+            f"the first cut it, and of each of up to {self.results} sums its blocks store their shares, side by side; "
+            "the loop of the second adds up the shares. Linear operators stand on either side, other ones behind; run "
+            "with one share, the two are a kernel as stated here. A mean is split as a sum, times one over the extent"
+            if self.results
+            else "none",
             "views": "of inputs before every kernel and of the result behind all, as the program has them; inside "
             "a block those in between, of tensors with the axes that they have there",
             "block inputs": f"at most {self.block_inputs}, each loaded once",

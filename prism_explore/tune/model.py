@@ -42,7 +42,7 @@ class Modelled:
 @dataclass(frozen=True, slots=True)
 class _KernelModel:
     flops: Evaluator
-    loads: tuple[tuple[float, Evaluator, Evaluator], ...]
+    loads: tuple[tuple[Evaluator, Evaluator, Evaluator], ...]
     """Bytes of the whole operand, bytes read by all blocks, bytes of a contiguous piece."""
     store_bytes: Evaluator
     accumulator_bytes: Evaluator
@@ -67,8 +67,8 @@ class Model:
             blocks = kernel.blocks(sizes)
             idle = ceil(blocks / target.cores) * target.cores / blocks
             here_dram = here_cache = slowed = 0.0
-            for whole, total_of, row_of in kernel.loads:
-                total, row = total_of(sizes), row_of(sizes)
+            for whole_of, total_of, row_of in kernel.loads:
+                whole, total, row = whole_of(sizes), total_of(sizes), row_of(sizes)
                 from_dram = min(whole, total) if whole <= target.last_cache_bytes else total
                 here_dram += from_dram
                 here_cache += total - from_dram
@@ -100,12 +100,7 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
     kernels: list[_KernelModel] = []
     for work in work_of(candidate.sgraph):
         loads = tuple(
-            (
-                float(types[load.tensor].bytes.rational(shapes)),
-                compiled(load.bytes),
-                compiled(load.row_bytes),
-            )
-            for load in work.loads
+            (compiled(types[load.tensor].bytes), compiled(load.bytes), compiled(load.row_bytes)) for load in work.loads
         )
         kernels.append(
             _KernelModel(

@@ -18,6 +18,14 @@ SEEDS = programs(34)
 CANCELS = "its result is the program's by an equality that does not follow from A_eq"
 
 
+UNFIT = ("with a single share, map.constraint", "with a single share, mem.smem")
+"""Of two kernels behind a split: the stated space wants them to be one kernel when there is a single share."""
+
+
+def excluded(why: str) -> bool:
+    return why == CANCELS or why.startswith(UNFIT)
+
+
 @cache
 def searcher(seed: int) -> Searcher:
     made = small(seed)
@@ -62,7 +70,7 @@ def test_without_any_rule_the_same_families_are_proved_and_the_same_one_is_best(
     found = bare(seed)
 
     assert set() == set(pruned(seed).proved) - set(found.proved)
-    assert {CANCELS} >= set(beyond(seed, found).values())
+    assert [] == [why for why in beyond(seed, found).values() if not excluded(why)]
     assert pruned(seed).best_s == best_within(seed, found)
     assert pruned(seed).nodes < found.nodes
 
@@ -75,7 +83,7 @@ def test_without_one_rule_the_same_families_are_proved_and_the_same_one_is_best(
         found = searcher(seed).search([rule])
 
         assert set() == set(pruned(seed).proved) - set(found.proved), rule
-        assert {CANCELS} >= set(beyond(seed, found).values()), rule
+        assert [] == [why for why in beyond(seed, found).values() if not excluded(why)], rule
         assert pruned(seed).best_s == best_within(seed, found), rule
         assert pruned(seed).nodes <= found.nodes, rule
 

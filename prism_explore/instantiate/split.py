@@ -1,0 +1,125 @@
+"""Maps of two kernels of which the second adds up what the first's blocks store of a split axis.
+
+One choice is made for both. An axis is split: the first kernel's last grid dim cuts it, in every tensor that has
+it. Each result is laid out along one of its dims, share by share, and along that dim the second kernel's loop
+cuts it again, so the number of shares is that loop's range. No other parallel dim cuts the axis of such a dim.
+
+    which dim    one of size 1; else one that no grid dim of the first kernel could cut anyway; else each in turn
+    grids        as many dims as may be: a grid with fewer is the case of sizes 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+from prism_explore.instantiate.constraints import Broken, TypedBlock, grid_broken, loop_broken
+from prism_explore.instantiate.maps import Maps, fresh, with_maps
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.flow import Flow
+from prism_explore.ir.maps import AxisUse
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.splits import Pair, loop_states, parts_of, share, split_states
+
+
+@dataclass(frozen=True, slots=True)
+class SplitMaps:
+    """One choice for both kernels."""
+
+    axis: str
+    """Which is split."""
+    maps: tuple[Maps, Maps]
+
+
+def split_maps(
+    graph: SGraph, typed: Sequence[TypedBlock], pair: Pair, grid_dims: int
+) -> Iterator[SplitMaps | tuple[str, int, Broken]]:
+    """Every choice, in order of axes, loops, layouts, grids; an axis that cannot be split with why not, and in which.
+
+    Args:
+        graph: maps open.
+        typed: its two kernels.
+        pair: how they are linked.
+        grid_dims: of one kernel, at most.
+    """
+    first, second = typed
+    names = first.names
+    for axis in names:
+        if (broken := _unsplit(first, second, pair, axis)) is not None:
+            yield axis, *broken
+            continue
+        cuttable = [a for a in names if a != axis and grid_broken(first, a) is None]
+        behind = [a for a in second.names if grid_broken(second, a) is None]
+        loops = (frozenset(c) for size in range(len(names) + 1) for c in combinations(names, size))
+        legal = [looped for looped in loops if loop_broken(first, looped) is None]
+        stored = [first.axes[store] for _, store in pair.shares]
+        for looped, lays in product(legal, product(*(_dims(axes, cuttable) for axes in stored))):
+            laid = {axes[d] for axes, d in zip(stored, lays, strict=True)}
+            free = [a for a in cuttable if a not in laid | looped]
+            later = [a for a in behind if a not in laid]
+            grids = combinations(free, min(grid_dims - 1, len(free)))
+            for grid, after in product(grids, combinations(later, min(grid_dims, len(later)))):
+                uses = _uses(names, (*grid, axis), looped)
+                more = (*_uses(second.names, after, frozenset()), AxisUse(parts_of(axis), looped=True))
+                yield SplitMaps(axis, _linked(graph, typed, pair, lays, axis, uses, more))
+
+
+def _unsplit(first: TypedBlock, second: TypedBlock, pair: Pair, axis: str) -> tuple[int, Broken] | None:
+    """Why an axis cannot be the one that is split, and in which kernel."""
+    twice = next((at for at, axes in enumerate(first.axes) if axes.count(axis) > 1), None)
+    if twice is not None:
+        return 0, Broken("grid.once", twice)
+    states = split_states(first.block.nodes, first.axes, axis)
+    shares: dict[int, Flow] = {}
+    for load, store in pair.shares:
+        stored = states[store]
+        if not isinstance(stored, Flow) or not stored.partial:
+            return 0, Broken("split.whole", store)
+        shares[load] = share(stored, axis)
+    for position, state in enumerate(loop_states(second.block.nodes, second.axes, (), shares)):
+        if not isinstance(state, Flow):
+            return 1, Broken(state, position)
+    return None
+
+
+def _dims(axes: AxisNames, cuttable: Sequence[str]) -> list[int]:
+    """The dims along which a result's shares may lie."""
+    single = [d for d, a in enumerate(axes) if a is None]
+    idle = [d for d, a in enumerate(axes) if a not in cuttable]
+    return single[-1:] or idle[-1:] or list(range(len(axes)))
+
+
+def _linked(
+    graph: SGraph,
+    typed: Sequence[TypedBlock],
+    pair: Pair,
+    lays: Sequence[int],
+    axis: str,
+    first: tuple[AxisUse, ...],
+    second: tuple[AxisUse, ...],
+) -> tuple[Maps, Maps]:
+    """Both kernels with their maps. Where its shares lie, a result's dim is the split axis, or that of its parts."""
+    taken = graph.data_symbols
+    count = fresh("s", taken)
+    stores = {store: along for (_, store), along in zip(pair.shares, lays, strict=True)}
+    loads = {load: along for (load, _), along in zip(pair.shares, lays, strict=True)}
+    last = "xyz"[_rank(first) - 1]
+    one = with_maps(_relaid(typed[0], stores, axis), first, _rank(first), 1, taken, {last: count})
+    two = with_maps(_relaid(typed[1], loads, parts_of(axis)), second, _rank(second), 2, taken, {"i": count})
+    return Maps(first, one), Maps(second, two)
+
+
+def _relaid(typed: TypedBlock, lays: dict[int, int], axis: str) -> TypedBlock:
+    axes = list(typed.axes)
+    for position, along in lays.items():
+        axes[position] = (*axes[position][:along], axis, *axes[position][along + 1 :])
+    return replace(typed, axes=tuple(axes))
+
+
+def _uses(names: Sequence[str], grid: Sequence[str], looped: frozenset[str]) -> tuple[AxisUse, ...]:
+    return tuple(AxisUse(a, grid.index(a) if a in grid else None, a in looped) for a in names)
+
+
+def _rank(uses: tuple[AxisUse, ...]) -> int:
+    return sum(u.grid is not None for u in uses)
