@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateRejected, NodeExpanded
@@ -80,7 +80,7 @@ def against_concrete(
         program: what is searched.
         at: numbers for its symbols; concrete enumeration needs them.
         numbers: the sizes that enumeration tries; `Numbers()` without.
-        space: of both.
+        space: of both; nothing is split in either.
         on: the machine.
         states: budget of the enumeration.
         time_s: CPU seconds for the enumeration.
@@ -90,7 +90,7 @@ def against_concrete(
         ShapeError: a symbol has no number, or the space has more than one custom kernel.
         TargetUnavailable: no such machine.
     """
-    space, machine = space or default_space(program), on if isinstance(on, Target) else target(on)
+    space, machine = replace(space or default_space(program), results=0), on if isinstance(on, Target) else target(on)
     table = Expressions()
     journal = Journal()
     watch = Stopwatch(float("inf"), clock)

@@ -13,7 +13,7 @@ import pytest
 
 import prism_explore as px
 from prism_explore.events.kinds import CandidateInstantiated, VerdictReached
-from prism_explore.ir.ops import COMMUTATIVE, Binary, Custom, Load, Store
+from prism_explore.ir.ops import COMMUTATIVE, Binary, Custom, Load, Result, Store
 from prism_explore.ir.sgraph import BlockGraph, SGraph, op_sizes, walk
 from prism_explore.ir.text import parse
 from tests.verify.mutate import mutant
@@ -31,6 +31,12 @@ TARGETS = (
     "lora-R4-loop",
     "attention-R6",
     "gqa-R6",
+    "attention-R7-rows",
+    "gqa-R7-rows",
+    "mqa-R7-rows",
+    "qk_norm_attention-R8-split-rows",
+    "qknorm-R8-split-rows",
+    "rmsnorm_linear-R1-split-k-rows",
     "qk_norm_attention-R8",
     "qk_norm_attention-R8-norm-behind-the-product",
     "qknorm-R8",
@@ -54,21 +60,27 @@ def form(graph: SGraph) -> str:
     """A text that two graphs share exactly when they are the same graph."""
     assert names_no_parameter(graph), "the sizes of its views have names that a form forgets"
     keys: list[str] = []
-    for node in graph.nodes:
+    kernels: dict[int, tuple[str, list[str]]] = {}
+    sizes = [str(p.size) for _, block in graph.customs for p in block.parallel]
+    named = all(p.size.symbols == (str(p.size),) for _, b in graph.customs for p in b.parallel)
+    shared = {s for s in sizes if sizes.count(s) > 1}
+    for position, node in enumerate(graph.nodes):
         args = [keys[a] for a in node.args]
         match node.op:
             case Custom(block):
-                keys.append(min(_block(block, args, order) for order in permutations(range(len(block.grid)))))
+                orders = permutations(range(len(block.grid)))
+                text, stores = kernels[position] = min(_block(block, args, order, shared) for order in orders)
+                keys.append(f"{stores[0]} of {text}")
+            case Result(index):
+                text, stores = kernels[node.args[0]]
+                keys.append(f"{stores[index]} of {text}")
             case op:
                 keys.append(_applied(op, args))
-    sizes = [str(p.size) for _, block in graph.customs for p in block.parallel]
-    free = len(sizes) == len(set(sizes)) and all(
-        p.size.symbols == (str(p.size),) for _, b in graph.customs for p in b.parallel
-    )
-    return f"{sorted(keys)} return {keys[graph.output]} sizes {'any' if free else sizes}"
+    return f"{sorted(keys)} return {keys[graph.output]} sizes {'any' if named and len(shared) < 2 else sizes}"
 
 
-def _block(block: BlockGraph, operands: list[str], order: tuple[int, ...]) -> str:
+def _block(block: BlockGraph, operands: list[str], order: tuple[int, ...], shared: set[str]) -> tuple[str, list[str]]:
+    """A kernel, the order of its results aside, and each result; a size that two parallel dims share is told."""
     keys: list[str] = []
     for node in block.nodes:
         args = [keys[a] for a in node.args]
@@ -80,7 +92,9 @@ def _block(block: BlockGraph, operands: list[str], order: tuple[int, ...]) -> st
             case op:
                 keys.append(_applied(op, args))
     stores = [keys[s] for s in block.stores]
-    return f"custom[{len(block.grid)}, loop {block.loop is not None}]({sorted(keys)} stores {stores})"
+    grid = [str(block.grid[p].size) in shared for p in order]
+    loop = "none" if block.loop is None else str(block.loop.size) in shared
+    return f"custom[shared {grid}, loop {loop}]({sorted(keys)} stores {sorted(stores)})", stores
 
 
 def _applied(op: object, args: list[str]) -> str:

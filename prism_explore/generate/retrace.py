@@ -34,6 +34,8 @@ from prism_explore.ir.text import show_node
 
 _DEFINING: frozenset[RuleName] = frozenset({"shape.mismatch", "limit.accumulators", "limit.results"})
 """Rules that state what the space is; the others only cut what cannot become a program of it."""
+_FITTING: frozenset[RuleName] = frozenset({"map.constraint", "mem.smem"})
+"""Rules that a kernel breaks whatever maps it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +337,7 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
         if len(pair.shares) > space.results:
             return f"limit.results: partial results ≤ limit, where e = {len(pair.shares)}"
         wider = replace(space, block=with_means_unfolded(space.block, axes_of(program.graph)))
-        why = _outside(program, wider, target, fused(graph, pair), _DEFINING | {"map.constraint", "mem.smem"})
+        why = _outside(program, wider, target, fused(graph, pair), _DEFINING | _FITTING)
         return why and f"with a single share, {why}"
     return _outside(program, space, target, graph, _DEFINING)
 

@@ -87,14 +87,17 @@ def loop_broken(typed: TypedBlock, looped: frozenset[str]) -> Broken | None:
     return next((Broken(made, at) for at, made in enumerate(states) if not isinstance(made, Flow)), None)
 
 
-def grid_broken(typed: TypedBlock, axis: str) -> Broken | None:
-    """What cutting an axis by a grid dim breaks, or None if it is legal."""
+def grid_broken(typed: TypedBlock, axis: str, by_one: bool = False) -> Broken | None:
+    """What cutting an axis by a grid dim breaks, or None if it is legal.
+
+    With `by_one` a result that has the axis is enough: of one that has no part in it all blocks store the same.
+    """
     for position, axes in enumerate(typed.axes):
         if axes.count(axis) > 1:
             return Broken("grid.once", position)
-    for store in typed.block.stores:
-        if axis not in typed.axes[store]:
-            return Broken("grid.stored", store)
+    without = [store for store in typed.block.stores if axis not in typed.axes[store]]
+    if without and not (by_one and len(without) < len(typed.block.stores)):
+        return Broken("grid.stored", without[0])
     for position, node in enumerate(typed.block.nodes):
         match node.op:
             case MatMul():

@@ -49,7 +49,7 @@ def split_maps(
         if (broken := _unsplit(first, second, pair, axis)) is not None:
             yield axis, *broken
             continue
-        cuttable = [a for a in names if a != axis and grid_broken(first, a) is None]
+        cuttable = [a for a in names if a != axis and grid_broken(first, a, by_one=True) is None]
         behind = [a for a in second.names if grid_broken(second, a) is None]
         loops = (frozenset(c) for size in range(len(names) + 1) for c in combinations(names, size))
         legal = [looped for looped in loops if loop_broken(first, looped) is None]

@@ -129,6 +129,23 @@ R7_LOOP = """
     store($y, omap=[0])
   return $o
 """
+R7_ROWS = """
+  $num = custom(q, k, v) grid[x=gb, y=s, z=c] loop[i=f]
+    $q = load(q, imap=[0, -, 1])
+    $k = load(k, imap=[0, 2, -], fmap=2)
+    $v = load(v, imap=[0, 1, -], fmap=1)
+    $s = matmul($q, $k)
+    $e = exp($s)
+    store(accum(matmul($e, $v)), omap=[0, 2, 1])
+    store(accum_sum($e, dim=2), omap=[0, 2, 1])
+  $den = result($num, index=1)
+  $o = custom($num, $den) grid[x=pb, y=pq] loop[i=s]
+    $num = load($num, imap=[0, 1], fmap=2)
+    $den = load($den, imap=[0, 1], fmap=2)
+    $y = div(accum($num), accum($den))
+    store($y, omap=[0, 1])
+  return $o
+"""
 R7_SAFE = """
   $num = custom(q, k, v) grid[x=gb, y=s] loop[i=f]
     $q = load(q, imap=[0, -])
@@ -158,6 +175,7 @@ right(FOLDED, "R6", R6)
 right(FOLDED, "R6-any-factor", variant(R6, e="mul(exp($s), recip(add_scalar(mul_scalar($s, 0), 2)))"))
 right(FOLDED, "R7", R7)
 right(FOLDED, "R7-loop", R7_LOOP)
+right(FOLDED, "R7-rows", R7_ROWS)
 right(FOLDED, "R7-safe", R7_SAFE)
 right(FOLDED, "R10", R10)
 right(FOLDED, "whole-rows", WHOLE_ROWS)
@@ -220,6 +238,7 @@ R8 = {
     "R8": variant(R6, s="matmul(div($q, rms($q, dim=2)), $k)"),
     "R8-norm-behind-the-product": variant(R6, s="div(matmul($q, $k), rms($q, dim=2))"),
     "R8-split": variant(R7, s="matmul(div($q, rms($q, dim=2)), $k)"),
+    "R8-split-rows": variant(R7_ROWS, s="matmul(div($q, rms($q, dim=2)), $k)"),
     "R8-root-of-mean": variant(R6, s="matmul(mul($q, rsqrt(mean(square($q), dim=2))), $k)"),
     "R8-online": variant(R10, s="matmul(div($q, rms($q, dim=2)), $k)"),
 }

@@ -90,6 +90,27 @@ right(
   return $o
 """,
 )
+right(
+    "rmsnorm_linear",
+    "R1-split-k-rows",
+    """
+  $part = custom(x, g, w) grid[x=gx, y=s] loop[i=f]
+    $x = load(x, imap=[-, 1], fmap=1)
+    $g = load(g, imap=[-, 0], fmap=0)
+    $w = load(w, imap=[1, 0], fmap=0)
+    $sum = accum(matmul(mul($x, $g), $w))
+    $squares = accum_sum(square($x), dim=1)
+    store($sum, omap=[1, 0])
+    store($squares, omap=[-, 1])
+  $squares = result($part, index=1)
+  $o = custom($part, $squares) grid[x=px] loop[i=s]
+    $sum = accum(load($part, imap=[1], fmap=0))
+    $squares = accum(load($squares, imap=[-], fmap=1))
+    $rms = sqrt(add_scalar(mul_scalar($squares, 1/{d}), 1/1000000))
+    store(div($sum, $rms), omap=[1])
+  return $o
+""",
+)
 wrong("rmsnorm_linear", "no-eps", variant(R1, rms="sqrt($mean)"))
 wrong("rmsnorm_linear", "mean-of-a-tile", variant(R1, mean="accum(mean(square($x), dim=1))"))
 wrong("rmsnorm_linear", "sum-for-mean", variant(R1, mean="accum_sum(square($x), dim=1)"))
