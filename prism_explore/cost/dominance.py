@@ -25,6 +25,7 @@ from typing import TypeAlias
 from prism_explore.cost.work import least_scratch, total_of, work_of
 from prism_explore.events.kinds import Reason
 from prism_explore.ir.dims import ONE, Dim, Monomial, dim
+from prism_explore.ir.splits import pair_of
 from prism_explore.ir.stages import Candidate
 
 Renaming: TypeAlias = tuple[tuple[str, Dim], ...]
@@ -148,6 +149,8 @@ def _each(
 
 def compared(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominance | None:
     """How a is never dearer than b; None where that was not shown."""
+    if (pair_of(a.sgraph) is None) != (pair_of(b.sgraph) is None):
+        return None  # a split costs more of everything and fills more cores
     if cost_a.launches > cost_b.launches:
         return None
     allowed = frozenset(b.conditions)

@@ -98,7 +98,7 @@ class Growth:
         """Steps that are put off, per number of operators that then compute what the program does not."""
         self.left: dict[str, list[Kept]] = {}
         """Per block graph, the steps that a budget left."""
-        self.whole: list[KernelState] = []
+        self.ones: list[KernelState] = []
         """The kernel graphs of the families of one kernel, which the second pass splits."""
         self.splits = 0.0
         """Ways to split them that were met."""
@@ -119,7 +119,7 @@ class Growth:
     def second_pass(self) -> Iterator[Family | None]:
         """Every family of two kernels, by splitting those of one."""
         self.before = self.diary.nodes
-        for state in self.whole if self.space.results else ():
+        for state in self.ones if self.space.results else ():
             yield from self.split(state)
 
     def spent(self) -> Reason | None:
@@ -203,7 +203,7 @@ class Growth:
         if self.attempts.is_whole(state):
             family = self.completed(state.id, "kernel", core_of(state))
             if family is not None:
-                self.whole.append(state)
+                self.ones.append(state)
             yield family
         if self.attempts.spare(state):
             yield from self.kernel(state)

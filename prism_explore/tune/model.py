@@ -93,8 +93,10 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
         ShapeError: a data symbol has no number in `shapes`.
     """
     types = candidate.sgraph.types()
+    chosen = dict.fromkeys(candidate.sgraph.parameters, 1)
 
     def compiled(size: Dim) -> Evaluator:
+        size.rational({**chosen, **shapes})  # raises where a symbol will have no number
         return evaluator(size.substitute(shapes))
 
     kernels: list[_KernelModel] = []

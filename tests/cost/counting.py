@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -135,7 +135,7 @@ def cases() -> tuple[Case, ...]:
     found: list[Case] = []
     for program in PROGRAMS:
         journal = Journal(clock=lambda: 0.0)
-        space = default_space(program)
+        space = replace(default_space(program), results=0)
         for family in generate(program, space, MACHINE, journal):
             if family is not None:
                 for candidate in instantiate(family, space, MACHINE, journal):
