@@ -121,6 +121,13 @@ class Extents:
                             self._variables.symbols.setdefault(str(extents[name]), slot)
                 self._inputs[node.op.name] = tuple(0 if a is None else self._axes[a] for a in axes)
         self._given = frozenset(self._axes)
+        # A band whose bound speaks of a symbol means the very size: dims of that symbol are one there, not look-alikes.
+        for symbol in sorted(
+            {s for op in _operators(program.graph) if isinstance(op, Band) for s in _bound_symbols(op)}
+        ):
+            alike = [slot for name, slot in self._axes.items() if str(extents[name]) == symbol]
+            for slot in alike[1:]:
+                self._variables.join(alike[0], slot)
         reader = Reader(self._variables)
         self._error = ""
         values: list[Slots] = []
@@ -232,6 +239,10 @@ def _constants(graph: SGraph) -> set[int]:
     """Numerators and denominators above 1 of the numbers in formulas."""
     found = {n for op in _operators(graph) if isinstance(op, Scalar) for n in op.value.as_integer_ratio()}
     return {abs(n) for n in found if abs(n) > 1}
+
+
+def _bound_symbols(band: Band) -> set[str]:
+    return {s for d in (band.low, band.high) if d is not None for s in d.symbols}
 
 
 def _operators(graph: SGraph) -> Iterator[Op]:

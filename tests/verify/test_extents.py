@@ -304,3 +304,18 @@ def test_a_solver_gives_up_after_its_tries_and_says_no():
     assert (4, 2, 2) == (yes.values[1], yes.values[2], yes.values[3])
     no = Solver(equations, {2: 3, 3: 3}, (), (), 100, lambda _: True)  # type: ignore[arg-type]
     assert not no.solve([(2, range(2, 9)), (3, range(2, 9))])
+
+
+def test_a_band_whose_bound_speaks_of_a_symbol_means_that_very_size():
+    program = parse_program(
+        "program f\n  x = input f32[n, n]\n  %1 = band(rows=n, columns=n, high=n - 1, dtype=f32)\n"
+        "  %2 = mul(x, %1)\n  return %2"
+    )
+    keeps_all = parse("sgraph\n  x = input f32[n, n]\n  %1 = mul_scalar(x, 1)\n  return %1")
+    leaves_one_out = parse(
+        "sgraph\n  x = input f32[n, n]\n  %1 = band(rows=n, columns=n, high=n - 2, dtype=f32)\n"
+        "  %2 = mul(x, %1)\n  return %2"
+    )
+
+    assert isinstance(check(program, keeps_all), Verified)
+    assert isinstance(check(program, leaves_one_out), Refuted)
