@@ -11,8 +11,9 @@ from prism_explore.ir.evaluate import run
 from prism_explore.ir.ops import Band, Reshape, Slice
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Witness
-from prism_explore.ir.text import parse
+from prism_explore.ir.stages import Refuted, Verified, Witness
+from prism_explore.ir.text import parse, parse_program
+from prism_explore.verdicts import check
 from prism_explore.verify.extents import MOST_STEPS, TINY, Extents, Instance
 from prism_explore.verify.refute import Refuter, Survived, Untried, draw_inputs
 from prism_explore.verify.solver import Solver
