@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 import zipfile
 from dataclasses import fields, replace
 
@@ -138,6 +139,8 @@ def test_steering_after_the_end_is_repeated_too(tmp_path):
 
 def test_what_is_decided_while_a_search_runs_is_repeated_at_its_step(tmp_path):
     sess = session()
+    # The search is over in a few milliseconds; a listener that takes its time lets somebody decide meanwhile.
+    sess.journal.listeners.append(lambda _: time.sleep(0.005))
     job = sess.start()
     decided = 0
     while not job.wait(0.002):
