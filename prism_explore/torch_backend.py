@@ -367,6 +367,8 @@ def _numbers(node: Any) -> int:
 def _replace(module: Any, region: Region, best: Best) -> None:
     import torch
 
+    rows, leads = region.rows, tuple(map(region.leads, region.inputs))
+
     class Replaced(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -374,13 +376,9 @@ def _replace(module: Any, region: Region, best: Best) -> None:
             self.said = False
 
         def forward(self, *inputs: Any) -> Any:
-            rows = region.rows
             flat = inputs
             if rows:
-                flat = tuple(
-                    x.reshape(-1, x.shape[-1]) if region.leads(n) else x
-                    for x, n in zip(inputs, region.inputs, strict=True)
-                )
+                flat = tuple(x.reshape(-1, x.shape[-1]) if own else x for x, own in zip(inputs, leads, strict=True))
             try:
                 found = best(*flat)
             except ShapeError as error:
