@@ -23,7 +23,7 @@ from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import LoadedKernel, load
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import Traced
-from prism_explore.frontend.gradients import differentiable, wants_gradient
+from prism_explore.frontend.gradients import called
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel, Parameters, Timed
 from prism_explore.targets import Target
@@ -99,11 +99,7 @@ class Dispatch:
         kernel = self.kernel(self._value(inputs))
         if isinstance(kernel, str):
             return self._elsewhere(inputs, kernel)
-        if not wants_gradient(inputs):
-            return kernel(*inputs)
-        if self._reference is None:
-            raise ShapeError("an input requires a gradient and there is no torch code to take it from")
-        return differentiable(kernel, self._reference, inputs)
+        return called(kernel, self._reference, inputs)
 
     def kernel(self, value: int) -> LoadedKernel | str:
         """The kernel for a value of the symbol, made when it is first met; or why there is none."""

@@ -22,7 +22,7 @@ from prism_explore.errors import JournalVersionError, ParseError, ShapeError, Ta
 from prism_explore.events.archive import read_archive, write_archive
 from prism_explore.events.journal import Journal
 from prism_explore.frontend import Binding, Signature, shape_at
-from prism_explore.frontend.gradients import differentiable, wants_gradient
+from prism_explore.frontend.gradients import called
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
@@ -71,14 +71,7 @@ class PortableKernel:
             raise ShapeError(f"a program written by hand takes its inputs by position; found {', '.join(kwargs)}")
         else:
             inputs = args
-        if not wants_gradient(inputs):
-            return self.run(*inputs)
-        if self.reference is None:
-            raise ShapeError(
-                "an input requires a gradient and this kernel has no torch code to take it from; "
-                "call it under torch.no_grad() or with x.detach()"
-            )
-        return differentiable(self.run, self.reference, inputs)
+        return called(self.run, self.reference, inputs)
 
     @property
     def program(self) -> TensorProgram:

@@ -13,21 +13,28 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-
-def wants_gradient(inputs: Sequence[Any]) -> bool:
-    """Whether torch records gradients just now and one of the inputs requires one."""
-    torch = sys.modules.get("torch")
-    return torch is not None and torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in inputs)
+from prism_explore.errors import ShapeError
 
 
-def differentiable(run: Callable[..., Any], code: Callable[..., Any], inputs: Sequence[Any]) -> Any:
-    """The kernel's result, with the gradient of the torch code.
+def called(run: Callable[..., Any], code: Callable[..., Any] | None, inputs: Sequence[Any]) -> Any:
+    """The kernel's result; where torch records gradients and an input requires one, with that of the torch code.
 
     Args:
         run: the kernel.
-        code: what it is equal to, in torch, of the same inputs in the same order.
-        inputs: torch tensors.
+        code: what it is equal to, in torch, of the same inputs in the same order; None where there is none.
+        inputs: torch tensors or NumPy arrays.
+
+    Raises:
+        ShapeError: a gradient is wanted and there is no torch code.
     """
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled() or not any(getattr(x, "requires_grad", False) for x in inputs):
+        return run(*inputs)
+    if code is None:
+        raise ShapeError(
+            "an input requires a gradient and this kernel has no torch code to take it from; "
+            "call it under torch.no_grad() or with x.detach()"
+        )
     return _function().apply(run, code, *inputs)
 
 
