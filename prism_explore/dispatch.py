@@ -22,7 +22,7 @@ from typing import Any
 from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import LoadedKernel, load
 from prism_explore.errors import ShapeError
-from prism_explore.frontend import Traced
+from prism_explore.frontend import Traced, bound
 from prism_explore.frontend.gradients import called
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel, Parameters, Timed
@@ -71,7 +71,8 @@ class Dispatch:
         borders = [math.sqrt(a * b) for (a, _), (b, _) in pairwise(timed)]
         self.points = tuple(Point(n, t, upto) for (n, t), upto in zip(timed, (*borders, math.inf), strict=True))
         self._shapes, self._target = dict(shapes), target
-        self._traced = traced
+        self._signature = None if traced is None else traced.signature
+        self._parameters: Mapping[str, Any] = {} if traced is None else traced.parameters
         self._reference = None if traced is None else unbound(traced)
         self._place = _place(program, symbol)
         self._loaded: OrderedDict[int, LoadedKernel | str] = OrderedDict()
@@ -90,12 +91,7 @@ class Dispatch:
             ShapeError: an argument is missing, a dim, dtype or stride does not fit, or there is no torch code to
                 fall back to.
         """
-        if self._traced is not None:
-            inputs = self._traced.bind(*args, **kwargs)
-        elif kwargs:
-            raise ShapeError(f"a program written by hand takes its inputs by position; found {', '.join(kwargs)}")
-        else:
-            inputs = args
+        inputs = bound(self._signature, args, kwargs, self._parameters)
         kernel = self.kernel(self._value(inputs))
         if isinstance(kernel, str):
             return self._elsewhere(inputs, kernel)

@@ -21,13 +21,12 @@ from prism_explore.codegen.load import LoadedKernel, load
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
 from prism_explore.events.archive import read_archive, write_archive
 from prism_explore.events.journal import Journal
-from prism_explore.frontend import Binding, Signature, shape_at
+from prism_explore.frontend import Binding, Signature, bound
 from prism_explore.frontend.gradients import called
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
-from prism_explore.ir.tensors import numpy_dtype
-from prism_explore.tune.measure import Failure, cases_of, compare
+from prism_explore.tune.measure import Failure, cases_of, compare, laid_out, random_inputs
 from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
 from prism_explore.verify.decide import Prover
 
@@ -65,13 +64,7 @@ class PortableKernel:
             ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a gradient
                 is wanted of a kernel without torch code.
         """
-        if self.signature is not None:
-            inputs = self.signature.bind(args, kwargs, self.parameters)
-        elif kwargs:
-            raise ShapeError(f"a program written by hand takes its inputs by position; found {', '.join(kwargs)}")
-        else:
-            inputs = args
-        return called(self.run, self.reference, inputs)
+        return called(self.run, self.reference, bound(self.signature, args, kwargs, self.parameters))
 
     @property
     def program(self) -> TensorProgram:
@@ -94,9 +87,8 @@ class PortableKernel:
         rng = np.random.default_rng(seed)
         errors: list[float] = []
         for _ in range(n):
-            drawn = {i.name: rng.standard_normal(shape_at(i.type, sizes)) for i in self.program.inputs}
-            inputs = {i.name: drawn[i.name].astype(numpy_dtype(i.type.dtype)) for i in self.program.inputs}
-            laid = [_laid_out(inputs[i.name], i.type.storage_order) for i in self.program.inputs]
+            inputs = random_inputs(self.program, sizes, rng)
+            laid = [laid_out(inputs[i.name], i.type, 1)[0] for i in self.program.inputs]
             wanted = evaluate(self.program, {k: v.astype(np.float64) for k, v in inputs.items()})
             found = np.asarray(self.run(*laid), dtype=np.float64)
             errors.append(float(np.abs(found - wanted).max() / np.abs(wanted).max()))
@@ -147,16 +139,7 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Porta
         saved = kernel_from_plain(data["kernel"])
         signature = _signature(data["signature"])
         measured = cast("dict[str, Any]", dict(data["measured"]))
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        ParseError,
-        ShapeError,
-        RecursionError,
-        AssertionError,
-    ) as error:
+    except _DAMAGED as error:
         raise JournalVersionError(f"{path} is damaged: {type(error).__name__}: {error}") from None
     if saved.backend != "cpu":
         raise TargetUnavailable(f"{path} holds a {saved.backend} kernel; kernels for the CPU can be loaded")
@@ -207,11 +190,3 @@ def _parameters(module: Any, signature: Signature | None, path: str | Path) -> d
             + ("pass it: load_kernel(path, module)" if module is None else "this module has none of that name")
         )
     return {p: held[p].detach() for p in wanted}
-
-
-def _laid_out(array: Any, order: tuple[int, ...]) -> Any:
-    """The same values with the dims stored in `order`."""
-    if len(order) != array.ndim:
-        raise ShapeError(f"a storage order of {len(order)} dims for an array of {array.ndim}")
-    stored = np.ascontiguousarray(array.transpose(order))
-    return stored.transpose(np.argsort(order))

@@ -15,7 +15,7 @@ from prism_explore.codegen.load import LoadedKernel
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.ledger import OURS
 from prism_explore.floats import Assessment, explain
-from prism_explore.frontend import Traced
+from prism_explore.frontend import Traced, bound
 from prism_explore.ir.ranges import ANY, Held, Ranges, sizes_of
 from prism_explore.ir.stages import Timed, Verified
 from prism_explore.portable import PortableKernel
@@ -55,7 +55,7 @@ class Best:
                 outside its range.
         """
         if self.ranges.bounds:
-            given = self.traced.bind(*args, **kwargs) if self.traced is not None else args
+            given = bound(self.portable.signature, args, kwargs, self.portable.parameters)
             program = self.verified.candidate.family.program
             found = sizes_of((i.type for i in program.inputs), (tuple(getattr(x, "shape", ())) for x in given))
             self.ranges.check(found, program.name)

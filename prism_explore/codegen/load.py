@@ -25,10 +25,7 @@ from prism_explore.codegen.plan import Plan, plan
 from prism_explore.codegen.simd import Machine, host
 from prism_explore.errors import ShapeError, TargetUnavailable
 from prism_explore.ir.stages import Kernel
-from prism_explore.ir.tensors import DType, numpy_dtype
-
-NAMES: dict[DType, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
-"""What torch and NumPy call them."""
+from prism_explore.ir.tensors import NAMES, numpy_dtype
 
 Array: TypeAlias = Any
 """A torch.Tensor or a numpy.ndarray."""

@@ -10,7 +10,7 @@
 | `rows` | the table of ATen operators; `views`, `attention` hold the longer rows |
 """
 
-from prism_explore.frontend.traced import Binding, Signature, Traced, data_sizes, shape_at
+from prism_explore.frontend.traced import Binding, Signature, Traced, bound, data_sizes
 from prism_explore.frontend.tracing import declared, trace
 
-__all__ = ["Binding", "Signature", "Traced", "data_sizes", "declared", "shape_at", "trace"]
+__all__ = ["Binding", "Signature", "Traced", "bound", "data_sizes", "declared", "trace"]

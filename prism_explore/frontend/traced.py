@@ -8,7 +8,6 @@ from typing import Any
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import TensorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,21 @@ class Signature:
             )
         tensors = {**parameters, **given}
         return tuple(_permuted_tensor(tensors[b.source], b) if b.permute else tensors[b.source] for b in self.bindings)
+
+
+def bound(
+    signature: Signature | None, args: tuple[Any, ...], kwargs: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """The program's inputs from what a user passes; a program written by hand has no signature and takes them as such.
+
+    Raises:
+        ShapeError: an argument is missing or unknown.
+    """
+    if signature is not None:
+        return signature.bind(args, kwargs, parameters)
+    if kwargs:
+        raise ShapeError(f"a program written by hand takes its inputs by position; found {', '.join(kwargs)}")
+    return args
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +124,3 @@ def data_sizes(program: TensorProgram, given: Mapping[str, int]) -> dict[str, in
         if n < 1:
             raise ShapeError(f"symbol {s!r} was given {n}; sizes start at 1")
     return {s: given[s] for s in symbols}
-
-
-def shape_at(t: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """A type's shape at given sizes."""
-    return tuple(d.value(sizes) for d in t.dims)

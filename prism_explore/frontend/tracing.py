@@ -16,7 +16,7 @@ from prism_explore.frontend.rows import BY_NAME
 from prism_explore.frontend.traced import Traced
 from prism_explore.frontend.translate import TORCH_DTYPES, Translation
 from prism_explore.ir.dims import dim
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import NAMES, TensorType
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
 """Sizes at which symbols are traced: different primes, so that torch cannot confuse two of them."""
@@ -161,14 +161,13 @@ def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[
         def forward(self, *args: Any) -> Any:
             return code(*args)
 
-    spelled = {v: k for k, v in TORCH_DTYPES.items()}
     module = code if isinstance(code, torch.nn.Module) else Wrapped()
     is_wrapped = module is not code
     # Fake tensors take no memory; unlike those of the meta device they meet masks that the user makes on the CPU.
     with FakeTensorMode(allow_non_fake_inputs=True):
         device = _device(module)
         examples = tuple(
-            torch.empty([d.value(symbols) for d in t.dims], dtype=getattr(torch, spelled[t.dtype]), device=device)
+            torch.empty([d.value(symbols) for d in t.dims], dtype=getattr(torch, NAMES[t.dtype]), device=device)
             for t in types
         )
     sizes = {s: torch.export.Dim(s, min=1) for s in symbols}

@@ -19,9 +19,9 @@ from prism_explore.frontend.traced import Binding
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.ops import Band, Concat, Expand, Permute, Reshape, Slice
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.tensors import DType, TensorType, broadcast
+from prism_explore.ir.tensors import NAMES, DType, TensorType, broadcast
 
-TORCH_DTYPES: Mapping[str, DType] = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+TORCH_DTYPES: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items()}
 LARGEST: Mapping[DType, float] = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0}
 """A little below the largest finite number of each dtype: what code that masks takes for minus infinity."""
 

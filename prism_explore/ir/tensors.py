@@ -11,6 +11,8 @@ from prism_explore.ir.dims import Dim, DimLike, dim
 DType: TypeAlias = Literal["f64", "f32", "bf16", "f16"]
 DTYPES: tuple[str, ...] = get_args(DType)
 BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
+NAMES: dict[DType, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+"""What torch and NumPy call them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def numpy_dtype(dtype: DType) -> Any:
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype({"f64": np.float64, "f32": np.float32, "f16": np.float16}[dtype])
+    return np.dtype(NAMES[dtype])
 
 
 def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) -> TensorType:

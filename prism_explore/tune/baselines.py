@@ -30,6 +30,7 @@ from prism_explore.events.ledger import OURS
 from prism_explore.frontend import Traced
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel
+from prism_explore.ir.tensors import NAMES
 from prism_explore.targets import Target, canary, host
 from prism_explore.tune.measure import (
     COLD_FACTOR,
@@ -275,7 +276,7 @@ def _export(
         for i in program.inputs:
             order = i.type.storage_order
             shape = [i.type.dims[d].value(shapes) for d in order]
-            stored = torch.empty(shape, dtype=_torch_dtype(i.type.dtype))
+            stored = torch.empty(shape, dtype=getattr(torch, NAMES[i.type.dtype]))
             examples.append(stored.permute([int(d) for d in np.argsort(order)]))
     try:
         with torch.no_grad():
@@ -295,12 +296,6 @@ def _tensor(array: Any) -> Any:
     if str(array.dtype) == "bfloat16":
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
-
-
-def _torch_dtype(dtype: str) -> Any:
-    import torch
-
-    return {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[dtype]
 
 
 # ---------------------------------------------------------------- inside the worker

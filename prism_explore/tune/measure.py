@@ -139,7 +139,7 @@ class Ring:
         wanted = max(3, ceil(cold_bytes / each) + 1)
         self.slots = max(1, min(wanted, most_bytes // each))
         self.is_cold = self.slots * each >= cold_bytes and self.slots > 1
-        copies = {i.name: _copies(first[i.name], i.type, self.slots) for i in program.inputs}
+        copies = {i.name: laid_out(first[i.name], i.type, self.slots) for i in program.inputs}
         self._inputs = [tuple(copies[i.name][slot] for i in program.inputs) for slot in range(self.slots)]
         self._next = 0
 
@@ -159,7 +159,7 @@ class Ring:
         return self._next
 
 
-def _copies(array: Array, t: TensorType, slots: int) -> list[Array]:
+def laid_out(array: Array, t: TensorType, slots: int) -> list[Array]:
     """`slots` copies in one stretch of memory, each laid out in the type's storage order and aligned."""
     order = t.storage_order
     stored_shape = tuple(array.shape[d] for d in order)
@@ -175,7 +175,9 @@ def _copies(array: Array, t: TensorType, slots: int) -> list[Array]:
     return found
 
 
-def random_inputs(program: TensorProgram, shapes: Mapping[str, int], seed: int) -> dict[str, Array]:
+def random_inputs(
+    program: TensorProgram, shapes: Mapping[str, int], seed: int | np.random.Generator
+) -> dict[str, Array]:
     """Normal random numbers for every input.
 
     Raises:
@@ -237,7 +239,7 @@ def _case(name: str, program: TensorProgram, inputs: Mapping[str, Array]) -> Cas
         wanted = np.asarray(evaluate(program, {k: a.astype(np.float64) for k, a in inputs.items()}), dtype=np.float64)
         own = _plain(program, inputs)
         comparable = np.isfinite(wanted) & np.isfinite(own.astype(numpy_dtype(dtype)))
-    laid = tuple(_copies(inputs[i.name], i.type, 1)[0] for i in program.inputs)
+    laid = tuple(laid_out(inputs[i.name], i.type, 1)[0] for i in program.inputs)
     forgiven = TOLERANCE[dtype] + PLAIN_FACTOR * row_error(own, wanted, comparable)
     return Case(name, laid, wanted, comparable, forgiven)
 
