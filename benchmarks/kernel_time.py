@@ -1,107 +1,268 @@
-"""How good is the best kernel: against torch eager, torch.compile and this machine's limit.
+"""How good is the best kernel: against torch, a library call and this machine's limit, over the rows of `rows.py`.
 
-    .venv/bin/python benchmarks/kernel_time.py
-    .venv/bin/python benchmarks/kernel_time.py --at 1 8 16 --trials 60 --max-autotune --json
+    .venv/bin/python benchmarks/kernel_time.py --rows reported
+    .venv/bin/python benchmarks/kernel_time.py --rows W1.1 W3 --trials 60 --again --json mine.json
+    .venv/bin/python benchmarks/kernel_time.py --table --json mine.json
+    .venv/bin/python benchmarks/kernel_time.py --target cuda
 
-Every row of a table was measured in one run, in shuffled rounds, on cold inputs; the ratio is the median of
-the rounds' ratios, with its quartiles. The kernel was proved and compared before it was timed. Run it on a quiet
-machine: the last column says how long threads waited for a core.
+A row goes through three stages, each in a process of its own with a time limit (`--limit-s`):
+
+    tune     search, prove, and tune within the budget; the kernel and its proof's claim are kept
+    rivals   run the comparison once with nothing counted, so that torch's compilers find their work on disk
+    compare  time everything in shuffled rounds, on cold inputs, in one process whose malloc keeps what was freed
+
+What is done is kept in the JSON file, and not done again but with `--again`; so a run may be interrupted, and stages
+may be run apart, `tune` and `compare` on a quiet machine. A kernel is compared with float64 before it is timed.
+
+Ratios are medians of the rounds' ratios. "Best other" is the fastest of the rivals that were there; which those were is
+in the file. "Of the limit" is the measured limit's time over ours.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import platform
+import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from math import exp, log
+from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 import prism_explore as px
+from benchmarks.rows import ROWS, Row, chosen
 from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import TrialFailed, TrialMeasured
+from prism_explore.events.ledger import OURS
 from prism_explore.targets.host import cpu_model
-from prism_explore.tune.baselines import MODES, USUAL, compare
+from prism_explore.tune.baselines import EAGER, LIBRARY, MODES, ROOFLINE, compare
+from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
 
 PACKAGES = ("prism-explore", "torch", "llvmlite", "numpy")
+RESULTS = Path(__file__).resolve().parent / "results"
+STAGES = ("tune", "rivals", "compare")
+SHORT = {EAGER: "eager", "torch.compile": "default", "torch.compile max-autotune": "max+frozen", LIBRARY: "library"}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
-    row = px.workload(args.workload)
-    modes = tuple(m.name for m in MODES) if args.max_autotune else USUAL
-    machine = px.target("cpu")
-    head = {
-        "date": datetime.now(UTC).isoformat(timespec="minutes"),
-        "machine": f"{cpu_model()}, {machine.cores} cores, {platform.system()} {platform.machine()}",
-        "target": asdict(machine),
-        "versions": {p: version(p) for p in PACKAGES},
-        "workload": row.name,
-        "seed": args.seed,
-    }
-    if not args.json:
-        print(f"{row.name}: {row.says}")
-        print(f"{head['date']}, {head['machine']}")
-        print(", ".join(f"{p} {v}" for p, v in head["versions"].items()))
-        print(
-            f"measured on this machine: {machine.dram_bytes_per_s / 1e9:.0f} GB/s, "
-            f"{machine.peak_flops_per_s / 1e9:.0f} Gflop/s"
-        )
-    runs = [_run(row, batch, args, modes) for batch in args.at]
-    if args.json:
-        print(json.dumps({**head, "runs": runs}, indent=1))
+    if args.target == "cuda" and (reason := _no_device()):
+        print(f"--target cuda: {reason}; nothing was measured")
+        return
+    path: Path = args.json or RESULTS / f"{datetime.now(UTC).date()}-{args.target}.json"
+    if args.here:
+        return _here(path, args)
+    for row in () if args.table else chosen(args.rows):
+        for stage in args.stages:
+            if args.again or stage not in _read(path)["rows"].get(row.name, {}):
+                _apart(path, row, stage, args)
+    show(_read(path))
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="The best kernel against torch and the machine's limit.")
-    parser.add_argument("--workload", default="rmsnorm_linear")
-    parser.add_argument("--at", type=int, nargs="+", default=[1, 8, 16], help="batch sizes")
-    parser.add_argument("--trials", type=int, default=80)
-    parser.add_argument("--seconds", type=float, default=90.0)
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--rows", nargs="+", default=["reported"], metavar="ROW", help="names, or how they begin")
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES))
+    parser.add_argument("--trials", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=70.0, help="for tuning a row")
+    parser.add_argument("--strategy", default="climbing")
+    parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--max-autotune", action="store_true", help="also torch.compile max-autotune, weights frozen")
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args(argv)
+    parser.add_argument("--limit-s", type=float, default=1200.0, help="for a stage of a row; then it is given up")
+    parser.add_argument("--database", type=Path, help="trials to remember and to begin from")
+    parser.add_argument("--json", type=Path, help=f"where results are; a dated file in {RESULTS.name}/ if not given")
+    parser.add_argument("--again", action="store_true", help="also what is in the file")
+    parser.add_argument("--table", action="store_true", help="show what is in the file and measure nothing")
+    parser.add_argument("--list", action="store_true", help="show the rows")
+    parser.add_argument("--here", action="store_true", help="one stage of one row, in this process")
+    args = parser.parse_args(argv)
+    if args.list:
+        parser.exit(message="".join(f"{row.group:<10}{row.name}\n" for row in ROWS))
+    try:
+        chosen(args.rows)
+    except ValueError as error:
+        parser.error(str(error))
+    return args
 
 
-def _run(row: Any, batch: int, args: argparse.Namespace, modes: Sequence[str]) -> dict[str, Any]:
-    budget = px.Budget(trials=args.trials, seconds=args.seconds)
-    symbol = next(iter(row.at))
+def _no_device() -> str:
+    """Why nothing can be timed on a GPU here; empty where it can."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return "torch finds no CUDA device"
+    return "kernels are written for GPUs and checked, but timing them is not there yet"
+
+
+# ---------------------------------------------------------------- one stage of one row
+def _apart(path: Path, row: Row, stage: str, args: argparse.Namespace) -> None:
+    """Run a stage in a process of its own; what went wrong is kept in its place."""
+    words = ["--rows", row.name, "--stages", stage, "--json", str(path), "--here"]
+    for name in ("target", "trials", "seconds", "strategy", "rounds", "seed"):
+        words += [f"--{name}", str(getattr(args, name))]
+    words += ["--database", str(args.database)] if args.database else []
+    try:
+        subprocess.run([sys.executable, __file__, *words], check=True, timeout=args.limit_s)
+    except subprocess.TimeoutExpired:
+        print(f"{row.name}: {stage} took more than {args.limit_s:g} s and was given up")
+    except subprocess.CalledProcessError as error:
+        print(f"{row.name}: {stage} ended with status {error.returncode}")
+
+
+def _here(path: Path, args: argparse.Namespace) -> None:
+    (row,), (stage,) = (r for r in chosen(args.rows) if r.name == args.rows[0]), args.stages
+    work: Mapping[str, Callable[..., dict[str, Any]]] = {"tune": _tune, "rivals": _rivals, "compare": _compare}
+    found = work[stage](row, args, _read(path)["rows"].get(row.name, {}))
+    data = _read(path)
+    data["rows"].setdefault(row.name, {})[stage] = {"date": datetime.now(UTC).isoformat(timespec="minutes"), **found}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps({**_machine(), "rows": data["rows"]}, indent=1) + "\n", encoding="utf-8")
+    fresh.replace(path)
+
+
+def _tune(row: Row, args: argparse.Namespace, _: Mapping[str, Any]) -> dict[str, Any]:
+    budget = px.Budget(trials=args.trials, seconds=args.seconds, strategy=args.strategy)
     session = px.Session(
-        row.code, name=row.name, target="cpu", at={symbol: batch}, seed=args.seed, budget=budget, inputs=row.inputs
+        row.code,
+        name=row.code.__name__,
+        target="cpu",
+        at=row.at,
+        seed=args.seed,
+        budget=budget,
+        rivals=(),
+        inputs=row.inputs,
+        database=args.database,
     )
     session.run()
     best = session.best()
     if best is None:
-        sys.exit(f"{row.name} at {symbol}={batch}: no kernel was timed. {session.claim}")
-    rows = compare(
-        best.traced, best.timed.kernel, session.task.target, Journal(), modes=modes, rounds=args.rounds, seed=args.seed
-    )
-    if not args.json:
-        _tell(f"{symbol}={batch}", best, rows)
+        sys.exit(f"{row.name}: no kernel was timed. {session.claim}")
+    print(f"{row.name}: {best}")
     return {
-        symbol: batch,
-        "kernel": best.candidate,
-        "parameters": str(best.timed.kernel.parameters),
+        "kernel": kernel_to_plain(best.timed.kernel),
+        "time_s": best.timed.time_s,
         "error": best.error,
-        "waited_while_tuning": best.timed.waited,
-        "rows": [asdict(r) for r in rows],
+        "waited": best.timed.waited,
+        "trials": sum(isinstance(e, TrialMeasured | TrialFailed) for e in session.journal.events),
+        "seed": args.seed,
     }
 
 
-def _tell(where: str, best: Any, rows: Sequence[Any]) -> None:
-    print(f"\n{where}: {best.candidate} at {best.timed.kernel.parameters}, error {best.error:.1e}")
-    print(f"  {'':<28}{'us':>9}{'p20':>9}{'p80':>9}   times ours [quartiles]")
+def _rivals(row: Row, args: argparse.Namespace, done: Mapping[str, Any]) -> dict[str, Any]:
+    rows = _raced(row, args, done, 1)
+    return {"absent": {r["name"]: r["note"] for r in rows if not r["samples"]}}
+
+
+def _compare(row: Row, args: argparse.Namespace, done: Mapping[str, Any]) -> dict[str, Any]:
+    rows = _raced(row, args, done, args.rounds)
+    print("\n".join(_lines(row.name, rows)))
+    return {"rows": rows, "seed": args.seed}
+
+
+def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: int) -> list[dict[str, Any]]:
+    """The tuned kernel and everybody else, in one run."""
+    if "tune" not in done:
+        sys.exit(f"{row.name}: tune it first, there is no kernel in the file")
+    kernel = kernel_from_plain(done["tune"]["kernel"])
+    traced = px.Session(row.code, name=row.code.__name__, inputs=row.inputs, at=row.at).traced
+    assert traced is not None, "rows are torch code"
+    library = replace(traced, reference=row.library) if row.library else None
+    found = compare(
+        traced,
+        kernel,
+        px.target("cpu"),
+        Journal(),
+        modes=[m.name for m in MODES],
+        library=library,
+        rounds=rounds,
+        seed=args.seed,
+    )
+    return [asdict(r) for r in found]
+
+
+# ---------------------------------------------------------------- the file, and tables of it
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": {}}
+
+
+def _machine() -> dict[str, Any]:
+    machine = px.target("cpu")
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="minutes"),
+        "machine": f"{cpu_model()}, {machine.cores} cores, {platform.system()} {platform.machine()}",
+        "target": asdict(machine),
+        "versions": {p: version(p) for p in PACKAGES},
+        "absent": {} if importlib.util.find_spec("tvm") else {"TVM MetaSchedule": "tvm is not installed"},
+    }
+
+
+def standing(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How a row stands: our time, the limit's share, the best other, all ratios; None if it was not timed."""
+    timed = {r["name"]: r for r in rows if r["samples"]}
+    others = {name: r["ratio"] for name, r in timed.items() if name not in (OURS, ROOFLINE)}
+    if OURS not in timed or not others:
+        return None
+    best = min(others, key=lambda name: others[name])
+    return {
+        "us": timed[OURS]["time_s"] * 1e6,
+        "limit": timed[ROOFLINE]["ratio"] if ROOFLINE in timed else None,
+        "best": best,
+        "ratio": others[best],
+        "quartiles": (timed[best]["ratio_p25"], timed[best]["ratio_p75"]),
+        "others": others,
+    }
+
+
+def show(data: Mapping[str, Any]) -> None:
+    """The table of a file, and geometric means by group."""
+    if not data["rows"]:
+        return
+    print(f"{data['machine']}; {', '.join(f'{p} {v}' for p, v in data['versions'].items())}")
+    head = "".join(f"{SHORT[name]:>11}" for name in SHORT)
+    print(f"{'row':<22}{'ours us':>9}{'of limit':>9}{'best other':>21}  [quartiles]  times ours:{head}  date")
+    for group in dict.fromkeys(row.group for row in ROWS):
+        seen: list[float] = []
+        names = [row.name for row in ROWS if row.group == group]
+        for name in names:
+            done = data["rows"].get(name, {})
+            if (found := standing(done.get("compare", {}).get("rows", []))) is None:
+                continue
+            seen.append(found["ratio"])
+            limit = f"{found['limit']:.0%}" if found["limit"] else "-"
+            others = "".join(f"{found['others'][n]:>11.2f}" if n in found["others"] else f"{'-':>11}" for n in SHORT)
+            spread = "[{:.2f}, {:.2f}]".format(*found["quartiles"])
+            best = f"{found['ratio']:.2f} {SHORT[found['best']]}"
+            print(
+                f"{name:<22}{found['us']:>9,.0f}{limit:>9}{best:>21}  {spread:<12} {'':>11}{others}"
+                f"  {done['compare']['date']}"
+            )
+        if seen:
+            mean = exp(sum(map(log, seen)) / len(seen))
+            worst = min(seen)
+            print(f"{group}: geometric mean {mean:.2f} over {len(seen)} of {len(names)} rows, least {worst:.2f}\n")
+    for name, reason in data.get("absent", {}).items():
+        print(f"{name}: {reason}")
+
+
+def _lines(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = [f"{name}  {'':<24}{'us':>9}{'p20':>9}{'p80':>9}   times ours [quartiles]"]
     for r in rows:
-        if r.samples == 0:
-            print(f"  {r.name:<28}{'-':>9}   {r.note}")
+        if not r["samples"]:
+            lines.append(f"  {r['name']:<28}{'-':>9}   {r['note']}")
             continue
-        us = "".join(f"{t * 1e6:>9,.0f}" for t in (r.time_s, r.p20_s, r.p80_s))
-        print(f"  {r.name:<28}{us}   {r.ratio:.2f} [{r.ratio_p25:.2f}, {r.ratio_p75:.2f}]  {r.note}")
-    print(f"  threads waited for a core {best.timed.waited:.0%} of the time while this kernel was raced")
+        us = "".join(f"{r[t] * 1e6:>9,.0f}" for t in ("time_s", "p20_s", "p80_s"))
+        ratio = f"{r['ratio']:.2f} [{r['ratio_p25']:.2f}, {r['ratio_p75']:.2f}]"
+        lines.append(f"  {r['name']:<28}{us}   {ratio}  {r['note']}")
+    return lines
 
 
 if __name__ == "__main__":

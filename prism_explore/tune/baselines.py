@@ -47,6 +47,7 @@ from prism_explore.tune.worker import Worker
 
 ROOFLINE = "roofline"
 EAGER = "torch eager"
+LIBRARY = "torch library call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,9 @@ MODES: tuple[Mode, ...] = (
     Mode("torch.compile max-autotune", "tuned, weights frozen and packed beforehand", 600.0),
 )
 """Weights are the inputs whose dims are all numbers. Only the last mode may pack them outside the clock."""
+
+CALL = Mode(LIBRARY, "one call that does all of it, eager", 60.0)
+"""For a function that was given for this, such as scaled_dot_product_attention for attention spelled out."""
 
 USUAL = (EAGER, "torch.compile")
 
@@ -85,6 +89,7 @@ def compare(
     journal: Journal,
     *,
     modes: Sequence[str] = USUAL,
+    library: Callable[..., Any] | Traced | None = None,
     rounds: int = 24,
     seed: int = 0,
     loader: str = "prism_explore.codegen.load:load",
@@ -93,7 +98,7 @@ def compare(
 ) -> tuple[BaselineMeasured, ...]:
     """Time a kernel against what its user could have had instead; the rows are also noted in the journal.
 
-    Rows come in the order: ours, the modes, the roofline. `ratio` is the median over the rounds of a
+    Rows come in the order: ours, the modes, the library call, the roofline. `ratio` is the median over the rounds of a
     row's time over ours, with its quartiles.
 
     Args:
@@ -103,6 +108,7 @@ def compare(
         target: the machine; the limit is measured anew.
         journal: hears of every row.
         modes: names out of `MODES`.
+        library: another torch function of the same value, to be timed as it is.
         rounds: how often each is timed.
         seed: of inputs and of the order in each round.
         loader: `module:function` that makes the kernel callable.
@@ -111,22 +117,24 @@ def compare(
     """
     program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
     floor = floor_of(kernel.verified.candidate, shapes, target)
-    wanted = [m for m in MODES if m.name in modes] if reference is not None else []
+    codes = {m: reference for m in MODES if m.name in modes and reference is not None}
+    codes |= {CALL: library} if library is not None else {}
     with (
         tempfile.TemporaryDirectory() as folder,
         Worker(program, shapes, target, loader, seed=seed, stop=stop) as worker,
     ):
         absent: dict[str, str] = {}
-        path = Path(folder) / "reference.pt2"
-        if reference is not None:
-            reason = _export(reference, program, shapes, path)
-            absent.update((m.name, reason) for m in wanted if reason)
-        ready = _prepare(worker, kernel, wanted, path, absent)
+        paths: dict[Mode, Path] = {}
+        for mode, code in codes.items():
+            paths[mode] = Path(folder) / ("library.pt2" if mode is CALL else "reference.pt2")
+            reason = "" if paths[mode].exists() else _export(code, program, shapes, paths[mode])
+            absent |= {mode.name: reason} if reason else {}
+        ready = _prepare(worker, kernel, paths, absent)
         limits = worker.ask({"do": "canaries", "bytes": floor.bytes, "flops": floor.flops}, 60.0)
         readers, scale = ([], 1.0) if isinstance(limits, Failure) else (limits["readers"], limits["scale"])
         keys = [*ready, *readers, *([_FMA] if readers else [])]
         samples = _timed(worker, keys, rounds) if OURS in ready else Failure("tune.wrong", absent[OURS])
-    rows = _rows(samples, [OURS, *(m.name for m in wanted)], absent, readers, scale, floor)
+    rows = _rows(samples, [OURS, *(m.name for m in codes)], absent, readers, scale, floor)
     for row in rows:
         journal.note(row)
     if isinstance(samples, Samples) and readers:
@@ -137,11 +145,11 @@ def compare(
 _FMA = "canary: multiply-add"
 
 
-def _prepare(worker: Worker, kernel: Kernel, modes: Sequence[Mode], path: Path, absent: dict[str, str]) -> list[str]:
+def _prepare(worker: Worker, kernel: Kernel, paths: Mapping[Mode, Path], absent: dict[str, str]) -> list[str]:
     """Make all rivals ready in one worker; one that kills it is left out, and all begin again."""
     while True:
         ready: list[str] = []
-        for mode in modes:
+        for mode, path in paths.items():
             if mode.name in absent:
                 continue
             found = worker.ask({"do": "rival", "key": mode.name, "path": str(path)}, mode.limit_s)
@@ -315,7 +323,7 @@ def _adopt(bench: LocalBench, key: str, path: Path) -> Mapping[str, Any]:
 
     module = _flat(torch.export.load(path).module())
     try:
-        if key == EAGER:
+        if key in (EAGER, LIBRARY):
             run = _on_tensors(module)
         elif key == "torch.compile":
             run = _on_tensors(torch.compile(module, dynamic=False))

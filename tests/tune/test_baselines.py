@@ -15,7 +15,7 @@ from prism_explore.frontend import trace
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.targets import Target
-from prism_explore.tune.baselines import EAGER, MODES, OURS, ROOFLINE, compare, unbound
+from prism_explore.tune.baselines import EAGER, LIBRARY, MODES, OURS, ROOFLINE, compare, unbound
 from tests.tune.toys import TOY, WRONG, fused, kernel
 
 LOADER = "tests.tune.toys:load"
@@ -64,6 +64,34 @@ def test_every_row_has_its_spread(rows: list[BaselineMeasured]) -> None:
 def test_the_limit_says_what_it_is(rows: list[BaselineMeasured]) -> None:
     assert rows[-1].note.startswith("measured: 0.0 MB by ")
     assert "bound by" in rows[-1].note
+
+
+def test_a_library_call_is_one_more_rival_and_is_compared_like_the_others() -> None:
+    def same(x: Any, g: Any, w: Any) -> Any:
+        return reference(x, g, w).clone()
+
+    def other(x: Any, g: Any, w: Any) -> Any:
+        return (x * g) @ w
+
+    def found(library: Any) -> list[BaselineMeasured]:
+        return list(
+            compare(
+                reference,
+                KERNEL,
+                HERE,
+                Journal(),
+                modes=(EAGER,),
+                library=library,
+                rounds=3,
+                loader=LOADER,
+                learn=lambda _: None,
+            )
+        )
+
+    assert [(OURS, 3), (EAGER, 3), (LIBRARY, 3), (ROOFLINE, 3)] == [(r.name, r.samples) for r in found(same)]
+    wrong = found(other)[2]
+    assert (LIBRARY, 0) == (wrong.name, wrong.samples)
+    assert wrong.note.startswith("random: a row deviates by")
 
 
 def test_a_reference_that_computes_something_else_is_no_rival() -> None:
