@@ -7,8 +7,7 @@ Growth alone: CPU seconds from a program to its last family, proofs not counted;
 is found wrong later. Without some rules a search does not end: it stops at a number of nodes, says so, and its
 figures are lower bounds. Families are the same where they have the same number in one table; `lost` is how many of
 the pruned search's the other has not, which is 0 unless a budget ended it; `new` is how many it has besides, which
-are duplicates by definition, wrong, or outside of the stated space. `shape.mismatch` off is another space: axes of
-one size are one axis there, so that forms which cut them differently are not in it.
+are duplicates by definition, wrong, or outside of the stated space.
 """
 
 from __future__ import annotations

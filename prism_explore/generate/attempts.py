@@ -9,10 +9,11 @@ that is told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from itertools import combinations, product
+from typing import TypeAlias, overload
 
 from prism_explore.cost.floor import EMPTY, Ceiling, Growing, least_flops
 from prism_explore.events.ledger import seconds_text
@@ -23,7 +24,7 @@ from prism_explore.generate.needs import NOTHING, Needs, Parts
 from prism_explore.generate.polynomials import Poly, features, leaf, show
 from prism_explore.generate.prune import Cut, Machine
 from prism_explore.generate.readings import readings
-from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes, views_of
+from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes, matched, views_of
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.flow import Flow, FlowRule, flow
 from prism_explore.ir.ops import (
@@ -34,6 +35,7 @@ from prism_explore.ir.ops import (
     Binary,
     ComputeOp,
     Concat,
+    Custom,
     Expand,
     Input,
     Load,
@@ -44,6 +46,7 @@ from prism_explore.ir.ops import (
     Permute,
     Reduce,
     Reshape,
+    Result,
     RunningMax,
     Scalar,
     Slice,
@@ -153,6 +156,10 @@ class Alone:
     """How many of them are no operators there, such as a reduction along a dim that is not."""
 
 
+Same: TypeAlias = tuple[tuple[str, str], ...]
+"""Where dims match by size: axes, and for each the first of those that it is one with."""
+
+
 @dataclass(frozen=True, slots=True)
 class KernelState:
     """A growing kernel graph."""
@@ -171,6 +178,8 @@ class KernelState:
     """Tensors that some kernel reads."""
     strays: int = 0
     """How many of its operators compute what the program does not."""
+    same: Same = ()
+    """The axes that its operators take for one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +217,8 @@ class BlockState:
     """How many graphs it began when it was opened."""
     strays: int = 0
     """How many operators, its own and those of kernels before, compute what the program does not."""
+    same: Same = ()
+    """The axes that its operators, and kernels before, take for one another."""
 
 
 class Attempts:
@@ -219,7 +230,9 @@ class Attempts:
         graph = program.graph
         table = axes_of(graph)
         by_axis = space.active("shape.mismatch")
-        named = table.of if by_axis else _by_extent(table)
+        self._sizes = {} if by_axis else _first_of_size(table)
+        """Where dims match by size: for each axis the first one of its size. Expressions know these alone."""
+        named = tuple(map(self._sized, table.of))
         self.extents = {a.name: a.extent for a in table.axes}
         """Of the program's axes, in order."""
         self._twice = frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
@@ -232,7 +245,7 @@ class Attempts:
         )
         self.expressions = Expressions()
         types = graph.types()
-        self.views = views_of(graph, named)
+        self._views = views_of(graph, table.of)
         self.peeled = peel(graph)
         """What is between the program's views: all else is the same in every kernel graph."""
         values: dict[int, Poly] = {}
@@ -248,7 +261,7 @@ class Attempts:
             at = min(given.at)
             values |= dict.fromkeys(given.at, told(node.op.name, at))
             number = self.expressions.number(node.op, ())
-            inputs.append(Tensor(node, named[at], types[at].dtype, values[at], number, written=number))
+            inputs.append(Tensor(node, table.of[at], types[at].dtype, values[at], number, written=number))
             numbers |= dict.fromkeys(given.at, number)
         for position in self.peeled.core:
             node = graph.nodes[position]
@@ -256,7 +269,7 @@ class Attempts:
                 values[position] = told(f"band %{position}", position)
                 number = self.expressions.number(node.op, (~position,))
                 dtype = types[position].dtype
-                bands.append(Tensor(node, named[position], dtype, values[position], number, written=number))
+                bands.append(Tensor(node, table.of[position], dtype, values[position], number, written=number))
                 numbers[position] = number
             else:
                 numbers[position] = self.expressions.number(node.op, tuple(numbers[a] for a in node.args))
@@ -272,7 +285,7 @@ class Attempts:
         """The program's result as it is written, and its other readings."""
         self._all = frozenset(range(len(self.goals)))
         self._result = {("or" * n or "result"): show(goal.result) for n, goal in enumerate(self.goals)}
-        self.output_axes, self.output_dtype = named[result], types[result].dtype
+        self.output_axes, self.output_dtype = table.of[result], types[result].dtype
         self._wanted = tuple(features(goal.result) for goal in self.goals)
         largest_rank = max(t.rank for t in types)
         self.block_alphabet = alphabet(space.block, largest_rank)
@@ -285,7 +298,7 @@ class Attempts:
         self._needs = tuple(
             Needs(goal, rms=self._rms_known, quotients=not turned, reciprocals=reciprocals) for goal in self.goals
         )
-        self._contexts: dict[tuple[tuple[int, ...], tuple[frozenset[str], ...]], int] = {}
+        self._contexts: dict[tuple[tuple[int, ...], tuple[frozenset[str], ...], Same], int] = {}
         self._alone: dict[tuple[int, int, tuple[int, ...]], Alone] = {}
         self._loopless: dict[tuple[int, int, frozenset[int]], Cut] = {}
         self._joins: dict[tuple[int, int], frozenset[int]] = {}
@@ -302,7 +315,8 @@ class Attempts:
     def predefined(self, state: KernelState, step: Application) -> KernelState | Cut | None:
         """The kernel graph with one more predefined operator, or its cut, or None: no such operator."""
         op = self.kernel_alphabet.letters[step.kind].op
-        tensor = self._applied(op, step.args, state.tensors, None)
+        state = self.matching(state, op, step.args)
+        tensor = self._applied(op, step.args, state)
         if not isinstance(tensor, Tensor):
             return tensor
         if cut := self._known(op, step.args, tensor, state.tensors, ()):
@@ -345,7 +359,7 @@ class Attempts:
         if cut := self._too_slow(floor):
             return cut
         axes = sorted({a for i in operands for a in state.tensors[i].axes if a})
-        if not spare:
+        if not spare and not self._sizes:
             axes = [a for a in axes if a not in self.output_axes]
         choices = (looped,) if looped is not None else _subsets(axes)
         legal = frozenset(range(len(choices)))
@@ -361,7 +375,7 @@ class Attempts:
         if cut := self._unaffordable(joins, made, state.goals, left + spare):
             return cut
         everything = frozenset(range(len(operands)))
-        context = self._contexts.setdefault((tuple(t.number for t in tensors), choices), len(self._contexts))
+        context = self._context(tensors, choices, state.same)
         return BlockState(
             "",
             operands,
@@ -375,7 +389,11 @@ class Attempts:
             outside,
             made=made,
             floor=floor,
+            same=state.same,
         )
+
+    def _context(self, loads: Sequence[Tensor], choices: tuple[frozenset[str], ...], same: Same) -> int:
+        return self._contexts.setdefault((tuple(t.number for t in loads), choices, same), len(self._contexts))
 
     def spare(self, state: KernelState) -> int:
         """How many operators may still join tensors behind a kernel graph, blocks' own included."""
@@ -391,7 +409,7 @@ class Attempts:
         return (
             state.customs > 0
             and state.unused == frozenset({len(state.tensors) - 1})
-            and newest.axes == self.output_axes
+            and self._sized(newest.axes) == self._sized(self.output_axes)
             and newest.dtype == self.output_dtype
             and (self.is_result(newest.expression) or not self.space.active("expr.unreachable"))
         )
@@ -411,7 +429,7 @@ class Attempts:
         fitting: list[tuple[int, Tensor]] = []
         for kind in kinds:
             letter = self.block_alphabet.letters[kind]
-            made = self._applied(letter.op, args, state.tensors, state)
+            made = self._applied(letter.op, args, self.matching(state, letter.op, args))
             if isinstance(made, Tensor):
                 made = self._unreachable(made) or made
             if isinstance(made, Cut):
@@ -427,7 +445,7 @@ class Attempts:
         """The block graph with one more operator, or its cut, or None: the space has no such operator."""
         for kind, letter in enumerate(self.block_alphabet.letters):
             if letter.op == op:
-                made = self._applied(letter.op, args, state.tensors, state)
+                made = self._applied(letter.op, args, self.matching(state, letter.op, args))
                 if isinstance(made, Tensor):
                     return self._unreachable(made) or self.grown(state, Fit(args, kind, made))
                 return made
@@ -445,8 +463,11 @@ class Attempts:
                 return Cut("limit.accumulators", "e is not accumulated yet", f"%{step.args[0]}")
         if cut := self._known(op, step.args, tensor, state.tensors, state.accumulated):
             return cut
+        before, state = state, self.matching(state, op, step.args)
+        if state.same:
+            tensor = self._at(state, op, step.args)
         legal = frozenset(c for c in state.legal if isinstance(tensor.flows[c], Flow))
-        if not legal and space.active("map.constraint"):
+        if not legal and space.active("map.constraint") and not self._may_match(state):
             return self._no_loop(state, tensor)
         unused = state.unused.difference(step.args)
         goals = self._together(tensor, [state.tensors[i] for i in sorted(unused)], state.goals)
@@ -465,7 +486,7 @@ class Attempts:
             return cut
         reduced = state.reduced | _reduced_axes(op, tuple(state.tensors[a].axes for a in step.args))
         if space.active("mem.smem"):
-            first = 0 if reduced != state.reduced else len(state.tensors)
+            first = 0 if reduced != state.reduced or state is not before else len(state.tensors)
             fits = self._fitting(tensors, first, reduced, state.choices, legal)
             if isinstance(fits, Cut):
                 return fits
@@ -511,15 +532,87 @@ class Attempts:
                     return Cut("dup.canonical", "no definition makes e shorter", f"%{i}")
         return None
 
+    # ------------------------------------------------------------ axes that match by size
+    def _sized(self, axes: AxisNames) -> AxisNames:
+        """The axes as expressions name them: where dims match by size, all of one size are one."""
+        return tuple(self._sizes.get(a, a) if a else None for a in axes) if self._sizes else axes
+
+    def views(self, same: Same) -> Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames]:
+        """What the program's views give, by what they are given, where some axes are one."""
+        if not same:
+            return self._views
+        names = dict(same)
+        return {(op, tuple(_named(a, names) for a in of)): _named(r, names) for (op, of), r in self._views.items()}
+
+    @overload
+    def matching(self, state: KernelState, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> KernelState: ...
+
+    @overload
+    def matching(self, state: BlockState, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> BlockState: ...
+
+    def matching(
+        self, state: KernelState | BlockState, op: ComputeOp | LoopOp, args: tuple[int, ...]
+    ) -> KernelState | BlockState:
+        """The graph where the axes that an operator matches by size are one, cut alike; the same graph otherwise."""
+        if not self._sizes:
+            return state
+        axes = tuple(state.tensors[a].axes for a in args)
+        order = list(self.extents)
+        names = dict(state.same)
+        for pair in matched(op, axes):
+            stays, goes = sorted((names.get(a, a) for a in pair), key=order.index)
+            if stays != goes and self._sizes[stays] == self._sizes[goes]:
+                names = {a: stays if n == goes else n for a, n in (*names.items(), (goes, goes))}
+        same = tuple(sorted(names.items()))
+        if same == state.same:
+            return state
+        return self.outside(state, same) if isinstance(state, KernelState) else self._inside(state, same)
+
+    def outside(self, state: KernelState, same: Same) -> KernelState:
+        """A kernel graph where these axes are one."""
+        return replace(state, tensors=_renamed(state.tensors, same), same=same) if same != state.same else state
+
+    def _inside(self, state: BlockState, same: Same) -> BlockState:
+        """A block graph where these axes are one: choices that would cut them differently are none any more."""
+        names = dict(same)
+        alike = [c for c, looped in enumerate(state.choices) if all((a in looped) == (n in looped) for a, n in same)]
+        choices = tuple(frozenset(names.get(a, a) for a in state.choices[c]) for c in alike)
+        grown = replace(state, choices=choices, tensors=(), same=same)
+        for tensor in _renamed(state.tensors, same):
+            op, args = tensor.node.op, tensor.node.args
+            if isinstance(op, Load):
+                flows = tuple(flow(op, (), (), tensor.axes, looped) for looped in choices)
+            else:
+                assert not isinstance(op, Input | Band | Custom | Result | Store), "a block graph grows by operators"
+                operands = tuple(grown.tensors[a] for a in args)
+                flows = self._flows(op, operands, tensor.axes, grown, tensor.number, tensor.expression)
+            grown = replace(grown, tensors=(*grown.tensors, replace(tensor, flows=flows)))
+        legal = (c for c in range(len(choices)) if all(isinstance(t.flows[c], Flow) for t in grown.tensors))
+        return replace(
+            grown,
+            legal=frozenset(legal),
+            context=self._context(grown.tensors[: len(state.operands)], choices, same),
+            outside=_renamed(state.outside, same),
+            reduced=frozenset(names.get(a, a) for a in state.reduced),
+        )
+
+    def _may_match(self, state: BlockState) -> bool:
+        """Whether axes of a block graph may still become one, so that a loop may yet cut them alike."""
+        axes = {a for t in state.tensors for a in t.axes if a}
+        return bool(self._sizes) and len({self._sizes[a] for a in axes}) < len(axes)
+
+    def _at(self, state: BlockState, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> Tensor:
+        """What an operator gives that fitted before some axes became one."""
+        made = self._applied(op, args, state)
+        assert isinstance(made, Tensor), "what fits by its sizes fits whichever axes are one"
+        return made
+
     # ------------------------------------------------------------ the tests
     def _applied(
-        self,
-        op: ComputeOp | LoopOp,
-        args: tuple[int, ...],
-        tensors: tuple[Tensor, ...],
-        block: BlockState | None,
+        self, op: ComputeOp | LoopOp, args: tuple[int, ...], state: KernelState | BlockState
     ) -> Tensor | Cut | None:
-        operands = tuple(tensors[a] for a in args)
+        """What an operator gives in a graph where the axes that it matches are one."""
+        operands = tuple(state.tensors[a] for a in args)
         axes = tuple(t.axes for t in operands)
         along = op.dim if isinstance(op, Reduce | Accumulate | RunningMax | AccumulateRescaled) else None
         if along is not None and (along >= len(axes[0]) or axes[0][along] is None):
@@ -529,22 +622,40 @@ class Attempts:
         if in_loop and behind and not self.space.active("map.constraint"):
             return None
         if isinstance(op, ViewOp):
-            result = self.views.get((op, axes))
+            result = self.views(state.same).get((op, axes))
             if result is None:
                 return None
         else:
             result = compute_axes(op, axes)
         if result is None or len({t.dtype for t in operands}) > 1:
             return self._mismatch(operands)
-        if self.space.active("shape.mismatch"):
+        if not self._sizes:
             double = [a for a in result if a and a not in self._twice and result.count(a) > 1]
             if double:
                 detail = "Here one axis would fill two dims of the result."
                 return Cut("shape.mismatch", "no axis occurs twice", double[0], detail, heuristic=True)
         number = self.expressions.number(op, tuple(t.number for t in operands))
-        expression = self._theory.apply(op, tuple(t.expression for t in operands), axes, result)
+        named = tuple(map(self._sized, axes))
+        expression = self._theory.apply(op, tuple(t.expression for t in operands), named, self._sized(result))
+        block = isinstance(state, BlockState)
+        flows = self._flows(op, operands, result, state, number, expression) if block else ()
+        behind = behind or isinstance(op, Accumulate | AccumulateRescaled)
+        written = self._written(op, tuple(t.written for t in operands))
+        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, flows, behind, written)
+
+    def _flows(
+        self,
+        op: ComputeOp | LoopOp,
+        operands: tuple[Tensor, ...],
+        result: AxisNames,
+        block: BlockState,
+        number: int,
+        expression: Poly,
+    ) -> tuple[Flow | FlowRule, ...]:
+        """The state of what an operator gives in a block, under each choice of looped axes."""
+        axes = tuple(t.axes for t in operands)
         flows: list[Flow | FlowRule] = []
-        for c, looped in enumerate(block.choices if block else ()):
+        for c, looped in enumerate(block.choices):
             states: list[Flow] = []
             broken: FlowRule | None = None
             for t in operands:
@@ -557,9 +668,7 @@ class Attempts:
             if isinstance(made, Flow) and made.pending and not self._closes(number, expression, made.pending):
                 made = "loop.pending"
             flows.append(made)
-        behind = behind or isinstance(op, Accumulate | AccumulateRescaled)
-        written = self._written(op, tuple(t.written for t in operands))
-        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, tuple(flows), behind, written)
+        return tuple(flows)
 
     def strays(self, state: BlockState, step: Fit) -> bool:
         """Whether an application gives what the program does not compute; to make partial sums whole is no such."""
@@ -657,7 +766,7 @@ class Attempts:
         key = (number, pending)
         if key not in self._closing:
             for axis in pending:
-                expression = self._theory.summed(expression, axis)
+                expression = self._theory.summed(expression, self._sizes.get(axis, axis))
             self._closing[key] = any(goal.reaches(expression) for goal in self.goals)
         return self._closing[key]
 
@@ -819,10 +928,17 @@ def _subsets(axes: list[str]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(c) for size in range(len(axes) + 1) for c in combinations(axes, size))
 
 
-def _by_extent(table: AxisTable) -> tuple[AxisNames, ...]:
-    """Axes of the program's tensors where axes of equal extent are taken for one."""
-    first = {a.name: next(b.name for b in table.axes if b.extent == a.extent) for a in table.axes}
-    return tuple(tuple(first[a] if a else None for a in axes) for axes in table.of)
+def _first_of_size(table: AxisTable) -> dict[str, str]:
+    return {a.name: next(b.name for b in table.axes if b.extent == a.extent) for a in table.axes}
+
+
+def _named(axes: AxisNames, names: Mapping[str, str]) -> AxisNames:
+    return tuple(names.get(a, a) if a else None for a in axes)
+
+
+def _renamed(tensors: tuple[Tensor, ...], same: Same) -> tuple[Tensor, ...]:
+    names = dict(same)
+    return tuple(replace(t, axes=_named(t.axes, names)) for t in tensors)
 
 
 def _reduced_axes(op: ComputeOp | LoopOp, axes: tuple[AxisNames, ...]) -> frozenset[str]:

@@ -100,8 +100,11 @@ def enumerate_concrete(
         A graph with its numbers; None after other steps.
 
     Raises:
-        ShapeError: a symbol has no number, or the space has predefined operators or several custom kernels.
+        ShapeError: a symbol has no number, or the space has predefined operators, several custom kernels, or dims that
+            match by size: maps are fixed first here, and axes that become one later would have two.
     """
+    if not space.active("shape.mismatch"):
+        raise ShapeError("concrete enumeration matches dims by index axis; leave the rule shape.mismatch on")
     if space.predefined_kernels or space.custom_kernels != 1:
         raise ShapeError("concrete enumeration is of one custom kernel; the space has others")
     graph = program.graph.substitute(at)

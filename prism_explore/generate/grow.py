@@ -239,7 +239,7 @@ class Growth:
             axes = tuple(t.axes for t in state.tensors)
             judged = self.space.active("map.constraint")
             for made in splits(
-                core_of(state), axes, self.attempts.extents, self.attempts.views, self.space.results, judged
+                core_of(state), axes, self.attempts.extents, self.attempts.views(state.same), self.space.results, judged
             ):
                 if isinstance(made.graph, Cut):
                     cuts.add(made.stored, made.label, made.graph, 1.0)
@@ -358,6 +358,7 @@ class Growth:
     def closed(self, kernel: KernelState, state: BlockState) -> KernelState:
         """The kernel graph with a block graph as its newest operator."""
         newest = state.tensors[-1]
+        kernel = self.attempts.outside(kernel, state.same)
         store = Node(Store(), (len(state.tensors) - 1,))
         block = BlockGraph((), None, (*(t.node for t in state.tensors), store))
         node = Node(Custom(block), state.operands)

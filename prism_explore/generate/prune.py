@@ -46,7 +46,6 @@ RULES: dict[RuleName, Rule] = {
             "shape.mismatch",
             "shape.mismatch",
             "sound",
-            # Off, it is another space rather than a larger one: axes of one size are one axis then, cut alike.
             "The operands' dims are different index axes, so they match for no choice of maps and sizes.",
             "Prism, symbolic dimension matching; here on axes named once for the whole program.",
             "sizes that only happen to agree were allowed to match",

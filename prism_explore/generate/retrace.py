@@ -362,7 +362,9 @@ def _outside(
                     block = attempts.applied(block, inner.op, inner.args)
             if isinstance(block, BlockState) and not attempts.storable(block):
                 return "map.constraint: no loop makes what is stored whole"
-            made = _closed_behind(state, block) if isinstance(block, BlockState) else block
+            made = (
+                _closed_behind(attempts.outside(state, block.same), block) if isinstance(block, BlockState) else block
+            )
         else:
             kind = between.get(node.op)
             made = attempts.predefined(state, Application(node.args, kind)) if kind is not None else None

@@ -107,17 +107,38 @@ def compute_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> Axi
             return None
 
 
+def matched(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> Iterator[tuple[str, str]]:
+    """The axes that an operator takes for one another: by the dims that it aligns, and by those that it contracts."""
+    match op:
+        case Binary():
+            pairs = _beside(operands[0], operands[1])
+        case MatMul():
+            a, b = operands
+            pairs = [*_beside(a[:-2], b[:-2]), (a[-1], b[-2])] if len(a) > 1 and len(b) > 1 else []
+        case AccumulateRescaled(along):
+            pairs = _beside(_without(operands[0], along), operands[1])
+        case _:
+            pairs = []
+    for x, y in pairs:
+        if x and y:
+            yield x, y
+
+
+def _beside(a: AxisNames, b: AxisNames) -> list[tuple[str | None, str | None]]:
+    rank = max(len(a), len(b))
+    left, right = ((None,) * (rank - len(s)) + s for s in (a, b))
+    return list(zip(left, right, strict=True))
+
+
 def _without(axes: AxisNames, along: int | None) -> AxisNames:
     return axes if along is None else (*axes[:along], None, *axes[along + 1 :])
 
 
 def _align(a: AxisNames, b: AxisNames) -> AxisNames | None:
-    rank = max(len(a), len(b))
-    left = (None,) * (rank - len(a)) + a
-    right = (None,) * (rank - len(b)) + b
-    if any(x and y and x != y for x, y in zip(left, right, strict=True)):
+    pairs = _beside(a, b)
+    if any(x and y and x != y for x, y in pairs):
         return None
-    return tuple(x or y for x, y in zip(left, right, strict=True))
+    return tuple(x or y for x, y in pairs)
 
 
 def axes_of(graph: SGraph) -> AxisTable:

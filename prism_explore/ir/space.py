@@ -198,7 +198,9 @@ class Space:
             "accumulators": f"at most {self.accumulators}, at most one of each tensor",
             "maps": f"at most {self.grid_dims} grid dims and one for-loop; each index axis is cut the same "
             "way in all tensors of a kernel",
-            "shapes": "dims match when they are the same index axis, not when their sizes happen to agree",
+            "shapes": "dims match when they are the same index axis, not when their sizes happen to agree"
+            if self.active("shape.mismatch")
+            else "dims match when their sizes agree; index axes that an operator matches are cut alike in that graph",
             "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x, but of "
             "exponents that the program's own numerators and denominators share",
             "node budget": str(self.nodes),

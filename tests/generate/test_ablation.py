@@ -78,8 +78,6 @@ def test_without_any_rule_the_same_families_are_proved_and_the_same_one_is_best(
 @pytest.mark.parametrize("seed", SEEDS)
 def test_without_one_rule_the_same_families_are_proved_and_the_same_one_is_best(seed):
     for rule in RULE_NAMES:
-        if rule == "shape.mismatch" and not told_apart_by_size(seed):
-            continue
         found = searcher(seed).search([rule])
 
         assert set() == set(pruned(seed).proved) - set(found.proved), rule
@@ -88,14 +86,18 @@ def test_without_one_rule_the_same_families_are_proved_and_the_same_one_is_best(
         assert pruned(seed).nodes <= found.nodes, rule
 
 
-def told_apart_by_size(seed: int) -> bool:
-    """Whether no two axes have one size; without `shape.mismatch` those would be one axis, in another space."""
+def same_sizes(seed: int) -> bool:
+    """Whether two axes of a program have one size, so that dims match which are no one axis."""
     extents = [a.extent for a in axes_of(searcher(seed).small.program.graph).axes]
-    return len(extents) == len(set(extents))
+    return len(extents) > len(set(extents))
 
 
-def test_most_programs_are_told_apart_by_size():
-    assert 20 < sum(map(told_apart_by_size, SEEDS))
+def test_some_programs_have_axes_of_one_size_and_matching_these_opens_graphs():
+    cases = [s for s in SEEDS if same_sizes(s)]
+    more = [s for s in cases if searcher(s).search(["shape.mismatch"]).nodes > pruned(s).nodes]
+
+    assert len(cases) > 4
+    assert more
 
 
 def test_what_is_better_outside_the_stated_space_needs_the_program_to_cancel():

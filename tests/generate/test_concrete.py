@@ -123,6 +123,8 @@ def test_what_it_cannot_enumerate_is_said():
     program = rms_linear_small()
     with pytest.raises(ShapeError, match="b has no number"):
         list(enumerate_concrete(program, default_space(program), MACHINE, {}, SMALL, Tally()))
+    with pytest.raises(ShapeError, match=r"leave the rule shape\.mismatch on"):
+        concrete(program, space=replace(default_space(program), rules_off=frozenset({"shape.mismatch"})))
     with pytest.raises(ShapeError, match="of one custom kernel"):
         concrete(program, space=replace(default_space(program), custom_kernels=2))
     with pytest.raises(ShapeError, match="sizes start at 2"):
