@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from prism_explore.targets import Target, target
     from prism_explore.torch_backend import TorchCompiler
     from prism_explore.tune import Budget
+    from prism_explore.tune.database import export_trials, import_trials
     from prism_explore.verdicts import Checked, certified, check, check_mirage, evidence_of
     from prism_explore.verify.decide import replay_case
     from prism_explore.versus import against_concrete
@@ -67,7 +68,9 @@ _HOMES: dict[str, tuple[str, str]] = {
     "check_mirage": ("verdicts", "check_mirage"),
     "default_space": ("ir.space", "default_space"),
     "evidence_of": ("verdicts", "evidence_of"),
+    "export_trials": ("tune.database", "export_trials"),
     "generalise": ("mirage", "generalise"),
+    "import_trials": ("tune.database", "import_trials"),
     "load": ("session", "open_record"),
     "load_kernel": ("portable", "load_kernel"),
     "load_mirage": ("mirage", "load_mirage"),
@@ -107,7 +110,9 @@ __all__ = [
     "check_mirage",
     "default_space",
     "evidence_of",
+    "export_trials",
     "generalise",
+    "import_trials",
     "load",
     "load_kernel",
     "load_mirage",

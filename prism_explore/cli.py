@@ -3,6 +3,7 @@
 prism-explore run rmsnorm_linear --at b=8
 prism-explore check graphs.json.gz --against qknorm
 prism-explore show run.prism f1.c1
+prism-explore trials trials.sqlite
 prism-explore list
 """
 
@@ -55,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 from prism_explore.session import open_record
 
                 print(open_record(args.file).report(args.page or args.file.with_suffix(".html")))
+            case "trials":
+                _remembered(args)
             case _:
                 _run(args)
     except OSError as error:
@@ -90,6 +93,10 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="write a saved search as one HTML page that opens anywhere")
     report.add_argument("file", type=Path, metavar="FILE", help="a .prism file")
     report.add_argument("page", type=Path, nargs="?", metavar="PAGE", help="the HTML file (default: beside it)")
+    trials = commands.add_parser("trials", help="what a database of trials holds; take it elsewhere, or others' in")
+    trials.add_argument("database", type=Path, metavar="DATABASE", help="as named by run --database")
+    trials.add_argument("--export", type=Path, metavar="FILE", help="write all trials as JSON Lines")
+    trials.add_argument("--import", type=Path, metavar="FILE", dest="taken", help="take in what --export wrote")
     run = commands.add_parser("run", help="search, prove, tune, and print what was found")
     run.add_argument("workload", help="a name from `prism-explore list`")
     run.add_argument("--at", action="append", default=[], metavar="SYMBOL=N", help="tune at this number, as in b=8")
@@ -135,6 +142,19 @@ def _check(args: argparse.Namespace) -> int:
     if not args.json:
         print(", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no graph")
     return 0 if counts["refuted"] == counts["unknown"] == other == 0 else 1
+
+
+def _remembered(args: argparse.Namespace) -> None:
+    from prism_explore.tune.database import Database, export_trials, import_trials
+
+    if args.taken is not None:
+        print(f"{import_trials(args.taken, args.database):,} trials taken in from {args.taken}")
+    if args.export is not None:
+        print(f"{export_trials(args.database, args.export):,} trials written to {args.export}")
+    for row in Database(args.database).contents():
+        sizes = "".join(f" {k}={v}" for k, v in row.shapes)
+        fastest = "none was timed" if row.fastest_s is None else f"fastest {seconds_text(row.fastest_s)}"
+        print(f"{row.program}{sizes} on {row.machine}: {row.timed} timed, {row.failed} failed; {fastest}")
 
 
 def _run(args: argparse.Namespace) -> None:

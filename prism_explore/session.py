@@ -51,7 +51,7 @@ from prism_explore.tune import Budget, Database, tune
 from prism_explore.tune.baselines import USUAL
 from prism_explore.verify.decide import Replay
 from prism_explore.verify.equalities import Equalities
-from prism_explore.views import Families, FamilyHandle, Pruned, Record
+from prism_explore.views import Families, FamilyHandle, Pruned, Record, Tuning
 from prism_explore.what_if import WhatIf, what_if
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
@@ -89,6 +89,7 @@ class Session:
         UnsupportedOperator: the code uses an operator that is not supported.
         ShapeError: arguments, dims or `at` do not fit.
         TargetUnavailable: no such machine.
+        JournalVersionError: the database is damaged, or of a later version.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Session:
             allow_unsafe=allow_unsafe,
             ranges=bounds,
             executor=executor,
-            database=None if database is None else Database(database),
+            database=None if database is None else _database(database),
             beat_s=beat_s,
             dominated=dominated,
         )
@@ -422,6 +423,11 @@ class Session:
     def pruned(self) -> Pruned:
         """All pruned regions by id."""
         return Pruned(self.record, self.audit)
+
+    @property
+    def tuning(self) -> Tuning:
+        """All trials so far, as data: `sess.tuning.fastest[:3]`, `sess.tuning.data`."""
+        return self.record.tuning
 
     @property
     def misses(self) -> tuple[Miss, ...]:
@@ -727,6 +733,13 @@ def _is_cancelled(fact: Event | None) -> bool:
 
 def _target(given: str | Target) -> Target:
     return given if isinstance(given, Target) else target(given)
+
+
+def _database(path: str | Path) -> Database:
+    """The database at a path, read once, so that a damaged one is said before a search and not behind it."""
+    found = Database(path)
+    found.contents()
+    return found
 
 
 def _one_symbol(program: TensorProgram, values: Mapping[str, Sequence[int]]) -> tuple[str, list[int]]:

@@ -6,10 +6,11 @@ Every handle prints as text and draws itself as SVG where a notebook asks for it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, overload
 
 from prism_explore.audit import Audit
 from prism_explore.errors import ShapeError
@@ -26,7 +27,7 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import FamilyRow, claim, cuts, family_rows, ledger
+from prism_explore.events.ledger import FamilyRow, Trial, claim, cuts, family_rows, ledger, seconds_text
 from prism_explore.events.misses import Miss
 from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence, evidence
@@ -34,6 +35,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Candidate, EClass, Family, Verified
 from prism_explore.ir.text import parse, parse_program
+from prism_explore.tune.model import rank_correlation
 from prism_explore.verify.case import Case, read_witness
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Replay, replay_case, verify
@@ -224,6 +226,73 @@ class Pruned(Mapping[str, PrunedHandle]):
         return self._record.text("pruned")
 
 
+class Tuning(Sequence[Trial]):
+    """All trials in the order in which they were proposed: numbers, the model's time, what was measured or why not."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        self._trials = tuple(trials)
+
+    @overload
+    def __getitem__(self, index: int) -> Trial: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Tuning: ...
+
+    def __getitem__(self, index: int | slice) -> Trial | Tuning:
+        return Tuning(self._trials[index]) if isinstance(index, slice) else self._trials[index]
+
+    def __len__(self) -> int:
+        return len(self._trials)
+
+    @property
+    def fastest(self) -> Tuning:
+        """Those that were timed, fastest first."""
+        timed = [(t.time_s, n, t) for n, t in enumerate(self._trials) if t.time_s is not None]
+        return Tuning([t for *_, t in sorted(timed, key=lambda row: row[:2])])
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many trials failed, by the code of the reason."""
+        return dict(Counter(t.failure.code for t in self._trials if t.failure is not None).most_common())
+
+    @property
+    def rank_correlation(self) -> float | None:
+        """Spearman's, between the model's times and the measured ones; None where there is none."""
+        both = [(t.modelled_s, t.time_s) for t in self._trials if t.time_s is not None and t.modelled_s is not None]
+        return rank_correlation([m for m, _ in both], [s for _, s in both])
+
+    @property
+    def data(self) -> list[dict[str, Any]]:
+        """A row per trial, of plain numbers and texts: for `json`, or for a `DataFrame`."""
+        rows: list[dict[str, Any]] = []
+        for t in self._trials:
+            row = {f.name: getattr(t, f.name) for f in fields(t) if f.name not in ("parameters", "failure")}
+            reason = t.failure
+            rows.append(
+                {
+                    **row,
+                    "family": t.family,
+                    "numbers": dict(t.parameters),
+                    "failure": "" if reason is None else reason.code,
+                    "reason": "" if reason is None else reason.sentence,
+                }
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        timed = self.fastest
+        said = "".join(f", {n} {code}" for code, n in self.failures.items())
+        lines = [f"{len(self)} trials: {len(timed)} timed{said}"]
+        if (agrees := self.rank_correlation) is not None:
+            lines[0] += f"; the model orders them with a rank correlation of {agrees:.2f}"
+        for t in timed[:5]:
+            numbers = ", ".join(f"{k}={v}" for k, v in t.parameters)
+            took = seconds_text(t.time_s) if t.time_s is not None else ""
+            guess = f", modelled {seconds_text(t.modelled_s)}" if t.modelled_s is not None else ""
+            lines.append(f"  {t.trial} {t.candidate}: {took} measured{guess}: {numbers}")
+        return "\n".join(lines)
+
+
 class Record:
     """A search as its journal tells it: live, saved, or loaded."""
 
@@ -243,6 +312,11 @@ class Record:
     def pruned(self) -> Pruned:
         """All pruned regions by id."""
         return Pruned(self)
+
+    @property
+    def tuning(self) -> Tuning:
+        """All trials, as data."""
+        return Tuning(ledger(self.journal.events).trials)
 
     @property
     def claim(self) -> str:

@@ -4,19 +4,21 @@ A trial is found again by its program, its sGraph, the shapes, the machine and t
 in the textual form, so ids of a search play no part. Times of different days do not compare: what was fastest is
 raced again, and all else that was tried stays tried.
 
-A file that cannot be read is left as it is.
+A file of an earlier version is brought up to date in one transaction, and kept beside itself as it was. A file that
+cannot be read is left as it is.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from prism_explore.errors import JournalVersionError
 from prism_explore.ir.program import TensorProgram
@@ -25,20 +27,29 @@ from prism_explore.ir.text import show
 from prism_explore.targets import Target
 from prism_explore.targets.host import cpu_model
 
-VERSION = 1
-"""Of the tables; `PRAGMA user_version` of the file."""
-
 _TABLE = """
-create table if not exists trials (
+create table trials (
   program text not null, candidate text not null, shapes text not null, machine text not null, versions text not null,
   numbers text not null, outcome text not null, time_s real, error real, reason text not null, noted text not null,
   primary key (program, candidate, shapes, machine, versions, numbers)
 )
 """
-_COLUMNS = (
+_STEPS: tuple[tuple[str, ...], ...] = (
+    (_TABLE,),
+    ("alter table trials add column p20_s real", "alter table trials add column p80_s real"),
+)
+"""What makes each version from the one before; the first makes a file from nothing."""
+
+VERSION = len(_STEPS)
+"""Of the tables; `PRAGMA user_version` of the file."""
+
+_FIRST = (
     *("program", "candidate", "shapes", "machine", "versions"),
     *("numbers", "outcome", "time_s", "error", "reason", "noted"),
 )
+_LATER = ("p20_s", "p80_s")
+"""Unknown in what an earlier version noted or exported."""
+_COLUMNS = (*_FIRST, *_LATER)
 _TIMED = "timed"
 
 
@@ -55,6 +66,22 @@ class Known:
     """As it was then; None for a failure."""
     error: float | None
     reason: str
+    p20_s: float | None = None
+    p80_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a database holds of one program at some shapes on one machine with some versions."""
+
+    program: str
+    """Its name; programs of one name that differ are apart."""
+    shapes: tuple[tuple[str, int], ...]
+    machine: str
+    versions: tuple[tuple[str, str], ...]
+    timed: int
+    failed: int
+    fastest_s: float | None
 
 
 class Database:
@@ -62,6 +89,30 @@ class Database:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+
+    def contents(self) -> tuple[Held, ...]:
+        """What it holds, by program, shapes, machine and versions.
+
+        Raises:
+            JournalVersionError: see `known`.
+        """
+        if not self.path.exists():
+            return ()
+        with self._open() as file:
+            rows = file.execute(
+                "select program, shapes, machine, versions, count(time_s), count(*) - count(time_s), min(time_s) "
+                "from trials group by program, shapes, machine, versions order by program, shapes, machine, versions"
+            ).fetchall()
+        return tuple(
+            Held(
+                program.partition("\n")[0].removeprefix("program "),
+                tuple(json.loads(shapes).items()),
+                machine,
+                tuple(json.loads(versions).items()),
+                *counted,
+            )
+            for program, shapes, machine, versions, *counted in rows
+        )
 
     def known(
         self,
@@ -79,15 +130,12 @@ class Database:
             return ()
         with self._open() as file:
             rows = file.execute(
-                "select candidate, numbers, outcome, time_s, error, reason from trials "
+                "select candidate, numbers, outcome, time_s, error, reason, p20_s, p80_s from trials "
                 "where program = ? and shapes = ? and machine = ? and versions = ? "
                 "order by time_s is null, time_s, candidate, numbers",
                 (show(program), _plain(shapes), machine(target), _plain(dict(versions))),
             ).fetchall()
-        return tuple(
-            Known(candidate, _parameters(numbers), outcome, time_s, error, reason)
-            for candidate, numbers, outcome, time_s, error, reason in rows
-        )
+        return tuple(Known(candidate, _parameters(numbers), *rest) for candidate, numbers, *rest in rows)
 
     def note(
         self, outcome: Outcome, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
@@ -100,14 +148,14 @@ class Database:
         match outcome:
             case Timed():
                 candidate, parameters = outcome.kernel.verified.candidate, outcome.kernel.parameters
-                said = (_TIMED, outcome.time_s, outcome.error, "")
+                said, spread = (_TIMED, outcome.time_s, outcome.error, ""), (outcome.p20_s, outcome.p80_s)
             case Infeasible(candidate, parameters, code, reason):
-                said = (code, None, None, reason)
+                said, spread = (code, None, None, reason), (None, None)
         key = _key(candidate, shapes, target, versions)
         numbers = json.dumps([parameters.sizes, parameters.schedule])
         noted = datetime.now(UTC).isoformat(timespec="seconds")
         with self._open() as file:
-            _insert(file, (*key, numbers, *said, noted))
+            _insert(file, (*key, numbers, *said, noted, *spread))
 
     def write(self, path: str | Path) -> int:
         """Export all trials as JSON Lines, which `read` takes in elsewhere; how many.
@@ -134,10 +182,7 @@ class Database:
         for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
             try:
                 data = json.loads(line)
-                if set(data) != set(_COLUMNS):
-                    raise ValueError(f"expected the fields {', '.join(_COLUMNS)}")
-                _parameters(data["numbers"])
-                rows.append(tuple(data[c] for c in _COLUMNS))
+                rows.append(_row(data))
             except (ValueError, TypeError, KeyError) as error:
                 raise JournalVersionError(f"{path}: line {number} is no trial: {error}") from None
         with self._open() as file:
@@ -159,13 +204,30 @@ class Database:
             ) from None
 
     def _prepare(self, file: sqlite3.Connection) -> None:
-        (found,) = file.execute("pragma user_version").fetchone()
-        if found == VERSION:
+        if _version(file) == VERSION:
             return
-        if found or file.execute("select count(*) from sqlite_master").fetchone()[0]:
-            raise JournalVersionError(f"{self.path} has version {found}, this code reads version {VERSION}")
-        file.execute(_TABLE)
+        file.execute("begin immediate")  # another process may be about to do the same
+        found = _version(file)
+        if found > VERSION or (found == 0 and file.execute("select count(*) from sqlite_master").fetchone()[0]):
+            raise JournalVersionError(
+                f"{self.path} is no database of trials, or of another version: it has version {found}, this code reads "
+                f"version {VERSION}. It was left as it is; move it away or name another file"
+            )
+        if 0 < found < VERSION:
+            self._keep(found)
+        for steps in _STEPS[found:]:
+            for step in steps:
+                file.execute(step)
         file.execute(f"pragma user_version = {VERSION}")
+        file.commit()
+
+    def _keep(self, version: int) -> None:
+        """Copy the file beside itself before it changes; an earlier copy is never replaced."""
+        n, kept = 1, self.path.with_name(f"{self.path.name}.version-{version}")
+        while kept.exists():
+            n, kept = n + 1, self.path.with_name(f"{self.path.name}.version-{version}.{n}")
+        with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(kept)) as copy:
+            source.backup(copy)
 
 
 def machine(target: Target) -> str:
@@ -184,10 +246,57 @@ def _plain(numbers: Mapping[str, Any]) -> str:
     return json.dumps(numbers, sort_keys=True)
 
 
+def _version(file: sqlite3.Connection) -> int:
+    return int(file.execute("pragma user_version").fetchone()[0])
+
+
 def _insert(file: sqlite3.Connection, row: tuple[Any, ...]) -> None:
-    file.execute(f"insert or replace into trials values ({', '.join('?' * len(_COLUMNS))})", row)
+    columns, places = ", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS))
+    file.execute(f"insert or replace into trials ({columns}) values ({places})", row)
+
+
+def _row(data: Any) -> tuple[Any, ...]:
+    """A trial as it was exported, by this version or an earlier one; every field is checked."""
+    if not isinstance(data, dict):
+        raise ValueError(f"expected an object, found {type(data).__name__}")
+    fields = cast("dict[str, Any]", data)
+    if not set(_FIRST) <= set(fields) <= set(_COLUMNS):
+        raise ValueError(f"expected the fields {', '.join(_COLUMNS)}")
+    for name in _COLUMNS:
+        value = fields.get(name)
+        if name in ("time_s", "error", *_LATER):
+            if value is not None and (not isinstance(value, int | float) or not math.isfinite(value) or value < 0):
+                raise ValueError(f"{name} is {value!r}")
+        elif not isinstance(value, str):
+            raise ValueError(f"{name} is {value!r}")
+    if (fields["outcome"] == _TIMED) != (fields["time_s"] is not None):
+        raise ValueError(f"the outcome is {fields['outcome']!r} and the time {fields['time_s']!r}")
+    _parameters(fields["numbers"])
+    return tuple(fields.get(c) for c in _COLUMNS)
 
 
 def _parameters(text: str) -> Parameters:
     sizes, schedule = json.loads(text)
     return Parameters(*(tuple((str(s), int(n)) for s, n in pairs) for pairs in (sizes, schedule)))
+
+
+def export_trials(database: str | Path, path: str | Path) -> int:
+    """Write what a database of trials holds as JSON Lines, for another machine or another file; how many.
+
+    Raises:
+        JournalVersionError: there is no such database, or it is damaged.
+    """
+    if not Path(database).exists():
+        raise JournalVersionError(f"there is no database at {database}")
+    return Database(database).write(path)
+
+
+def import_trials(path: str | Path, database: str | Path) -> int:
+    """Take trials that `export_trials` wrote into a database, which is made where there is none; how many.
+
+    Times of another machine are kept and never taken for this one's: a trial is found again on its own machine only.
+
+    Raises:
+        JournalVersionError: a line is no trial, or the database is damaged; then nothing was taken in.
+    """
+    return Database(database).read(path)

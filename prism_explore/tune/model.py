@@ -7,10 +7,12 @@ says what to try first. Nothing is ever dropped because of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from statistics import correlation
 from typing import TypeAlias
 
 from prism_explore.cost.work import work_of
@@ -117,6 +119,18 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
             )
         )
     return Model(tuple(kernels), target)
+
+
+def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Spearman's, equal numbers sharing their rank; None for fewer than two pairs, or where all of one are equal."""
+    if len(a) < 2 or len(set(a)) < 2 or len(set(b)) < 2:
+        return None
+    return correlation(_ranks(a), _ranks(b))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    order = sorted(values)
+    return [(bisect_left(order, v) + bisect_right(order, v)) / 2 for v in values]
 
 
 def evaluator(size: Dim) -> Evaluator:

@@ -12,7 +12,7 @@ from prism_explore.cost.floor import floor_of
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import dim
 from prism_explore.ir.stages import Verified
-from prism_explore.tune.model import evaluator, model_of
+from prism_explore.tune.model import evaluator, model_of, rank_correlation
 from tests.tune.toys import TOY, fused, split
 
 EVERY_FAMILY = {"fused": fused(), "fused rows": fused(rows=True), "split": split()}
@@ -63,3 +63,11 @@ def test_the_model_prefers_long_rows() -> None:
     model = model_of(fused(4096, 4096).candidate, {"b": 1}, TOY.replace(max_blocks=4096))
 
     assert model.at({"gx": 8, "f": 1}).time_s < model.at({"gx": 256, "f": 1}).time_s
+
+
+def test_rank_correlation_is_spearman_s_with_shared_ranks() -> None:
+    assert 1.0 == rank_correlation([1.0, 2.0, 30.0], [0.1, 0.2, 0.3])
+    assert -1.0 == rank_correlation([1.0, 2.0, 3.0], [9.0, 4.0, 1.0])
+    assert rank_correlation([1.0, 1.0, 2.0, 3.0], [5.0, 6.0, 7.0, 8.0]) == pytest.approx(3 / 10**0.5)
+    assert rank_correlation([1.0, 1.0], [2.0, 3.0]) is None
+    assert rank_correlation([1.0], [2.0]) is None
