@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
 
 from llvmlite import ir
 
@@ -138,29 +140,48 @@ def strips(f: Function, extent: int, vectors: int, body: Callable[[ir.Value, int
         start = stop
 
 
-def emit_product(f: Function, e: Extents, tiling: Dot | Stream, target, left, right, adds: bool) -> None:
+Meanwhile: TypeAlias = Callable[[object, int], None]
+"""What is done beside the arithmetic, in slot s of n: called once for each of them, as the product runs."""
+
+
+def nothing(slot, slots: int) -> None:
+    """Nothing beside the arithmetic."""
+
+
+def emit_product(
+    f: Function,
+    e: Extents,
+    tiling: Dot | Stream,
+    target,
+    left,
+    right,
+    adds: bool,
+    meanwhile: Meanwhile = nothing,
+) -> None:
     """`target (+)= left @ right`, from pointers to the first element of each.
 
     A stream always adds; the caller has set the target to zero.
     """
     if isinstance(tiling, Dot):
-        _dot(f, e, tiling, target, left, right, adds)
+        _dot(f, e, tiling, target, left, right, adds, meanwhile)
     else:
         assert adds, "a stream adds into its target"
-        _stream(f, e, tiling, target, left, right)
+        _stream(f, e, tiling, target, left, right, meanwhile)
 
 
 # ---------------------------------------------------------------- stream
-def _stream(f: Function, e: Extents, tiling: Stream, target, left, right) -> None:
+def _stream(f: Function, e: Extents, tiling: Stream, target, left, right, meanwhile: Meanwhile) -> None:
     depth = min(tiling.ku, e.k)
     for start, stop, step in ((0, e.k - e.k % depth, depth), (e.k - e.k % depth, e.k, e.k % depth)):
         if start < stop:
             with f.loop(start, stop, step) as k:
-                _sweep(f, e, tiling, step, k, target, left, right)
+                _sweep(f, e, tiling, step, k, target, left, right, nothing if start else meanwhile)
 
 
-def _sweep(f: Function, e: Extents, tiling: Stream, depth: int, k, target, left, right) -> None:
+def _sweep(f: Function, e: Extents, tiling: Stream, depth: int, k, target, left, right, meanwhile: Meanwhile) -> None:
     """All of the target, `depth` rows of `right`."""
+    slots = -(-e.k // depth), -(-e.n // f.lanes)
+    at_row = f.times(f.divided(k, depth)[0], slots[1])
 
     def factor(m, j: int):
         return f.load(left, f.sum(f.times(m, e.left_m), f.times(f.sum(k, j), e.left_k)), 0)
@@ -191,6 +212,8 @@ def _sweep(f: Function, e: Extents, tiling: Stream, depth: int, k, target, left,
         def line(j: int, v: int):
             return f.sum(f.times(f.sum(k, j), e.right_k), at, v * lanes)
 
+        for v in range(count):
+            meanwhile(f.sum(at_row, f.divided(at, f.lanes)[0], v), prod(slots))
         rows = [[f.load(right, line(j, v), lanes) for v in range(count)] for j in range(depth)]
         if tiling.ahead:
             for j in range(depth):
@@ -210,7 +233,7 @@ def _sweep(f: Function, e: Extents, tiling: Stream, depth: int, k, target, left,
 
 
 # ---------------------------------------------------------------- dot
-def _dot(f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool) -> None:
+def _dot(f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool, meanwhile: Meanwhile) -> None:
     columns = min(tiling.nr, e.n)
     rest = e.n % columns
     for start, stop, width in ((0, e.n - rest, columns), (e.n - rest, e.n, rest)):
@@ -219,23 +242,31 @@ def _dot(f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool) 
         with f.loop(start, stop, width) as n:
             blocks = list(balanced(e.m, tiling.mr))
             pieces = sum(times for _, _, times in blocks)
+            steps = -(-e.k // f.lanes)
+            slots = -(-e.n // width) * pieces * steps
             done = 0
             for first, size, times in blocks:
                 with f.loop(0, times) as block:
                     m = f.sum(f.times(block, size), first)
                     share = -(-width // pieces)
                     fetched = f.sum(f.times(f.sum(block, done), share), n, width) if tiling.level else None
-                    _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share)
+                    turn = f.sum(f.times(f.divided(n, width)[0], pieces), block, done)
+
+                    def beside(k, turn=turn, slots=slots, steps=steps, then=nothing if start else meanwhile):
+                        then(f.sum(f.times(turn, steps), f.divided(k, f.lanes)[0]), slots)
+
+                    _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside)
                 done += times
 
 
-def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share) -> None:
+def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside) -> None:
     """`size` x `width` sums over all of k; `share` columns from `fetched` on are prefetched meanwhile."""
     totals = [[f.variable(f.number(0.0, f.lanes)) for _ in range(width)] for _ in range(size)]
 
     def step(k, lanes: int, count: int) -> None:
         for u in range(count):
             at = f.sum(k, u * lanes)
+            beside(at)
             if fetched is not None and u * lanes % 16 == 0:
                 for j in range(share):
                     line = f.sum(f.times(f.sum(fetched, j), e.right_n), at)

@@ -17,10 +17,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import permutations
+from itertools import permutations, zip_longest
 from math import inf, prod
 from typing import TypeAlias
 
+from prism_explore.codegen.ahead import Tile, ask, chained, tiles_ahead
 from prism_explore.codegen.contract import Dot, Stream, emit_product, extents, joined, strips
 from prism_explore.codegen.loops import (
     ONE,
@@ -91,6 +92,9 @@ def schedule_space(program: LoopProgram, host: Host) -> tuple[Choice, ...]:
             Choice("nv", (1, 2), "stream: vectors along n in registers"),
             Choice("ahead", (8, 16, 0, 32), "stream: prefetch so many rows of the right operand ahead"),
         )
+    if any(chained(n) and any(tiles_ahead(n)) for n in program.nests):
+        says = "while a product runs, prefetch what the next one reads: so many parts of it at a time, 0 for not at all"
+        space.append(Choice("meanwhile", (4, 8, 2, 1, 0), says))
     return tuple(space)
 
 
@@ -141,9 +145,14 @@ def tiling(c: Contract, schedule: Schedule) -> Dot | Stream:
 
 def show_kernel(program: LoopProgram, schedule: Schedule, lanes: int) -> str:
     """The loops with what the schedule makes of them."""
+    asked = {s: tiles for n in program.nests for s, tiles in zip(n.body, tiles_ahead(n), strict=True) if tiles}
+    parts = dict(schedule).get("meanwhile", 0)
 
     def remark(s: Statement) -> str:
-        return str(tiling(s, schedule)) if isinstance(s, Contract) else ""
+        if not isinstance(s, Contract):
+            return ""
+        tiles = "".join(f"; meanwhile prefetch {tile}" for tile in asked.get(s, ())) if parts else ""
+        return f"{tiling(s, schedule)}{tiles}"
 
     chosen = ", ".join(f"{k}={v}" for k, v in schedule)
     return f"# float32 in {lanes} lanes; {chosen}\n{show_loops(program, remark)}"
@@ -199,6 +208,8 @@ class _Emitter:
         self.f, self.pointers, self.schedule = f, pointers, schedule
         self.at: dict[str, object] = {}
         """The loop variables in scope."""
+        self.loop = ""
+        self.parts = dict(schedule).get("meanwhile", 0)
 
     def nest(self, nest: Nest) -> None:
         """All blocks of this thread."""
@@ -219,22 +230,22 @@ class _Emitter:
             self._all(nest.before)
             if nest.loop and nest.body:
                 with f.loop(0, nest.loop.extent) as i:
-                    self.at[nest.loop.name] = i
-                    self._all(nest.body)
+                    self.at[nest.loop.name], self.loop = i, nest.loop.name
+                    self._all(nest.body, tiles_ahead(nest) if self.parts else ())
                     del self.at[nest.loop.name]
             else:
                 self._all(nest.body)
             self._all(nest.after)
 
-    def _all(self, statements: tuple[Statement, ...]) -> None:
-        for s in statements:
+    def _all(self, statements: tuple[Statement, ...], ahead: tuple[tuple[Tile, ...], ...] = ()) -> None:
+        for s, tiles in zip_longest(statements, ahead, fillvalue=()):
             match s:
                 case Map():
                     self._map(s)
                 case Fold():
                     self._fold(s)
                 case Contract():
-                    self._contract(s)
+                    self._contract(s, tiles)
 
     # ------------------------------------------------------------ places and expressions
     def _offset(self, place: Place, steps: Mapping[str, object] | None = None):
@@ -386,8 +397,9 @@ class _Emitter:
             self.at.pop(r.name, None)
 
     # ------------------------------------------------------------ products
-    def _contract(self, c: Contract) -> None:
+    def _contract(self, c: Contract, ahead: tuple[Tile, ...] = ()) -> None:
         f = self.f
+        starts = [self._begins(tile) for tile in ahead]
         e, how = extents(c), tiling(c, self.schedule)
         sums = joined(c)[:-1]
         adds = c.adds
@@ -400,9 +412,23 @@ class _Emitter:
             for name, extent in loops:
                 self.at[name] = stack.enter_context(f.loop(0, extent))
             target, left, right = (f.at(self.pointers[p.buffer], self._offset(p)) for p in (c.target, c.left, c.right))
-            emit_product(f, e, how, target, left, right, adds)
+            turn, turns = 0, 1
+            for name, extent in loops:
+                turn, turns = f.sum(f.times(turn, extent), self.at[name]), turns * extent
+
+            def meanwhile(slot, slots: int) -> None:
+                at = f.sum(f.times(turn, slots), slot)
+                for tile, start in zip(ahead, starts, strict=True):
+                    ask(f, start, tile, self.parts, dict(self.schedule)["level"], at, slots * turns)
+
+            emit_product(f, e, how, target, left, right, adds, meanwhile)
         for name, _ in loops:
             self.at.pop(name, None)
+
+    def _begins(self, tile: Tile) -> Memory:
+        """Where a tile of this iteration or a later one begins."""
+        steps = {r.name: 0 for r in tile.ranges} | {self.loop: self.f.sum(self.at[self.loop], tile.later)}
+        return self.f.at(self.pointers[tile.place.buffer], self._offset(tile.place, steps))
 
 
 def _merged(domain: tuple[Range, ...], sides: tuple[Place | Within, ...]) -> list[Range]:

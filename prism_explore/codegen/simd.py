@@ -175,6 +175,12 @@ class Function:
         quotient = self.b.udiv(x, I64(by))
         return quotient, self.b.sub(x, self.b.mul(quotient, I64(by)))
 
+    def least(self, x, bound: int):
+        """An index, but no more than a number."""
+        if isinstance(x, int):
+            return min(x, bound)
+        return self.b.select(self.b.icmp_signed("<", x, I64(bound)), x, I64(bound))
+
     @contextmanager
     def loop(self, start, stop, step: int = 1) -> Iterator[ir.Value]:
         """Iterate `start, start + step, ... < stop`; at least one iteration is assumed when numbers say so."""
