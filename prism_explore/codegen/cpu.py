@@ -45,7 +45,7 @@ from prism_explore.codegen.loops import (
     show_loops,
     withins,
 )
-from prism_explore.codegen.simd import Function, Host, Machine, Memory, new_module, text_of
+from prism_explore.codegen.simd import Function, Host, Machine, Memory, assembly_of, new_module, text_of
 
 Schedule: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -173,7 +173,20 @@ class Compiled:
 @lru_cache(256)
 def compile_program(program: LoopProgram, schedule: Schedule, host: Host) -> Compiled:
     """Machine code of a program under a complete schedule. The same question is compiled once."""
-    module = new_module()
+    text, scratch = _written(program, schedule, host)
+    machine = Machine(text, host)
+    entries = tuple(machine.address(f"nest{n}") for n in range(len(program.nests)))
+    return Compiled(machine, entries, 4 * scratch)
+
+
+def cross_compiled(program: LoopProgram, schedule: Schedule, there: Host, triple: str) -> str:
+    """The assembly of a program for a machine that need not be here, such as `aarch64-unknown-linux-gnu`."""
+    return assembly_of(_written(program, schedule, there, triple)[0], there, triple)
+
+
+def _written(program: LoopProgram, schedule: Schedule, host: Host, triple: str = "") -> tuple[str, int]:
+    """LLVM text with one function per nest, and how many elements of scratch a thread needs."""
+    module = new_module(triple)
     offsets = {nest.name: _scratch_layout(nest.scratch) for nest in program.nests}
     largest = max(size for _, size in offsets.values())
     shared = (*program.inputs, *program.temporaries, program.output)
@@ -186,9 +199,7 @@ def compile_program(program: LoopProgram, schedule: Schedule, host: Host) -> Com
         pointers |= {b: f.at(pointers[b.root], b.start) for b in program.views}
         _Emitter(f, pointers, schedule).nest(nest)
         f.finish()
-    machine = Machine(text_of(module, host.lanes), host)
-    entries = tuple(machine.address(f"nest{n}") for n in range(len(program.nests)))
-    return Compiled(machine, entries, 4 * largest)
+    return text_of(module, host.lanes), largest
 
 
 def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:

@@ -92,15 +92,7 @@ class Machine:
         with _LLVM:
             for name, address in (symbols or {}).items():
                 llvm.add_symbol(name, address)
-            module = llvm.parse_assembly(text)
-            module.verify()
-            machine = llvm.Target.from_default_triple().create_target_machine(
-                cpu=target.cpu, features=target.features, opt=3, codemodel="jitdefault"
-            )
-            options = llvm.create_pipeline_tuning_options(speed_level=2)
-            options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
-            passes = llvm.create_pass_builder(machine, options)
-            passes.getModulePassManager().run(module, passes)
+            module, machine = _optimized(text, target, llvm.get_default_triple(), "jitdefault")
             self._engine = llvm.create_mcjit_compiler(module, machine)
             self._engine.finalize_object()
 
@@ -109,11 +101,39 @@ class Machine:
         return self._engine.get_function_address(name)
 
 
-def new_module() -> ir.Module:
-    """An empty module for this machine."""
+def assembly_of(text: str, target: Host, triple: str) -> str:
+    """What LLVM text becomes on another machine, which need not be here; nothing of it runs."""
+    _initialize_all()
+    with _LLVM:
+        module, machine = _optimized(text, target, triple, "default")
+        return machine.emit_assembly(module)
+
+
+def _optimized(text: str, target: Host, triple: str, model: str):
+    """The module and its target's machine, with nothing vectorised or unrolled but what is written so."""
+    module = llvm.parse_assembly(text)
+    module.verify()
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=3, codemodel=model
+    )
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return module, machine
+
+
+@lru_cache(1)
+def _initialize_all() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def new_module(triple: str = "") -> ir.Module:
+    """An empty module for a machine; for this one where none is named."""
     _initialize()
     module = ir.Module("kernel")
-    module.triple = llvm.get_default_triple()
+    module.triple = triple or llvm.get_default_triple()
     return module
 
 
