@@ -30,6 +30,7 @@ from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe,
 from prism_explore.frontend import Traced
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
+from prism_explore.ir.apart import apart
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.ranges import ANY, Ranges
@@ -329,7 +330,7 @@ def _started(task: Task) -> ExplorationStarted:
         target=task.target.name,
         seed=task.seed,
         space=task.space.describe(task.program) | _to_beat(task),
-        axes=tuple((a.name, str(a.extent)) for a in axes_of(task.program.graph).axes),
+        axes=tuple((a.name, str(a.extent)) for a in axes_of(apart(task.program).program.graph).axes),
         shapes=tuple(sorted(task.shapes.items())),
         versions=task.versions,
         ranges=task.ranges.bounds,

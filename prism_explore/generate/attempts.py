@@ -24,6 +24,7 @@ from prism_explore.generate.needs import NOTHING, Needs, Parts
 from prism_explore.generate.polynomials import Poly, features, leaf, show
 from prism_explore.generate.prune import Cut, Machine
 from prism_explore.generate.readings import readings
+from prism_explore.ir.apart import apart
 from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes, matched, views_of
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.flow import Flow, FlowRule, flow
@@ -57,6 +58,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.peel import peel
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.space import Operators, Space
 from prism_explore.ir.tensors import BYTES, DType, TensorType
 
@@ -227,7 +229,9 @@ class Attempts:
     def __init__(self, program: TensorProgram, space: Space, target: Machine, ceiling: Ceiling | None = None) -> None:
         self.space, self.target = space, target
         self.ceiling = ceiling if space.active("cost.floor") else None
-        graph = program.graph
+        self.apart = apart(program)
+        """What grows computes the program with its inputs told apart."""
+        graph = self.apart.program.graph
         table = axes_of(graph)
         by_axis = space.active("shape.mismatch")
         self._sizes = {} if by_axis else _first_of_size(table)
@@ -305,10 +309,22 @@ class Attempts:
         self._reaches: dict[int, frozenset[int]] = {}
         self._closing: dict[tuple[int, tuple[str, ...]], bool] = {}
 
+    def whole(self, core: SGraph) -> SGraph:
+        """The program's kernel graph for one of its core: with the views around it, and copies of inputs as one."""
+        return self.apart.rejoined(self.peeled.wrapped(core))
+
+    def core(self, graph: SGraph) -> SGraph | None:
+        """The core of a kernel graph that `whole` made; None of any other."""
+        return self.peeled.unwrapped(self.apart.told(graph))
+
+    def _is_first(self, tensor: Tensor) -> bool:
+        """Whether it is an input, and no copy of one."""
+        return isinstance(tensor.node.op, Input) and tensor.node.op.name not in self.apart.copies
+
     # ------------------------------------------------------------ kernel level
     def beginning(self, node: str) -> KernelState:
         """The kernel graph that has nothing but what is given."""
-        given = [self._type(t) for t in self.inputs if isinstance(t.node.op, Input)]
+        given = [self._type(t) for t in self.inputs if self._is_first(t)]
         floor = self.ceiling.rest(given) if self.ceiling else EMPTY
         return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), self._all, floor=floor)
 
@@ -843,7 +859,7 @@ class Attempts:
             match state.tensors[i].node.op:
                 case Band():
                     pass
-                case Input() if i not in state.read:
+                case Input() if i not in state.read and self._is_first(state.tensors[i]):
                     cold.append(self._type(state.tensors[i]))
                 case _:
                     warm.append(self._type(state.tensors[i]))

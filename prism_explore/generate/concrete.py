@@ -136,7 +136,7 @@ class _Enumeration:
     ) -> None:
         self.space, self.numbers, self.tally, self.states, self.over = space, numbers, tally, states, over
         self.growth = Growth(program, space, target, Journal())
-        self.extents = {a.name: a.extent.constant or 1 for a in axes_of(program.graph).axes}
+        self.extents = {a.name: a.extent.constant or 1 for a in axes_of(self.growth.attempts.apart.program.graph).axes}
         self.result = self.growth.attempts.output_axes
 
     def run(self) -> Iterator[SGraph | None]:

@@ -92,7 +92,7 @@ class Growth:
         self.diary = Diary(journal)
         self.attempts = Attempts(program, space, target, ceiling)
         self.tree = Tree(self.attempts.kernel_alphabet, self.attempts.block_alphabet, space)
-        self.names = {i: op.name for i, op in enumerate(program.inputs)}
+        self.names = {i: op.name for i, op in enumerate(self.attempts.apart.program.inputs)}
         self.seen: dict[int, str] = {}
         self.later: dict[int, deque[tuple[KernelState, BlockState, list[Kept]]]] = {}
         """Steps that are put off, per number of operators that then compute what the program does not."""
@@ -210,7 +210,7 @@ class Growth:
 
     def completed(self, node: str, level: Level, core: SGraph) -> Family | None:
         """Note a whole graph, given without the views around it: a family, or None where it is one that is known."""
-        graph = self.attempts.peeled.wrapped(core)
+        graph = self.attempts.whole(core)
         number = self.attempts.expressions.of_graph(graph)
         if number in self.seen and self.space.active("dup.canonical"):
             detail = f"This is family {self.seen[number]}."

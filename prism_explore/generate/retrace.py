@@ -313,7 +313,7 @@ def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[Fi
 def _whole(program: TensorProgram, growth: Growth, place: Place, kernel: KernelState) -> Iterator[Family | None]:
     core = place.split.graph if place.split is not None else core_of(kernel)
     if growth.attempts.is_whole(kernel) and isinstance(core, SGraph):
-        graph = growth.attempts.peeled.wrapped(core)
+        graph = growth.attempts.whole(core)
         yield Family(growth.diary.completed(kernel.id, show_graph(graph)), program, graph)
 
 
@@ -349,7 +349,7 @@ def _outside(
     attempts = Growth(program, judged, target, Journal()).attempts
     state = attempts.beginning("")
     between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
-    core = attempts.peeled.unwrapped(graph)
+    core = attempts.core(graph)
     if core is None:
         return "it has other views around its kernels than the program"
     for node in core.nodes:

@@ -27,6 +27,7 @@ from prism_explore.instantiate.constraints import (
 )
 from prism_explore.instantiate.maps import Maps, closed, cuts, with_maps
 from prism_explore.instantiate.split import SplitMaps, split_maps
+from prism_explore.ir.apart import apart
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.maps import AxisUse
 from prism_explore.ir.ops import (
@@ -170,13 +171,13 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
     are one axis here, since they can be cut only alike. A view gives what it gives in the program; a dim that one
     takes apart which the program does not have has no axis behind it, so nothing cuts it there.
     """
-    table = axes_of(family.program.graph)
+    told = apart(family.program)
+    program = told.program.graph
+    table = axes_of(program)
     known = {
-        node.op.name: axes
-        for node, axes in zip(family.program.graph.nodes, table.of, strict=True)
-        if isinstance(node.op, Input)
+        node.op.name: axes for node, axes in zip(program.nodes, table.of, strict=True) if isinstance(node.op, Input)
     }
-    bands = iter([axes for n, axes in zip(family.program.graph.nodes, table.of, strict=True) if isinstance(n.op, Band)])
+    bands = iter([axes for n, axes in zip(program.nodes, table.of, strict=True) if isinstance(n.op, Band)])
     same = {a.name: a.name for a in table.axes}
     order = list(same)
 
@@ -223,7 +224,7 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
 
     blocks: list[tuple[BlockGraph, list[AxisNames], int]] = []
     kernel: list[AxisNames] = []
-    for position, node in enumerate(family.sgraph.nodes):
+    for position, node in enumerate(told.told(family.sgraph).nodes):
         match node.op:
             case Input(name, _):
                 kernel.append(known[name])
@@ -245,5 +246,5 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
                 kernel.append(result(node, tuple(kernel[a] for a in node.args)))
     return tuple(
         TypedBlock(block, tuple(tuple(find(a) if a else None for a in axes) for axes in inside))
-        for block, inside, _ in blocks
+        for (_, block), (_, inside, _) in zip(family.sgraph.customs, blocks, strict=True)
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
+from prism_explore.ir.apart import apart
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -134,7 +135,8 @@ class Space:
     block_ops: int = 11
     """Largest number of operators in a block graph: loads count, the store does not."""
     block_inputs: int = 3
-    """Largest number of tensors that a custom kernel reads; each is loaded once."""
+    """Largest number of tensors that a custom kernel reads; each is loaded once, or once along each of the axes that
+    one dim of it is in the program (`ir.apart`), which count as several."""
     accumulators: int = 3
     """Largest number of accumulators in a block graph, a running maximum not counted; a tensor is accumulated at
     most once."""
@@ -179,6 +181,7 @@ class Space:
     def describe(self, program: TensorProgram | None = None) -> dict[str, str]:
         """The statement for people and for the journal's first event, with what `program` has and it lacks."""
         lacking = self.lacks(program) if program is not None else ()
+        copies = apart(program).copies if program is not None else dict[str, str]()
         return {
             "kernel graph": f"at most {self.kernel_ops} operators: 1 to {self.custom_kernels} custom kernels, "
             f"at most {self.predefined_kernels} predefined operators",
@@ -194,7 +197,8 @@ class Space:
             else "none",
             "views": "of inputs before every kernel and of the result behind all, as the program has them; inside "
             "a block those in between, of tensors with the axes that they have there",
-            "block inputs": f"at most {self.block_inputs}, each loaded once",
+            "block inputs": f"at most {self.block_inputs}, each loaded once"
+            + (f"; {', '.join(dict.fromkeys(copies.values()))} once more, along other axes" if copies else ""),
             "accumulators": f"at most {self.accumulators}, at most one of each tensor",
             "maps": f"at most {self.grid_dims} grid dims and one for-loop; each index axis is cut the same "
             "way in all tensors of a kernel",
@@ -219,7 +223,7 @@ CLASSIC_REDUCTIONS: tuple[ReduceFn, ...] = ("sum", "mean", "rms")
 
 
 CLASSIC_OPS = 11
-LARGEST_OPS = 21
+LARGEST_OPS = 23
 """Where a program takes more operators than this in one kernel, the default space does not try to hold it."""
 
 
@@ -229,9 +233,10 @@ def fused_ops(program: TensorProgram) -> int:
     Its loads, its operators, and one accumulator where something is reduced: those of other reductions take
     the reductions' places. Repetitions and views around the core are none, √ of the mean of squares is one.
     """
-    nodes = program.graph.nodes
+    graph = apart(program).program.graph
+    nodes = graph.nodes
     uses = [a for n in nodes for a in n.args]
-    peeled = peel(program.graph)
+    peeled = peel(graph)
     count = len(peeled.given) + sum(not isinstance(nodes[p].op, Expand) for p in peeled.core)
     for root in nodes:
         mean = nodes[root.args[0]] if root.op == Unary("sqrt") else None
@@ -274,7 +279,7 @@ def default_space(program: TensorProgram) -> Space:
     if "max" in reductions:
         accumulators = (*accumulators, "max", "rescaled")
     block = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), accumulators, views)
-    given = sum(isinstance(n.op, Input | Band) for n in program.graph.nodes)
+    given = sum(isinstance(n.op, Input | Band) for n in apart(program).program.graph.nodes)
     fused = fused_ops(program)
     block_ops = fused if CLASSIC_OPS < fused <= LARGEST_OPS else CLASSIC_OPS
     return Space(kernel, block, block_ops=block_ops, block_inputs=max(3, given))
