@@ -18,7 +18,6 @@ from typing import assert_never
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify import index
-from prism_explore.verify.functions import SPELLED as SPELLED
 from prism_explore.verify.functions import apply, exp
 from prism_explore.verify.index import MOVED, Index, Var, moved
 from prism_explore.verify.maxima import maximum, running
@@ -63,7 +62,7 @@ class Algebra(Naming):
 
         Args:
             budget: how much work one candidate may cost.
-            spell_out: named functions by their definitions (rule F1) instead of by name.
+            spell_out: named functions by their definitions (rules F1, F7) instead of by name.
             integers: sizes that are integers, as the conditions of a candidate say (rule I6).
         """
         super().__init__(budget, integers)
@@ -239,7 +238,7 @@ class Algebra(Naming):
         return exp(self, n)
 
     def apply(self, function: str, n: NormalForm) -> NormalForm:
-        """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F6).
+        """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F7).
 
         Raises:
             Stuck: of what may be minus infinity.

@@ -12,15 +12,19 @@ from prism_explore.ir.dims import Dim
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
+    Binary,
     Custom,
     Input,
     Load,
     Result,
     RunningMax,
+    Scalar,
     Store,
+    Unary,
 )
-from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.sgraph import SGraph, walk
 from prism_explore.verify.algebra import Algebra, Budget, Stuck
+from prism_explore.verify.functions import DEFINED
 from prism_explore.verify.lowering import Lowered, assumptions, lower, lower_tensor
 from prism_explore.verify.normal_form import NormalForm
 
@@ -28,6 +32,8 @@ WORTH_A_CUT = 100
 """Length of a form's text from which a name is shorter."""
 TOO_LONG = 3_000
 """Length of a form's text behind which the program waits for a cut."""
+AHEAD = (1, 2)
+"""How many times longer than what is looked for a form may be on the program's way to it; tried in turn."""
 
 
 def meet(
@@ -36,7 +42,7 @@ def meet(
     """Forms of both graphs whose results are one; None where that was not found within the budget.
 
     In order: with the graphs' conditions as facts on which sizes are whole; with cuts as well; with functions
-    spelled out as well. Each has a budget of its own.
+    spelled out as well, which comes before where the graphs name different ones. Each has a budget of its own.
 
     Args:
         program: a graph without custom kernels.
@@ -49,7 +55,10 @@ def meet(
         ShapeError: a graph is ill-formed.
     """
     facts = (*candidate.conditions(), *program.conditions())
-    tried = ((_lower_both, False), (lower_with_cuts, False), (lower_with_cuts, True))
+    mine, theirs = _defined(program), _defined(candidate)
+    tried = [(_lower_both, False), (lower_with_cuts, False)]
+    if mine or theirs:
+        tried.insert(2 if mine == theirs else 1, (lower_with_cuts, True))
     for ways, spell_out in tried[not whole : None if cut else 1]:
         try:
             wanted, found = ways(program, candidate, Algebra(budget, spell_out=spell_out, integers=facts))
@@ -58,6 +67,12 @@ def meet(
         if wanted.values[program.output] == found.values[candidate.output]:
             return wanted, found
     return None
+
+
+def _defined(graph: SGraph) -> frozenset[str]:
+    """Which functions occur that may be spelled out."""
+    functions = {node.op.fn for _, node in walk(graph) if isinstance(node.op, Unary | Binary | Scalar)}
+    return frozenset(functions & (DEFINED | {"max", "min"}))
 
 
 def _lower_both(program: SGraph, candidate: SGraph, algebra: Algebra) -> tuple[Lowered, Lowered]:
@@ -98,15 +113,20 @@ class _Program:
         self._dims = [t.dims for t in graph.types()]
         self._forms: dict[int, NormalForm] = {}
         self._names: dict[int, NormalForm] = {}
-        self._advance(TOO_LONG)
 
     def named(self, form: NormalForm, dims: tuple[Dim, ...]) -> NormalForm:
         """A name for the form where it is one of the program's tensors; else the form itself."""
         if len(form.key) < WORTH_A_CUT:
             return form
-        same = [n for n, f in self._forms.items() if f == form and self._dims[n] == dims]
-        if not same:
-            return form
+        for times in AHEAD:
+            self._advance(min(times * len(form.key), TOO_LONG))
+            same = [n for n, f in self._forms.items() if f == form and self._dims[n] == dims]
+            if same:
+                return self._called(same, dims)
+        return form
+
+    def _called(self, same: list[int], dims: tuple[Dim, ...]) -> NormalForm:
+        """A name for tensors that are one; what was made of them is to be made again, of the name."""
         name = self._algebra.read(f"%{same[0]}", dims)
         changed = set(same)
         for n, node in enumerate(self._graph.nodes):
@@ -115,7 +135,6 @@ class _Program:
                 self._forms.pop(n, None)
         self._forms.update(dict.fromkeys(same, name))
         self._names.update(dict.fromkeys(same, name))
-        self._advance(TOO_LONG)
         return name
 
     def finished(self) -> tuple[NormalForm, ...]:

@@ -32,11 +32,12 @@ from prism_explore.ir.stages import (
     Verified,
     Witness,
 )
-from prism_explore.verify.algebra import SPELLED, Algebra
+from prism_explore.verify.algebra import Algebra
 from prism_explore.verify.case import Case, Method, read_case, show_witness
 from prism_explore.verify.cuts import meet
 from prism_explore.verify.equalities import compared
 from prism_explore.verify.extents import ones_of
+from prism_explore.verify.functions import DEFINED
 from prism_explore.verify.lowering import Lowered, lower
 from prism_explore.verify.masks import check as check_masks
 from prism_explore.verify.naming import DEEP, Budget, Stuck
@@ -137,7 +138,9 @@ class Prover:
         """The prover alone, for a replay: how it proves a candidate, or the limit that it hits."""
         goal, found, outcome = self._compared(candidate.sgraph)
         whole = isinstance(goal, Lowered) and isinstance(found, Lowered)
-        if isinstance(outcome, _Gap) and self._met(candidate.sgraph, whole) is not None:
+        if isinstance(outcome, _Gap) and self._by_definitions(candidate.sgraph, goal, found):
+            return "normal form"
+        if isinstance(outcome, _Gap) and self._met(candidate.sgraph, whole, not _large(candidate.sgraph)) is not None:
             return "normal form"
         if isinstance(outcome, _Gap) and isinstance(found, Lowered) and isinstance(goal, Lowered):
             outcome = self._dearer(candidate, found, goal, journal)
@@ -169,7 +172,9 @@ class Prover:
             limit = f"it type-checks only because axes {' and '.join(attempt.coinciding)} are equally long"
             return self._unknown(candidate, limit, found)
         whole = isinstance(goal, Lowered) and isinstance(found, Lowered)
-        if isinstance(outcome, _Gap) and (met := self._met(graph, whole)) is not None:
+        if isinstance(outcome, _Gap) and self._by_definitions(graph, goal, found):
+            outcome = "normal form"
+        if isinstance(outcome, _Gap) and (met := self._met(graph, whole, not _large(graph))) is not None:
             (goal, found), outcome = met, "normal form"
         if isinstance(found, Lowered) and isinstance(outcome, _Gap) and isinstance(goal, Lowered):
             outcome = self._dearer(candidate, found, goal, journal)
@@ -183,7 +188,7 @@ class Prover:
 
     def _compared(self, graph: SGraph) -> tuple[Lowered | _Gap, Lowered | _Gap, Method | _Gap]:
         """The forms of both graphs, and Q1; of graphs with many kernels cut where they meet, if that decides it."""
-        if len(graph.customs) >= MANY_KERNELS and (met := self._met(graph, whole=False)) is not None:
+        if _large(graph) and (met := self._met(graph, whole=False, cut=True)) is not None:
             return *met, "normal form"
         found = self._found(graph)
         outcome = self._by_normal_form(graph, found)
@@ -193,10 +198,10 @@ class Prover:
                 return self._goal, narrower, same
         return self._goal, found, outcome
 
-    def _met(self, graph: SGraph, whole: bool) -> tuple[Lowered, Lowered] | None:
-        """Both graphs with what the candidate's conditions say of sizes: whole, if asked, or cut where they meet."""
+    def _met(self, graph: SGraph, whole: bool, cut: bool) -> tuple[Lowered, Lowered] | None:
+        """Both graphs with what the candidate's conditions say of sizes: whole, or cut where they meet, as asked."""
         try:
-            return meet(self.program.graph, graph, self._plain.budget, whole=whole)
+            return meet(self.program.graph, graph, self._plain.budget, whole=whole, cut=cut)
         except RecursionError:
             return None
 
@@ -255,24 +260,15 @@ class Prover:
         return "normal form" if same else _Gap("the normal forms differ")
 
     def _dearer(self, candidate: Candidate, found: Lowered, aim: Lowered, journal: Journal) -> Method | _Gap:
-        """Q2; both ways again with silu and sigmoid spelled out where one side spells them; an e-graph."""
+        """Q2; the same with functions spelled out, where there are any; an e-graph."""
         output = self.program.graph.output
         goal, result = aim.values[output], found.values[candidate.sgraph.output]
         try:
             if self._plain.cleared(goal, result):
                 return "cleared denominators"
-            if _words(goal) != _words(result):
-                if self._spelled_goal is None:
-                    self._spelled_goal = _lowered(self.program.graph, self._spelled)
-                if isinstance(self._spelled_goal, _Gap):
-                    return _Gap(f"the program with functions spelled out: {self._spelled_goal.limit}")
-                self._spelled.restart()
-                goal = self._spelled_goal.values[output]
-                result = lower(candidate.sgraph, self._spelled).values[candidate.sgraph.output]
-                if goal == result:
-                    return "normal form"
-                if self._spelled.cleared(goal, result):
-                    return "cleared denominators"
+            spelled = self._spelled_out(candidate.sgraph, goal, result)
+            if spelled is not None and self._spelled.cleared(*spelled):
+                return "cleared denominators"
         except Stuck as stuck:
             return _Gap(stuck.limit)
         except RecursionError:
@@ -283,6 +279,32 @@ class Prover:
         known = (*candidate.sgraph.conditions(), *self.program.graph.conditions())
         run = prove_equal(*named, self._limits, journal, candidate.id, integers=known)
         return "e-graph" if run.equal else _Gap(f"the normal forms differ, and the e-graph: {explain(run.stop)}")
+
+    def _by_definitions(self, graph: SGraph, goal: Lowered | _Gap, found: Lowered | _Gap) -> bool:
+        """Whether the two forms are one with functions spelled out."""
+        if isinstance(goal, _Gap) or isinstance(found, _Gap):
+            return False
+        try:
+            spelled = self._spelled_out(graph, goal.values[self.program.graph.output], found.values[graph.output])
+        except (Stuck, RecursionError):
+            return False
+        return spelled is not None and spelled[0] == spelled[1]
+
+    def _spelled_out(self, graph: SGraph, goal: NormalForm, found: NormalForm) -> tuple[NormalForm, NormalForm] | None:
+        """Both results with functions spelled out; None where there are none.
+
+        Raises:
+            Stuck: the budget ended.
+        """
+        if not _SPELLABLE.search(goal.key) and not _SPELLABLE.search(found.key):
+            return None
+        if self._spelled_goal is None:
+            self._spelled_goal = _lowered(self.program.graph, self._spelled)
+        if isinstance(self._spelled_goal, _Gap):
+            raise Stuck(f"the program with functions spelled out: {self._spelled_goal.limit}")
+        self._spelled.restart()
+        result = lower(graph, self._spelled).values[graph.output]
+        return self._spelled_goal.values[self.program.graph.output], result
 
     # ------------------------------------------------------------ what is said about it
     def _proof(self, graph: SGraph, goal: Lowered, found: Lowered, method: Method) -> Proof:
@@ -463,16 +485,16 @@ def _lowered(graph: SGraph, algebra: Algebra) -> Lowered | _Gap:
         return _Gap(DEEP)
 
 
+def _large(graph: SGraph) -> bool:
+    return len(graph.customs) >= MANY_KERNELS
+
+
 def _list(dims: tuple[Dim, ...]) -> str:
     return f"({', '.join(map(str, dims))})"
 
 
-def _words(n: NormalForm) -> frozenset[str]:
-    """Which functions occur that have a definition, or are part of one."""
-    return frozenset(_WORD.findall(n.key)) & SPELLED
-
-
-_WORD = re.compile(r"\w+(?=[{(])")
+_SPELLABLE = re.compile(rf"@(?:{'|'.join(sorted(DEFINED))})\{{|max\{{\[\]")
+"""In a form's key, a function that has a definition, or a maximum of which one piece has no bound index."""
 
 
 def noted(verdict: Verdict) -> VerdictReached:

@@ -39,8 +39,8 @@ from prism_explore.verify.products import Monomial, Power
 from prism_explore.verify.statement import Axis, Statement, chain_of, digits_in
 from prism_explore.verify.terms import Within, places
 
-Spelling: TypeAlias = Literal["", "functions", "order"]
-SPELLINGS: tuple[Spelling, ...] = ("", "functions", "order")
+Spelling: TypeAlias = Literal["", "functions", "order", "root"]
+SPELLINGS: tuple[Spelling, ...] = ("", "functions", "order", "root")
 """Which definitions are put for functions, in the order in which it is tried."""
 ROUNDS = 4
 """How often denominators are cleared."""
@@ -95,7 +95,7 @@ class Deriver(Extremes):
             axes: those of the statement.
             integers: sizes that are positive integers, as the conditions of the proof say.
             spelled: which functions are replaced by a definition: none; those that have one; the same, but the
-                absolute value by its order, not as a root.
+                absolute value by its order, not as a root; the same, but the greater of two values as a root, too.
             everywhere: whether a sum is cut where any interval of a dim as long begins or ends.
         """
         super().__init__(axes, integers)
@@ -211,7 +211,7 @@ class Deriver(Extremes):
                 flipped = self.mul(self.number(-ONE), positive) if kind == "odd" else positive
                 self.say(f"{fn} is {kind}", self.make("call", self.mul(self.number(-ONE), x), label=fn), flipped)
                 return self.normal(flipped)
-        return self.single(this)
+        return self._homogeneous(fn, p) if fn == "abs" else self.single(this)
 
     def _definition(self, fn: str, a: Id) -> Id | None:
         """What a function is, where the two sides of a lemma may spell it differently."""
@@ -240,31 +240,74 @@ class Deriver(Extremes):
         if self.nonnegative(a):
             self.say("relu of a nonnegative", this, a)
             return p
+        if self.spelled == "root" and not any(self.is_bottom(m) for m, _ in p):
+            return self._relu_by_root(p, this)
         if len(p) == 1 and p[0][1] == 1 and len(p[0][0]) == 1 and self.nodes[p[0][0][0][0]].op in ("most", "greater"):
             self.say("relu", this, self.make("greater", a, self.zero))
             return self.greatest([((), p), ((), ())])
         if self.spelled and len(p) > 1 and p[0][1] < 0:
             return self._relu_turned(p, this)
+        return self._homogeneous("relu", p)
+
+    def _homogeneous(self, fn: str, p: Poly) -> Poly:
+        """What is not below 0 leaves relu and abs."""
         common, rest = self._content(p, roots=True) if len(p) > 1 else self._outside(p)
         if common is None:
-            return self.single(this)
+            return self.single(self.make("call", self.spell(p), label=fn))
         c, inner = self.spell((common,)), self.spell(rest)
-        by = self.mul(c, self.make("call", inner, label="relu"))
-        self.say("relu of a multiple", self.make("call", self.mul(c, inner), label="relu"), by)
-        return self.multiply((common,), self.single(self.make("call", inner, label="relu")))
+        left, product = self.make("call", inner, label=fn), self.mul(c, inner)
+        if fn == "relu":
+            self.say("relu of a multiple", self.make("call", product, label=fn), self.mul(c, left))
+        else:
+            self._abs_of_multiple((common,), rest)
+        return self.multiply((common,), self.single(left))
+
+    def _abs_of_multiple(self, common: Poly, rest: Poly) -> None:
+        """`|c p| = max(c p, -c p) = c max(p, -p) = c |p|`."""
+        c, inner = self.spell(common), self.spell(rest)
+        opposite, minus = self.multiply(self.constant(-ONE), rest), self.number(-ONE)
+        product = self.multiply(common, rest)
+        if self.multiply(common, opposite) != self.multiply(self.constant(-ONE), product):
+            raise TooMany
+        whole, turned = self.spell(product), self.spell(opposite)
+        self.say("abs", self.make("call", whole, label="abs"), self.make("greater", whole, self.mul(minus, whole)))
+        self.say("abs", self.make("call", inner, label="abs"), self.make("greater", inner, self.mul(minus, inner)))
+        both = self.make("greater", self.mul(c, inner), self.mul(c, turned))
+        self.say("greater of multiples", both, self.mul(c, self.make("greater", inner, turned)))
+
+    def _relu_by_root(self, p: Poly, this: Id) -> Poly:
+        """`relu(p) = (p + |p|) / 2`, as `|p| = -p + relu(2 p) = -p + 2 relu(p)`; then |p| as a root."""
+        a, two = self.spell(p), self.number(2 * ONE)
+        absolute, positive = self.make("call", a, label="abs"), self.make("greater", a, self.zero)
+        self._abs_in_order(p, absolute)
+        self.say("relu", this, positive)
+        both = self.make("greater", self.mul(two, a), self.mul(two, self.zero))
+        self.say("greater of multiples", both, self.mul(two, positive))
+        self.swap(two, self.zero)
+        self.say("zero", self.mul(self.zero, two), self.zero)
+        opposite = self.multiply(self.constant(-ONE), p)
+        turned = self.add(opposite, self.multiply(self.constant(2 * ONE), self.single(this)))
+        if self.multiply(self.constant(HALF), self.add(p, turned)) != self.single(this):
+            raise TooMany
+        return self.normal(self.mul(self.number(HALF), self._plus(a, absolute)))
 
     def _abs_by_relu(self, p: Poly, this: Id) -> Poly:
         """`|p| = max(p, -p) = -p + relu(2 p)`."""
+        opposite, double = self._abs_in_order(p, this)
+        y = self.spell(double)
+        self.say("relu", self.make("call", y, label="relu"), self.make("greater", y, self.zero))
+        return self.add(opposite, self.relu(double))
+
+    def _abs_in_order(self, p: Poly, this: Id) -> tuple[Poly, Poly]:
+        """`|p| = max(p, -p) = -p + max(2 p, 0)`; gives -p and 2 p."""
         opposite, double = (self.multiply(self.constant(c), p) for c in (-ONE, 2 * ONE))
         if self.add(opposite, double) != p or self.add(opposite, ()) != opposite:
             raise TooMany
         a, x, y = self.spell(p), self.spell(opposite), self.spell(double)
         self.say("abs", this, self.make("greater", a, self.mul(self.number(-ONE), a)))
-        rest = self.make("greater", y, self.zero)
         both = self.make("greater", self._plus(x, y), self._plus(x, self.zero))
-        self.say("greater of sums", both, self._plus(x, rest))
-        self.say("relu", self.make("call", y, label="relu"), rest)
-        return self.add(opposite, self.relu(double))
+        self.say("greater of sums", both, self._plus(x, self.make("greater", y, self.zero)))
+        return opposite, double
 
     def _relu_turned(self, p: Poly, this: Id) -> Poly:
         """`relu(p) = p + relu(-p)`."""

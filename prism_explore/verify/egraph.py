@@ -118,6 +118,14 @@ class Goal:
         """The facts and both sides as text of egglog."""
         return f"{self.facts}\n(let $left {self.left})\n(let $right {self.right})"
 
+    @property
+    def again(self) -> str:
+        """That each named term is what it was made as."""
+        return "\n".join(f"(union {m[1]} {m[2]})" for m in _LET.finditer(self.program))
+
+
+_LET = re.compile(r"^\(let (\$\w+) (\(.*\))\)$", re.MULTILINE)
+
 
 def answer(request: Plain, library: Library) -> Iterator[Plain]:
     """What a request asks for: `step` objects while it runs, then one `done`.
@@ -173,14 +181,20 @@ def _climb(graph: bindings.EGraph, goal: Goal, library: Library) -> Iterator[tup
 
     step: Plain = {"iteration": 0, **_extent(graph), "matches": {}}
     yield ("proved" if proved() else ""), step
+    told_again = False
     for iteration in range(1, goal.iterations + 1):
         (output,) = graph.run_program(*library.step)
         report = cast(bindings.RunScheduleOutput, output).report
         size = _extent(graph)
         step = {"iteration": iteration, **size, "matches": _matches(report.num_matches_per_rule)}
+        lost = not report.updated and not told_again and not proved()
+        if lost:
+            # Rebuilding may lose a term whose insides became equal to another's; to state it again joins the two.
+            graph.run_program(*graph.parse_program(goal.again))
+            told_again = True
         if proved():
             yield "proved", step
-        elif not report.updated:
+        elif not report.updated and not lost:
             yield "saturated", step
         elif size["nodes"] > goal.nodes:
             yield "nodes", step

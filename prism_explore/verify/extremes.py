@@ -204,8 +204,8 @@ class Extremes(Binders):
         """A number and factors that are not negative leave a maximum (M3)."""
         if len(pieces) == 1 and not pieces[0][0]:
             return None
-        terms = tuple(t for _, p in pieces for t in p if not self._is_bottom(t[0]))
-        low = any(self._is_bottom(m) for _, p in pieces for m, _ in p)
+        terms = tuple(t for _, p in pieces for t in p if not self.is_bottom(t[0]))
+        low = any(self.is_bottom(m) for _, p in pieces for m, _ in p)
         if not terms:
             return None
         g, powers = self.common(terms, roots=True)
@@ -220,8 +220,8 @@ class Extremes(Binders):
         by, outside = ((factor, g),), self.spell(((factor, g),))
         rest: list[Piece] = []
         for own, p in pieces:
-            finite = tuple(t for t in p if not self._is_bottom(t[0]))
-            bottoms = tuple(t for t in p if self._is_bottom(t[0]))
+            finite = tuple(t for t in p if not self.is_bottom(t[0]))
+            bottoms = tuple(t for t in p if self.is_bottom(t[0]))
             left = self.without(finite, factor, g)
             if left is None or self.multiply(by, left) != finite:
                 return None
@@ -245,7 +245,8 @@ class Extremes(Binders):
         self._out_of_chain("greater of multiples", "mul", outside, [self._of(p) for p in rest])
         return self.multiply(by, self.greatest(rest))
 
-    def _is_bottom(self, m: Monomial) -> bool:
+    def is_bottom(self, m: Monomial) -> bool:
+        """Whether a term is what a mask adds."""
         return len(m) == 1 and self.nodes[m[0][0]].op == "bottom"
 
     # ------------------------------------------------------------ one chain in order
@@ -259,17 +260,12 @@ class Extremes(Binders):
         done: list[Id] = []
         for e in order:
             done = self._into(done, e)
+        polys = [self._item(e, plain.get(e)) for e in done]
         if len(done) == 1:
-            p = plain.get(done[0])
-            return (
-                p
-                if p is not None
-                else self.normal(done[0])
-                if self.nodes[done[0]].op == "num"
-                else self.single(done[0])
-            )
-        if len(done) == 2 and all(plain.get(e) is not None for e in done):
-            a, b = (plain[e] or () for e in done)
+            return polys[0]
+        masked = any(self.is_bottom(m) for p in polys for m, _ in p)
+        if len(done) == 2 and (all(plain.get(e) is not None for e in done) or (self.spelled == "root" and not masked)):
+            a, b = polys
             if not a or not b:
                 x = self.spell(a or b)
                 if not a:
@@ -284,6 +280,11 @@ class Extremes(Binders):
             if self.spelled:
                 return self._by_relu(a, b)
         return self.single(self._chained(done))
+
+    def _item(self, e: Id, p: Poly | None) -> Poly:
+        if p is not None:
+            return p
+        return self.normal(e) if self.nodes[e].op == "num" else self.single(e)
 
     def _by_relu(self, a: Poly, b: Poly) -> Poly:
         """`max(a, b) = b + relu(a - b)`."""
@@ -366,7 +367,7 @@ class Extremes(Binders):
         g, powers = self.common(p, roots=True)
         factor = tuple(sorted(f for f in powers if self._is_free((f,), (axis,)) and self.nonnegative(self.power(*f))))
         g = abs(g)
-        if (g != 1 or factor) and not any(self._is_bottom(m) for m, _ in p):
+        if (g != 1 or factor) and not any(self.is_bottom(m) for m, _ in p):
             left, by = self.without(p, factor, g), ((factor, g),)
             if left is not None and self.multiply(by, left) == p:
                 a, b = self.spell(by), self.spell(left)

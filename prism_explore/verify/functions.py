@@ -1,4 +1,4 @@
-"""Functions of forms: the exponential, and those that have a name (rules E1, B1, F1 to F6)."""
+"""Functions of forms: the exponential, and those that have a name (rules E1, B1, F1 to F7)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _HALF = Fraction(1, 2)
 _ODD, _EVEN = frozenset({"tanh", "erf"}), frozenset({"abs"})
-SPELLED = frozenset({"exp", "silu", "sigmoid", "tanh", "gelu", "erf", "abs"})
-"""Words that `Algebra(spell_out=True)` joins: functions with a definition, and those that the definitions use."""
+DEFINED = frozenset({"silu", "sigmoid", "tanh", "gelu", "abs", "relu"})
+"""Functions that `Algebra(spell_out=True)` puts definitions for, as it does for the greater of two values."""
 
 
 def exp(algebra: Algebra, n: NormalForm) -> NormalForm:
@@ -34,7 +34,7 @@ def exp(algebra: Algebra, n: NormalForm) -> NormalForm:
 
 
 def apply(algebra: Algebra, function: str, n: NormalForm) -> NormalForm:
-    """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F6).
+    """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F7).
 
     Raises:
         Stuck: of what may be minus infinity.
@@ -59,6 +59,9 @@ def apply(algebra: Algebra, function: str, n: NormalForm) -> NormalForm:
         return NF_ZERO
     if function in _ODD | _EVEN and leads_negative(n.terms):
         return algebra.scale(algebra.apply(function, algebra.scale(n, -1)), -1 if function in _ODD else 1)
+    if function == "abs":
+        outside, inner = _homogeneous(algebra, n)
+        return algebra.mul(outside, _absolute(algebra, inner))
     return single(Opaque(function, (n,)))
 
 
@@ -74,8 +77,6 @@ def _spelled(algebra: Algebra, function: str, n: NormalForm) -> NormalForm | Non
         case "gelu":
             inner = algebra.mul(n, number_power(algebra, 2, -_HALF))
             return algebra.scale(algebra.mul(n, algebra.add(NF_ONE, algebra.apply("erf", inner))), _HALF)
-        case "abs":
-            return algebra.power(algebra.power(n, 2), _HALF)
         case _:
             return None
 
@@ -87,6 +88,13 @@ def _relu(algebra: Algebra, n: NormalForm) -> NormalForm:
         ((t, c),) = n.terms
         if c == 1 and len(t.factors) == 1 and t.factors[0][1] == 1 and not t.bound:
             return algebra.maximum([((), n), ((), NF_ZERO)])
+    outside, inner = _homogeneous(algebra, n)
+    this = greater(algebra, inner, NF_ZERO) if algebra.spell_out else single(Opaque("relu", (inner,)))
+    return algebra.mul(outside, this)
+
+
+def _homogeneous(algebra: Algebra, n: NormalForm) -> tuple[NormalForm, NormalForm]:
+    """A number and factors that are not negative, which relu and abs let through; and the rest (rule F2)."""
     if len(n.terms) == 1:
         ((t, c),) = n.terms
         names = {v.name for v in t.bound}
@@ -94,5 +102,15 @@ def _relu(algebra: Algebra, n: NormalForm) -> NormalForm:
         g = abs(c)
     else:
         g, outside = content(n.terms, roots=True)
-    inner = without(algebra, n, g, outside)
-    return algebra.mul(algebra.term((), outside, g), single(Opaque("relu", (inner,))))
+    return algebra.term((), outside, g), without(algebra, n, g, outside)
+
+
+def _absolute(algebra: Algebra, n: NormalForm) -> NormalForm:
+    """A value without its sign, as a root where functions are spelled out (rule F1)."""
+    return algebra.power(algebra.power(n, 2), _HALF) if algebra.spell_out else single(Opaque("abs", (n,)))
+
+
+def greater(algebra: Algebra, a: NormalForm, b: NormalForm) -> NormalForm:
+    """The greater of two values, spelled out (rule F7)."""
+    apart = algebra.apply("abs", algebra.sub(a, b))
+    return algebra.scale(algebra.add(algebra.add(a, b), apart), _HALF)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from prism_explore.ir.dims import ONE
 from prism_explore.verify import index
+from prism_explore.verify.functions import greater
 from prism_explore.verify.index import Index, Var, Zero, moved
 from prism_explore.verify.naming import Opened
 from prism_explore.verify.normal_form import (
@@ -26,6 +27,7 @@ from prism_explore.verify.normal_form import (
     Running,
     Size,
     Term,
+    single,
 )
 from prism_explore.verify.pieces import cases, is_part
 from prism_explore.verify.powers import content, without
@@ -181,6 +183,8 @@ def _closed(algebra: Algebra, flat: list[Opened]) -> NormalForm:
         others.append(Piece((), algebra.constant(max(numbers))))
     if len(others) == 1 and not others[0].bound:
         return others[0].inner
+    if len(others) == 2 and algebra.spell_out and not any(p.inner.masked for p in others):
+        return greater(algebra, *(single(Max((p,))) if p.bound else p.inner for p in others))
     if len(others) == 2 and not any(p.bound or p.inner.masked for p in others):
         a, b = (p.inner for p in others)
         if not b.terms or not a.terms:

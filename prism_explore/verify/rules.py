@@ -132,17 +132,17 @@ RULES: tuple[Rule, ...] = (
         "silu(x) = x / (1 + exp(-x)), sigmoid(x) = 1 / (1 + exp(-x)), tanh(x) = 1 - 2 / (1 + exp(2*x)), "
         "gelu(x) = x * (1 + erf(x / sqrt(2))) / 2, abs(x) = sqrt(x^2)",
         "Named functions are spelled out.",
-        "only where the other side spells them differently",
+        "only with functions spelled out, where they do not meet by name",
         "definition",
         "These are the definitions.",
     ),
     Rule(
         "F2",
-        "relu(c*p*x) = c*p*relu(x)",
-        "relu lets positive factors through.",
+        "relu(c*p*x) = c*p*relu(x), abs(c*p*x) = c*p*abs(x)",
+        "relu and abs let positive factors through.",
         "c > 0, p provably not negative",
-        "relu is positively homogeneous",
-        "max(p*x, p*0) = p*max(x, 0) for p >= 0.",
+        "relu and abs are positively homogeneous",
+        "max(p*x, p*y) = p*max(x, y) for p >= 0, where y is 0 or -x.",
     ),
     Rule(
         "F3",
@@ -175,6 +175,14 @@ RULES: tuple[Rule, ...] = (
         "-",
         "definition",
         "The defining formulas are odd or even in x.",
+    ),
+    Rule(
+        "F7",
+        "max(a, b) = (a + b + |a - b|) / 2, relu(x) = (x + |x|) / 2",
+        "The greater of two values is their mean and half of what lies between them.",
+        "only with functions spelled out, and of no masked value",
+        "definition",
+        "Where a >= b the right side is (a + b + a - b) / 2 = a, elsewhere b; relu(x) is max(x, 0).",
     ),
     Rule(
         "C1",

@@ -15,8 +15,10 @@ from prism_explore.ir.ops import Op, op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph, walk
 from prism_explore.ir.stages import Proof, Verified
+from prism_explore.ir.text import parse, show
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.checker import check
+from prism_explore.verify.decide import Prover
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 from tests.verify.workloads import RIGHT, program_of, sgraph_of
 
@@ -85,6 +87,24 @@ def test_the_sample_has_every_operator() -> None:
 def no_egglog(facts: str, left: str, right: str) -> str:
     """Steps are followed without it."""
     return "not asked"
+
+
+def test_relu_by_an_absolute_value_in_a_graph_that_is_cut_has_a_certificate() -> None:
+    program, sgraph = graphs()["transformer_block-five-kernels-silu-by-definition"]
+    relu = TensorProgram("relu_block", parse(show(program.graph).replace("silu(", "relu(")))
+    text = show(sgraph)
+    start, end = text.index("    %15 = mul(%11, %14)"), text.index("    %20 = store(%19, omap=[0, 2])")
+    ways = {
+        "absolute value": ("abs(%11)", "add(%11, %15)", "mul_scalar(%16, 1/2)", "mul(%17, %14)", "mul_scalar(%18, 1)"),
+        "maximum": ("mul_scalar(%11, 0)", "neg(%11)", "max(%16, %15)", "add(%11, %17)", "mul(%18, %14)"),
+    }
+    for way, lines in ways.items():
+        body = "".join(f"    %{15 + n} = {line}\n" for n, line in enumerate(lines))
+        graph = parse(text[:start] + body + text[end:])
+        assert isinstance(Prover(relu).verify(candidate(relu, graph), Journal()), Verified), way
+        lemmas = certify(Verified(candidate(relu, graph), Proof("normal form", "", ()), ()), Journal()).proof.lemmas
+
+        assert [] == [(x.tensor, x.operation, x.note) for x in lemmas if not x.replayed], way
 
 
 def test_where_graphs_were_cut_a_tensor_has_one_name_in_all_lemmas() -> None:

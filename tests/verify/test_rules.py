@@ -370,10 +370,13 @@ ENTRIES: dict[str, Entry] = {
         (
             Goal("relu(mul(exp(y), mul_scalar(x, 2)))", "mul_scalar(mul(exp(y), relu(x)), 2)"),
             Goal("relu(mul_scalar(add(x, y), 3))", "mul_scalar(relu(add(y, x)), 3)"),
+            Goal("abs(mul(exp(y), mul_scalar(x, -2)))", "mul_scalar(mul(exp(y), abs(x)), 2)"),
+            Goal("abs(sub(mul_scalar(x, 3), mul_scalar(y, 6)))", "mul_scalar(abs(sub(mul_scalar(y, 2), x)), 3)"),
         ),
         (
             Twin("relu(neg(x))", "neg(relu(x))", "c < 0"),
             Twin("relu(mul(y, x))", "mul(y, relu(x))", "y may be negative"),
+            Twin("abs(mul(y, x))", "mul(y, abs(x))", "y may be negative"),
             Twin("silu(mul_scalar(x, 2))", "mul_scalar(silu(x), 2)", "silu is not homogeneous"),
         ),
     ),
@@ -410,6 +413,22 @@ ENTRIES: dict[str, Entry] = {
             Twin("silu(neg(x))", "neg(silu(x))", "silu is not odd"),
             Twin("relu(neg(x))", "relu(x)", "relu is not even"),
             Twin("tanh(neg(x))", "tanh(x)", "tanh is not even"),
+        ),
+    ),
+    "F7": Entry(
+        (
+            Goal("relu(x)", "mul_scalar(add(x, abs(x)), 1/2)", spelled=True),
+            Goal("max(x, y)", "add(y, relu(sub(x, y)))", spelled=True),
+            Goal("max(x, y)", "add(x, max(sub(y, x), mul_scalar(x, 0)))", spelled=True),
+            Goal("abs(sub(x, y))", "sub(max(x, y), min(x, y))", spelled=True),
+            Goal("relu(neg(x))", "sub(relu(x), x)", spelled=True),
+            Goal("relu(max(x, dim=1))", "mul_scalar(add(max(x, dim=1), abs(max(x, dim=1))), 1/2)", spelled=True),
+        ),
+        (
+            Twin("max(x, y)", "add(x, relu(sub(x, y)))", "the other of the two"),
+            Twin("relu(x)", "add(x, abs(x))", "half of it"),
+            Twin("min(x, y)", "add(y, relu(sub(x, y)))", "the less is not the greater"),
+            Twin("max(max(x, y), z)", "add(z, relu(sub(x, z)))", "three values"),
         ),
     ),
     # ---------------------------------------------------------------- pieces
