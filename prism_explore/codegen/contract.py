@@ -26,8 +26,10 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
+from prism_explore.codegen.ahead import LINE_BYTES
 from prism_explore.codegen.loops import Contract
-from prism_explore.codegen.simd import I32, Function, vector
+from prism_explore.codegen.simd import I32, Function, Memory, vector
+from prism_explore.ir.tensors import BYTES
 
 STREAM_ROWS = 16
 """Up to this many rows of the target are written out in one pass."""
@@ -66,9 +68,12 @@ class Dot:
     """Vectors along k per step."""
     level: int
     """The cache that the next panel is prefetched into; 0 for none."""
+    pairs: bool = False
+    """Both operands are bfloat16, and are multiplied in pairs."""
 
     def __str__(self) -> str:
         text = f"dot: {self.mr} rows x {self.nr} columns of partial sums in registers"
+        text += ", bfloat16 in pairs" if self.pairs else ""
         return text + (f"; prefetch the next {self.nr} columns into L{self.level}" if self.level else "")
 
 
@@ -127,10 +132,15 @@ def balanced(extent: int, limit: int) -> Iterator[tuple[int, int, int]]:
     yield larger * (size + 1), size, pieces - larger
 
 
-def strips(f: Function, extent: int, vectors: int, body: Callable[[ir.Value, int, int], None]) -> None:
-    """Run `body(start, lanes, count)` over an extent: `count` vectors at a time, then one, then the tail."""
-    start = 0
-    for lanes, count in ((f.lanes, vectors), (f.lanes, 1), (extent % f.lanes, 1)):
+def strips(
+    f: Function, extent: int, vectors: int, body: Callable[[ir.Value, int, int], None], width: int | None = None
+) -> None:
+    """Run `body(start, lanes, count)` over an extent: `count` vectors at a time, then one, then the tail.
+
+    `width` is how many elements a vector has where that is not the number of lanes.
+    """
+    start, full = 0, width or f.lanes
+    for lanes, count in ((full, vectors), (full, 1), (extent % full, 1)):
         step = lanes * count
         if not step or extent - start < step:
             continue
@@ -242,8 +252,8 @@ def _dot(f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool, 
         with f.loop(start, stop, width) as n:
             blocks = list(balanced(e.m, tiling.mr))
             pieces = sum(times for _, _, times in blocks)
-            steps = -(-e.k // f.lanes)
-            slots = -(-e.n // width) * pieces * steps
+            step = 2 * f.lanes if tiling.pairs else f.lanes
+            slots = -(-e.n // width) * pieces * -(-e.k // step)
             done = 0
             for first, size, times in blocks:
                 with f.loop(0, times) as block:
@@ -252,8 +262,8 @@ def _dot(f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool, 
                     fetched = f.sum(f.times(f.sum(block, done), share), n, width) if tiling.level else None
                     turn = f.sum(f.times(f.divided(n, width)[0], pieces), block, done)
 
-                    def beside(k, turn=turn, slots=slots, steps=steps, then=nothing if start else meanwhile):
-                        then(f.sum(f.times(turn, steps), f.divided(k, f.lanes)[0]), slots)
+                    def beside(k, turn=turn, slots=slots, step=step, then=nothing if start else meanwhile):
+                        then(f.sum(f.times(turn, -(-e.k // step)), f.divided(k, step)[0]), slots)
 
                     _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside)
                 done += times
@@ -262,24 +272,27 @@ def _dot(f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool, 
 def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside) -> None:
     """`size` x `width` sums over all of k; `share` columns from `fetched` on are prefetched meanwhile."""
     totals = [[f.variable(f.number(0.0, f.lanes)) for _ in range(width)] for _ in range(size)]
+    line = LINE_BYTES // BYTES[right.dtype]
+
+    def operand(memory: Memory, at, lanes: int):
+        return f.load_pairs(memory, at, lanes) if tiling.pairs else _widened(f, f.load(memory, at, lanes))
 
     def step(k, lanes: int, count: int) -> None:
         for u in range(count):
             at = f.sum(k, u * lanes)
             beside(at)
-            if fetched is not None and u * lanes % 16 == 0:
+            if fetched is not None and u * lanes % line == 0:
                 for j in range(share):
-                    line = f.sum(f.times(f.sum(fetched, j), e.right_n), at)
-                    f.prefetch(right, line, tiling.level)
-            column = [
-                _widened(f, f.load(right, f.sum(f.times(f.sum(n, j), e.right_n), at), lanes)) for j in range(width)
-            ]
+                    f.prefetch(right, f.sum(f.times(f.sum(fetched, j), e.right_n), at), tiling.level)
+            column = [operand(right, f.sum(f.times(f.sum(n, j), e.right_n), at), lanes) for j in range(width)]
             for i in range(size):
-                x = _widened(f, f.load(left, f.sum(f.times(f.sum(m, i), e.left_m), at), lanes))
+                x = operand(left, f.sum(f.times(f.sum(m, i), e.left_m), at), lanes)
                 for j in range(width):
-                    f.set(totals[i][j], f.fma(x, column[j], f.get(totals[i][j])))
+                    total = f.get(totals[i][j])
+                    added = f.add_pairs(total, x, column[j]) if tiling.pairs else f.fma(x, column[j], total)
+                    f.set(totals[i][j], added)
 
-    strips(f, e.k, tiling.kv, step)
+    strips(f, e.k, tiling.kv, step, 2 * f.lanes if tiling.pairs else None)
     flat = [(i, j) for i in range(size) for j in range(width)]
     for start in range(0, len(flat), f.lanes):
         chunk = flat[start : start + f.lanes]

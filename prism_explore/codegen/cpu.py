@@ -21,7 +21,7 @@ from itertools import permutations, zip_longest
 from math import inf, prod
 from typing import TypeAlias
 
-from prism_explore.codegen.ahead import Tile, ask, chained, tiles_ahead
+from prism_explore.codegen.ahead import LINE_BYTES, Tile, ask, chained, tiles_ahead
 from prism_explore.codegen.contract import Dot, Stream, emit_product, extents, joined, strips
 from prism_explore.codegen.loops import (
     ONE,
@@ -45,6 +45,7 @@ from prism_explore.codegen.loops import (
     show_loops,
     withins,
 )
+from prism_explore.codegen.short import are_pairs, shortened
 from prism_explore.codegen.simd import Function, Host, Machine, Memory, assembly_of, new_module, text_of
 
 Schedule: TypeAlias = tuple[tuple[str, int], ...]
@@ -65,8 +66,7 @@ class Choice:
 
 def schedule_space(program: LoopProgram, host: Host) -> tuple[Choice, ...]:
     """What can be chosen for a program, beside its sizes; products of one style share their choices."""
-    products = [s for n in program.nests for s in n.statements if isinstance(s, Contract)]
-    products.sort(key=_work, reverse=True)
+    products = sorted(products_of(program), key=_work, reverse=True)
     dot = next((extents(c) for c in products if extents(c).is_dot), None)
     streams = any(not extents(c).is_dot for c in products)
     cores = tuple(dict.fromkeys((host.threads, max(1, host.threads // 2), 1)))
@@ -86,6 +86,9 @@ def schedule_space(program: LoopProgram, host: Host) -> tuple[Choice, ...]:
             Choice("kv", (1, 2), "dot: vectors along k per step"),
             Choice("panel", (1, 0), "dot: prefetch the next panel of columns"),
         )
+    if host.pairs and any(map(are_pairs, products_of(shortened(program)))):
+        says = "dot: a left operand of a bfloat16 product is rounded to bfloat16, and multiplied in pairs"
+        space.append(Choice("short", (1, 0), says))
     if streams:
         space += (
             Choice("ku", (8, 4, 16), "stream: rows of the right operand in registers"),
@@ -96,6 +99,11 @@ def schedule_space(program: LoopProgram, host: Host) -> tuple[Choice, ...]:
         says = "while a product runs, prefetch what the next one reads: so many parts of it at a time, 0 for not at all"
         space.append(Choice("meanwhile", (4, 8, 2, 1, 0), says))
     return tuple(space)
+
+
+def products_of(program: LoopProgram) -> list[Contract]:
+    """All products of tiles."""
+    return [s for n in program.nests for s in n.statements if isinstance(s, Contract)]
 
 
 def _first(best: int, others: tuple[int, ...]) -> tuple[int, ...]:
@@ -139,7 +147,13 @@ def tiling(c: Contract, schedule: Schedule) -> Dot | Stream:
     e = extents(c)
     if e.is_dot:
         level = number["level"] * number["panel"]
-        return Dot(min(number["mr"], e.m), min(number["nr"], e.n), number["kv"], level)
+        return Dot(
+            min(number["mr"], e.m),
+            min(number["nr"], e.n),
+            number["kv"],
+            level,
+            bool(number.get("short")) and are_pairs(c),
+        )
     return Stream(min(number["ku"], e.k), number["nv"], number["ahead"], number["level"])
 
 
@@ -195,7 +209,7 @@ def _written(program: LoopProgram, schedule: Schedule, host: Host, triple: str =
         pointers = {b: Memory(a, b.dtype) for b, a in zip(shared, f.arguments, strict=False)}
         mine = f.at(Memory(f.arguments[-1]), f.times(f.thread, largest))
         starts, _ = offsets[nest.name]
-        pointers |= {b: f.at(mine, starts[b]) for b in nest.scratch}
+        pointers |= {b: Memory(f.at(mine, starts[b]).pointer, b.dtype) for b in nest.scratch}
         pointers |= {b: f.at(pointers[b.root], b.start) for b in program.views}
         _Emitter(f, pointers, schedule).nest(nest)
         f.finish()
@@ -203,12 +217,12 @@ def _written(program: LoopProgram, schedule: Schedule, host: Host, triple: str =
 
 
 def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:
-    """Where each tile starts in a thread's scratch, and how much there is; in elements, by cache lines."""
+    """Where each tile starts in a thread's scratch, and how much there is; in float32, by cache lines."""
     starts: dict[Buffer, int] = {}
     total = 0
     for b in buffers:
         starts[b] = total
-        total += -(-b.elements // 16) * 16
+        total += -(-b.bytes // LINE_BYTES) * LINE_BYTES // 4
     return starts, max(16, total)
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from prism_explore.codegen.cpu import Choice, Schedule, complete, schedule_space, show_kernel
 from prism_explore.codegen.loops import LoopProgram
 from prism_explore.codegen.lower import Lowering, lower
+from prism_explore.codegen.short import shortened
 from prism_explore.codegen.simd import Host, host
 from prism_explore.errors import ShapeError
 from prism_explore.ir.sgraph import SGraph
@@ -57,8 +58,10 @@ def plan(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], lanes
         loops = _lowered(graph, tuple(sorted({**parameters.numbers, **shapes}.items())), choices)
     except ShapeError as error:
         return str(error)
+    if given.get("short", 1) and machine.pairs:
+        loops = shortened(loops)
     for nest in loops.nests:
-        needed = 4 * sum(b.elements for b in nest.scratch)
+        needed = sum(b.bytes for b in nest.scratch)
         if needed > SCRATCH_BYTES:
             return f"{nest.name} needs {needed >> 20} MiB of scratch per thread, the limit is {SCRATCH_BYTES >> 20}"
     try:

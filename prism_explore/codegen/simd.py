@@ -36,6 +36,22 @@ from prism_explore.ir.tensors import BYTES, DType
 
 F32 = ir.FloatType()
 I16 = ir.IntType(16)
+
+
+class _BFloat(ir.types.Type):
+    """LLVM's bfloat, which llvmlite does not name; only for what instructions want, never in memory."""
+
+    def _to_string(self) -> str:
+        return "bfloat"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BFloat)
+
+    def __hash__(self) -> int:
+        return hash(_BFloat)
+
+
+_BFLOAT = _BFloat()
 STORED: dict[DType, ir.Type] = {"f32": F32, "f16": ir.HalfType(), "bf16": I16}
 """A number of each dtype in memory; bfloat16 is the upper half of a float32."""
 I32 = ir.IntType(32)
@@ -57,6 +73,8 @@ class Host:
     threads: int
     halves: bool
     """Whether it converts float16 itself; bfloat16 takes no more than shifts."""
+    pairs: bool = False
+    """Whether it multiplies bfloat16 in pairs and adds both products to a float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +93,8 @@ def host() -> Host:
     lanes = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     halves = bool(features.get("f16c")) or platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686")
-    return Host(llvm.get_host_cpu_name(), features.flatten(), lanes, allowed, halves)
+    pairs = bool(features.get("avx512bf16") and features.get("avx512vl"))
+    return Host(llvm.get_host_cpu_name(), features.flatten(), lanes, allowed, halves, pairs)
 
 
 @lru_cache(1)
@@ -295,6 +314,22 @@ class Function:
                 return self.b.trunc(upper, _like(value, I16))
             case _:
                 return value
+
+    def load_pairs(self, memory: Memory, offset, count: int):
+        """`count` bfloat16 numbers as they lie, with zeros behind them to a full vector of pairs."""
+        kind, full = ir.VectorType(I16, count), 2 * self.lanes
+        found = self.b.load(self.at(memory, offset).pointer, typ=kind, align=BYTES["bf16"])
+        if count < full:
+            lanes = [min(lane, count) for lane in range(full)]
+            found = self.b.shuffle_vector(
+                found, ir.Constant(kind, [0] * count), ir.Constant(ir.VectorType(I32, full), lanes)
+            )
+        return self.b.bitcast(found, ir.VectorType(_BFLOAT, full))
+
+    def add_pairs(self, total, a, b):
+        """Each lane of `total` plus two products of bfloat16; subnormal numbers count as zero."""
+        kind = ir.FunctionType(total.type, [total.type, a.type, b.type])
+        return self.b.call(self._intrinsic(f"llvm.x86.avx512bf16.dpbf16ps.{32 * self.lanes}", kind), [total, a, b])
 
     def prefetch(self, memory: Memory, offset, level: int) -> None:
         """Ask for a cache line, into L1 (`level` 1) or L2 (2); never faults."""
