@@ -79,7 +79,7 @@ class Task:
     That is no proof about time: the fastest kernel may be of such a family, so only the first way loses nothing.
     """
     executor: Executor | None = None
-    """Who decides candidates, a family at a time; this process where it is None. The facts are the same."""
+    """Whose workers grow graphs and decide candidates; this process where it is None. The facts are the same."""
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ def explore(
         journal.note(_started(task))
         watch = Stopwatch(task.space.time_s)
         over = recall.time_is_up(journal, watch)
-        growing = generate(task.program, task.space, task.target, journal, over, ceiling(task))
+        growing = generate(task.program, task.space, task.target, journal, over, ceiling(task), task.executor)
         progress.growing = watch.during(growing)
         progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
         if task.executor is not None:

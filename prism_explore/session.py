@@ -80,8 +80,8 @@ class Session:
             refuses to be called at others.
         beat_s: a time to beat, such as the library's or an earlier search's; what cannot, by its bound, is cut.
         dominated: whether families that cost no less than another in the cost model come behind it or are left out.
-        executor: a `concurrent.futures.Executor` whose workers decide candidates; the facts are the same with any.
-            It pays where proofs are dear. It is not shut down.
+        executor: a `concurrent.futures.Executor`, such as a Dask client's, whose workers grow graphs and decide
+            candidates; the facts are the same with any. It pays where a search takes seconds. It is not shut down.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 

@@ -8,6 +8,7 @@ import pytest
 
 import prism_explore as px
 from prism_explore.events.kinds import SaturationStepped, VerdictReached
+from prism_explore.generate import spread
 from prism_explore.ir.space import Operators, default_space
 from prism_explore.verify.decide import AUDITED
 from prism_explore.verify.elsewhere import decide
@@ -57,6 +58,37 @@ def test_processes_and_threads_give_the_same_facts_too(alone):
         assert alone.journal.events == searched(executor=processes).journal.events
     with ThreadPoolExecutor(2) as threads:
         assert alone.journal.events == searched(executor=threads).journal.events
+
+
+class Counting(Executor):
+    """Counts what is submitted to another executor."""
+
+    def __init__(self, executor):
+        self.executor, self.names = executor, []
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.names.append(fn.__name__)
+        return self.executor.submit(fn, *args, **kwargs)
+
+
+def test_a_dask_cluster_grows_and_proves_with_the_same_facts(alone, monkeypatch):
+    """Two processes of a LocalCluster; roots of the search go to them, and candidates."""
+    from dask.distributed import Client, LocalCluster
+
+    monkeypatch.setattr(spread, "FEWEST", 1)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        executor = Counting(client.get_executor())
+        found = searched(executor=executor)
+
+    assert {"grown", "decide"} == set(executor.names)
+    assert alone.journal.events == found.journal.events
+
+
+def test_an_executor_that_was_shut_down_costs_no_fact(alone):
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+
+    assert alone.journal.events == searched(executor=executor).journal.events
 
 
 def test_workers_that_die_cost_no_fact(alone):

@@ -391,7 +391,7 @@ class Attempts:
         if cut := self._unaffordable(joins, made, state.goals, left + spare):
             return cut
         everything = frozenset(range(len(operands)))
-        context = self._context(tensors, choices, state.same)
+        context = self.context(tensors, choices, state.same)
         return BlockState(
             "",
             operands,
@@ -408,7 +408,8 @@ class Attempts:
             same=state.same,
         )
 
-    def _context(self, loads: Sequence[Tensor], choices: tuple[frozenset[str], ...], same: Same) -> int:
+    def context(self, loads: Sequence[Tensor], choices: tuple[frozenset[str], ...], same: Same) -> int:
+        """A number for what a block loads, the choices of looped axes, and which axes are one."""
         return self._contexts.setdefault((tuple(t.number for t in loads), choices, same), len(self._contexts))
 
     def spare(self, state: KernelState) -> int:
@@ -607,7 +608,7 @@ class Attempts:
         return replace(
             grown,
             legal=frozenset(legal),
-            context=self._context(grown.tensors[: len(state.operands)], choices, same),
+            context=self.context(grown.tensors[: len(state.operands)], choices, same),
             outside=_renamed(state.outside, same),
             reduced=frozenset(names.get(a, a) for a in state.reduced),
         )
@@ -656,7 +657,7 @@ class Attempts:
         block = isinstance(state, BlockState)
         flows = self._flows(op, operands, result, state, number, expression) if block else ()
         behind = behind or isinstance(op, Accumulate | AccumulateRescaled)
-        written = self._written(op, tuple(t.written for t in operands))
+        written = self.as_written(op, tuple(t.written for t in operands))
         return Tensor(Node(op, args), result, operands[0].dtype, expression, number, flows, behind, written)
 
     def _flows(
@@ -694,7 +695,8 @@ class Attempts:
             return not any(isinstance(f, Flow) and f.partial for c in state.legal for f in (before[c],))
         return made.written not in self.written and all(made.expression != goal.result for goal in self.goals)
 
-    def _written(self, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> int:
+    def as_written(self, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> int:
+        """The number of what an operator gives in a graph without a loop, of the numbers of its operands there."""
         match op:
             case Accumulate(_, None) | RunningMax(None) | AccumulateRescaled(None):
                 return args[0]

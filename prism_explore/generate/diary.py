@@ -88,7 +88,7 @@ class Cuts:
     def __init__(self) -> None:
         self._groups: dict[tuple[object, ...], Group] = {}
         self._weights: dict[tuple[object, ...], float] = {}
-        self.void = 0.0
+        self.void = 0
         """What the steps stood for that are none, such as a reduction along a dim that is not there."""
 
     def add(self, args: tuple[int, ...], label: str, cut: Cut, weight: float) -> None:
@@ -134,24 +134,24 @@ class Cuts:
 class Diary:
     """Numbers nodes, regions and families, and notes them."""
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, journal: Journal, prefix: str = "") -> None:
+        self._journal, self._prefix = journal, prefix
         self.nodes = self.regions = self.families = self.wholes = 0
-        self.void = 0.0
+        self.void = 0
         """How many graphs the alphabets spell that are none, so that no rule need cut them."""
 
     def expanded(self, parent: str, operator: str, level: Level, expression: str = "") -> str:
         """Note a kept node; its id."""
         self.nodes += 1
-        node = f"n{self.nodes}"
+        node = f"{self._prefix}n{self.nodes}"
         self._journal.note(NodeExpanded(node, parent, operator, level, expression))
         return node
 
     def pruned(self, parent: str, operator: str, level: Level, why: Reason, weight: float, exact: bool = False) -> None:
         """Note a cut region."""
         self.regions += 1
-        counted = "exact" if exact else "estimate"
-        self._journal.note(RegionPruned(f"p{self.regions}", parent, operator, level, why, weight, counted))
+        region, counted = f"{self._prefix}p{self.regions}", "exact" if exact else "estimate"
+        self._journal.note(RegionPruned(region, parent, operator, level, why, weight, counted))
 
     def cuts(self, cuts: Cuts, parent: str, level: Level, names: dict[int, str], exact: bool = False) -> Iterator[None]:
         """Note the regions at a node, one step each."""
@@ -169,6 +169,15 @@ class Diary:
         self.wholes += 1
         self.pruned(parent, WHOLE[level], level, reason(cut, {"e": cut.evidence}), 1.0 + beyond, exact=not beyond)
 
+    def retold(self, fact: NodeExpanded | RegionPruned, ids: dict[str, str]) -> None:
+        """Note a fact of another diary as one's own; `ids` are its nodes' ids here, and hear of a new one."""
+        parent = ids.get(fact.parent, fact.parent)
+        if isinstance(fact, NodeExpanded):
+            ids[fact.node] = self.expanded(parent, fact.operator, fact.level, fact.expression)
+        else:
+            self.wholes += fact.operator == WHOLE[fact.level]
+            self.pruned(parent, fact.operator, fact.level, fact.reason, fact.stood_for, fact.counted == "exact")
+
     def completed(self, node: str, sgraph: str) -> str:
         """Note a family; its id."""
         self.families += 1
@@ -178,4 +187,4 @@ class Diary:
 
     def counted(self, space: float) -> None:
         """Note how large the space is, so that the rows can be held against it."""
-        self._journal.note(SpaceCounted(space, self.nodes - self.families - self.wholes, self.void))
+        self._journal.note(SpaceCounted(space, self.nodes - self.families - self.wholes, float(self.void)))

@@ -19,20 +19,20 @@ it are put around every whole kernel graph.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from prism_explore.cost.floor import Ceiling
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason
-from prism_explore.generate.attempts import Attempts, BlockState, Fit, KernelState, Tensor
+from prism_explore.generate.attempts import Attempts, BlockState, Fit, KernelState, Same, Tensor
 from prism_explore.generate.canonical import Application, Rank
 from prism_explore.generate.counting import Tree
 from prism_explore.generate.diary import CUSTOM, Cuts, Diary
 from prism_explore.generate.polynomials import show
 from prism_explore.generate.prune import Cut, Machine, nodes_spent, time_spent
 from prism_explore.generate.split import Split, splits
+from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import Custom, Node, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph
@@ -40,30 +40,6 @@ from prism_explore.ir.space import Level, Space
 from prism_explore.ir.stages import Family
 from prism_explore.ir.text import show as show_graph
 from prism_explore.ir.text import show_node
-
-
-def generate(
-    program: TensorProgram,
-    space: Space,
-    target: Machine,
-    journal: Journal,
-    over: Callable[[], bool] = lambda: False,
-    ceiling: Ceiling | None = None,
-) -> Iterator[Family | None]:
-    """Every family of the space whose result is the program's by A_eq.
-
-    Args:
-        program: what is searched.
-        space: which graphs, and how many nodes.
-        target: the machine.
-        journal: hears of every step and every cut.
-        over: whether the time for growing is spent; asked at every node. What is left then is noted.
-        ceiling: a time to beat; what cannot grow into a kernel below it is cut.
-
-    Yields:
-        A family when one is whole; None after every other step, so that a caller can pause there.
-    """
-    yield from Growth(program, space, target, journal, over, ceiling).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +50,26 @@ class Kept:
     state: BlockState
     weight: int
     """How many graphs it stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Steps at a block graph that are put off, because they stray from the program."""
+
+    kernel: KernelState
+    state: BlockState
+    kept: list[Kept]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole kernel graph, without the views around it."""
+
+    node: str
+    core: SGraph
+    axes: tuple[AxisNames, ...]
+    """Of its kernel-level tensors."""
+    same: Same
 
 
 class Growth:
@@ -94,16 +90,18 @@ class Growth:
         self.tree = Tree(self.attempts.kernel_alphabet, self.attempts.block_alphabet, space)
         self.names = {i: op.name for i, op in enumerate(self.attempts.apart.program.inputs)}
         self.seen: dict[int, str] = {}
-        self.later: dict[int, deque[tuple[KernelState, BlockState, list[Kept]]]] = {}
+        self.later: dict[int, list[Put]] = {}
         """Steps that are put off, per number of operators that then compute what the program does not."""
         self.left: dict[str, list[Kept]] = {}
         """Per block graph, the steps that a budget left."""
-        self.ones: list[KernelState] = []
+        self.ones: list[Whole] = []
         """The kernel graphs of the families of one kernel, which the second pass splits."""
         self.splits = 0.0
         """Ways to split them that were met."""
         self.before = 0
         """Nodes of the passes before; each pass has a budget of its own."""
+        self.nodes = space.nodes
+        """That budget."""
 
     def run(self) -> Iterator[Family | None]:
         """Every family of the space, from the inputs on."""
@@ -119,13 +117,13 @@ class Growth:
     def second_pass(self) -> Iterator[Family | None]:
         """Every family of two kernels, by splitting those of one."""
         self.before = self.diary.nodes
-        for state in self.ones if self.space.results else ():
-            yield from self.split(state)
+        for whole in self.ones if self.space.results else ():
+            yield from self.split(whole)
 
     def spent(self) -> Reason | None:
         """The budget that ends the growth here, where one does."""
-        if self.diary.nodes - self.before >= self.space.nodes:
-            return nodes_spent(self.space.nodes)
+        if self.diary.nodes - self.before >= self.nodes:
+            return nodes_spent(self.nodes)
         return time_spent(self.space.time_s) if self.over() else None
 
     def kernel(self, state: KernelState) -> Iterator[Family | None]:
@@ -200,13 +198,24 @@ class Growth:
 
     def kernel_grown(self, state: KernelState) -> Iterator[Family | None]:
         """What a kernel graph with one more operator gives: a family if it is whole, and what extends it."""
-        if self.attempts.is_whole(state):
-            family = self.completed(state.id, "kernel", core_of(state))
-            if family is not None:
-                self.ones.append(state)
-            yield family
+        if (whole := self.whole(state)) is not None:
+            yield self.found(whole)
         if self.attempts.spare(state):
             yield from self.kernel(state)
+
+    def whole(self, state: KernelState) -> Whole | None:
+        """A kernel graph that is whole."""
+        if not self.attempts.is_whole(state):
+            return None
+        core = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
+        return Whole(state.id, core, tuple(t.axes for t in state.tensors), state.same)
+
+    def found(self, whole: Whole) -> Family | None:
+        """Note a whole kernel graph; the second pass splits it if it is a family."""
+        family = self.completed(whole.node, "kernel", whole.core)
+        if family is not None:
+            self.ones.append(whole)
+        return family
 
     def completed(self, node: str, level: Level, core: SGraph) -> Family | None:
         """Note a whole graph, given without the views around it: a family, or None where it is one that is known."""
@@ -219,38 +228,35 @@ class Growth:
         self.seen[number] = self.diary.completed(node, show_graph(graph))
         return Family(self.seen[number], self.program, graph)
 
-    def split(self, state: KernelState) -> Iterator[Family | None]:
+    def split(self, whole: Whole) -> Iterator[Family | None]:
         """Every family that splits a whole kernel graph."""
-        cuts, kept = self.split_tried(state)
+        cuts, kept = self.split_tried(whole)
         self.splits += cuts.stood_for + len(kept)
-        yield from self.diary.cuts(cuts, state.id, "split", {}, exact=True)
+        yield from self.diary.cuts(cuts, whole.node, "split", {}, exact=True)
         for done, made in enumerate(kept):
             if spent := self.spent():
-                self.diary.over_budget(state.id, "split", spent, float(len(kept) - done))
+                self.diary.over_budget(whole.node, "split", spent, float(len(kept) - done))
                 yield None
                 return
-            yield from self.split_kept(state, made)
+            yield from self.split_kept(whole.node, made)
 
-    def split_tried(self, state: KernelState) -> tuple[Cuts, list[Split]]:
-        """Every way to split a kernel graph, if it is whole: what is cut, and what is kept."""
+    def split_tried(self, whole: Whole) -> tuple[Cuts, list[Split]]:
+        """Every way to split a whole kernel graph: what is cut, and what is kept."""
         cuts = Cuts()
         kept: list[Split] = []
-        if self.attempts.is_whole(state):
-            axes = tuple(t.axes for t in state.tensors)
-            judged = self.space.active("map.constraint")
-            for made in splits(
-                core_of(state), axes, self.attempts.extents, self.attempts.views(state.same), self.space.results, judged
-            ):
-                if isinstance(made.graph, Cut):
-                    cuts.add(made.stored, made.label, made.graph, 1.0)
-                else:
-                    kept.append(made)
+        attempts, judged = self.attempts, self.space.active("map.constraint")
+        views = attempts.views(whole.same)
+        for made in splits(whole.core, whole.axes, attempts.extents, views, self.space.results, judged):
+            if isinstance(made.graph, Cut):
+                cuts.add(made.stored, made.label, made.graph, 1.0)
+            else:
+                kept.append(made)
         return cuts, kept
 
-    def split_kept(self, state: KernelState, made: Split) -> Iterator[Family | None]:
-        """Note a split that was kept, and the family that it is."""
+    def split_kept(self, node: str, made: Split) -> Iterator[Family | None]:
+        """Note a split of the whole graph at a node that was kept, and the family that it is."""
         assert isinstance(made.graph, SGraph), "what is cut is not kept"
-        node = self.diary.expanded(state.id, made.text, "split")
+        node = self.diary.expanded(node, made.text, "split")
         yield None
         yield self.completed(node, "split", made.graph)
 
@@ -263,29 +269,30 @@ class Growth:
         near = [k for k in kept if k.state.strays == state.strays]
         if len(near) < len(kept):
             far = [k for k in kept if k.state.strays > state.strays]
-            self.later.setdefault(state.strays + 1, deque()).append((kernel, state, far))
-        yield from self.taken(kernel, state, near)
+            self.later.setdefault(state.strays + 1, []).append(Put(kernel, state, far))
+        yield from self.taken(Put(kernel, state, near))
 
-    def taken(self, kernel: KernelState, state: BlockState, kept: list[Kept]) -> Iterator[Family | None]:
+    def taken(self, put: Put) -> Iterator[Family | None]:
         """Every family behind some steps at a block graph; what a budget leaves of them is kept in mind."""
-        for done, step in enumerate(kept):
+        for done, step in enumerate(put.kept):
             if self.spent():
-                self.left.setdefault(state.id, []).extend(kept[done:])
+                self.left.setdefault(put.state.id, []).extend(put.kept[done:])
                 return
-            yield from self.block_kept(kernel, state, step.state)
+            yield from self.block_kept(put.kernel, put.state, step.state)
 
     def rest(self) -> Iterator[Family | None]:
         """Every family behind the steps that were put off, nearest first; note what a budget left."""
         while self.later:
-            strays = min(self.later)
-            kernel, state, far = self.later[strays].popleft()
-            if not self.later[strays]:
-                del self.later[strays]
-            yield from self.taken(kernel, state, far)
+            yield from self.level(self.later.pop(min(self.later)))
         if self.left and (spent := self.spent()):
             for node, kept in self.left.items():
                 self.diary.over_budget(node, "block", spent, float(sum(k.weight for k in kept)))
                 yield None
+
+    def level(self, puts: list[Put]) -> Iterator[Family | None]:
+        """Every family behind steps that stray alike; what strays once more is put off again."""
+        for put in puts:
+            yield from self.taken(put)
 
     def block_tried(self, state: BlockState) -> tuple[Cuts, list[Kept]]:
         """Every step at a block graph: what is cut, and what is kept, in canonical order.
@@ -375,8 +382,3 @@ class Growth:
             read=kernel.read.union(state.operands),
             strays=state.strays,
         )
-
-
-def core_of(state: KernelState) -> SGraph:
-    """A kernel graph whose result is its newest tensor, without the views around it."""
-    return SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)

@@ -19,7 +19,7 @@ from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
 from prism_explore.generate.attempts import BlockState, Fit, KernelState
 from prism_explore.generate.canonical import Application
 from prism_explore.generate.diary import CUSTOM, REST, WHOLE, Region, Step
-from prism_explore.generate.grow import Growth, core_of
+from prism_explore.generate.grow import Growth
 from prism_explore.generate.prune import RULES, Cut, Machine
 from prism_explore.generate.split import Split, fused, with_means_unfolded
 from prism_explore.ir.axes import axes_of
@@ -141,7 +141,10 @@ class Retracer:
             if kernel is None or place.split is not None or (level == "split" and not growth.space.results):
                 return Tried((), {}, {})
             if level == "split":
-                cuts, halves = growth.split_tried(kernel)
+                whole = growth.whole(kernel)
+                if whole is None:
+                    return Tried((), {}, {})
+                cuts, halves = growth.split_tried(whole)
                 regions = cuts.regions({})
                 for half in halves:
                     kept[half.label, half.stored] = half.text, half
@@ -311,8 +314,9 @@ def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[Fi
 
 
 def _whole(program: TensorProgram, growth: Growth, place: Place, kernel: KernelState) -> Iterator[Family | None]:
-    core = place.split.graph if place.split is not None else core_of(kernel)
-    if growth.attempts.is_whole(kernel) and isinstance(core, SGraph):
+    whole = growth.whole(kernel)
+    core = place.split.graph if place.split is not None else whole and whole.core
+    if whole is not None and isinstance(core, SGraph):
         graph = growth.attempts.whole(core)
         yield Family(growth.diary.completed(kernel.id, show_graph(graph)), program, graph)
 
@@ -325,7 +329,7 @@ def _beyond(here: Retracer, place: Place, level: Level, made: Made) -> Iterator[
         return
     kernel = here.kernel_at(place)
     assert kernel is not None, "a kernel-level step was tried at a kernel graph"
-    yield from growth.split_kept(kernel, made) if isinstance(made, Split) else growth.kernel_kept(kernel, made)
+    yield from growth.split_kept(kernel.id, made) if isinstance(made, Split) else growth.kernel_kept(kernel, made)
 
 
 def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -43,8 +44,9 @@ class Elsewhere:
     def ask(self, candidates: Sequence[Candidate]) -> None:
         """Send candidates; of a single one this process takes care as fast."""
         if len(candidates) > 1:
-            for c in candidates:
-                self._asked[c.id] = self._executor.submit(decide, self._program, show(c.sgraph), c.id, self._seed)
+            with suppress(RuntimeError):  # of an executor that was shut down
+                for c in candidates:
+                    self._asked[c.id] = self._executor.submit(decide, self._program, show(c.sgraph), c.id, self._seed)
 
     def verify(self, prover: Prover, candidate: Candidate, journal: Journal) -> Verdict:
         """The verdict on a candidate, noted in the journal: a worker's, or the prover's where there is none.

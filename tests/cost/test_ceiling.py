@@ -33,7 +33,7 @@ class Watched(Growth):
         super().__init__(program, space, TINY, self.journal, ceiling=ceiling)
         self.floors: list[tuple[float, float]] = []
         """Of a graph, and of what it grew out of."""
-        self.whole: dict[str, float] = {}
+        self.floor_of: dict[str, float] = {}
 
     def block_kept(self, kernel, state, made):
         self.floors.append((made.floor.time_s, state.floor.time_s))
@@ -42,7 +42,7 @@ class Watched(Growth):
     def kernel_grown(self, state):
         for family in super().kernel_grown(state):
             if family is not None:
-                self.whole.setdefault(family.id, state.floor.time_s)
+                self.floor_of.setdefault(family.id, state.floor.time_s)
             yield family
 
 
@@ -93,7 +93,7 @@ def test_a_partial_graph_is_no_slower_than_what_it_grows_into(name, predefined):
     assert all(before <= after for after, before in growth.floors)
     for family in families:
         if show(family.sgraph) in whole:
-            assert 0 < growth.whole[family.id] <= whole[show(family.sgraph)] * (1 + 1e-12)
+            assert 0 < growth.floor_of[family.id] <= whole[show(family.sgraph)] * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(("name", "predefined"), [("chain", 0), ("chain", 1), ("scaled_linear", 1), ("attention", 0)])
