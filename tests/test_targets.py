@@ -10,7 +10,7 @@ import pytest
 
 from prism_explore.errors import TargetUnavailable
 from prism_explore.targets import GPUS, KNOWN, Target, host, target
-from prism_explore.targets.canary import ROW_FLOATS, fma_canary, read_canaries
+from prism_explore.targets.canary import ROW_FLOATS, fma_canary, pairs_canary, read_canaries
 
 TOY = Target(
     name="cpu",
@@ -173,5 +173,7 @@ def test_canaries_run_and_leave_memory_as_it_was(threads: int) -> None:
     for canary in read_canaries(threads):
         canary.read(buffer)
     fma_canary(threads).spin(1e6)
+    if (pairs := pairs_canary(threads)) is not None:
+        pairs.spin(1e6)
 
     np.testing.assert_array_equal(before, buffer)

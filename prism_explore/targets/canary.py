@@ -44,6 +44,8 @@ class Canary:
 
     name: str
     _run: Callable[[int, int], None]
+    _flops: int = 1
+    """Of one turn of the loop, where it computes."""
 
     def read(self, buffer: np.ndarray) -> None:
         """Read every float of a contiguous float32 array whose size is a multiple of 8 rows per core."""
@@ -51,7 +53,7 @@ class Canary:
 
     def spin(self, flops: float) -> None:
         """Do at least `flops` multiply-adds' worth of arithmetic, spread over the cores."""
-        self._run(0, max(1, int(flops / (2 * lanes() * FMA_CHAINS))))
+        self._run(0, max(1, int(flops / self._flops)))
 
 
 def cores() -> int:
@@ -76,7 +78,14 @@ def read_canaries(threads: int | None = None) -> tuple[Canary, ...]:
 
 def fma_canary(threads: int | None = None) -> Canary:
     """Multiply-adds on registers, nothing else."""
-    return Canary("multiply-add", _compiled(_fma_ir(lanes()), threads or cores()))
+    return Canary("multiply-add", _compiled(_fma_ir(lanes()), threads or cores()), 2 * lanes() * FMA_CHAINS)
+
+
+def pairs_canary(threads: int | None = None) -> Canary | None:
+    """The same on pairs of bfloat16, with float32 sums; None where the CPU has no such instruction."""
+    if not (lanes() == 16 and _llvm().get_host_cpu_features().get("avx512bf16")):
+        return None
+    return Canary("pairs of bfloat16", _compiled(_pairs_ir(), threads or cores()), 4 * 16 * FMA_CHAINS)
 
 
 def empty_canary(threads: int | None = None) -> Canary:
@@ -154,15 +163,36 @@ def _read_ir(rows: int, prefetch: bool, width: int) -> str:
 
 def _fma_ir(width: int) -> str:
     vec = f"<{width} x float>"
-    constant = "<" + ", ".join(["float 0.5"] * width) + ">"
-    half, fma = f"{vec} {constant}", f"@llvm.fma.v{width}f32"
-    chains = range(FMA_CHAINS)
+    half, fma = f"{vec} {_all(width, 'float 0.5')}", f"@llvm.fma.v{width}f32"
+    return _chains_ir(
+        width,
+        f"declare {vec} {fma}({vec}, {vec}, {vec})",
+        lambda c: f"call {vec} {fma}({vec} %sum{c}, {half}, {half})",
+    )
+
+
+def _pairs_ir() -> str:
+    vec, short, dot = "<16 x float>", "<32 x bfloat>", "@llvm.x86.avx512bf16.dpbf16ps.512"
+    half = f"{short} {_all(32, 'bfloat 0.5')}"
+    return _chains_ir(
+        16,
+        f"declare {vec} {dot}({vec}, {short}, {short})",
+        lambda c: f"call {vec} {dot}({vec} %sum{c}, {half}, {half})",
+    )
+
+
+def _all(width: int, number: str) -> str:
+    return "<" + ", ".join([number] * width) + ">"
+
+
+def _chains_ir(width: int, declared: str, step: Callable[[int], str]) -> str:
+    vec, constant, chains = f"<{width} x float>", _all(width, "float 0.5"), range(FMA_CHAINS)
     total, folds = "%next0", []
     for c in chains[1:]:
         folds.append(f"  %fold{c} = fadd fast {vec} {total}, %next{c}")
         total = f"%fold{c}"
     lines = [
-        f"declare {vec} {fma}({vec}, {vec}, {vec})",
+        declared,
         "define void @work(i64 %base, i64 %count, i64 %tid, i64 %threads) {",
         "entry:",
         "  %up = add i64 %count, %threads",
@@ -171,7 +201,7 @@ def _fma_ir(width: int) -> str:
         "again:",
         "  %i = phi i64 [ 0, %entry ], [ %i1, %again ]",
         *(f"  %sum{c} = phi {vec} [ {constant}, %entry ], [ %next{c}, %again ]" for c in chains),
-        *(f"  %next{c} = call {vec} {fma}({vec} %sum{c}, {half}, {half})" for c in chains),
+        *(f"  %next{c} = {step(c)}" for c in chains),
         "  %i1 = add i64 %i, 1",
         "  %more = icmp ule i64 %i1, %share",
         "  br i1 %more, label %again, label %finish",

@@ -130,7 +130,8 @@ def compare(
             reason = "" if paths[mode].exists() else _export(code, program, shapes, paths[mode])
             absent |= {mode.name: reason} if reason else {}
         ready = _prepare(worker, kernel, paths, absent)
-        limits = worker.ask({"do": "canaries", "bytes": floor.bytes, "flops": floor.flops}, 60.0)
+        short = all(i.type.dtype == "bf16" for i in program.inputs)
+        limits = worker.ask({"do": "canaries", "bytes": floor.bytes, "flops": floor.flops, "short": short}, 60.0)
         readers, scale = ([], 1.0) if isinstance(limits, Failure) else (limits["readers"], limits["scale"])
         keys = [*ready, *readers, *([_FMA] if readers else [])]
         samples = _timed(worker, keys, rounds) if OURS in ready else Failure("tune.wrong", absent[OURS])
@@ -138,7 +139,7 @@ def compare(
     for row in rows:
         journal.note(row)
     if isinstance(samples, Samples) and readers:
-        learn(_seen(target, samples, readers, scale, floor))
+        learn(_seen(target, samples, readers, scale, floor, short))
     return rows
 
 
@@ -229,13 +230,13 @@ def _row(name: str, times: Sequence[float], ours: Sequence[float], note: str) ->
     )
 
 
-def _seen(target: Target, samples: Samples, readers: Sequence[str], scale: float, floor: Floor) -> Target:
+def _seen(target: Target, samples: Samples, readers: Sequence[str], scale: float, floor: Floor, short: bool) -> Target:
     """The target with the rates that the canaries reached, by their better half."""
     fastest = min(quantile(samples.times_s[n], 0.2) * scale for n in readers)
     spun = quantile(samples.times_s[_FMA], 0.2)
     return target.replace(
         dram_bytes_per_s=max(target.dram_bytes_per_s, floor.bytes / fastest),
-        peak_flops_per_s=max(target.peak_flops_per_s, floor.flops / spun if floor.flops > 1e7 else 0.0),
+        peak_flops_per_s=max(target.peak_flops_per_s, floor.flops / spun if floor.flops > 1e7 and not short else 0.0),
     )
 
 
@@ -313,7 +314,7 @@ def serve(do: str, bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str
         case "rival":
             return _adopt(bench, str(request["key"]), Path(request["path"]))
         case "canaries":
-            return _keep_canaries(bench, float(request["bytes"]), float(request["flops"]))
+            return _keep_canaries(bench, float(request["bytes"]), float(request["flops"]), bool(request["short"]))
         case _:
             raise AssertionError(f"a worker was asked to {do!r}")
 
@@ -400,7 +401,7 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
     return run
 
 
-def _keep_canaries(bench: LocalBench, wanted_bytes: float, flops: float) -> Mapping[str, Any]:
+def _keep_canaries(bench: LocalBench, wanted_bytes: float, flops: float, short: bool) -> Mapping[str, Any]:
     """Loops that read what the kernel must read, from memory of their own, and multiply as often."""
     unit = 8 * canary.ROW_FLOATS * canary.cores()
     floats = max(1, int(wanted_bytes / 4) // unit) * unit
@@ -420,7 +421,7 @@ def _keep_canaries(bench: LocalBench, wanted_bytes: float, flops: float) -> Mapp
     for one in canary.read_canaries():
         names.append(f"canary: {one.name.removeprefix('read: ')}")
         bench.keep(names[-1], reading(one))
-    spin = canary.fma_canary()
+    spin = (canary.pairs_canary() if short else None) or canary.fma_canary()
     bench.keep(_FMA, lambda *_: spin.spin(flops))
     return {"readers": names, "scale": wanted_bytes / (4 * floats)}
 

@@ -42,7 +42,7 @@ Run: TypeAlias = Callable[..., Any]
 Load: TypeAlias = Callable[[Kernel], Run]
 """Makes a kernel callable; whatever it raises means that the kernel does not compile."""
 
-TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 1e-3, "bf16": 4e-3}
+TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7}
 """Relative to the largest magnitude of a row of the result; of the short dtypes twice what storing it costs."""
 
 PLAIN_FACTOR = 8.0

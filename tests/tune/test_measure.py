@@ -11,7 +11,9 @@ import pytest
 
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.program import ProgramBuilder
+from prism_explore.ir.tensors import DType, numpy_dtype
 from prism_explore.tune.measure import (
+    TOLERANCE,
     Checked,
     Failure,
     LocalBench,
@@ -31,6 +33,15 @@ from tests.tune.toys import NAN, NO_COMPILE, NO_EPS, RAISES, TOY, WRONG, fused, 
 
 SIZES = (("gx", 2), ("f", 4))
 PROGRAM = rmsnorm_linear()
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_what_is_forgiven_of_a_short_dtype_is_twice_what_storing_costs(dtype: DType) -> None:
+    numbers = np.random.default_rng(0).uniform(1, 2, 100_000)
+    stored = numbers.astype(numpy_dtype(dtype)).astype(np.float64)
+    costs = float((np.abs(stored - numbers) / numbers).max())
+
+    assert 1.99 < TOLERANCE[dtype] / costs < 2.02
 
 
 class Clock:
