@@ -126,9 +126,12 @@ class _Program:
         self.taken = {i.name for i in graph.inputs}
         self.sources: dict[int, Source] = {}
         self.nests: list[Nest] = []
+        self.written_as: dict[int, Buffer] = {}
+        """What is written where the result lies, which is only another view of it."""
 
     def write(self) -> LoopProgram:
         """The program."""
+        self._result_in_place()
         for position, node in enumerate(self.graph.nodes):
             if isinstance(node.op, Input):
                 order = self.types[position].storage_order
@@ -146,6 +149,30 @@ class _Program:
             nests=tuple(self.nests),
             views=tuple(b for b in memory if b.of is not None),
         )
+
+    def _result_in_place(self) -> None:
+        """A result that is a view of what a kernel makes is made where it lies: that kernel writes through the view."""
+        nodes, readers, last = self.graph.nodes, consumers(self.graph.nodes), self.graph.output
+        result = _laid_out(
+            "out", self.shapes[last], tuple(range(len(self.shapes[last]))), "output", self.types[last].dtype
+        )
+        position, seen = last, result
+        between: set[int] = set()
+        while isinstance(op := nodes[position].op, Reshape | Permute):
+            between.add(position)
+            (position,) = nodes[position].args
+            dims = self.types[position].dims
+            back = Permute(tuple(map(op.order.index, range(len(dims))))) if isinstance(op, Permute) else Reshape(dims)
+            found = _view("", back, seen, self.shapes[position])
+            if found is None or len(readers[position]) > 1:
+                return
+            seen = found
+        if not between or isinstance(nodes[position].op, Input | Band | Result):
+            return
+        named = replace(result, name=_unused("out", self.taken))
+        self.sources[last] = named
+        self.written_as[position] = replace(seen, name=_unused(f"k{position}", self.taken), of=named)
+        self.needed -= between
 
     def _write_node(self, position: int, node: Node) -> None:
         types = tuple(self.types[a] for a in node.args)
@@ -191,7 +218,7 @@ class _Program:
         block = dict(self.graph.customs)[position]
         found: list[int | None] = [None] * len(block.stores)
         read = {a for p in self.needed if not isinstance(nodes[p].op, Result) for a in nodes[p].args}
-        if position in read or position == self.graph.output:
+        if position in read or position == self.graph.output or position in self.written_as:
             found[0] = position
         for p in sorted(self.needed):
             op = nodes[p].op
@@ -202,6 +229,9 @@ class _Program:
     def _result(self, position: int | None) -> Buffer | None:
         if position is None:
             return None
+        if position in self.written_as:
+            self.sources[position] = self.written_as[position]
+            return self.written_as[position]
         is_output = position == self.graph.output
         name = _unused("out" if is_output else f"k{position}", self.taken)
         shape = self.shapes[position]

@@ -17,6 +17,7 @@ from prism_explore.ir.stages import Kernel, Parameters
 from prism_explore.ir.text import parse
 from prism_explore.targets import GPUS
 from tests.codegen.corpus import RMS_EPS, TWO_KERNELS, filled, reference, relative_error, verified
+from tests.codegen.wider import CAUSAL_FLASH, FLASH, WIDER
 
 CPU = GPUS["a100"].replace(name="cpu", kind="cpu")
 SIZES = {"b": 5, "d": 64, "n": 96, "gx": 6, "f": 4}
@@ -85,6 +86,30 @@ def test_the_number_of_threads_does_not_change_the_result(pool, threads) -> None
     inputs = filled(parse(RMS_EPS), SIZES)
     alone = load(kernel_of(RMS_EPS, SIZES, threads=1), "python")(*inputs.values())
     found = load(kernel_of(RMS_EPS, SIZES, threads=threads), pool)(*inputs.values())
+
+    np.testing.assert_array_equal(alone, found)
+
+
+ATTENTION_SIZES = {"h": 3, "gy": 2, "tb": 4, "d": 32, "f": 5, "ks": 33, "e": 40, "m": 8, "s": 165}
+
+
+@pytest.mark.parametrize("threads", [2, 3, 16])
+@pytest.mark.parametrize("text", [FLASH, CAUSAL_FLASH], ids=["online", "causal"])
+def test_attention_does_not_depend_on_the_number_of_threads_at_all(text, threads) -> None:
+    inputs = filled(parse(text), ATTENTION_SIZES)
+    alone = load(kernel_of(text, ATTENTION_SIZES, threads=1))(*inputs.values())
+    found = load(kernel_of(text, ATTENTION_SIZES, threads=threads))(*inputs.values())
+
+    np.testing.assert_array_equal(alone, found)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 16])
+def test_keys_split_over_blocks_do_not_depend_on_the_number_of_threads_at_all(threads) -> None:
+    case = next(c for c in WIDER if c.name == "split_kv")
+    sizes = case.sizes({s: 2 if s.startswith("g") else 5 for s in case.free})
+    inputs = filled(case.graph, sizes)
+    alone = load(kernel_of(case.text, sizes, threads=1))(*inputs.values())
+    found = load(kernel_of(case.text, sizes, threads=threads))(*inputs.values())
 
     np.testing.assert_array_equal(alone, found)
 
@@ -174,6 +199,21 @@ def test_calls_from_many_threads_do_not_disturb_one_another(pool) -> None:
 
     with ThreadPoolExecutor(4) as callers:
         assert max(callers.map(many, range(4))) < 1e-5
+
+
+def test_calls_of_attention_from_many_threads_do_not_disturb_one_another() -> None:
+    graph = parse(FLASH)
+    kernel = load(kernel_of(FLASH, ATTENTION_SIZES, threads=2))
+    cases = [filled(graph, ATTENTION_SIZES, seed) for seed in range(4)]
+    expected = [kernel(*inputs.values()) for inputs in cases]
+    start = threading.Barrier(4)
+
+    def many(which: int) -> bool:
+        start.wait()
+        return all(np.array_equal(expected[which], kernel(*cases[which].values())) for _ in range(30))
+
+    with ThreadPoolExecutor(4) as callers:
+        assert all(callers.map(many, range(4)))
 
 
 def test_a_view_with_gaps_between_its_elements_is_refused(norm) -> None:

@@ -85,11 +85,11 @@ def _run_statement(s, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> N
         element = _offset(s.target, here)
         number = _number(s.value, here, memory)
         if s.adds or (along and element in fresh):
-            number = JOINS[s.join](number, memory[s.target.buffer][element])
+            number = JOINS[s.join](number, memory[s.target.buffer.root][element])
         else:
             assert element not in fresh, f"{s.target} is written twice"
         fresh.add(element)
-        memory[s.target.buffer][element] = number
+        memory[s.target.buffer.root][element] = number
 
 
 def _offset(p: Place, at: dict[str, int]) -> int:
