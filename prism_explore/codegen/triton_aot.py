@@ -19,7 +19,7 @@ import os
 import re
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from prism_explore.codegen.triton import TritonModule, load_triton, triton_module
 from prism_explore.codegen.triton_body import KernelText
@@ -40,7 +40,8 @@ class Architecture:
     """What machine code is made for, and how much shared memory one block may ask for."""
 
     name: str
-    capability: int
+    triton: tuple[Literal["cuda", "hip"], int | str, int]
+    """Triton's own name for it: a backend, a capability or name, threads per warp."""
     shared_memory_bytes: int
     targets: tuple[str, ...]
     """Names of `targets.GPUS` that are built so."""
@@ -49,13 +50,14 @@ class Architecture:
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row
     for row in (
-        Architecture("sm_80", 80, 163 << 10, ("a100",)),
-        Architecture("sm_89", 89, 99 << 10, ("rtx4090",)),
-        Architecture("sm_90", 90, 227 << 10, ("h100", "h200")),
-        Architecture("sm_100", 100, 227 << 10, ("b200",)),
+        Architecture("sm_80", ("cuda", 80, 32), 163 << 10, ("a100",)),
+        Architecture("sm_89", ("cuda", 89, 32), 99 << 10, ("rtx4090",)),
+        Architecture("sm_90", ("cuda", 90, 32), 227 << 10, ("h100", "h200")),
+        Architecture("sm_100", ("cuda", 100, 32), 227 << 10, ("b200",)),
+        Architecture("gfx942", ("hip", "gfx942", 64), 64 << 10, ("mi300x",)),
     )
 }
-"""Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
+"""Sources: CUDA C++ Programming Guide, technical specifications per compute capability; AMD CDNA 3 white paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,12 @@ class AotReport:
     registers: int
     """Per thread."""
     spill_bytes: int
-    """Stored to and loaded from local memory per thread, because registers ran out."""
+    """Stored to and loaded from local memory per thread, because registers ran out; on AMD what was stored."""
     stack_bytes: int
     shared_memory_bytes: int
-    ptx_bytes: int
-    cubin_bytes: int
+    assembly_bytes: int
+    """Of the text: PTX, or AMD's assembly."""
+    binary_bytes: int
     compile_s: float
 
 
@@ -104,7 +107,7 @@ class AotCompiler:
         for kernel in module.kernels:
             question = {
                 "source": module.source,
-                "capability": machine.capability,
+                "target": machine.triton,
                 "options": {"num_warps": module.num_warps, "num_stages": module.num_stages},
                 **_signature(kernel),
             }
@@ -176,16 +179,31 @@ def _compile(question: Plain) -> Plain:
     )
     began = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        made: Any = triton.compile(
-            source, target=GPUTarget("cuda", question["capability"], 32), options=question["options"]
-        )
+        made: Any = triton.compile(source, target=GPUTarget(*question["target"]), options=question["options"])
     spent = time.perf_counter() - began
+    is_amd = question["target"][0] == "hip"
+    text, binary = (made.asm[name] for name in (("amdgcn", "hsaco") if is_amd else ("ptx", "cubin")))
     return {
-        **_resources(said.getvalue()),
+        **(_amd_resources(text) if is_amd else _resources(said.getvalue())),
         "shared_memory_bytes": int(made.metadata.shared),
-        "ptx_bytes": len(made.asm["ptx"]),
-        "cubin_bytes": len(made.asm["cubin"]),
+        "assembly_bytes": len(text),
+        "binary_bytes": len(binary),
         "compile_s": spent,
+    }
+
+
+def _amd_resources(assembly: str) -> dict[str, int]:
+    """Registers, spills and stack, from the metadata of AMD's assembly; a vector register is 4 bytes of a thread."""
+
+    def number(name: str) -> int:
+        found = re.search(rf"^\s+\.{name}:\s+(\d+)$", assembly, re.MULTILINE)
+        assert found, f"the assembly does not say .{name}"
+        return int(found.group(1))
+
+    return {
+        "registers": number("vgpr_count"),
+        "spill_bytes": 4 * number("vgpr_spill_count"),
+        "stack_bytes": number("private_segment_fixed_size"),
     }
 
 

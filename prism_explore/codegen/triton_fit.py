@@ -89,9 +89,8 @@ def _is_crowded(plan: BlockPlan, target: Target) -> bool:
     threads = 32 * dict(SCHEDULE)["num_warps"]
     stages = dict(SCHEDULE)["num_stages"]
     places = range(len(plan.block.nodes))
-    staged = [prod(plan.work(j)) * BYTES[plan.types[j].dtype] for j in places if plan.is_staged(j)]
     held = [prod(plan.work(j)) for j in places if not plan.is_staged(j)]
-    return max(held) > PER_THREAD * threads or sum(staged) * stages > target.shared_memory_bytes
+    return max(held) > PER_THREAD * threads or plan.staged_bytes * stages > target.shared_memory_bytes
 
 
 def _modelled_s(plan: BlockPlan, target: Target) -> float:

@@ -151,6 +151,12 @@ class BlockPlan:
         readers = consumers(self.block.nodes)[j]
         return isinstance(self.block.nodes[j].op, Load) and bool(readers) and set(readers) <= self.dots
 
+    @property
+    def staged_bytes(self) -> int:
+        """Of all tiles that go through shared memory in one iteration; pipelining holds several iterations of them."""
+        staged = (j for j in range(len(self.block.nodes)) if self.is_staged(j))
+        return sum(prod(self.work(j)) * BYTES[self.types[j].dtype] for j in staged)
+
 
 def plan_kernels(
     graph: SGraph, numbers: Mapping[str, int], parameters: Parameters, target: Target | None = None

@@ -136,6 +136,16 @@ GPUS: dict[str, Target] = {
             source="NVIDIA DGX B200 datasheet, one eighth, sparse rates halved",
         ),
         _gpu(
+            "mi300x",
+            653.7e12,
+            1307.4e12,
+            5.3e12,
+            sms=304,
+            shared_kib=64,
+            l2_mib=256,
+            source="AMD Instinct MI300X data sheet and CDNA 3 white paper; the last cache is the Infinity Cache",
+        ),
+        _gpu(
             "rtx4090",
             82.6e12,
             165.2e12,

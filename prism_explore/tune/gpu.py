@@ -72,7 +72,9 @@ def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Tar
     """
     arch = architecture_of(target.name)
     if arch is None:
-        raise TargetUnavailable(f"no Triton architecture is known for {target.name!r}; try a100, h100, h200 or b200")
+        raise TargetUnavailable(
+            f"no Triton architecture is known for {target.name!r}; try a100, h100, h200, b200 or mi300x"
+        )
     fitted: list[tuple[float, int, Verified, Parameters]] = []
     passed_over: dict[str, None] = {}
     for number, verified in enumerate(verifieds):
