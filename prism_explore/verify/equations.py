@@ -70,7 +70,8 @@ class Variables:
     equations: list[Equation] = field(default_factory=list[Equation])
     numbers: dict[int, int] = field(default_factory=lambda: {0: 1})
     """Variables that are constants of the graphs, such as a grid of 3."""
-    symbols: dict[str, int] = field(default_factory=dict[str, int])
+    sizes: dict[Dim, int] = field(default_factory=dict[Dim, int])
+    """What is said in symbols alone, such as n or f*n: that very size, wherever it stands."""
     marks: dict[tuple[str, int, Dim], int] = field(default_factory=dict[tuple[str, int, Dim], int])
     """Places along an axis: borders of a split (elements below), positions of a slice (elements before)."""
     part_of: dict[int, int] = field(default_factory=dict[int, int])
@@ -90,7 +91,7 @@ class Variables:
             self.given.copy(),
             self.equations.copy(),
             self.numbers.copy(),
-            self.symbols.copy(),
+            self.sizes.copy(),
             self.marks.copy(),
             self.part_of.copy(),
             self.made.copy(),
@@ -100,9 +101,16 @@ class Variables:
         )
 
     def new(self, given: Dim) -> int:
-        """A variable of its own for a dim of the given extent; the literal 1 is always variable 0."""
+        """The variable for a dim of the given extent.
+
+        What is said in symbols is that size, the literal 1 is variable 0; an extent with another number in it gets a
+        variable of its own, for the number is that of an axis.
+        """
         if given.is_one:
             return 0
+        return self.size(given) if _in_symbols(given) else self._fresh(given)
+
+    def _fresh(self, given: Dim) -> int:
         self.parent.append(len(self.parent))
         self.given.append(given)
         return len(self.parent) - 1
@@ -172,28 +180,38 @@ class Variables:
         return axis
 
     def size(self, d: Dim) -> int:
-        """The variable for a size that a graph states, such as a grid's."""
-        if d.constant is not None:
-            if d.is_one:
-                return 0
-            known = next((s for s, n in self.numbers.items() if n == d.constant), None)
-            if known is None:
-                known = self.new(d)
-                self.numbers[known] = d.constant
-            return known
-        if len(d.terms) != 1:
+        """The variable for a size that means what it says, such as a grid's: its numbers are those numbers."""
+        if d.is_one:
+            return 0
+        if d not in self.sizes:
+            self.sizes[d] = self._fresh(d)
+            if d.constant is not None:
+                self.numbers[self.sizes[d]] = d.constant
+            elif d not in map(dim, d.symbols):
+                self._define(self.sizes[d], d)
+        return self.sizes[d]
+
+    def _define(self, slot: int, d: Dim) -> None:
+        """The equation that makes this variable that size of symbols and numbers."""
+        if len(d.terms) == 1:
+            ((powers, coefficient),) = d.terms
+            above = [self.size(dim(s)) for s, e in powers if e > 0 for _ in range(e)]
+            below = [self.size(dim(s)) for s, e in powers if e < 0 for _ in range(-e)]
+            above.append(self.size(dim(coefficient.numerator)))
+            self.product((slot, *below, self.size(dim(coefficient.denominator))), above)
+            return
+        if not all(c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in d.terms):
             raise NoExtents(f"a grid size or loop range is the sum {d}")
-        (powers, coefficient) = d.terms[0]
-        if str(d) == powers[0][0]:
-            if str(d) not in self.symbols:
-                self.symbols[str(d)] = self.new(d)
-            return self.symbols[str(d)]
-        above = [self.size(dim(s)) for s, e in powers if e > 0 for _ in range(e)]
-        below = [self.size(dim(s)) for s, e in powers if e < 0 for _ in range(-e)]
-        slot = self.new(d)
-        above.append(self.size(dim(coefficient.numerator)))
-        self.product((slot, *below, self.size(dim(coefficient.denominator))), above)
-        return slot
+        added, taken = (
+            [self.size(Dim(((powers, abs(c)),))) for powers, c in d.terms if (c > 0) == positive]
+            for positive in (True, False)
+        )
+        self.sum((slot, *taken), added)
+
+    @property
+    def symbols(self) -> dict[str, int]:
+        """The variable of every symbol that occurs by itself or in a size said in symbols."""
+        return {s: slot for d, slot in self.sizes.items() for s in d.symbols[:1] if d == dim(s)}
 
     # ------------------------------------------------------------ what follows
     def close(self) -> tuple[Equation, ...]:
@@ -211,13 +229,17 @@ class Variables:
     def _cancelled(self) -> tuple[Equation, ...]:
         find, seen, kept = self.find, dict[tuple[object, ...], int](), dict[Equation, None]()
         for kind, left, right in self.equations:
-            above = sorted(find(s) for s in left if s or kind == "sum")
-            below = sorted(find(s) for s in right if s or kind == "sum")
+            above = sorted(r for r in map(find, left) if r or kind == "sum")
+            below = sorted(r for r in map(find, right) if r or kind == "sum")
             for s in tuple(above):
                 if s in below:
                     above.remove(s)
                     below.remove(s)
             if not above and not below:
+                continue
+            if kind == "product" and not (above and below):
+                for s in above or below:
+                    self.join(0, s)
                 continue
             if len(above) == len(below) == 1:
                 self.join(above[0], below[0])
@@ -230,6 +252,13 @@ class Variables:
                         self.join(known, s)
             kept[(kind, tuple(above), tuple(below))] = None
         return tuple(kept)
+
+
+def _in_symbols(d: Dim) -> bool:
+    """Whether an extent has no number in it but 1, which is 1 at all extents, and is whole where its symbols are."""
+    if not d.symbols or any(abs(c) != 1 for _, c in d.terms):
+        return False
+    return len(d.terms) == 1 or all(e > 0 for powers, _ in d.terms for _, e in powers)
 
 
 # ---------------------------------------------------------------- graphs to equations

@@ -32,6 +32,8 @@ MOST_DIFFERENT = 8
 """Grid sizes and loop ranges that can all differ."""
 MOST_STEPS = 20_000
 """More than that is not tried: about 50 ms."""
+MOST_ELEMENTS = 1 << 18
+"""Of one tensor of a trial, 2 MiB: where sizes that all differ make it larger, the smallest there are will do."""
 KEPT = 2048
 """Solutions that are remembered."""
 
@@ -80,10 +82,13 @@ class Pair:
     variables: Variables
     equations: tuple[Equation, ...]
     names: tuple[tuple[str, int], ...]
-    """Grid sizes and loop ranges first, then the program's axes: in this order they are chosen."""
+    """Grid sizes and loop ranges first, then the program's axes, and the symbols that are no axis but part of the
+    extent of one: in this order they are chosen."""
     axes: int
-    """How many of the last names are axes."""
+    """How many of the last names are axes or such symbols."""
     inputs: tuple[tuple[str, Slots], ...]
+    tensors: tuple[Slots, ...]
+    """All of kernel level, of either graph."""
     views: tuple[tuple[View, ...], tuple[View, ...]]
     coinciding: tuple[str, ...]
     ones: tuple[str, ...] = ()
@@ -116,31 +121,22 @@ class Extents:
             if isinstance(node.op, Input):
                 for name in axes:
                     if name is not None and name not in self._axes:
-                        slot = self._axes[name] = self._variables.new(extents[name])
-                        if str(extents[name]) in extents[name].symbols:
-                            self._variables.symbols.setdefault(str(extents[name]), slot)
+                        self._axes[name] = self._variables.new(extents[name])
                 self._inputs[node.op.name] = tuple(0 if a is None else self._axes[a] for a in axes)
         self._given = frozenset(self._axes)
-        # A band whose bound speaks of a symbol means the very size: dims of that symbol are one there, not look-alikes.
-        for symbol in sorted(
-            {s for op in _operators(program.graph) if isinstance(op, Band) for s in _bound_symbols(op)}
-        ):
-            alike = [slot for name, slot in self._axes.items() if str(extents[name]) == symbol]
-            for slot in alike[1:]:
-                self._variables.join(alike[0], slot)
         reader = Reader(self._variables)
         self._error = ""
-        values: list[Slots] = []
+        self._values: list[Slots] = [()] * len(program.graph.nodes)
         try:
-            values = reader.graph(program.graph, self._inputs)
+            self._values = reader.graph(program.graph, self._inputs)
         except NoExtents as error:
-            self._error, values = str(error), [()] * len(program.graph.nodes)
-        for axes, slots in zip(table.of, values, strict=True):
+            self._error = str(error)
+        for axes, slots in zip(table.of, self._values, strict=True):
             for name, slot in zip(axes, slots, strict=False):
                 if name is not None and slot:
                     self._axes.setdefault(name, slot)
         self._views = tuple(reader.views)
-        self._output = values[program.graph.output]
+        self._output = self._values[program.graph.output]
         self._variables.close()
         self._solved: dict[tuple[object, ...], dict[int, int] | None] = {}
 
@@ -171,10 +167,14 @@ class Extents:
         for a, b in zip(self._output, values[candidate.output], strict=True):
             variables.join(a, b)
         equations = variables.close()
-        names: dict[str, int] = {s: variables.find(variables.symbols[s]) for s in cuts}
+        symbols = {s: variables.find(slot) for s, slot in variables.symbols.items()}
+        names = {s: symbols[s] for s in cuts}
         roots: dict[int, list[str]] = {}
         for name, slot in self._axes.items():
             roots.setdefault(variables.find(slot), []).append(name)
+        for name, root in symbols.items():
+            if root not in roots and name not in cuts:
+                roots[root] = [name]
         for root, called in roots.items():
             names[next(s for s in _spellings(called[0]) if s not in cuts)] = root
         alone = self._variables.find
@@ -188,25 +188,38 @@ class Extents:
             tuple(names.items()),
             len(roots),
             tuple(self._inputs.items()),
+            (*self._values, *values),
             (self._views, tuple(reader.views)),
             tuple(together),
         )
 
     def instance(self, pair: Pair, n: int = 0, fixed: Mapping[str, int] | None = None) -> Instance | str:
-        """The n-th choice of numbers, or one with some of the named numbers given; or why there is none."""
-        dear = False
-        for differ in (True, False) if len(pair.names) - pair.axes <= MOST_DIFFERENT else (False,):
-            key = (pair.system, n, differ, tuple((fixed or {}).items()))
-            if key not in self._solved:
-                if len(self._solved) >= KEPT:
-                    self._solved.clear()
-                self._solved[key] = _solve(pair, n, fixed or {}, differ)
-            if (numbers := self._solved[key]) is not None:
-                instance = _instance(pair, numbers)
-                if instance.steps <= (FEW_STEPS if differ and not fixed else MOST_STEPS):
-                    return instance
-                dear = True
-        return f"a trial would take more than {MOST_STEPS:,} steps" if dear else "no small sizes meet its conditions"
+        """The n-th choice of numbers, or one with some of the named numbers given; or why there is none.
+
+        Where numbers that all differ are too dear, grid sizes and loop ranges may be equal; then all numbers may.
+        """
+        dear = ""
+        choices = [(n, True), (n, False), (TINY, False)] if not fixed else [(n, True), (n, False)]
+        for which, differ in choices[len(pair.names) - pair.axes > MOST_DIFFERENT :]:
+            numbers = self._numbers(pair, which, fixed or {}, differ)
+            if numbers is None:
+                continue
+            if not fixed and _largest(pair, numbers) > MOST_ELEMENTS:
+                dear = f"a trial would have tensors of more than {MOST_ELEMENTS:,} elements"
+                continue
+            instance = _instance(pair, numbers)
+            if instance.steps <= (FEW_STEPS if differ and not fixed else MOST_STEPS):
+                return instance
+            dear = f"a trial would take more than {MOST_STEPS:,} steps"
+        return dear or "no small sizes meet its conditions"
+
+    def _numbers(self, pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[int, int] | None:
+        key = (pair.system, n, differ, tuple(fixed.items()))
+        if key not in self._solved:
+            if len(self._solved) >= KEPT:
+                self._solved.clear()
+            self._solved[key] = _solve(pair, n, fixed, differ)
+        return self._solved[key]
 
     def may_be_tied(self, candidate: SGraph) -> bool:
         """Whether some constant above 1 in program or candidate has no prime factor but those of given extents."""
@@ -239,10 +252,6 @@ def _constants(graph: SGraph) -> set[int]:
     """Numerators and denominators above 1 of the numbers in formulas."""
     found = {n for op in _operators(graph) if isinstance(op, Scalar) for n in op.value.as_integer_ratio()}
     return {abs(n) for n in found if abs(n) > 1}
-
-
-def _bound_symbols(band: Band) -> set[str]:
-    return {s for d in (band.low, band.high) if d is not None for s in d.symbols}
 
 
 def _operators(graph: SGraph) -> Iterator[Op]:
@@ -284,15 +293,15 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
     order: list[tuple[int, Sequence[int]]] = []
     for k, (_, root) in enumerate(cuts):
         first = 2 if n == TINY else 2 + (k + n) % (max(len(cuts), 2) if differ else 2)
-        order.append((root, (first, *(m for m in range(2, 10) if m != first))))
+        order.append((root, (first, *(m for m in range(2, 10) if m != first), 1)))
     roots = {root for _, root in axes}
     made = {left[0] for _, left, right in pair.equations if len(left) == 1 and roots.issuperset(right)}
-    numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n))
+    numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n), 1)
     order += [(root, numbers) for _, root in sorted(axes, key=lambda axis: axis[1] in made)]
     order += [(root, range(1, 40)) for root in others]
     places = _places(pair)
     free = {find(s) for s in pair.variables.free}
-    relaxed = {**dict.fromkeys(named.values(), 2), **dict.fromkeys(others, 1)}
+    relaxed = {**dict.fromkeys(named.values(), 2), **dict.fromkeys(others, 1), find(0): 1}
     strict = {**relaxed, **{r: 2 for r in others if r not in free}}
     for place in places:
         band = place.band
@@ -302,7 +311,7 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
         ):
             if isinstance(rule, int) and _bites(bound, extent):
                 strict[find(slot)] = max(strict.get(find(slot), 1), abs(rule) + 2)
-    apart = frozenset(root for _, root in (pair.names if differ else axes)) - set(given)
+    apart = frozenset(root for _, root in (pair.names if differ else axes)) - {*given, find(0)}
 
     loose = {*constants, *(root for _, root in cuts)}
 
@@ -315,6 +324,12 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
         if solver.put_all((*constants.items(), *given.items())) and solver.solve(order):
             return solver.values
     return None
+
+
+def _largest(pair: Pair, numbers: Mapping[int, int]) -> int:
+    """The elements of the largest tensor."""
+    find = pair.variables.find
+    return max(prod(numbers[find(slot)] for slot in slots) for slots in pair.tensors)
 
 
 def _instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from prism_explore.ir.dims import dim
 from prism_explore.ir.evaluate import run
 from prism_explore.ir.ops import Band, Reshape, Slice
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
@@ -14,7 +15,7 @@ from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Refuted, Verified, Witness
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.verdicts import check
-from prism_explore.verify.extents import MOST_STEPS, TINY, Extents, Instance
+from prism_explore.verify.extents import MOST_ELEMENTS, MOST_STEPS, TINY, Extents, Instance
 from prism_explore.verify.refute import Refuter, Survived, Untried, draw_inputs
 from prism_explore.verify.solver import Solver
 from tests.verify.corpus import CASES, PROGRAMS, graph_of
@@ -283,7 +284,8 @@ def test_a_grid_of_a_number_that_no_extent_allows_has_no_sizes():
     assert "no small sizes meet its conditions" == extents.instance(pair, 0, {"n": 7, "gx": 3})
 
 
-def test_a_grid_size_that_is_a_sum_is_said():
+@pytest.mark.parametrize(("size", "runs"), [("gx + 1", True), ("2*gx + b", True), ("b - 1", True), ("1/gx + 1", False)])
+def test_a_grid_size_that_is_a_sum_of_whole_sizes_runs_another_one_is_said(size, runs):
     """Only a grid whose blocks all do the same can be one."""
     text = """
   %2 = custom(x, y) grid[x=gx]
@@ -293,9 +295,138 @@ def test_a_grid_size_that_is_a_sum_is_said():
     $out = store($q, omap=[-])
   return %2
 """
-    graph = graph_of("quotient", text).substitute({"gx": "gx + 1"})
+    graph = graph_of("quotient", text).substitute({"gx": size})
+    outcome = Refuter(PROGRAMS["quotient"]).attempt(graph, 0)
 
-    assert Untried("a grid size or loop range is the sum 1 + gx") == Refuter(PROGRAMS["quotient"]).attempt(graph, 0)
+    if runs:
+        assert isinstance(outcome, Survived)
+    else:
+        assert Untried(f"a grid size or loop range is the sum {dim(size)}") == outcome
+
+
+def indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.strip().splitlines())
+
+
+def pair_of(inputs: str, program: str, candidate: str) -> tuple[TensorProgram, SGraph]:
+    given = indented("\n".join(line.strip() for line in inputs.split(";")))
+    return (
+        parse_program(f"program f\n{given}\n{indented(program)}"),
+        parse(f"sgraph\n{given}\n{indented(candidate)}"),
+    )
+
+
+MAXIMA_OF_PIECES = (
+    "x = input f32[b, {whole}]",
+    "%1 = reshape(x, dims=[b, {pieces}, {length}])\n%2 = max(%1, dim=2)\n%3 = sum(%2, dim=1)\nreturn %3",
+    """%1 = custom(x) grid[x=gb] loop[i={pieces}]
+  %0 = load(0, imap=[0], fmap=1)
+  %1 = max(%0, dim=1)
+  %2 = accum(%1)
+  %3 = store(%2, omap=[0])
+%2 = reshape(%1, dims=[b, 1, 1])
+return %2""",
+)
+"""A loop whose range the program's own shapes say: it is no number that may be chosen."""
+
+
+@pytest.mark.parametrize(
+    ("whole", "pieces", "length"),
+    [
+        ("f*n", "f", "n"),
+        ("f*n", "n", "f"),
+        ("f^2*n", "f", "f*n"),
+        ("f^2*n", "f*n", "f"),
+        ("f*m*n", "f*n", "m"),
+        ("4*f*n", "f", "4*n"),
+        ("4*f*n", "4*f", "n"),
+        ("n", "f", "n/f"),
+        ("n", "n/f", "f"),
+        ("b*n", "b", "n"),
+        ("f*n*gb", "f*gb", "n"),
+        ("4096", "f", "4096/f"),
+    ],
+)
+def test_a_symbol_is_one_size_wherever_it_stands(whole, pieces, length):
+    program, right = pair_of(*(t.format(whole=whole, pieces=pieces, length=length) for t in MAXIMA_OF_PIECES))
+    _, wrong = pair_of(*(t.format(whole=whole, pieces=length, length=pieces) for t in MAXIMA_OF_PIECES))
+
+    assert isinstance(check(program, right), Verified)
+    assert isinstance(check(program, wrong), Refuted)
+
+
+def test_a_grid_may_be_a_symbol_of_the_data_too():
+    text = """%1 = custom(x) grid[x=m, y=n] loop[i=f]
+  %0 = load(0, imap=[0, 1], fmap=1)
+  %1 = max(%0, dim=1)
+  %2 = accum(%1)
+  %3 = store(%2, omap=[0, 1])
+return %1"""
+    inputs = "x = input f32[m*k, f*n]"
+    goal = """%1 = reshape(x, dims=[m*k, {dims}])
+%2 = sum(%1, dim={along})
+%3 = reshape(%2, dims=[m*k, n])
+return %3"""
+    program, right = pair_of(inputs, goal.format(dims="n, f", along=2), text)
+    other, _ = pair_of(inputs, goal.format(dims="f, n", along=1), text)
+
+    assert isinstance(check(program, right), Verified)
+    assert isinstance(check(other, right), Refuted)
+
+
+def test_inputs_that_name_one_symbol_are_equally_long():
+    program, right = pair_of(
+        "x = input f32[n]; y = input f32[n]",
+        "%2 = sum(x, dim=0)\n%3 = sum(y, dim=0)\n%4 = add(%2, %3)\nreturn %4",
+        "%2 = add(x, y)\n%3 = sum(%2, dim=0)\nreturn %3",
+    )
+    verdict = check(program, right)
+
+    assert isinstance(verdict, Verified)
+    assert verdict.proof.claim.startswith("for all positive integers n,")
+
+
+def test_numbers_that_are_alike_are_no_one_size():
+    """4096 and 4096 may be two extents of a family that happen to be equal."""
+    program, same = pair_of(
+        "x = input f32[4096]; y = input f32[4096]",
+        "%2 = sum(x, dim=0)\n%3 = sum(y, dim=0)\n%4 = add(%2, %3)\nreturn %4",
+        "%2 = add(x, y)\n%3 = sum(%2, dim=0)\nreturn %3",
+    )
+    outcome = Refuter(program).attempt(same, 0)
+
+    assert isinstance(outcome, Survived) and outcome.coinciding
+
+
+def test_what_only_one_can_divide_is_cut_by_one():
+    """The grid of the partial sums is their number: every tile of it is one long, and no loop cuts that further."""
+    inputs, goal = "x = input f32[b, s]", "%1 = exp(x)\nreturn %1"
+    text = """%1 = custom(x) grid[x=s] loop[i=f]
+  %0 = load(0, imap=[1], fmap=1)
+  %1 = exp(%0)
+  %2 = accum({})
+  %3 = store(%2, omap=[1])
+return %1"""
+    program, right = pair_of(inputs, goal, text.format("%1"))
+    _, wrong = pair_of(inputs, goal, text.format("%0"))
+    outcome = Refuter(program).attempt(right, 0)
+
+    assert isinstance(outcome, Survived)
+    assert {1} == {dict(t.sizes)["f"] for t in outcome.trials}
+    assert isinstance(Refuter(program).attempt(wrong, 0), Witness)
+
+
+def test_where_products_of_many_sizes_grow_too_large_the_smallest_will_do():
+    inputs, goal = "x = input f32[a*b*c*d, a*b*c*e]", "%1 = mul_scalar(x, 2)\nreturn %1"
+    program, right = pair_of(inputs, goal, "%1 = add(x, x)\nreturn %1")
+    extents = Extents(program)
+    pair = extents.pair(right)
+    assert not isinstance(pair, str)
+    found = extents.instance(pair)
+
+    assert isinstance(found, Instance)
+    assert np.prod(found.shapes[0][1]) <= MOST_ELEMENTS
+    assert isinstance(check(program, right), Verified)
 
 
 def test_a_solver_gives_up_after_its_tries_and_says_no():
