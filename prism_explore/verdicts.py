@@ -3,8 +3,9 @@
 A graph with numbers for its sizes is one member of a family. The family over all grid sizes, loop ranges
 and extents of the data is asked first, for a proof of it is a proof of the member, and says more; then the
 family over grid sizes and loop ranges at the graph's own shapes; then the graph as it stands. A family
-that is wrong condemns no member: such a graph is tried with its own grid and loop, too. Where these are too
-large for small trials, it is run once at its very numbers; if it is wrong there, the family's witness stands.
+that is wrong condemns no member: such a graph is tried with its own grid and loop, too, and at its own shapes where a
+number in it may speak of them, as a mean's 1/4096 does. Where these are too large for small trials, it is run
+once at its very numbers; if it is wrong there, the family's witness stands.
 """
 
 from __future__ import annotations
@@ -144,22 +145,30 @@ class Checker:
         if graph.parameters or graph.data_symbols:
             return self._verdict(program, graph, seed)
         found: list[Verdict] = []
+        other_extents: Refuted | None = None
         for general_program, family, member in _families(program, graph):
             verdict = self._verdict(general_program, family, seed)
             if isinstance(verdict, Refuted) and member != family:
                 own = self._verdict(general_program, member, seed)
                 verdict = verdict if isinstance(own, Unknown) and differs(program, graph, seed) else own
+            tied = general_program != program and self._prover(program).refuter.may_be_tied(graph)
+            if isinstance(verdict, Refuted) and tied:
+                other_extents = verdict
+                continue
             if not isinstance(verdict, Unknown):
                 return verdict
             found.append(verdict)
-        return found[-1]
+        return other_extents if other_extents is not None and differs(program, graph, seed) else found[-1]
 
     def _verdict(self, program: TensorProgram, graph: SGraph, seed: int) -> Verdict:
-        if program not in self._provers:
-            self._provers[program] = Prover(program)
         name = f"f{self._count}"
         candidate = Candidate(f"{name}.c1", Family(name, program, graph), graph, (), graph.conditions())
-        return self._provers[program].verify(candidate, self._journal, seed)
+        return self._prover(program).verify(candidate, self._journal, seed)
+
+    def _prover(self, program: TensorProgram) -> Prover:
+        if program not in self._provers:
+            self._provers[program] = Prover(program)
+        return self._provers[program]
 
 
 def _families(program: TensorProgram, graph: SGraph) -> list[tuple[TensorProgram, SGraph, SGraph]]:

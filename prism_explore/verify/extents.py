@@ -231,9 +231,12 @@ class Extents:
         return number == 1
 
     def tied(self, pair: Pair) -> dict[str, int]:
-        """Axes whose given extent a constant in either graph speaks of, as a mean's 1/4096 does, at that extent."""
+        """Axes whose given extent a constant in either graph speaks of, as a mean's 1/4096 does, at that extent.
+
+        It may be that of a tile: 1/2048 where two blocks or iterations cut the axis.
+        """
         constants = self._constants | _constants(pair.candidate)
-        constants |= {c * c for c in constants}
+        constants |= {c * c for c in constants} | {c * n for c in constants for n in pair.variables.numbers.values()}
         found: dict[str, int] = {}
         for name, root in pair.names[len(pair.names) - pair.axes :]:
             extent = pair.variables.given[root].constant

@@ -204,7 +204,35 @@ def transposed_product(b: px.ProgramBuilder, x: int, y: int) -> int:
     return b.scalar("mul", b.matmul(b.permute(x, 1, 0), y), "1/8")
 
 
+def means_by_factors(right: bool) -> list:
+    """x / its root mean square: sums of squares, a factor per tile and one for all; both speak of these extents."""
+    w = Written()
+    x = w.input(6, 24)
+    block = Block(w, grid=(2,), loop=3)
+    tile = block.load(x, (0,), 1, (3, 8))
+    total = block.op("tb_reduction_1_op", block.op("tb_square_op", tile, dims=(3, 8)), dims=(3, 1))
+    scaled = block.op("tb_mul_scalar_op", total, dims=(3, 1), scalar=1 / 8 if right else 1 / 4)
+    summed = block.op("tb_forloop_accum_red_ld_mean_op", scaled, dims=(3, 1))
+    block.store(block.op("tb_sqrt_op", summed, dims=(3, 1)), (0,), (6, 1))
+    return w.output(w.op("kn_div_op", x, w.custom(block, x)[0], dims=(6, 24)))
+
+
+def means_in_kernels(right: bool) -> list:
+    """The same, every operator a kernel."""
+    w = Written()
+    x = w.input(6, 16)
+    total = w.op("kn_reduction_1_op", w.op("kn_square_op", x, dims=(6, 16)), dims=(6, 1))
+    mean = w.op("kn_mul_scalar_op", total, dims=(6, 1), scalar=1 / 16 if right else 1 / 8)
+    return w.output(w.op("kn_div_op", x, w.op("kn_sqrt_op", mean, dims=(6, 1)), dims=(6, 16)))
+
+
+def normalised(b: px.ProgramBuilder, x: int) -> int:
+    return b.binary("div", x, b.reduce("rms", x, 1))
+
+
 MORE = {
+    "means by factors": (means_by_factors, normalised),
+    "means in kernels": (means_in_kernels, normalised),
     "gelu of a concatenated product": (gelu_of_concatenation, gelu_lora),
     "clamp, reduction and factor": (clamped_mean, clamped_sum),
     "online softmax": (online_softmax, references.attention),
