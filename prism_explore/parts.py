@@ -14,25 +14,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prism_explore.errors import ShapeError
 from prism_explore.events.ledger import ledger
 from prism_explore.frontend import trace
-from prism_explore.generate.large import LARGEST_RANK, expression_size
-from prism_explore.ir.ops import Band, Expand, Input, Node, ViewOp, op_name
-from prism_explore.ir.parts import Part, partition, put_together
-from prism_explore.ir.peel import peel
+from prism_explore.generate.large import fits
+from prism_explore.ir.ops import op_name
+from prism_explore.ir.parts import Part, alike, partition, put_together, with_names
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.space import LARGEST_OPS, default_space, fused_ops
 from prism_explore.ir.stages import Verified
-from prism_explore.ir.text import show
 from prism_explore.session import Session
 from prism_explore.targets import Target
-
-MOST_INPUTS = 5
-"""A part reads at most so many tensors: with more, one kernel for it has too many graphs."""
-LARGEST_EXPRESSION = 1_000
-"""Of a part; those of published workloads are below a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +76,17 @@ class Parts:
         else:
             self.program = trace(code, {**(inputs or {}), **more_inputs}, name).program
         parts = partition(self.program, lambda part: fits(part, largest))
-        alike = {_alike(p.program) for p in parts if p.searched}
+        different = {alike(p.program) for p in parts if p.searched}
         sessions: dict[str, Session] = {}
         for part in parts:
-            key = _alike(part.program)
+            key = alike(part.program)
             if part.searched and key not in sessions:
-                space = replace(default_space(part.program), time_s=time_s / len(alike))
+                space = replace(default_space(part.program), time_s=time_s / len(different))
                 given = dict(session or {})
                 if "at" in given:
                     given["at"] = {s: n for s, n in given["at"].items() if s in part.program.graph.data_symbols}
                 sessions[key] = Session(part.program, target=target, space=space, **given)
-        self.parts = tuple(Searched(p, sessions[_alike(p.program)] if p.searched else None) for p in parts)
+        self.parts = tuple(Searched(p, sessions[alike(p.program)] if p.searched else None) for p in parts)
         self.sessions = tuple(sessions.values())
 
     def run(self) -> None:
@@ -113,7 +105,7 @@ class Parts:
         It equals the program because each part's kernel equals the part; nothing else was searched for.
         """
         graphs = {
-            number: _with_names(done.candidate.sgraph, searched.part.program)
+            number: with_names(done.candidate.sgraph, searched.part.program)
             for number, searched in enumerate(self.parts)
             if (done := searched.proved) is not None
         }
@@ -153,35 +145,3 @@ class Parts:
             counted = f"{found.families} families, {found.proved} candidates proved, {found.unknown} unknown"
             lines.append(f"  {number}. {where}: {ops}; {kernel}; {counted}")
         return "\n".join(lines)
-
-
-def fits(part: TensorProgram, largest: int = LARGEST_OPS) -> bool:
-    """Whether a part may be searched as one."""
-    if isinstance(part.graph.nodes[part.graph.output].op, Expand):
-        return False  # a kernel writes its result as it is computed
-    given = sum(isinstance(n.op, Input | Band) for n in part.graph.nodes)
-    return (
-        fused_ops(part) <= largest
-        and given <= MOST_INPUTS
-        and max(t.rank for t in part.graph.types()) <= LARGEST_RANK
-        and not all(isinstance(part.graph.nodes[p].op, ViewOp) for p in peel(part.graph).core)
-        and expression_size(part) <= LARGEST_EXPRESSION
-    )
-
-
-def _alike(part: TensorProgram) -> str:
-    """The text of a part, the names of inputs apart."""
-    numbered = iter(range(len(part.graph.nodes)))
-    nodes = tuple(
-        Node(Input(f"i{next(numbered)}", n.op.type)) if isinstance(n.op, Input) else n for n in part.graph.nodes
-    )
-    return show(SGraph(nodes, part.graph.output))
-
-
-def _with_names(graph: SGraph, part: TensorProgram) -> SGraph:
-    """A graph of a part that is alike, with this part's names of inputs."""
-    if len(graph.inputs) != len(part.inputs):
-        raise ShapeError(f"a kernel for {part.name} reads {len(graph.inputs)} of its {len(part.inputs)} inputs")
-    order = {op: n for n, op in enumerate(graph.inputs)}
-    nodes = tuple(Node(part.inputs[order[n.op]], n.args) if isinstance(n.op, Input) else n for n in graph.nodes)
-    return SGraph(nodes, graph.output)

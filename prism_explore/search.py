@@ -35,9 +35,10 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.ranges import ANY, Ranges
 from prism_explore.ir.space import Space
-from prism_explore.ir.stages import Candidate, Family, Outcome, Timed, Verdict, Verified
+from prism_explore.ir.stages import Candidate, Family, Outcome, Pieces, Timed, Verdict, Verified
 from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import show
+from prism_explore.pieces import in_pieces
 from prism_explore.targets import Target
 from prism_explore.tune import Budget, Database, tune
 from prism_explore.tune.baselines import compare
@@ -120,7 +121,13 @@ def explore(
         journal.note(_started(task))
         watch = Stopwatch(task.space.time_s)
         over = recall.time_is_up(journal, watch)
-        growing = generate(task.program, task.space, task.target, journal, over, ceiling(task), task.executor)
+
+        def pieces() -> Iterator[Pieces | None]:
+            """Kernels in a row, where no single one is proved."""
+            if task.space.rows and not progress.proved:
+                yield from in_pieces(task.program, task.space, task.target, task.seed, over)
+
+        growing = generate(task.program, task.space, task.target, journal, over, ceiling(task), task.executor, pieces)
         progress.growing = watch.during(growing)
         progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
         if task.executor is not None:

@@ -14,7 +14,7 @@ SOUNDNESS = set(Soundness.__args__)
 
 
 def searched(program, target="h100", **limits):
-    space = replace(default_space(program), **limits)
+    space = replace(default_space(program), rows=0, **limits)
     sess = px.Session(program, target=target, at=dict.fromkeys(program.graph.data_symbols, 4), space=space)
     sess.run()
     sess.close()

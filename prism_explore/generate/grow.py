@@ -37,7 +37,7 @@ from prism_explore.ir.ops import Custom, Node, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph
 from prism_explore.ir.space import Level, Space
-from prism_explore.ir.stages import Family
+from prism_explore.ir.stages import Family, Pieces
 from prism_explore.ir.text import show as show_graph
 from prism_explore.ir.text import show_node
 
@@ -100,10 +100,10 @@ class Growth:
         """Ways to split them that were met."""
         self.before = 0
         """Nodes of the passes before; each pass has a budget of its own."""
-        self.nodes = space.nodes
-        """That budget."""
+        self.nodes = min(space.nodes, space.patience)
+        """That budget; until the first family a smaller one."""
 
-    def run(self) -> Iterator[Family | None]:
+    def run(self, pieces: Callable[[], Iterator[Pieces | None]] = lambda: iter(())) -> Iterator[Family | None]:
         """Every family of the space, from the inputs on."""
         root = self.diary.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
         yield None
@@ -111,8 +111,20 @@ class Growth:
         yield from self.kernel(state)
         yield from self.rest()
         yield from self.second_pass()
-        self.diary.counted(float(1 + self.tree.beyond(state)) + self.splits)
+        rows = 0
+        for row in pieces():
+            rows += row is not None
+            yield self.assembled(root, row) if row is not None else None
+        self.diary.counted(float(1 + self.tree.beyond(state)) + self.splits + rows)
         yield None
+
+    def assembled(self, root: str, row: Pieces) -> Family | None:
+        """Note kernels in a row as a step from the inputs, and the family that they are."""
+        text = ", ".join(f"%{part.result}" for part in row.parts)
+        node = self.diary.expanded(root, f"in {len(row.parts)} parts({text})", "kernel")
+        graph = row.together({number: family.sgraph for number, family in row.families})
+        found = self.completed(node, "kernel", graph)
+        return replace(found, pieces=row) if found is not None else None
 
     def second_pass(self) -> Iterator[Family | None]:
         """Every family of two kernels, by splitting those of one."""
@@ -123,7 +135,7 @@ class Growth:
     def spent(self) -> Reason | None:
         """The budget that ends the growth here, where one does."""
         if self.diary.nodes - self.before >= self.nodes:
-            return nodes_spent(self.nodes)
+            return nodes_spent(self.nodes, bool(self.ones))
         return time_spent(self.space.time_s) if self.over() else None
 
     def kernel(self, state: KernelState) -> Iterator[Family | None]:
@@ -141,6 +153,9 @@ class Growth:
         """Every step at a kernel graph: what is cut, and what is kept, in canonical order."""
         cuts = Cuts()
         kept: list[KernelState | BlockState] = []
+        if (cut := self.lone_cut(state)) is not None:
+            cuts.add(tuple(sorted(state.unused)), CUSTOM, cut, float(self.tree.beyond(state)))
+            return cuts, kept
         for step in self.kernel_steps(state):
             if isinstance(step, Application):
                 made = self.attempts.predefined(state, step)
@@ -161,6 +176,22 @@ class Growth:
                 case None:
                     cuts.void += weight
         return cuts, kept
+
+    def lone_cut(self, state: KernelState) -> Cut | None:
+        """The cut of the only kernel that there may be: it has to read everything.
+
+        None where it is kept, or where there may be others. What leaves a tensor unused is cut in any case, and of
+        many inputs there are thousands of such kernels.
+        """
+        space = self.space
+        alone = space.custom_kernels == state.customs + 1 and not space.predefined_kernels
+        everything = tuple(sorted(state.unused))
+        if not alone or state.customs or len(everything) != len(state.tensors):
+            return None
+        if not _MANY <= len(everything) <= space.block_inputs:
+            return None
+        made = self.attempts.opened(state, everything)
+        return made if isinstance(made, Cut) else None
 
     def stands_for(self, made: KernelState | BlockState) -> int:
         """How many graphs a step that was kept at a kernel graph begins."""
@@ -212,14 +243,14 @@ class Growth:
 
     def found(self, whole: Whole) -> Family | None:
         """Note a whole kernel graph; the second pass splits it if it is a family."""
-        family = self.completed(whole.node, "kernel", whole.core)
+        family = self.completed(whole.node, "kernel", self.attempts.whole(whole.core))
         if family is not None:
             self.ones.append(whole)
+            self.nodes = self.space.nodes
         return family
 
-    def completed(self, node: str, level: Level, core: SGraph) -> Family | None:
-        """Note a whole graph, given without the views around it: a family, or None where it is one that is known."""
-        graph = self.attempts.whole(core)
+    def completed(self, node: str, level: Level, graph: SGraph) -> Family | None:
+        """Note a whole graph: a family, or None where it is one that is known."""
         number = self.attempts.expressions.of_graph(graph)
         if number in self.seen and self.space.active("dup.canonical"):
             detail = f"This is family {self.seen[number]}."
@@ -258,7 +289,7 @@ class Growth:
         assert isinstance(made.graph, SGraph), "what is cut is not kept"
         node = self.diary.expanded(node, made.text, "split")
         yield None
-        yield self.completed(node, "split", made.graph)
+        yield self.completed(node, "split", self.attempts.whole(made.graph))
 
     def block(self, kernel: KernelState, state: BlockState) -> Iterator[Family | None]:
         """Every family whose custom kernel extends a block graph."""
@@ -382,3 +413,7 @@ class Growth:
             read=kernel.read.union(state.operands),
             strays=state.strays,
         )
+
+
+_MANY = 8
+"""Inputs from which on the kernels that read some of them are cut all at once, where the one that reads all is."""

@@ -7,8 +7,10 @@ takes no time; it is an upper bound.
 
 from __future__ import annotations
 
-from prism_explore.ir.ops import Band, Binary, Input, MatMul, Reduce, Scalar, Unary
+from prism_explore.ir.ops import Band, Binary, Expand, Input, MatMul, Reduce, Scalar, Unary, ViewOp
+from prism_explore.ir.peel import peel
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.space import LARGEST_OPS, fused_ops
 
 LARGEST = 100_000
 """Factors in all terms, nested ones included. The workloads stay below a thousand; at this size one operator
@@ -72,3 +74,23 @@ def beyond(program: TensorProgram) -> str:
             "the rest by predefined operators"
         )
     return ""
+
+
+MOST_INPUTS = 5
+"""A part reads at most so many tensors: with more, one kernel for it has too many graphs."""
+LARGEST_EXPRESSION = 1_000
+"""Of a part; those of published workloads are below a hundred."""
+
+
+def fits(part: TensorProgram, largest: int = LARGEST_OPS) -> bool:
+    """Whether a part of a program may be searched as one kernel; cheap questions first, for many parts are asked."""
+    nodes = part.graph.nodes
+    if isinstance(nodes[part.graph.output].op, Expand):
+        return False  # a kernel writes its result as it is computed
+    return (
+        sum(isinstance(n.op, Input | Band) for n in nodes) <= MOST_INPUTS
+        and max(t.rank for t in part.graph.types()) <= LARGEST_RANK
+        and expression_size(part) <= LARGEST_EXPRESSION
+        and not all(isinstance(nodes[p].op, ViewOp) for p in peel(part.graph).core)
+        and fused_ops(part) <= largest
+    )

@@ -180,9 +180,10 @@ def reason(cut: Cut, substitution: Mapping[str, str]) -> Reason:
     )
 
 
-def nodes_spent(nodes: int) -> Reason:
-    """The reason card of a region that the node budget left unsearched."""
-    return _spent("budget.nodes", "The node budget was", "nodes expanded ≥ budget", str(nodes), "the node budget were")
+def nodes_spent(nodes: int, found: bool = True) -> Reason:
+    """The reason card of a region that the node budget left unsearched, or that for finding a first family."""
+    what = "The node budget was" if found else "The node budget for a first family was"
+    return _spent("budget.nodes", what, "nodes expanded ≥ budget", str(nodes), "the node budget were")
 
 
 def time_spent(limit_s: float) -> Reason:

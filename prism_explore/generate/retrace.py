@@ -272,7 +272,7 @@ def regrow(
     """
     way = trail.way(region.parent)
     before = len(way) + 1
-    here = Retracer(program, replace(space, nodes=before + nodes), target, journal, ceiling)
+    here = Retracer(program, replace(space, nodes=before + nodes, patience=before + nodes), target, journal, ceiling)
     growth = here.growth
     place = here.reach(way)
     if isinstance(place, NodeExpanded):

@@ -29,7 +29,7 @@ from prism_explore.ir.flow import Flow, FlowRule
 from prism_explore.ir.ops import Band, Custom, Input, Load, Op, Result, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import Space
-from prism_explore.ir.stages import Family
+from prism_explore.ir.stages import Family, Pieces
 from prism_explore.ir.text import parse_program, show
 
 FEWEST = 8
@@ -47,6 +47,7 @@ def generate(
     over: Callable[[], bool] = lambda: False,
     ceiling: Ceiling | None = None,
     executor: Executor | None = None,
+    pieces: Callable[[], Iterator[Pieces | None]] = lambda: iter(()),
 ) -> Iterator[Family | None]:
     """Every family of the space whose result is the program's by A_eq.
 
@@ -58,14 +59,15 @@ def generate(
         over: whether the time for growing is spent; asked at every node. What is left then is noted.
         ceiling: a time to beat; what cannot grow into a kernel below it is cut.
         executor: whose workers grow what they are given; the facts are the same with any, and without.
+        pieces: rows of kernels for the program's parts, asked for behind everything else; None after each step.
 
     Yields:
         A family when one is whole; None after every other step, so that a caller can pause there.
     """
     if executor is None:
-        yield from Growth(program, space, target, journal, over, ceiling).run()
+        yield from Growth(program, space, target, journal, over, ceiling).run(pieces)
     else:
-        yield from Spread(program, space, target, journal, over, ceiling, executor).run()
+        yield from Spread(program, space, target, journal, over, ceiling, executor).run(pieces)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, combinations, product
+from dataclasses import replace
+from itertools import chain, combinations, islice, product
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateInstantiated, CandidateRejected
@@ -51,9 +52,12 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.space import Space
 from prism_explore.ir.splits import Pair, pair_of
-from prism_explore.ir.stages import Candidate, Family
+from prism_explore.ir.stages import Candidate, Family, Pieces
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
+
+IN_A_ROW = 3
+"""Candidates of a family of kernels in a row."""
 
 
 def instantiate(family: Family, space: Space, target: Machine, journal: Journal) -> Iterator[Candidate]:
@@ -61,6 +65,9 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
 
     Two kernels behind a split share one choice; kernels that were grown side by side have their own.
     """
+    if family.pieces is not None:
+        yield from _in_pieces(family, family.pieces, space, target, journal)
+        return
     typed = typed_blocks(family)
     pair = pair_of(family.sgraph) if space.results else None
     choices: Iterator[tuple[Maps, ...]] = iter(())
@@ -80,6 +87,39 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
             )
         )
         yield candidate
+
+
+def _in_pieces(family: Family, pieces: Pieces, space: Space, target: Machine, journal: Journal) -> Iterator[Candidate]:
+    """The candidates of kernels in a row: every kernel with its first choice, then one at a time with another.
+
+    Of a kernel's choices those count whose grid cuts most axes: the others are theirs with some sizes 1. The
+    largest kernels take turns, and `IN_A_ROW` candidates are made: each is proved as a whole.
+    """
+    alone = replace(space, results=0, custom_kernels=1)
+    choices: list[list[Candidate]] = []
+    for _, part in pieces.families:
+        found = list(instantiate(part, alone, target, Journal()))
+        most = max((_grid_rank(c) for c in found), default=0)
+        choices.append([c for c in found if _grid_rank(c) == most])
+    if not all(choices):
+        return
+    first = [c[0] for c in choices]
+    largest = sorted(range(len(first)), key=lambda k: -len(pieces.families[k][1].program.graph.nodes))
+    others = ((k, choices[k][turn]) for turn in range(1, max(map(len, choices))) for k in largest if choices[k][turn:])
+    rows = chain([first], ([*first[:k], c, *first[k + 1 :]] for k, c in others))
+    for count, row in enumerate(islice(rows, IN_A_ROW), 1):
+        graphs = {number: c.sgraph for (number, _), c in zip(pieces.families, row, strict=True)}
+        graph = pieces.together(graphs)
+        candidate = Candidate(f"{family.id}.c{count}", family, graph, (), graph.conditions())
+        told = tuple(f"kernel {k}: {use}" for k, c in enumerate(row, 1) for uses in c.uses for use in uses)
+        journal.note(
+            CandidateInstantiated(candidate.id, family.id, show(graph), told, tuple(map(str, candidate.conditions)))
+        )
+        yield candidate
+
+
+def _grid_rank(candidate: Candidate) -> int:
+    return sum(u.grid is not None for uses in candidate.uses for u in uses)
 
 
 def _admissible(

@@ -16,6 +16,7 @@ from prism_explore.ir.ops import Band, Input, Node
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.text import show
 
 LONGEST = 48
 """Operators that one part may have at most, views included."""
@@ -121,7 +122,34 @@ def put_together(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[
                 inner[n] = len(nodes)
                 nodes.append(Node(node.op, tuple(inner[a] for a in node.args)))
         at[part.result] = inner[graph.output]
-    return SGraph(tuple(nodes), at[program.graph.output])
+    return _without_idle_bands(SGraph(tuple(nodes), at[program.graph.output]))
+
+
+def _without_idle_bands(graph: SGraph) -> SGraph:
+    """The graph without bands that nobody reads, since kernels in the places of parts bring their own."""
+    read = {graph.output, *(a for n in graph.nodes for a in n.args)}
+    kept = [p for p, n in enumerate(graph.nodes) if p in read or not isinstance(n.op, Band)]
+    at = {p: k for k, p in enumerate(kept)}
+    nodes = tuple(Node(graph.nodes[p].op, tuple(at[a] for a in graph.nodes[p].args)) for p in kept)
+    return SGraph(nodes, at[graph.output])
+
+
+def alike(part: TensorProgram) -> str:
+    """The text of a part, the names of inputs apart: parts with the same text are searched once."""
+    numbered = iter(range(len(part.graph.nodes)))
+    nodes = tuple(
+        Node(Input(f"i{next(numbered)}", n.op.type)) if isinstance(n.op, Input) else n for n in part.graph.nodes
+    )
+    return show(SGraph(nodes, part.graph.output))
+
+
+def with_names(graph: SGraph, part: TensorProgram) -> SGraph:
+    """A graph of a part that is alike, with this part's names of inputs."""
+    if len(graph.inputs) != len(part.inputs):
+        raise ShapeError(f"a kernel for {part.name} reads {len(graph.inputs)} of its {len(part.inputs)} inputs")
+    order = {op: n for n, op in enumerate(graph.inputs)}
+    nodes = tuple(Node(part.inputs[order[n.op]], n.args) if isinstance(n.op, Input) else n for n in graph.nodes)
+    return SGraph(nodes, graph.output)
 
 
 def _names(program: TensorProgram) -> dict[int, str]:

@@ -147,8 +147,14 @@ class Space:
     A kernel that sums over an axis may be split into two: see `generate.split`. This opens a second custom kernel
     behind the first, whatever `custom_kernels` says of those that grow side by side.
     """
+    rows: int = 3
+    """Largest number of families of kernels in a row, one for each part of the program: see `pieces`. They are tried
+    where no kernel is proved; 0: never."""
     nodes: int = 6_000
     """Budget: how many partial sGraphs are expanded before the search gives up."""
+    patience: int = 1_000
+    """Budget: how many of them before the first family. What the program says comes first, so a program that has none
+    by then has no kernel that is near it; most workloads meet theirs within a hundred."""
     time_s: float = 300.0
     """Budget: seconds of growing graphs, and as many again of proving; pauses and tuning do not count."""
     rules_off: frozenset[str] = frozenset()
@@ -195,6 +201,11 @@ class Space:
             "with one share, the two are a kernel as stated here. A mean is split as a sum, times one over the extent"
             if self.results
             else "none",
+            "kernels in a row": "where no kernel of these is proved: parts of the program, consecutive operators each, "
+            "products of matrices grouped in the cheaper order before; custom kernels for parts, predefined operators "
+            f"for the rest. Parts and kernels are chosen one by one, not together; up to {self.rows} families"
+            if self.rows
+            else "none",
             "views": "of inputs before every kernel and of the result behind all, as the program has them; inside "
             "a block those in between, of tensors with the axes that they have there",
             "block inputs": f"at most {self.block_inputs}, each loaded once"
@@ -207,7 +218,7 @@ class Space:
             else "dims match when their sizes agree; index axes that an operator matches are cut alike in that graph",
             "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x, but of "
             "exponents that the program's own numerators and denominators share",
-            "node budget": str(self.nodes),
+            "node budget": f"{self.nodes}, {min(self.nodes, self.patience)} of them before a first family",
             "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs",
             "rules switched off": " ".join(sorted(self.rules_off)) or "none",
             **({"operators of the program that it lacks": ", ".join(lacking)} if lacking else {}),

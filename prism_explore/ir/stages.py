@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from prism_explore.errors import ParseError
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.maps import AxisUse
+from prism_explore.ir.parts import Part, put_together
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 
@@ -34,6 +35,23 @@ class Family:
     """Stable and typed: f1, f2, ... in order of birth."""
     program: TensorProgram
     sgraph: SGraph
+    pieces: Pieces | None = None
+    """Where several custom kernels, each of one part of the program, stand in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A program as a row of parts, with families of some of them."""
+
+    program: TensorProgram
+    """What is cut into parts: the family's program, or one that is the same by associativity."""
+    parts: tuple[Part, ...]
+    families: tuple[tuple[int, Family], ...]
+    """Per part that has a kernel, its number from 0 on, and the kernel as a family of the part's own program."""
+
+    def together(self, graphs: Mapping[int, SGraph]) -> SGraph:
+        """The whole with these graphs in the places of some parts; the others are predefined operators."""
+        return put_together(self.program, self.parts, graphs)
 
 
 @dataclass(frozen=True, slots=True)

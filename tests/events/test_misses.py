@@ -10,7 +10,7 @@ from tests.generate.programs import rms_linear_small
 
 PROGRAM = rms_linear_small()
 FEW = Operators((), (), ("div",), True, ("rms",), ("plain", "rms"))
-SPACE = replace(default_space(PROGRAM), block=FEW, block_ops=len(PROGRAM.inputs) + 4)
+SPACE = replace(default_space(PROGRAM), block=FEW, block_ops=len(PROGRAM.inputs) + 4, rows=0)
 
 
 def searched(space, target="h100"):

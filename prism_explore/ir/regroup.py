@@ -1,0 +1,132 @@
+"""Products of matrices in the cheaper order: (a b) c and a (b c) are one value, and may cost very different work.
+
+Keys made of a low-rank cache are never needed where there are few queries:
+
+    q (c u)ᵀ = (q uᵀ) cᵀ        p (c v) = (p c) v
+
+A program with this changed is another program with the same result over the reals; whoever uses it proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.ops import Input, MatMul, Node, Permute
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import SGraph, consumers
+from prism_explore.ir.tensors import TensorType
+
+Below = Callable[[Dim, Dim], bool]
+"""Whether the first is no larger than the second, for all values of symbols; no where that was not shown."""
+
+
+def regrouped(program: TensorProgram, below: Below) -> TensorProgram:
+    """The program with its products grouped so that each change makes less work; itself where none does."""
+    while (graph := _once(program.graph, below)) is not None:
+        program = TensorProgram(program.name, graph)
+    return program
+
+
+def _once(graph: SGraph, below: Below) -> SGraph | None:
+    """The graph with the first two products regrouped that cost less the other way."""
+    types, users = graph.types(), consumers(graph.nodes)
+    for outer, node in enumerate(graph.nodes):
+        if not isinstance(node.op, MatMul):
+            continue
+        left, right = node.args
+        inner, turned = _through(graph, right)
+        if isinstance(graph.nodes[inner].op, MatMul) and all(len(users[p]) == 1 for p in {inner, right}):
+            b, c = graph.nodes[inner].args
+            made = _Maker(graph, types, outer)
+            first, second = (made.turned(c), made.turned(b)) if turned else (b, c)
+            result = made.product(made.product(left, first), second)
+            if made.is_less(_work(types, (inner, outer), graph), below):
+                return made.graph(result)
+        if isinstance(graph.nodes[left].op, MatMul) and len(users[left]) == 1:
+            a, b = graph.nodes[left].args
+            made = _Maker(graph, types, outer)
+            result = made.product(a, made.product(b, right))
+            if made.is_less(_work(types, (left, outer), graph), below):
+                return made.graph(result)
+    return None
+
+
+def _through(graph: SGraph, position: int) -> tuple[int, bool]:
+    """What a transposed matrix is made of, and whether it is one."""
+    node = graph.nodes[position]
+    return (node.args[0], True) if isinstance(node.op, Permute) and _turns(node.op) else (position, False)
+
+
+def _turns(op: Permute) -> bool:
+    rank = len(op.order)
+    return op.order == (*range(rank - 2), rank - 1, rank - 2)
+
+
+def _work(types: tuple[TensorType, ...], products: tuple[int, ...], graph: SGraph) -> Dim:
+    """Multiplications of some products together."""
+    total = Dim(())
+    for p in products:
+        total = total + _volume(types[p].dims) * types[graph.nodes[p].args[0]].dims[-1]
+    return total
+
+
+def _volume(dims: tuple[Dim, ...]) -> Dim:
+    size = ONE
+    for d in dims:
+        size = size * d
+    return size
+
+
+class _Maker:
+    """New operators in the place of one."""
+
+    def __init__(self, graph: SGraph, types: tuple[TensorType, ...], place: int) -> None:
+        self._graph, self._place = graph, place
+        self._new: list[Node] = []
+        self._dims = {p: t.dims for p, t in enumerate(types)}
+        self._work = Dim(())
+
+    def _put(self, node: Node, dims: tuple[Dim, ...]) -> int:
+        at = len(self._graph.nodes) + len(self._new)
+        self._new.append(node)
+        self._dims[at] = dims
+        return at
+
+    def turned(self, position: int) -> int:
+        """A transposed matrix, or what one was made of."""
+        if position < len(self._graph.nodes) and _through(self._graph, position)[1]:
+            return self._graph.nodes[position].args[0]
+        *batch, rows, columns = self._dims[position]
+        rank = len(batch) + 2
+        order = (*range(rank - 2), rank - 1, rank - 2)
+        return self._put(Node(Permute(order), (position,)), (*batch, columns, rows))
+
+    def product(self, left: int, right: int) -> int:
+        """A product of matrices, batches repeated as need be."""
+        a, b = self._dims[left], self._dims[right]
+        rank = max(len(a), len(b)) - 2
+        batches = [((ONE,) * (rank + 2 - len(d)) + d)[:rank] for d in (a, b)]
+        batch = tuple(y if x.is_one else x for x, y in zip(*batches, strict=True))
+        self._work = self._work + _volume((*batch, a[-2], a[-1], b[-1]))
+        return self._put(Node(MatMul(), (left, right)), (*batch, a[-2], b[-1]))
+
+    def is_less(self, before: Dim, below: Below) -> bool:
+        """Whether the new products are less work than the old ones."""
+        return self._work != before and below(self._work, before) and not below(before, self._work)
+
+    def graph(self, result: int) -> SGraph:
+        """The graph with the new operators, and without those that nobody needs any more."""
+        old = len(self._graph.nodes)
+        nodes = dict(enumerate([*self._graph.nodes, *self._new]))
+        nodes[self._place] = nodes.pop(result)
+        order = [*range(self._place), *range(old, old + len(self._new) - 1), *range(self._place, old)]
+        live = {self._graph.output}
+        for p in reversed(order):
+            if p in live:
+                live.update(nodes[p].args)
+        kept = [p for p in order if p in live or isinstance(nodes[p].op, Input)]
+        at = {p: k for k, p in enumerate(kept)}
+        return SGraph(
+            tuple(Node(nodes[p].op, tuple(at[a] for a in nodes[p].args)) for p in kept), at[self._graph.output]
+        )

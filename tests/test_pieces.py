@@ -1,0 +1,180 @@
+"""A program that no kernel holds: kernels in a row, proved apart and as a whole, and one callable."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import prism_explore as px
+from prism_explore.events.journal import Journal
+from prism_explore.events.ledger import ledger
+from prism_explore.generate.retrace import outside
+from prism_explore.instantiate import instantiate
+from prism_explore.ir.dims import dim
+from prism_explore.ir.evaluate import evaluate
+from prism_explore.ir.ops import Custom, MatMul
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.regroup import regrouped
+from prism_explore.ir.stages import Verified
+from prism_explore.pieces import in_pieces
+from prism_explore.search import Progress, Steering, Task, explore
+from tests.strategies import random_inputs
+
+TINY = {"s": 4, "d": 16, "m": 8, "c": 4, "n": 24, "heads": 4, "kv_heads": 2}
+
+
+def block(target: str = "h100", **more) -> px.Session:
+    row = px.workload("transformer_block").resized(**TINY)
+    return px.Session(row.code, name=row.name, inputs=row.inputs, target=target, **{"at": row.at, **more})
+
+
+@dataclass
+class Searched:
+    task: Task
+    journal: Journal
+    proved: list[Verified]
+
+
+def searched_on(session: px.Session) -> Searched:
+    journal, progress = Journal(clock=lambda: 0.0), Progress()
+    for _ in explore(session.task, journal, Steering, progress):
+        pass
+    session.close()
+    return Searched(session.task, journal, progress.proved)
+
+
+@pytest.fixture(scope="module")
+def searched() -> Searched:
+    return searched_on(block())
+
+
+def test_a_whole_transformer_block_is_proved_as_kernels_in_a_row(searched):
+    book = ledger(searched.journal.events)
+
+    assert 3 <= len(searched.proved[0].candidate.sgraph.customs)
+    assert book.funnel.proved == book.funnel.candidates > 1
+    assert book.account is not None
+    assert book.account.adds_up
+    assert "kernels in a row" in searched.task.space.describe(searched.task.program)
+
+
+def test_what_is_proved_computes_the_block_at_other_numbers(searched):
+    for verified in searched.proved:
+        graph = verified.candidate.sgraph
+        sizes = {"b": 2} | dict.fromkeys(graph.parameters, 2)
+        inputs = random_inputs(graph, sizes)
+        np.testing.assert_allclose(evaluate(searched.task.program, inputs), evaluate(graph, inputs, sizes), rtol=1e-9)
+
+
+def test_the_same_search_notes_the_same_facts(searched):
+    assert [*searched.journal.events] == [*searched_on(block()).journal.events]
+
+
+def test_a_space_may_do_without_kernels_in_a_row():
+    session = block()
+    found = searched_on(block(space=replace(session.task.space, rows=0)))
+    session.close()
+
+    assert not found.proved
+    assert "none" == found.task.space.describe()["kernels in a row"]
+
+
+def test_a_program_that_one_kernel_holds_is_not_cut_into_parts():
+    row = px.workload("swiglu")
+    found = searched_on(px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100"))
+
+    assert found.proved
+    assert all(v.candidate.family.pieces is None for v in found.proved)
+
+
+def low_rank(rows: int = 2, keys: int = 64, rank: int = 8, width: int = 8) -> TensorProgram:
+    """q (c u)ᵀ: products of queries with keys that are made of a low-rank cache."""
+    b = ProgramBuilder("low_rank")
+    q, c, u = b.input("q", "b", rows, width), b.input("c", "b", keys, rank), b.input("u", rank, width)
+    return b.build(b.matmul(q, b.permute(b.matmul(c, u), 0, 2, 1)))
+
+
+def cheaper(small, large) -> bool:
+    return all(small.value({"b": n}) <= large.value({"b": n}) for n in (1, 2, 7))
+
+
+def work(program: TensorProgram) -> int:
+    types = program.graph.types()
+    total = dim(0)
+    for p, node in enumerate(program.graph.nodes):
+        if isinstance(node.op, MatMul):
+            volume = types[node.args[0]].dims[-1]
+            for d in types[p].dims:
+                volume = volume * d
+            total = total + volume
+    return total.value({"b": 3})
+
+
+@pytest.mark.parametrize(("rows", "keys"), [(2, 64), (64, 64), (64, 2)])
+def test_products_are_grouped_in_the_cheaper_order_and_compute_the_same(rows, keys):
+    program = low_rank(rows, keys)
+    made = regrouped(program, cheaper)
+    inputs = random_inputs(program.graph, {"b": 3})
+
+    assert work(made) <= work(program)
+    assert (work(made) < work(program)) == (rows == 2)
+    np.testing.assert_allclose(evaluate(program, inputs), evaluate(made, inputs), rtol=1e-9)
+
+
+def test_what_was_regrouped_once_is_not_regrouped_again():
+    made = regrouped(low_rank(), cheaper)
+
+    assert made is not low_rank()
+    assert made == regrouped(made, cheaper)
+    assert regrouped(low_rank(64, 64), cheaper).graph == low_rank(64, 64).graph
+
+
+def test_latent_attention_never_makes_its_keys():
+    row = px.workload("latent_attention")
+    session = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100")
+    rows = [r for r in in_pieces(session.program, session.task.space, session.task.target, 0, lambda: False) if r]
+    graphs = [r.together({n: f.sgraph for n, f in r.families}) for r in rows]
+    session.close()
+
+    assert rows
+    largest = session.program.graph.types()
+    keys = max(t.bytes.value({"b": 1}) for t in largest)
+    for graph in graphs:
+        assert max(t.bytes.value({"b": 1}) for t in graph.types()) < keys
+
+
+def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row():
+    session = block()
+
+    assert not [r for r in in_pieces(session.program, session.task.space, session.task.target, 0, lambda: True) if r]
+    session.close()
+
+
+def test_each_candidate_of_a_row_varies_one_kernel(searched):
+    family = searched.proved[0].candidate.family
+    found = list(instantiate(family, searched.task.space, searched.task.target, Journal()))
+    kernels = [[n.op.block for n in c.sgraph.nodes if isinstance(n.op, Custom)] for c in found]
+
+    assert len(found) > 1
+    for row in kernels[1:]:
+        assert 1 == sum(a != b for a, b in zip(kernels[0], row, strict=True))
+
+
+def test_it_is_said_to_be_outside_the_space_of_single_kernels(searched):
+    family = searched.proved[0].candidate.family
+
+    assert outside(searched.task.program, searched.task.space, searched.task.target, family.sgraph)
+
+
+def test_on_a_cpu_it_is_one_callable_checked_as_a_whole():
+    torch = pytest.importorskip("torch")
+    session = block("cpu", at={"b": 2}, budget=px.Budget(trials=2), rivals=())
+    session.run()
+    best = session.best()
+    session.close()
+    row = px.workload("transformer_block").resized(**TINY)
+    drawn = torch.Generator().manual_seed(0)
+    given = [torch.randn([d.value({"b": 2}) for d in t.dims], generator=drawn) for t in row.inputs.values()]
+
+    torch.testing.assert_close(row.code(*given), best(*given), rtol=1e-3, atol=1e-3)
+    assert ledger(session.journal.events).funnel.proved
