@@ -48,6 +48,9 @@ from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
 PACKAGES = ("prism-explore", "torch", "llvmlite", "numpy")
 RESULTS = Path(__file__).resolve().parent / "results"
 STAGES = ("tune", "rivals", "compare")
+DISTURBED = 1.5
+"""Where quartiles of a ratio are further apart than this, other work was running; the row is not counted, and taken
+again by the next run."""
 SHORT = {EAGER: "eager", "torch.compile": "default", "torch.compile max-autotune": "max+frozen", LIBRARY: "library"}
 
 
@@ -61,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         return _here(path, args)
     for row in () if args.table else chosen(args.rows):
         for stage in args.stages:
-            if args.again or stage not in _read(path)["rows"].get(row.name, {}):
+            if args.again or not _is_done(stage, _read(path)["rows"].get(row.name, {})):
                 _apart(path, row, stage, args)
     show(_read(path))
 
@@ -100,6 +103,14 @@ def _no_device() -> str:
     if not torch.cuda.is_available():
         return "torch finds no CUDA device"
     return "kernels are written for GPUs and checked, but timing them is not there yet"
+
+
+def _is_done(stage: str, done: Mapping[str, Any]) -> bool:
+    """Whether a stage need not be done again; a comparison that other work disturbed must."""
+    if stage not in done:
+        return False
+    found = standing(done[stage]["rows"]) if stage == "compare" else None
+    return found is None or not found["disturbed"]
 
 
 # ---------------------------------------------------------------- one stage of one row
@@ -219,6 +230,7 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         "ratio": others[best],
         "quartiles": (timed[best]["ratio_p25"], timed[best]["ratio_p75"]),
         "others": others,
+        "disturbed": any(r["ratio_p75"] > DISTURBED * r["ratio_p25"] for r in timed.values()),
     }
 
 
@@ -236,14 +248,15 @@ def show(data: Mapping[str, Any]) -> None:
             done = data["rows"].get(name, {})
             if (found := standing(done.get("compare", {}).get("rows", []))) is None:
                 continue
-            seen.append(found["ratio"])
+            if not found["disturbed"]:
+                seen.append(found["ratio"])
             limit = f"{found['limit']:.0%}" if found["limit"] else "-"
             others = "".join(f"{found['others'][n]:>11.2f}" if n in found["others"] else f"{'-':>11}" for n in SHORT)
             spread = "[{:.2f}, {:.2f}]".format(*found["quartiles"])
             best = f"{found['ratio']:.2f} {SHORT[found['best']]}"
             print(
                 f"{name:<22}{found['us']:>9,.0f}{limit:>9}{best:>21}  {spread:<12} {'':>11}{others}"
-                f"  {done['compare']['date']}"
+                f"  {done['compare']['date']}{'  DISTURBED, not counted' if found['disturbed'] else ''}"
             )
         if seen:
             mean = exp(sum(map(log, seen)) / len(seen))

@@ -95,6 +95,22 @@ def test_the_table_of_a_file_has_its_means(tmp_path: Path, capsys: pytest.Captur
     assert "tvm: not here" in said
 
 
+def test_a_row_that_other_work_disturbed_is_shown_and_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "loud.json"
+    loud = {**_timed(EAGER, 4.0), "ratio_p25": 2.0, "ratio_p75": 8.0}
+    rows = {"W1.1": [_timed(OURS, 1.0), _timed(EAGER, 3.0)], "W1.8": [_timed(OURS, 1.0), loud]}
+    plain = {name: {"compare": {"date": "then", "rows": found}} for name, found in rows.items()}
+    path.write_text(json.dumps({"machine": "a machine", "versions": {}, "rows": plain}))
+
+    main(["--table", "--json", str(path)])
+
+    said = capsys.readouterr().out
+    assert "geometric mean 3.00 over 1 of 19 rows" in said
+    assert ["W1.8"] == [line.split()[0] for line in said.splitlines() if line.endswith("DISTURBED, not counted")]
+
+
 def test_without_a_gpu_it_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
