@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, prod
 from typing import assert_never
@@ -52,6 +53,26 @@ from prism_explore.verify.powers import ROOT, power
 from prism_explore.verify.sums import components, fuse, indices_of, place_of, split
 
 _HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """A sum over a piece of a dim, as if it ran over the whole dim."""
+
+    term: int
+    """Which one of several."""
+    whole: Var
+    """The dim's index."""
+    over: tuple[Var, ...]
+    """All that it sums over, the dim among them."""
+    factors: tuple[Factor, ...]
+    low: Dim
+    high: Dim
+    """Where the piece begins, and where it ends."""
+
+    def beside(self, other: Lifted) -> bool:
+        """Whether the pieces of two terms are neighbours."""
+        return self.term != other.term and (self.high == other.low or other.high == self.low)
 
 
 class Algebra(Naming):
@@ -134,30 +155,46 @@ class Algebra(Naming):
 
     def _joined_sums(self, terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
         """Sums over neighbouring pieces of one dim as one sum (rules S6, C2); None where there are no such."""
-        seen: dict[tuple[str, Number], list[tuple[int, Dim, Dim]]] = {}
+        seen: dict[tuple[str, Number], list[Lifted]] = {}
         for n, (t, c) in enumerate(terms):
             if not t.bound or MOVED not in t.key:
                 continue
             bound, factors = self.open_term(t)
             for v in bound:
-                place = place_of(v, indices_of(factors))
+                place = place_of(v, indices_of(factors, bare=False))
                 if place is None:
                     continue
                 low, size = place
                 whole = Var(self.fresh(v).name, size)
                 with suppress(Collapsed):
                     lifted = [(self.rename(a, {v.name: moved(whole, ZERO - low, v.extent)}), e) for a, e in factors]
-                    over = [whole if w is v else w for w in bound]
-                    others = seen.setdefault((self.close(over, lifted).key, c), [])
-                    for m, first, end in others:
-                        if m != n and (low + v.extent == first or end == low):
-                            start, stop = (low, end) if low + v.extent == first else (first, low + v.extent)
-                            left = [p for k, p in enumerate(terms) if k not in (n, m)]
-                            inside = interval(whole, start, stop)
-                            if isinstance(inside, Interval):
-                                lifted.append((inside, 1))
-                            return [*left, *self.term(over, lifted, c).terms]
-                    others.append((n, low, low + v.extent))
+                    over = tuple(whole if w is v else w for w in bound)
+                    mine = Lifted(n, whole, over, tuple(lifted), low, low + v.extent)
+                    without_bands = [f for f in lifted if not isinstance(f[0], InBand)]
+                    alike = seen.setdefault((self.close(over, without_bands).key, c), [])
+                    for other in alike:
+                        both = self._both(mine, other, terms) if mine.beside(other) else None
+                        if both is None:
+                            continue
+                        start, stop = (mine.low, other.high) if mine.high == other.low else (other.low, mine.high)
+                        inside = interval(both.whole, start, stop)
+                        more: list[Factor] = [(inside, 1)] if isinstance(inside, Interval) else []
+                        left = [p for k, p in enumerate(terms) if k not in (n, other.term)]
+                        return [*left, *self.term(both.over, [*both.factors, *more], c).terms]
+                    alike.append(mine)
+        return None
+
+    def _both(self, a: Lifted, b: Lifted, terms: Sequence[tuple[Term, Number]]) -> Lifted | None:
+        """The one that says what each is on its piece, where a band may have lost a bound that all of it keeps."""
+        if self.close(a.over, a.factors) == self.close(b.over, b.factors):
+            return a
+        for one, other in ((a, b), (b, a)):
+            here = Var(self.fresh(other.whole).name, other.high - other.low)
+            placed = self.substitute_factors(one.factors, {one.whole.name: moved(here, other.low, one.whole.extent)})
+            for w in one.over:
+                placed = self.sum(placed, here if w is one.whole else w)
+            if placed == NormalForm(((terms[other.term][0], 1),)):
+                return one
         return None
 
     def scale(self, a: NormalForm, by: Number) -> NormalForm:

@@ -9,7 +9,8 @@ low       a masked value, or a maximum over a part of a mask. It may be scaled b
           maxima, and be subtracted only from what is as low: else the difference would be plus infinity.
 hollow    exp(x - m) with m low: a number, but not the one that the form says. What brings m back, such as
           exp(m - M), makes it count nothing, as the form says; until then it may be moved, added and multiplied.
-divisors  those that may be 0 because everything below them is masked.
+divisors  those that may be 0 because everything below them is masked. A sum of exp(x - m) is none where m is low: x is
+          as low there, so it is some positive number; a quotient by it is hollow as well.
 
 Everything else gives no verdict. Forms alone do not tell: there exp(x - m) is 0 * exp(-m), and two of these that
 differ where m is low look alike.
@@ -20,12 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain, product
 
 from prism_explore.ir import ops
-from prism_explore.ir.dims import Dim
+from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.verify.algebra import Algebra, Stuck
-from prism_explore.verify.index import LOOP, Digit, Index, Moved, Radix, Var, position, var
+from prism_explore.verify.index import LOOP, Digit, Index, Moved, Radix, Var, at_most, extent, position, var
 from prism_explore.verify.lowering import (
     CONTRACTED,
     Lowered,
@@ -38,8 +40,10 @@ from prism_explore.verify.lowering import (
 )
 from prism_explore.verify.maxima import last
 from prism_explore.verify.normal_form import (
+    Atom,
     Bottom,
     Exp,
+    Factor,
     Group,
     InBand,
     Max,
@@ -49,7 +53,7 @@ from prism_explore.verify.normal_form import (
     show_atom,
     single,
 )
-from prism_explore.verify.sums import indices_of_form
+from prism_explore.verify.sums import indices, indices_of_form
 
 _NONE: frozenset[str] = frozenset()
 PART = "minus infinity where a tile or a split is masked as a whole"
@@ -65,6 +69,8 @@ class Value:
     """Whether a mask is behind it."""
     hollow: tuple[NormalForm, ...] = ()
     """Maxima where any of which is low the form does not say what the value is."""
+    positive: bool = False
+    """Whether it is greater than 0 where one of these is low, and not less than 0 elsewhere."""
     level: Fraction = Fraction(0)
     """How many times minus infinity it is where it is low: a masked value 1, a maximum of them times -3 is -3."""
 
@@ -139,7 +145,7 @@ def _positions(along: int | None) -> tuple[str, ...]:
 
 
 def _moved(a: Value, form: NormalForm, dims: tuple[Dim, ...], by: Mapping[str, Index], algebra: Algebra) -> Value:
-    return Value(form, dims, a.masked, tuple(algebra.substitute(m, by) for m in a.hollow), a.level)
+    return Value(form, dims, a.masked, tuple(algebra.substitute(m, by) for m in a.hollow), a.positive, a.level)
 
 
 # ---------------------------------------------------------------- operators
@@ -153,19 +159,24 @@ def _computed(
             if a.level < 0:
                 _finite(a, "is negated and goes into exp")
             subtracted = tuple(single(m) for m in _lows(a.form, -1)) if a.form.masked else ()
-            return Value(form, dims, masked, subtracted)
+            as_low = len(subtracted) == 1 and not _lows(a.form)
+            return Value(form, dims, masked, subtracted, positive=as_low or not _is_low(a.form))
         case ops.Unary("neg"):
             return _scaled(a, Fraction(-1), form, dims)
         case ops.Unary("square"):
             _finite(a, "is squared")
-            return Value(form, dims, masked, a.hollow)
+            return Value(form, dims, masked, a.hollow, a.positive)
+        case ops.Unary("recip") if a.hollow:
+            _finite(a, "is a divisor")
+            _hollow_divisor(a, algebra)
+            return Value(form, dims, masked, a.hollow, a.positive)
         case ops.Unary("recip" | "rsqrt") | ops.Scalar("pow", _):
             _finite(a, "is raised to a power")
             if isinstance(op, ops.Unary) or op.value < 0:
                 _divisor(a)
             _solid(a, "a power")
-        case ops.Scalar("add", _):
-            return Value(form, dims, masked, a.hollow, a.level)
+        case ops.Scalar("add", value):
+            return Value(form, dims, masked, a.hollow, a.positive and value >= 0, a.level)
         case ops.Scalar("mul", value):
             return _scaled(a, value, form, dims)
         case ops.Scalar("max", _):
@@ -184,6 +195,8 @@ def _computed(
                 _same_everywhere(moved, (CONTRACTED,))
                 hollow += moved
             return Value(form, dims, masked, tuple(hollow))
+        case ops.Concat() if any(x.hollow for x in args):
+            return _beside(op, form, dims, args, algebra)
         case ops.Reduce(fn, along):
             return _reduced(fn, _positions(along), form, dims, a)
         case ops.Concat():
@@ -191,7 +204,8 @@ def _computed(
                 _finite(x, "is put beside something else")
                 _solid(x, "a concatenation")
         case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice():
-            return Value(form, dims, masked, tuple(lower_op(op, [m], [a.dims], algebra) for m in a.hollow), a.level)
+            hollow = [lower_op(op, [m], [a.dims], algebra) for m in a.hollow]
+            return Value(form, dims, masked, tuple(hollow), a.positive, a.level)
     return Value(form, dims, masked)
 
 
@@ -199,7 +213,7 @@ def _scaled(a: Value, by: Fraction, form: NormalForm, dims: tuple[Dim, ...]) -> 
     """A multiple; the negative of a low maximum is plus infinity there, and may only be added to what is as low."""
     if by == 0 or (by < 0 and a.level > 0 and (a.form.masked or _lows(a.form, -1))):
         _finite(a, "is multiplied by a number that is not positive")
-    return Value(form, dims, a.masked, a.hollow, a.level * by)
+    return Value(form, dims, a.masked, a.hollow, a.positive and by > 0, a.level * by)
 
 
 def _level(args: Sequence[Value], rank: int, algebra: Algebra) -> tuple[Value, Value]:
@@ -210,6 +224,7 @@ def _level(args: Sequence[Value], rank: int, algebra: Algebra) -> tuple[Value, V
             x.dims,
             x.masked,
             tuple(shifted(m, x.dims, rank, algebra) for m in x.hollow),
+            x.positive,
             x.level,
         )
         for x in args
@@ -235,34 +250,59 @@ def _binary(
                 for m in _lows(y.form, -1 if y.level < 0 else 1):
                     if not _covers(x.form, m, algebra) or x.level != -level:
                         raise Stuck(f"{_named(single(m))}, {PART}, is subtracted from what is not as low there")
-                return Value(form, dims, masked, both, x.level)
+                return Value(form, dims, masked, both, level=x.level)
             if a.level and b.level:
                 _finite(b, "is added to what is low itself")
-            return Value(form, dims, masked, both, a.level or b.level * sign)
+            positive = a.positive and b.positive and fn == "add"
+            return Value(form, dims, masked, both, positive, a.level or b.level * sign)
         case "mul":
             for x in of:
                 _finite(x, "is multiplied by more than a number")
-            hollow = [*_filled(a.hollow, b.form), *_filled(b.hollow, a.form)]
-            return Value(form, dims, masked, tuple(hollow))
+            hollow = (*_filled(a.hollow, b.form, algebra), *_filled(b.hollow, a.form, algebra))
+            return Value(form, dims, masked, tuple(dict.fromkeys(hollow)), _both_positive(a, b))
         case "div":
             _finite(b, "is a divisor")
-            _solid(b, "a divisor")
-            _divisor(b)
+            if b.hollow:
+                _hollow_divisor(b, algebra)
+            else:
+                _divisor(b)
             _finite(a, "is divided by more than a number")
-            return Value(form, dims, masked, a.hollow)
+            return Value(form, dims, masked, tuple(dict.fromkeys(both)), _both_positive(a, b))
         case "max" | "min":
             for x in of:
                 _solid(x, "a maximum")
                 _no_difference(x)
                 if fn == "min":
                     _finite(x, "goes into min")
-            return Value(form, dims, masked, (), _common_level(a.level, b.level))
+            return Value(form, dims, masked, level=_common_level(a.level, b.level))
         case "mask":
             _solid(a, "a mask")
             _no_difference(a)
             if b.masked:
                 raise Stuck("what a mask keeps depends on another mask")
-            return Value(form, dims, True, (), _common_level(a.level, Fraction(1)))
+            return Value(form, dims, True, level=_common_level(a.level, Fraction(1)))
+
+
+def _both_positive(a: Value, b: Value) -> bool:
+    """Whether a product or quotient is greater than 0 where one of both is hollow."""
+    if set(a.hollow) == set(b.hollow):
+        return a.positive and b.positive
+    return (a.positive and not b.hollow and b.form.sign == 2) or (b.positive and not a.hollow and a.form.sign == 2)
+
+
+def _beside(op: ops.Concat, form: NormalForm, dims: tuple[Dim, ...], args: Sequence[Value], algebra: Algebra) -> Value:
+    """What is hollow in pieces where one maximum is low is so where the pieces lie beside each other."""
+    for x in args:
+        _finite(x, "is put beside something else")
+    hollow: list[NormalForm] = []
+    for parts in zip(*(x.hollow for x in args), strict=False):
+        whole = lower_op(op, list(parts), [x.dims for x in args], algebra)
+        if len(_lows(whole)) != 1 or len(whole.terms) != 1:
+            raise Stuck(f"a concatenation is taken of what depends on {_named(parts[0])}, {PART}")
+        hollow.append(whole)
+    if len({len(x.hollow) for x in args}) > 1:
+        raise Stuck(f"a concatenation is taken of what depends on what is {PART} in one piece only")
+    return Value(form, dims, any(x.masked for x in args), tuple(hollow), all(x.positive for x in args))
 
 
 def _common_level(a: Fraction, b: Fraction) -> Fraction:
@@ -275,12 +315,12 @@ def _reduced(fn: ops.ReduceFn, over: tuple[str, ...], form: NormalForm, dims: tu
     if fn == "max":
         _solid(a, "a maximum")
         _no_difference(a)
-        return Value(form, dims, a.masked, (), a.level if _is_low(form) else Fraction(0))
+        return Value(form, dims, a.masked, level=a.level if _is_low(form) else Fraction(0))
     _finite(a, "is summed")
     if fn == "rms":
         _solid(a, "a root")
     _same_everywhere(a.hollow, over)
-    return Value(form, dims, a.masked, a.hollow)
+    return Value(form, dims, a.masked, a.hollow, a.positive)
 
 
 def _rescaled(
@@ -297,7 +337,7 @@ def _rescaled(
     _finite(value, "is summed")
     _same_everywhere(value.hollow, _positions(along))
     if block.loop is None:
-        return Value(form, dims, masked, value.hollow)
+        return Value(form, dims, masked, value.hollow, value.positive)
     _solid(scale, "a scale")
     _no_difference(scale)
     here = var(LOOP, block.loop.size)
@@ -316,7 +356,7 @@ def _rescaled(
             raise Stuck(f"what is hollow where {_named(m)} is {PART} is rescaled by something else")
         else:
             hollow.append(m)
-    return Value(form, dims, masked, tuple(dict.fromkeys(hollow)))
+    return Value(form, dims, masked, tuple(dict.fromkeys(hollow)), value.positive)
 
 
 # ---------------------------------------------------------------- what must not be
@@ -347,6 +387,80 @@ def _divisor(a: Value) -> None:
         raise Stuck("a divisor may be masked as a whole: no sum over a whole dim of the mask is below it")
 
 
+def _hollow_divisor(a: Value, algebra: Algebra) -> None:
+    """A divisor is no 0: where its maximum is low it is positive, and elsewhere one of its entries is kept."""
+    for m in a.hollow:
+        if not a.positive or not _kept_with(a.form, m, algebra):
+            raise Stuck(f"a divisor is taken of what depends on {_named(m)}, {PART}")
+
+
+def _kept_with(n: NormalForm, m: NormalForm, algebra: Algebra) -> bool:
+    """Whether a form is greater than 0 wherever one of a maximum's entries is kept."""
+    if n.sign == 2:
+        return True
+    if len(n.terms) != 1 or not n.sign:
+        return False
+    ((t, _),) = n.terms
+    bits, others = _bits(t)
+    bound = frozenset(v.name for v in t.bound)
+    if not all(a.sign == 2 for a, _ in others):
+        return False
+    entries = [keep for keep, _ in _entries(m, algebra)]
+    return bool(entries) and all(_becomes(bits, bound, keep, algebra) for keep in entries)
+
+
+def _vanishes_with(n: NormalForm, m: NormalForm, algebra: Algebra) -> bool:
+    """Whether a form is 0 wherever none of a maximum's entries is kept."""
+    entries = _entries(m, algebra)
+    return bool(entries) and all(
+        any(_becomes(keep, bound, _bits(Term((), algebra.open_term(t)[1]))[0], algebra) for keep, bound in entries)
+        for t, _ in n.terms
+    )
+
+
+def _bits(t: Term) -> tuple[NormalForm, tuple[Factor, ...]]:
+    """The product of a term's factors that are 0 or 1, and the others."""
+    bits = tuple((a, e) for a, e in t.factors if isinstance(a, InBand) or e == 0)
+    return NormalForm(((Term((), bits), 1),)), tuple(f for f in t.factors if f not in bits)
+
+
+def _entries(m: NormalForm, algebra: Algebra) -> list[tuple[NormalForm, frozenset[str]]]:
+    """What keeps the entries of a maximum, and the indices that it runs over; none where that is not so simple."""
+    found: list[tuple[NormalForm, frozenset[str]]] = []
+    for a in _lows(m):
+        if not isinstance(a, Max):
+            return []
+        for bound, inner in map(algebra.open_piece, a.pieces):
+            keeps = [b.keep for t, _ in inner.terms for b, _ in t.factors if isinstance(b, Bottom)]
+            if not keeps or any(_lows(NormalForm((p,))) for p in inner.terms):
+                return []
+            kept = keeps[0]
+            for keep in keeps[1:]:
+                kept = algebra.mul(kept, keep)
+            found.append((kept, frozenset(v.name for v in bound)))
+    return found
+
+
+def _becomes(pattern: NormalForm, bound: frozenset[str], wanted: NormalForm, algebra: Algebra) -> bool:
+    """Whether a product of bits is another one for some values of its indices."""
+    mine = list(indices_of_form(pattern))
+    atoms = [a for t, _ in wanted.terms for a, _ in t.factors]
+    for theirs in product(*map(_either_way, atoms)):
+        by: dict[str, Index] = {}
+        pairs = list(zip(mine, chain(*theirs), strict=False))
+        if len(pairs) < len(mine) or not all(_fits(i, j, bound, by) for i, j in pairs):
+            continue
+        if algebra.substitute(pattern, by) == wanted:
+            return True
+    return False
+
+
+def _either_way(a: Atom) -> list[list[Index]]:
+    """An atom's indices; a band's also with row and column exchanged, since which is which depends on names."""
+    found = list(indices(a))
+    return [found, found[::-1]] if isinstance(a, InBand) else [found]
+
+
 def _keeps_an_entry(n: NormalForm) -> bool:
     """Whether the claim's condition says that not everything in it is masked."""
     for t, _ in n.terms:
@@ -358,9 +472,14 @@ def _keeps_an_entry(n: NormalForm) -> bool:
     return False
 
 
-def _filled(hollow: Sequence[NormalForm], by: NormalForm) -> Iterator[NormalForm]:
-    """Which maxima leave a product hollow: not those whose exponential is a factor of the other side."""
+def _filled(hollow: Sequence[NormalForm], by: NormalForm, algebra: Algebra) -> Iterator[NormalForm]:
+    """Which maxima leave a product hollow: not those whose exponential is a factor of the other side.
+
+    Nor those with which the other side goes to 0: what is hollow is bounded.
+    """
     for m in hollow:
+        if _vanishes_with(by, m, algebra):
+            continue
         powers = [{a.term: e for a, e in t.factors if isinstance(a, Exp)} for t, _ in by.terms]
         (term, _), *_ = m.terms
         if not by.terms or not all(p.get(term, 0) > 0 for p in powers):
@@ -406,10 +525,27 @@ def _falls(n: NormalForm, bound: frozenset[str]) -> bool:
 
 
 def _is_whole(keep: NormalForm, bound: frozenset[str]) -> bool:
-    """Whether a dim of what is kept is run over from end to end: then the claim says that some entry is kept."""
+    """Whether a dim of what is kept is run over from end to end: then the claim says that some entry is kept.
+
+    Of a band it is to be seen, since a slice of a band is a band.
+    """
+    for t, _ in keep.terms:
+        for a, _ in t.factors:
+            if isinstance(a, InBand) and not _has_entry(a, bound):
+                return False
     mine = [i for i in indices_of_form(keep) if not i.free.isdisjoint(bound)]
     own = bound.union(*(i.free for i in indices_of_form(keep))) - (keep.free - bound)
     return bool(mine) and all(_is_all_of(i, own) for i in mine)
+
+
+def _has_entry(a: InBand, bound: frozenset[str]) -> bool:
+    """Whether some column of every row is in a band, or some row of every column, at all sizes."""
+    low, high, row, column = a.low, a.high, extent(a.row), extent(a.column)
+    if not _is_all_of(a.column, bound):
+        low, high = (None if d is None else ZERO - d for d in (a.high, a.low))
+        row, column = column, row
+    ordered = low is None or high is None or at_most(low, high)
+    return ordered and (high is None or at_most(ZERO, high)) and (low is None or at_most(row + low, column))
 
 
 def _is_all_of(i: Index, bound: frozenset[str]) -> bool:
@@ -469,8 +605,8 @@ def _places(t: Term) -> list[Index]:
 
 def _fits(i: Index, j: Index, bound: frozenset[str], by: dict[str, Index]) -> bool:
     match i, j:
-        case Var(name, _), _ if name in bound:
-            return by.setdefault(name, j) == j
+        case Var(name, size), _ if name in bound:
+            return size == extent(j) and by.setdefault(name, j) == j
         case Radix(parts), Radix(others) if len(parts) == len(others):
             return all(_fits(p, q, bound, by) for p, q in zip(parts, others, strict=True))
         case Digit(p, _, _, _), Digit(q, _, _, _):

@@ -7,13 +7,15 @@ c is one maximum, however it came about.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prism_explore.ir.dims import ONE
+from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify import index
 from prism_explore.verify.functions import greater
-from prism_explore.verify.index import Index, Var, Zero, moved
-from prism_explore.verify.naming import Opened
+from prism_explore.verify.index import MOVED, Index, Var, Zero, moved
+from prism_explore.verify.naming import Collapsed, Opened
 from prism_explore.verify.normal_form import (
     NF_ZERO,
     UNIT,
@@ -31,10 +33,26 @@ from prism_explore.verify.normal_form import (
 )
 from prism_explore.verify.pieces import cases, is_part
 from prism_explore.verify.powers import content, without
-from prism_explore.verify.sums import fuse, indices_of_form, split
+from prism_explore.verify.sums import fuse, indices_of_form, place_of, split
 
 if TYPE_CHECKING:
     from prism_explore.verify.algebra import Algebra
+
+
+@dataclass(frozen=True, slots=True)
+class _Lifted:
+    """What a maximum is taken of over a piece of a dim, as if it ran over the whole dim."""
+
+    at: int
+    """Which one of several."""
+    whole: Var
+    """The dim's index."""
+    over: tuple[Var, ...]
+    """All that it runs over, the dim among them."""
+    inner: NormalForm
+    low: Dim
+    high: Dim
+    """Where the piece begins, and where it ends."""
 
 
 def maximum(algebra: Algebra, given: Sequence[Opened]) -> NormalForm:
@@ -50,6 +68,8 @@ def maximum(algebra: Algebra, given: Sequence[Opened]) -> NormalForm:
                 piece = maximum(algebra, pieces)
                 total = algebra.add(total, algebra.mul(algebra.known(where), piece))
             return total
+    while (fewer := _joined(algebra, flat)) is not None:
+        flat = fewer
     shared, flat = _shared(algebra, flat)
     g, outside, flat = _factored(algebra, flat)
     if g == 1 and not outside:
@@ -140,6 +160,49 @@ def _by_pieces(algebra: Algebra, bound: tuple[Var, ...], n: NormalForm) -> list[
             inner = algebra.substitute(algebra.collect(terms), {v.name: here})
             out.append(((*(w for w in bound if w is not v), *((fresh,) if size != ONE else ())), inner))
         return out
+    return None
+
+
+def _joined(algebra: Algebra, flat: list[Opened]) -> list[Opened] | None:
+    """Rule S6 for maxima, backwards: over neighbouring pieces of a dim, one maximum; None where there are no such."""
+    if sum(bool(bound) and MOVED in n.key for bound, n in flat) < 2:
+        return None
+    seen: list[_Lifted] = []
+    for at, (bound, n) in enumerate(flat):
+        for v in bound:
+            place = place_of(v, indices_of_form(n, bare=False))
+            if place is None:
+                continue
+            low, size = place
+            whole = algebra.fresh(Var(v.name, size))
+            with suppress(Collapsed):
+                lifted = algebra.rename_form(n, {v.name: moved(whole, ZERO - low, v.extent)})
+                over = tuple(whole if w is v else w for w in bound)
+                mine = _Lifted(at, whole, over, lifted, low, low + v.extent)
+                for other in seen:
+                    if other.at == at or (mine.low != other.high and other.low != mine.high):
+                        continue
+                    both = _both(algebra, mine, other, flat)
+                    if both is not None:
+                        start, stop = (other.low, mine.high) if other.high == mine.low else (mine.low, other.high)
+                        here = algebra.fresh(Var("k", stop - start))
+                        inner = algebra.substitute(both.inner, {both.whole.name: moved(here, start, size)})
+                        joined = tuple(here if w is both.whole else w for w in both.over)
+                        return [(joined, inner), *(p for k, p in enumerate(flat) if k not in (at, other.at))]
+                seen.append(mine)
+    return None
+
+
+def _both(algebra: Algebra, a: _Lifted, b: _Lifted, flat: Sequence[Opened]) -> _Lifted | None:
+    """The one that says what each is on its piece, where a band may have lost a bound that all of it keeps."""
+    if algebra.close_piece(a.over, a.inner) == algebra.close_piece(b.over, b.inner):
+        return a
+    for one, other in ((a, b), (b, a)):
+        here = algebra.fresh(Var("k", other.high - other.low))
+        placed = algebra.substitute(one.inner, {one.whole.name: moved(here, other.low, one.whole.extent)})
+        over = tuple(here if w is one.whole else w for w in one.over)
+        if algebra.close_piece(over, placed) == algebra.close_piece(*flat[other.at]):
+            return one
     return None
 
 

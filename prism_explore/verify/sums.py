@@ -55,28 +55,27 @@ def components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tu
     ]
 
 
-def indices(a: Atom) -> Iterator[Index]:
-    """Every index in an atom, nested ones too."""
+def indices(a: Atom, bare: bool = True) -> Iterator[Index]:
+    """Every index in an atom, nested ones too; a band's that are variables only if asked for `bare` ones."""
     match a:
         case Read(_, indices):
             yield from indices
         case Exp(term):
-            yield from _indices_of_term(term)
+            yield from _indices_of_term(term, bare)
         case Group(inner) | Bottom(inner):
-            yield from indices_of_form(inner)
+            yield from indices_of_form(inner, bare)
         case Opaque(_, args):
             for n in args:
-                yield from indices_of_form(n)
+                yield from indices_of_form(n, bare)
         case InBand(_, _, row, column):
-            yield row
-            yield column
+            yield from (i for i in (row, column) if bare or not isinstance(i, Var))
         case Interval(i, _, _):
             yield i
         case Max(pieces):
             for p in pieces:
-                yield from indices_of_form(p.inner)
+                yield from indices_of_form(p.inner, bare)
         case Running(_, inner, at):
-            yield from indices_of_form(inner)
+            yield from indices_of_form(inner, bare)
             yield at
         case Size() | Prime():
             pass
@@ -84,25 +83,25 @@ def indices(a: Atom) -> Iterator[Index]:
             assert_never(a)
 
 
-def indices_of_form(n: NormalForm) -> Iterator[Index]:
-    """Every index in a form."""
+def indices_of_form(n: NormalForm, bare: bool = True) -> Iterator[Index]:
+    """Every index in a form; as for an atom."""
     for t, _ in n.terms:
-        yield from _indices_of_term(t)
+        yield from _indices_of_term(t, bare)
 
 
-def _indices_of_term(t: Term) -> Iterator[Index]:
+def _indices_of_term(t: Term, bare: bool) -> Iterator[Index]:
     for a, _ in t.factors:
-        yield from indices(a)
+        yield from indices(a, bare)
 
 
 Step: TypeAlias = tuple[dict[str, Index], dict[str, Dim]]
 """Bound indices to replace, by what, and the new indices' extents."""
 
 
-def indices_of(factors: Iterable[Factor]) -> Iterator[Index]:
-    """Every index in a product."""
+def indices_of(factors: Iterable[Factor], bare: bool = True) -> Iterator[Index]:
+    """Every index in a product; as for an atom."""
     for a, _ in factors:
-        yield from indices(a)
+        yield from indices(a, bare)
 
 
 def fuse(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:

@@ -13,7 +13,8 @@ from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Prover
 from prism_explore.verify.lowering import lower
 from prism_explore.verify.masks import check
-from tests.verify.workloads import RIGHT, sgraph_of
+from tests.verify.corpus import candidate
+from tests.verify.workloads import RIGHT, program_of, sgraph_of
 from tests.verify.workloads_attention import CAUSAL, CAUSAL_SPLIT
 from tests.verify.workloads_base import Entry, swapped, variant
 
@@ -37,7 +38,83 @@ def test_right_candidates_stay_proved(entry: Entry) -> None:
     assert "" == trouble(entry.text, entry.workload)
 
 
-NORMALISED = "store(div(accum_rescaled(matmul($e, $v), $m), accum_rescaled($e, $m, dim=3))"
+NORMALISED = swapped(
+    CAUSAL_SPLIT,
+    "store(accum_rescaled(matmul($e, $v), $m)",
+    "store(div(accum_rescaled(matmul($e, $v), $m), accum_rescaled($e, $m, dim=3))",
+)
+"""Each split divided by its own sum; the combining kernel multiplies by it again, in one order or another."""
+HALVES = """
+  $keep = band(rows={s}, columns={s}, high=0, dtype=f32)
+  $o = custom(q, k, v, $keep) grid[x=gb, y=gh, z=gq]
+    $q = load(q, imap=[0, 1, 2])
+    $k = load(k, imap=[0, 1, -])
+    $v = load(v, imap=[0, 1, -])
+    $keep = load($keep, imap=[-, -, 0])
+    $k1 = slice($k, dim=3, start=0, stop={s}/2)
+    $k2 = slice($k, dim=3, start={s}/2, stop={s})
+    $v1 = slice($v, dim=2, start=0, stop={s}/2)
+    $v2 = slice($v, dim=2, start={s}/2, stop={s})
+    $h1 = slice($keep, dim=1, start=0, stop={s}/2)
+    $h2 = slice($keep, dim=1, start={s}/2, stop={s})
+    $s1 = mask(mul_scalar(matmul($q, $k1), {scale}), $h1)
+    $s2 = mask(mul_scalar(matmul($q, $k2), {scale}), $h2)
+    $m = max(max($s1, dim=3), max($s2, dim=3))
+    $e1 = exp(sub($s1, $m))
+    $e2 = exp(sub($s2, $m))
+    $num = add(matmul($e1, $v1), matmul($e2, $v2))
+    $den = add(sum($e1, dim=3), sum($e2, dim=3))
+    store(div($num, $den), omap=[0, 1, 2])
+  return $o
+"""
+OWN_MAXIMA = variant(
+    HALVES,
+    e1="exp(sub($s1, max($s1, dim=3)))",
+    e2="exp(sub($s2, max($s2, dim=3)))",
+    num="add(mul(matmul($e1, $v1), $w1), mul(matmul($e2, $v2), $w2))",
+    den="add(mul(sum($e1, dim=3), $w1), mul(sum($e2, dim=3), $w2))",
+).replace(
+    "    $num =",
+    "    $w1 = exp(sub(max($s1, dim=3), $m))\n    $w2 = exp(sub(max($s2, dim=3), $m))\n    $num =",
+)
+BANDS = {"causal_attention": "high=0", "sliding_window_attention": "low={back}, high=0"}
+PROVED = {
+    "normalised splits": variant(NORMALISED, top="accum_rescaled(mul(mul($num, $den), $w), $run)"),
+    "normalised splits, the weight times the sum first": variant(
+        NORMALISED, top="accum_rescaled(mul($num, mul($den, $w)), $run)"
+    ),
+    "normalised splits, the weight first": variant(NORMALISED, top="accum_rescaled(mul(mul($num, $w), $den), $run)"),
+    "halves of the keys": HALVES,
+    "halves of the keys, each with its own maximum": OWN_MAXIMA,
+    "halves of the keys without a maximum": variant(HALVES, e1="exp($s1)", e2="exp($s2)"),
+    "queries cut and joined": variant(
+        CAUSAL,
+        e="concat(slice($d, dim=2, start=0, stop={s}/(2*gq)), slice($d, dim=2, start={s}/(2*gq), stop={s}/gq), dim=2)",
+    ).replace("    $e =", "    $d = exp(sub($s, $m))\n    $e ="),
+}
+
+
+@pytest.mark.parametrize("workload", BANDS)
+@pytest.mark.parametrize("form", PROVED)
+def test_splits_and_pieces_of_what_is_masked_are_proved(form: str, workload: str) -> None:
+    text = PROVED[form].replace("columns={s}, high=0", "columns={s}, " + BANDS[workload])
+    program, graph = program_of(workload), sgraph_of(Entry(workload, "", text, True))
+
+    assert isinstance(Prover(program).verify(candidate(program, graph), Journal()), Verified)
+
+
+def test_a_maximum_over_a_piece_says_nothing_of_the_rest() -> None:
+    """Far down, a window leaves out the first half: there its maximum is low, and what is kept is not."""
+    first_only = HALVES.replace("columns={s}, high=0", "columns={s}, low={back}, high=0")
+    first_only = variant(first_only, m="max($s1, dim=3)")
+
+    assert "not as low there" in trouble(first_only, "sliding_window_attention")
+    assert "the result depends on" in trouble(
+        variant(first_only, e2="exp($s2)", num="matmul($e1, $v1)", den="add_scalar(sum(exp($s2), dim=3), 1)"),
+        "sliding_window_attention",
+    )
+
+
 WRONG = {
     "a difference from a tile's own maximum that is never made good": (
         variant(CAUSAL, m="max($s, dim=3)", num="accum(matmul($e, $v))", den="accum_sum($e, dim=3)"),
@@ -68,16 +145,17 @@ WRONG = {
         variant(CAUSAL_SPLIT, w="exp(neg(sub($most, $run)))"),
         "is multiplied by a number that is not positive",
     ),
-    "each split normalised by its own sum": (
+    "each split normalised by a sum of what is masked twice": (
         variant(
-            swapped(
-                CAUSAL_SPLIT,
-                "store(accum_rescaled(matmul($e, $v), $m)",
-                NORMALISED,
-            ),
+            NORMALISED,
             top="accum_rescaled(mul(mul($num, $den), $w), $run)",
+            e="mul(exp(sub($s, $m)), $keep)",
         ),
-        "a divisor",
+        "a divisor is taken of what depends on",
+    ),
+    "halves of the keys, the second normalised and not brought back": (
+        variant(HALVES, e1="exp($s1)", m="max($s2, dim=3)", num="matmul($e2, $v2)", den="sum($e2, dim=3)"),
+        "the result depends on",
     ),
 }
 
@@ -140,6 +218,21 @@ def test_two_values_that_differ_where_a_split_is_masked_are_not_taken_for_one() 
     verdict = Prover(program).verify(wrong, Journal())
 
     assert not isinstance(verdict, Verified)
+    algebra = Algebra(integers=program.graph.conditions())
+    with pytest.raises(Stuck, match="the result depends on a difference from"):
+        check(program.graph, lower(program.graph, algebra), algebra)
+
+
+def test_a_band_that_is_cut_is_not_taken_for_a_whole_one() -> None:
+    inputs = "x = input f32[12, 12]"
+    half = (
+        "%1 = band(rows=12, columns=12, high=0, dtype=f32); %2 = mask(x, %1); %3 = slice(%2, dim=1, start=6, stop=12); "
+        "%4 = max(%3, dim=1); %5 = sub(%3, %4); %6 = exp(%5); %7 = slice(%1, dim=1, start=6, stop=12); "
+        "%8 = mul(%6, %7); %9 = sub(%6, %8); return %9"
+    )
+    program, wrong = of(half, "%1 = slice(x, dim=1, start=6, stop=12); %2 = mul_scalar(%1, 0); return %2", inputs)
+
+    assert not isinstance(Prover(program).verify(wrong, Journal()), Verified)
     algebra = Algebra(integers=program.graph.conditions())
     with pytest.raises(Stuck, match="the result depends on a difference from"):
         check(program.graph, lower(program.graph, algebra), algebra)
