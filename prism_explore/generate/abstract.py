@@ -273,14 +273,18 @@ def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels, negative
             for a, bound in zip(here, lead_varying, strict=True)
         ]
         for chosen in product(*binders):
-            rest = quotient(u, Mono(sums=tuple((s, 1) for s in sorted(chosen))))
+            rest = quotient(u, Mono(sums=tuple((s, 1) for s in sorted(chosen)))) if chosen else u
             assert rest is not None, "the chosen sums are u's"
             image: dict[Mono, int] = {}
             for k, k_varying, n in parts:
-                sums = [_exchanged(s, old, new) for s, old, new in zip(chosen, lead_varying, k_varying, strict=True)]
-                made = times(times(rest, k), Mono(sums=tuple((s, 1) for s in sorted(sums))))
+                made = times(rest, k)
+                if chosen:
+                    exchanged = map(_exchanged, chosen, lead_varying, k_varying)
+                    made = times(made, Mono(sums=tuple((s, 1) for s in sorted(exchanged))))
                 image[made] = image.get(made, 0) + n
-            if all(have.get(k, 0) >= n for k, n in image.items()):
+                if image[made] > have.get(made, 0):
+                    break  # as a rule long before the last monomial
+            else:
                 yield image
 
 
@@ -344,6 +348,8 @@ class Goal:
         self._negatives = negatives
         self._plain = untold(result)
         self._reaches: dict[tuple[Poly, Poly, Levels], bool] = {}
+        self._tops: dict[tuple[Poly, Poly, Levels], bool] = {}
+        self._images: dict[tuple[Poly, Poly, Levels], list[dict[Mono, int]]] = {}
         self._together: dict[tuple[Poly, Poly, Poly, Levels], bool] = {}
 
     def reaches(self, e: Poly) -> bool:
@@ -372,10 +378,22 @@ class Goal:
         return found
 
     def _top(self, e: Poly, t: Poly, outer: Levels) -> bool:
-        if not _may_stand(e, t):
-            return False
-        levels = (_sums(t), *outer)
-        return any(True for below in _bindings(e, levels) for _ in _images(e, below, t, outer, self._negatives))
+        key = (e, t, outer)
+        found = self._tops.get(key)
+        if found is None:
+            ways = _bindings(e, (_sums(t), *outer)) if _may_stand(e, t) else ()
+            found = any(True for below in ways for _ in _images(e, below, t, outer, self._negatives))
+            self._tops[key] = found
+        return found
+
+    def _all_images(self, e: Poly, t: Poly, outer: Levels) -> list[dict[Mono, int]]:
+        key = (e, t, outer)
+        found = self._images.get(key)
+        if found is None:
+            ways = _bindings(e, (_sums(t), *outer))
+            found = [i for below in ways for i in _images(e, below, t, outer, self._negatives)]
+            self._images[key] = found
+        return found
 
     def _inside(self, e: Poly, t: Poly, outer: Levels) -> bool:
         return any(self._part(e, p, (summed(m), *outer)) for m, _ in t for p in nested(m))
@@ -402,11 +420,8 @@ class Goal:
                         return True
             have = dict(t)
             if sum(have.values()) > 1:
-                turns = self._negatives
-                ones = [i for below in _bindings(a, levels) for i in _images(a, below, t, outer, turns)]
-                others = [i for below in _bindings(b, levels) for i in _images(b, below, t, outer, turns)]
-                for one in ones:
-                    for other in others:
+                for one in self._all_images(a, t, outer):
+                    for other in self._all_images(b, t, outer):
                         if all(have[m] >= one.get(m, 0) + other.get(m, 0) for m in {*one, *other}):
                             return True
         slots: list[tuple[Poly, Levels]] = []

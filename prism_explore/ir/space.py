@@ -190,7 +190,8 @@ class Space:
         copies = apart(program).copies if program is not None else dict[str, str]()
         return {
             "kernel graph": f"at most {self.kernel_ops} operators: 1 to {self.custom_kernels} custom kernels, "
-            f"at most {self.predefined_kernels} predefined operators",
+            f"at most {self.predefined_kernels} predefined operators"
+            + ("; no two custom kernels read exactly the same tensors" if self.custom_kernels > 1 else ""),
             "predefined operators": str(self.kernel) if self.predefined_kernels else "none",
             "block graph": f"at most {self.block_ops} operators, loads included; one output"
             + (f"; the program itself takes {fused_ops(program)}" if program is not None else ""),
