@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from prism_explore.beside import compare
     from prism_explore.errors import (
         JournalVersionError,
         ParseError,
@@ -65,6 +66,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "certified": ("verdicts", "certified"),
     "against_concrete": ("versus", "against_concrete"),
     "check": ("verdicts", "check"),
+    "compare": ("beside", "compare"),
     "check_mirage": ("verdicts", "check_mirage"),
     "default_space": ("ir.space", "default_space"),
     "evidence_of": ("verdicts", "evidence_of"),
@@ -108,6 +110,7 @@ __all__ = [
     "certified",
     "check",
     "check_mirage",
+    "compare",
     "default_space",
     "evidence_of",
     "export_trials",

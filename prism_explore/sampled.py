@@ -7,20 +7,26 @@ thousand times. A sample without a wrong cut bounds the share of wrong ones; it 
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from prism_explore.audit import Answer, Audit, audit
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import CandidateRejected, Event, RegionPruned, Soundness
+from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.search import Task
 
 NODES = 200
 """How many nodes each audit grows where the caller names no number."""
 CANDIDATES = 30
 """How many candidates it decides."""
+SECONDS = 60.0
+"""How long it audits where the caller names no time."""
 CONFIDENCE = 0.95
 
 
@@ -61,11 +67,21 @@ class Sample:
     """Most regions first."""
     maps: int
     """Choices of maps that constraints forbade: each names the operator that it breaks, and none is audited."""
+    left: int = 0
+    """Regions that were drawn and that the time did not reach."""
 
     @property
     def wrong(self) -> tuple[Audit, ...]:
         """The cuts that lost a proved family of the stated space."""
         return tuple(a for row in self.rows for a in row.audits if a.answer == "wrong")
+
+    @property
+    def text(self) -> str:
+        """What came of it, in a sentence or two."""
+        audits = [a for row in self.rows for a in row.audits]
+        wrong = f"{len(self.wrong):,} were wrong" if self.wrong else "none was found wrong"
+        left = f" The time was spent before {self.left:,} more that were drawn." if self.left else ""
+        return f"Of {len(audits):,} cuts that were audited {wrong}.{left}"
 
     def __repr__(self) -> str:
         head = ("rule", "soundness", "regions", "audited", "right", "covered", "undecided", "wrong", "gained")
@@ -84,6 +100,8 @@ class Sample:
         ]
         lines += [a.text for a in self.wrong] or ["No audited cut was found wrong."]
         lines += notes
+        if self.left:
+            lines.append(f"The time was spent before {self.left:,} more that were drawn; seconds=... goes farther.")
         if self.maps:
             lines.append(f"{self.maps:,} choices of maps were forbidden by constraints; those are not audited.")
         return "\n".join(line.rstrip() for line in lines)
@@ -97,10 +115,12 @@ def audit_sample(
     *,
     nodes: int = NODES,
     candidates: int = CANDIDATES,
+    seconds: float = SECONDS,
+    clock: Callable[[], float] = time.monotonic,
     tick: Callable[[], None] = lambda: None,
     **how: Any,
 ) -> Sample:
-    """Audit so many regions of each rule, all where it cut fewer.
+    """Audit so many regions of each rule, all where it cut fewer; rules take turns, until the time is spent.
 
     Args:
         task: what was searched.
@@ -109,23 +129,44 @@ def audit_sample(
         seed: of the draw.
         nodes: budget of each audit.
         candidates: budget of each audit.
+        seconds: budget of all together; an audit that it ends is left out.
+        clock: seconds.
         tick: called at every step.
         how: the rest, as for `audit.audit`.
 
     Raises:
-        ShapeError: a sample below 1, or as `audit.audit`.
+        ShapeError: a sample below 1, no time, or as `audit.audit`.
     """
     if sample < 1:
         raise ShapeError(f"a sample starts at 1, found {sample}")
+    if not seconds > 0:
+        raise ShapeError(f"a sample takes some time, found seconds={seconds}")
     by_rule: dict[tuple[str, Soundness], list[str]] = {}
     for fact in facts:
         if isinstance(fact, RegionPruned):
             by_rule.setdefault((fact.reason.rule, fact.reason.soundness), []).append(fact.region)
     order = Counter({key: len(regions) for key, regions in by_rule.items()})
-    rows: list[RuleSample] = []
-    for (rule, soundness), count in order.most_common():
-        regions = by_rule[rule, soundness]
-        drawn = sorted(random.Random(f"{seed} {rule}").sample(range(count), min(sample, count)))
-        audits = [audit(task, facts, regions[n], nodes=nodes, candidates=candidates, tick=tick, **how) for n in drawn]
-        rows.append(RuleSample(rule, soundness, count, tuple(audits)))
-    return Sample(seed, tuple(rows), sum(isinstance(e, CandidateRejected) for e in facts))
+    drawn: dict[tuple[str, Soundness], list[int]] = {}
+    for key, count in order.most_common():
+        drawn[key] = sorted(random.Random(f"{seed} {key[0]}").sample(range(count), min(sample, count)))
+    audits: dict[tuple[str, Soundness], list[Audit]] = {key: [] for key in drawn}
+    watch = Stopwatch(seconds, clock)
+
+    def step() -> None:
+        tick()
+        if watch.is_over():
+            raise _Spent
+
+    rounds = zip_longest(*([(key, by_rule[key][n]) for n in picks] for key, picks in drawn.items()))
+    turns = [turn for together in rounds for turn in together if turn is not None]
+    with watch, suppress(_Spent):
+        for key, region in turns:
+            step()
+            audits[key].append(audit(task, facts, region, nodes=nodes, candidates=candidates, tick=step, **how))
+    rows = tuple(RuleSample(*key, order[key], tuple(made)) for key, made in audits.items())
+    left = len(turns) - sum(map(len, audits.values()))
+    return Sample(seed, rows, sum(isinstance(e, CandidateRejected) for e in facts), left)
+
+
+class _Spent(Exception):
+    """Raised within an audit when the time is."""

@@ -91,6 +91,7 @@ class Progress:
     prover: Prover | None = None
     elsewhere: Elsewhere | None = None
     proving: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
+    assessing: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
     families: list[Family] = field(default_factory=list[Family])
     settled: set[str] = field(default_factory=set[str])
     proved: list[Verified] = field(default_factory=list[Verified])
@@ -130,6 +131,7 @@ def explore(
         growing = generate(task.program, task.space, task.target, journal, over, ceiling(task), task.executor, pieces)
         progress.growing = watch.during(growing)
         progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
+        progress.assessing = Stopwatch(task.space.time_s)
         if task.executor is not None:
             progress.elsewhere = Elsewhere(task.executor, task.program, task.seed)
     for family in progress.growing:
@@ -253,7 +255,8 @@ def _assess(
 ) -> Iterator[None]:
     """Try each proved family in floating point, once, by its first proved candidate.
 
-    Other maps of a family change in which order it adds, and nothing else.
+    Other maps of a family change in which order it adds, and nothing else. What the time does not reach stays
+    unassessed, and says why.
     """
     for verified in progress.proved:
         candidate = verified.candidate
@@ -264,7 +267,11 @@ def _assess(
             progress.floats.append(saved)
             yield
             continue
-        found = progress.assessed[family.id] = assessor.assess(verified)
+        if progress.assessing.is_over():
+            found: Assessment = Unassessed(candidate.id, assessor.dtype, _not_reached(task.space.time_s))
+        else:
+            with progress.assessing:
+                found = progress.assessed[family.id] = assessor.assess(verified)
         reasons, evidence = (found.reasons, found.evidence) if isinstance(found, Unsafe) else ((), ())
         fact = FloatsAssessed(
             family.id,
@@ -324,6 +331,10 @@ def incumbent(progress: Progress, steering: Steering) -> Timed | None:
     """The fastest timed kernel of a family that may win."""
     open_now = [t for t in progress.timed if may_win(progress, steering, t.kernel.verified.candidate.family)]
     return min(open_now, key=lambda t: t.time_s, default=None)
+
+
+def _not_reached(limit_s: float) -> str:
+    return f"the time for assessments, {limit_s:g} s, was spent before"
 
 
 def _left(candidate: Candidate, limit_s: float) -> VerdictReached:

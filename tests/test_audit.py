@@ -217,6 +217,22 @@ def test_a_sample_finds_the_rule_that_loses_a_family(unsound):
     assert "was cut wrongly" in repr(found)
 
 
+def test_a_sample_ends_with_its_time_and_says_how_much_is_left(sound):
+    ticks = iter(range(10**6))
+    found = sound.audit(sample=5, seconds=40.0, clock=lambda: float(next(ticks)))
+    whole = sound.audit(sample=5)
+
+    assert 0 == whole.left
+    assert found.left > 0
+    assert f"The time was spent before {found.left} more that were drawn" in repr(found)
+    assert found.text.endswith(f"before {found.left} more that were drawn.")
+    assert sum(len(r.audits) for r in found.rows) + found.left == sum(len(r.audits) for r in whole.rows)
+    for part, row in zip(found.rows, whole.rows, strict=True):
+        assert set(part.audits) <= set(row.audits)
+
+
 def test_a_sample_of_nothing_is_refused(sound):
+    with pytest.raises(px.ShapeError, match="takes some time, found seconds=0"):
+        sound.audit(sample=1, seconds=0)
     with pytest.raises(px.ShapeError, match="a sample starts at 1, found 0"):
         sound.audit(sample=0)

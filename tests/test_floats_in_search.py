@@ -21,6 +21,7 @@ from prism_explore.events.ledger import Steering, claim, ledger
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import default_space
 from prism_explore.ir.stages import Kernel, Outcome, Parameters, Timed, Verified
+from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import show
 from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.session import Session
@@ -215,3 +216,14 @@ def test_the_equalities_of_any_candidate_can_be_asked_of_a_record() -> None:
     assert show(found.program) == show(session.program)
     with pytest.raises(ShapeError, match=r"no candidate 'f99\.c1'"):
         session.equalities("f99.c1")
+
+
+def test_families_that_the_time_does_not_reach_are_unassessed_and_say_so(tuned: list[str]) -> None:
+    task, progress = begun(attention(True))
+    progress.assessing = Stopwatch(0.0)
+    journal = searched(task, progress, Steering())
+    said = [e for e in journal.events if isinstance(e, FloatsAssessed)]
+
+    assert ["unassessed", "unassessed"] == [e.outcome for e in said]
+    assert all("the time for assessments, 300 s, was spent before" in e.detail for e in said)
+    assert not progress.assessed

@@ -156,7 +156,8 @@ class Space:
     """Budget: how many of them before the first family. What the program says comes first, so a program that has none
     by then has no kernel that is near it; most workloads meet theirs within a hundred."""
     time_s: float = 300.0
-    """Budget: seconds of growing graphs, and as many again of proving; pauses and tuning do not count."""
+    """Budget: seconds of growing graphs, as many of proving, and as many of trying families in floating point;
+    pauses and tuning do not count."""
     rules_off: frozenset[str] = frozenset()
     """Names of pruning rules that are switched off, for ablations and audits."""
 
@@ -220,7 +221,8 @@ class Space:
             "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x, but of "
             "exponents that the program's own numerators and denominators share",
             "node budget": f"{self.nodes}, {min(self.nodes, self.patience)} of them before a first family",
-            "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs",
+            "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs, "
+            f"{self.time_s:g} s for trying families in floating point",
             "rules switched off": " ".join(sorted(self.rules_off)) or "none",
             **({"operators of the program that it lacks": ", ".join(lacking)} if lacking else {}),
         }

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from prism_explore.audit import Answer, Audit
 from prism_explore.evidence import Evidence, Part, Step
 from prism_explore.questions import Question, Standing
+from prism_explore.sampled import Sample
 from prism_explore.verify.decide import Replay
 from prism_explore.what_if import WhatIf
 from prism_explore.widgets.live import Ability
@@ -104,6 +105,8 @@ def short_answer(asked: Question) -> str:
     match asked.answer:
         case Audit() as found:
             return f"{found.answer}: {found.text}"
+        case Sample() as found:
+            return found.text
         case WhatIf() as found:
             return found.text
         case Replay() as found:
@@ -119,6 +122,8 @@ def answer_cards(asked: Question) -> tuple[Card, ...]:
     match asked.answer:
         case Audit() as found:
             return (_audited(asked, found),)
+        case Sample() as found:
+            return (_sampled(asked, found),)
         case WhatIf() as found:
             return _reopened(asked, found)
         case Replay() as found:
@@ -159,6 +164,24 @@ def _audited(asked: Question, found: Audit) -> Card:
         "The search itself was not touched.",
         facts=tuple(told),
         copies=copies,
+    )
+
+
+def _sampled(asked: Question, found: Sample) -> Card:
+    told: list[Pair] = []
+    for row in found.rows:
+        words = ("right", "covered", "undecided", "wrong", "gained", "nothing gained")
+        counted = ", ".join(f"{n:,} {word}" for word in words if (n := row.count(word)))
+        share = f"; at most {row.most_wrong:.0%} are wrong (95 %)" if row.most_wrong else ""
+        told.append((row.rule, f"{len(row.audits):,} of {row.regions:,} audited: {counted or 'none'}{share}"))
+    told += [(a.subject, a.text) for a in found.wrong]
+    return Card(
+        "audits of a sample of each rule",
+        "refuted" if found.wrong else "proved" if not found.left else "unknown",
+        found.text,
+        asked.id,
+        soundness_says="It is said of the sample and bounds the share of wrong cuts; it proves nothing of the others.",
+        facts=tuple(told),
     )
 
 

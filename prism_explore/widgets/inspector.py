@@ -83,7 +83,7 @@ def inspect(ref: str, program: TensorProgram, facts: Facts, book: Ledger, desk: 
     text = facts.families[owner].sgraph if owner in facts.families else text
     if text:
         return _tensor(ref, owner, tensor, facts, parse(text))
-    return _eclass(ref, facts) or _reason_code(ref, facts, book)
+    return _eclass(ref, facts) or _reason_code(ref, facts, book, desk)
 
 
 # ---------------------------------------------------------------- the search
@@ -208,6 +208,8 @@ def reason_card(reason: Reason, title: str = "") -> Card:
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+SAMPLE = 3
+"""How many cuts of each rule a click has audited."""
 
 
 def substituted(formula: str, meanings: Mapping[str, str]) -> str:
@@ -220,7 +222,7 @@ def substituted(formula: str, meanings: Mapping[str, str]) -> str:
     return put if put != formula else ""
 
 
-def _reason_code(ref: str, facts: Facts, book: Ledger) -> Inspector | None:
+def _reason_code(ref: str, facts: Facts, book: Ledger, desk: Desk) -> Inspector | None:
     """All cuts with one reason code."""
     cuts = [c for c in book.cuts if c.code == ref]
     if not cuts:
@@ -238,6 +240,9 @@ def _reason_code(ref: str, facts: Facts, book: Ledger) -> Inspector | None:
             (f"by {c.rule}", f"{c.count:,} {'regions' if c.what == 'region' else 'choices of maps'}") for c in cuts
         ),
         why=(reason_card(reasons[0], f"{ref}, for example"),) if reasons else (),
+        actions=(action("Audit a sample of each rule", "audit", {"sample": SAMPLE}, True),)
+        if "audit" in desk.can and shown
+        else (),
         links=tuple(Link(r.region, r.region) for r in shown[:24]),
     )
 
@@ -343,6 +348,7 @@ def steering_actions(family: str, choice: str) -> tuple[Action, ...]:
     return (
         action(f"Accept {family}", "accept", {"id": family}, choice != "accepted"),
         action(f"Reject {family}", "reject", {"id": family}, choice != "rejected"),
+        action(f"Prefer {family}", "prefer", {"id": family}, not choice),
         action("Undo", "undo", {}, bool(choice)),
     )
 

@@ -153,13 +153,19 @@ COMMANDS: tuple[Command, ...] = (
     Command("cancel", "sess.cancel", "End the search for good; what was found is kept."),
     Command("accept", "sess.accept", "Search this before the others.", (_ID, _NOTE)),
     Command("reject", "sess.reject", "Withhold this and what follows from it; can be undone.", (_ID, _NOTE)),
+    Command("prefer", "sess.prefer", "Tune this before the others, behind what was accepted; can be undone.", (_ID,)),
     Command("undo", "sess.undo", "Take the last steering step back."),
     Command("redo", "sess.redo", "Repeat the steering step that was taken back."),
     Command(
         "audit",
         "sess.audit",
         "Search this region with the rule off, beside the search, and say whether the cut was right.",
-        (_ID, Parameter("nodes", "count", optional=True), Parameter("rules_off", "words", RULE_NAMES, optional=True)),
+        (
+            Parameter("id", "text", optional=True),
+            Parameter("sample", "count", optional=True, most=1_000),
+            Parameter("nodes", "count", optional=True),
+            Parameter("rules_off", "words", RULE_NAMES, optional=True),
+        ),
     ),
     Command(
         "what_if",
@@ -199,7 +205,7 @@ class Click:
             for p in self.command.parameters
             if p.name in self.args and self.args[p.name] != p.default
         ]
-        said = (f"{v!r}" if p.default is None and not p.optional else f"{p.name}={v!r}" for p, v in given)
+        said = (f"{v!r}" if p.name == "id" else f"{p.name}={v!r}" for p, v in given)
         return f"{self.command.python}({', '.join(said)})"
 
 

@@ -135,3 +135,27 @@ def test_what_was_typed_by_hand_is_refused_in_words_and_not_by_a_broken_thread(s
     assert "failed" == asked.state
     assert asked.failure.startswith("nothing to audit by the name 'p0'")
     assert asked.failure == short_answer(asked)
+
+
+def test_a_sample_of_all_cuts_is_audited_with_a_click_on_a_reason(sess) -> None:
+    shown = seen(sess, "expr.unreachable")
+    (action,) = shown.actions
+
+    assert ("Audit a sample of each rule", "sess.audit(sample=3)") == (action.label, action.python)
+    assert () == seen(sess, "expr.unreachable", can=("certify", "replay")).actions
+
+    found = sess.audit(sample=1, nodes=20, candidates=5)
+    asked = Question("q1", "audit", "", action.python, "answered", found)
+    (card,) = answer_cards(asked)
+
+    assert found.text == card.sentence == short_answer(asked)
+    assert {row.rule for row in found.rows} <= {name for name, _ in card.facts}
+    assert any(f"1 of {row.regions:,} audited" in says for row in found.rows for _, says in card.facts)
+
+
+def test_a_family_can_be_preferred_with_a_click(sess) -> None:
+    family = next(iter(sess.families))
+    (action,) = (a for a in seen(sess, family).actions if a.label == f"Prefer {family}")
+
+    assert f"sess.prefer({family!r})" == action.python
+    assert action.enabled
