@@ -36,6 +36,7 @@ from prism_explore.verify.definitions import (
     of_store,
 )
 from prism_explore.verify.derive import derive
+from prism_explore.verify.extents import ones_of
 from prism_explore.verify.index import position, var
 from prism_explore.verify.lowering import Lowered, lower, lower_tensor
 from prism_explore.verify.normal_form import NormalForm, Read, show
@@ -67,7 +68,8 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     """The same verdict with a lemma for every tensor of program and candidate.
 
     A lemma that could not be replayed, or to which the checker objects, says so; the verdict itself rests on
-    the normal form and stays. Notes each iteration of egglog and, at the end, the certificate.
+    the normal form and stays. Cuts that the candidate's conditions leave no number but 1 are 1.
+    Notes each iteration of egglog and, at the end, the certificate.
 
     Args:
         verified: what `verify` proved.
@@ -75,12 +77,13 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
         limits: of each lemma.
     """
     candidate = verified.candidate
-    program = candidate.family.program
+    program, sgraph = candidate.family.program, candidate.sgraph
+    sgraph = sgraph.substitute(ones) if (ones := ones_of(sgraph)) else sgraph
     with shared(limits.memory_bytes) as rewriter:
         rewriter.start()
         lemmas: list[Lemma] = []
         known: dict[str, tuple[Lemma, Saturation]] = {}
-        for owed in obligations(program, candidate.sgraph):
+        for owed in obligations(program, sgraph):
             lemma, run = _derived(owed, rewriter, limits, known)
             lemmas.append(lemma)
             note = noting(journal, f"{candidate.id} {owed.tensor}")
@@ -91,7 +94,7 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
             run = rewriter.replay(Problem(facts, left, right), limits)
             return "" if run.equal else explain(run.stop)
 
-        report = check(program, candidate.sgraph, tuple(lemmas), replay_again)
+        report = check(program, sgraph, tuple(lemmas), replay_again)
     complaints: dict[str, str] = {}
     for tensor, complaint in report.complaints:
         complaints.setdefault(tensor, complaint)

@@ -329,3 +329,25 @@ def test_a_statement_reads_back_as_the_checker_reads_it() -> None:
 
     assert ("sum", "k1", ("add", ("at", "x", "p0", "k1"), ("at", "x", "p0", "k1"))) == reading.left
     assert {"p0": dim("b"), "k1": N} == reading.extents
+
+
+def test_a_cut_that_can_only_be_one_is_one_in_the_certificate_too():
+    """A slice of a tile that is as long as the whole dim leaves the grid no other number; blocks do not race then."""
+    b = ProgramBuilder("halves_exchanged")
+    x = b.input("x", "b", 64)
+    program = b.build(b.concat(b.slice(x, 1, 32, 64), b.slice(x, 1, 0, 32), 1))
+    graph = parse(
+        """sgraph
+  x = input f32[b, 64]
+  %1 = custom(x) grid[x=gx, y=gy]
+    %0 = load(0, imap=[1, 0])
+    %1 = slice(%0, dim=1, start=32, stop=64)
+    %2 = slice(%0, dim=1, start=0, stop=32)
+    %3 = concat(%1, %2, dim=1)
+    %4 = store(%3, omap=[-, 0])
+  return %1"""
+    )
+    lemmas = certify(proved(candidate(program, graph)), Journal()).proof.lemmas
+
+    assert 9 == len(lemmas)
+    assert [] == [x.tensor for x in lemmas if not x.replayed]
