@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
@@ -33,10 +34,12 @@ class Sampled:
         """Optuna is imported when it is first needed.
 
         Raises:
-            ShapeError: no such sampler.
+            ShapeError: no such sampler, or what it needs is not installed.
         """
         if sampler not in get_args(SamplerName):
             raise ShapeError(f"no sampler {sampler!r}; there are {', '.join(get_args(SamplerName))}")
+        if sampler == "gp" and find_spec("scipy") is None:
+            raise ShapeError("the sampler 'gp' needs scipy, which is not installed: pip install scipy, or take 'tpe'")
         self._seed, self._sampler = seed, sampler
         self._study: Any = None
         self._ranked: Iterator[Point] | None = None

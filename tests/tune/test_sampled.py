@@ -6,7 +6,7 @@ import pytest
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.stages import Infeasible, Kernel, Timed
-from prism_explore.tune import Budget, strategy_of
+from prism_explore.tune import Budget, sampled, strategy_of
 from prism_explore.tune.sampled import SEEDED, Sampled
 from tests.tune.test_strategy import drain, pool
 from tests.tune.test_tune import LONG, ToyBench, best_of, run
@@ -120,3 +120,11 @@ def test_a_budget_names_its_strategy_and_a_wrong_name_is_an_error():
         Budget(strategy="best")
     with pytest.raises(ShapeError, match="no sampler 'best'"):
         Sampled(0, "best")
+
+
+def test_a_sampler_whose_library_is_missing_says_so_at_once(monkeypatch):
+    monkeypatch.setattr(sampled, "find_spec", lambda _: None)
+
+    with pytest.raises(ShapeError, match="'gp' needs scipy, which is not installed"):
+        Budget(strategy="gp")
+    Budget(strategy="tpe")
