@@ -8,7 +8,8 @@
 A row goes through three stages, each in a process of its own with a time limit (`--limit-s`):
 
     tune     search, prove, and tune within the budget; the kernel and its proof's claim are kept
-    rivals   run the comparison once with nothing counted, so that torch's compilers find their work on disk
+    rivals   run the comparison once with nothing counted, so that torch's compilers find their work on disk; its
+             autotuner chooses by the clock, so this too wants a quiet machine
     compare  time everything in shuffled rounds, on cold inputs, in one process whose malloc keeps what was freed
 
 What is done is kept in the JSON file, and not done again but with `--again`; so a run may be interrupted, and stages
