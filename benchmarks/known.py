@@ -3,8 +3,9 @@
 Two sources: the right forms of `tests.verify.workloads` (R1 and so on, written down apart from the search), and the
 graphs that Mirage's search saved, `tests/data/mirage`, generalised from their numbers and read over a program of
 their shapes. A form is *ours* if a proved candidate is the same graph up to names and order; it is *dominated* if a
-proved candidate costs no more whatever the sizes, in the cost model (`cost.dominance`). What is *open* is neither, or
-was not shown to be.
+proved candidate costs no more whatever the sizes, in the cost model (`cost.dominance`). It is *outside* if it is no
+program of the stated space, and the restriction that excludes it is told; *refuted*, if it does not compute the
+program, as some graphs that were saved do not. What is *open* is none of these, or was not shown to be.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -20,21 +22,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import prism_explore as px
 from prism_explore.cost.dominance import compared, cost_of
 from prism_explore.events.journal import Journal
-from prism_explore.instantiate.constraints import TypedBlock
+from prism_explore.generate.retrace import outside
+from prism_explore.instantiate.constraints import TypedBlock, memory_broken
 from prism_explore.instantiate.solve import typed_blocks
 from prism_explore.ir.maps import AxisUse
-from prism_explore.ir.ops import Load, Store
+from prism_explore.ir.ops import Accumulate, Custom, Load, Node, Op, Reduce, Store
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Candidate, Family, Verified
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+from prism_explore.ir.stages import Candidate, Family, Refuted, Unknown, Verified
 from prism_explore.mirage.general import generalise
 from prism_explore.search import Progress, Steering, Task, explore
 from prism_explore.verify.decide import Prover
 from tests.mirage.references import FILES, path
-from tests.test_rediscovery import comparable, form
+from tests.test_rediscovery import form
 from tests.verify.workloads import ENTRIES, sgraph_of
 
-Standing = Literal["ours", "dominated", "open"]
+Standing = Literal["ours", "dominated", "outside", "refuted", "open"]
 
 SAVED = {
     "gated_mlp": "gated_mlp_bs8",
@@ -55,14 +58,14 @@ class Known:
     name: str
     standing: Standing
     by: str = ""
-    """The candidate of ours; what the form is instead, where it is open."""
+    """The candidate of ours; the restriction that excludes it; what is known of a form that is open."""
 
 
-def forms(workload: str, program: TensorProgram, proved: Sequence[Candidate]) -> Iterator[Known]:
+def forms(workload: str, task: Task, proved: Sequence[Candidate]) -> Iterator[Known]:
     """The right forms of a workload that were written by hand."""
     for entry in ENTRIES:
         if entry.workload == workload and entry.right:
-            yield _held(entry.name, sgraph_of(entry), comparable(entry), program, proved)
+            yield _held(entry.name, sgraph_of(entry), task, proved)
 
 
 def saved(workload: str, task: Task) -> Iterator[Known]:
@@ -74,50 +77,88 @@ def saved(workload: str, task: Task) -> Iterator[Known]:
     builder = ProgramBuilder(workload)
     inputs = (builder.input(i.name, *i.type.dims, dtype=i.type.dtype, order=i.type.order) for i in graphs[0].inputs)
     program = builder.build(FILES[name][0](builder, *inputs))
-    ours = search(program, task)
+    ours, there = search(program, task)
     prover = Prover(program)
     for number, graph in enumerate(graphs):
         general = generalise(graph).sgraph
         theirs = with_uses(f"saved {number}", program, general)
         verdict = prover.verify(theirs, Journal(), 0)
-        if not isinstance(verdict, Verified):
-            yield Known(f"saved {number}", "open", f"not proved to be right: {type(verdict).__name__.lower()}")
-            continue
-        yield _held(f"saved {number}", general, True, program, ours)
+        match verdict:
+            case Verified():
+                yield _held(f"saved {number}", general, there, ours)
+            case Refuted():
+                yield Known(f"saved {number}", "refuted")
+            case Unknown():
+                yield Known(f"saved {number}", "open", "not proved to be right")
 
 
-def search(program: TensorProgram, task: Task) -> list[Candidate]:
-    """The proved candidates of a default search."""
+def search(program: TensorProgram, task: Task) -> tuple[list[Candidate], Task]:
+    """The proved candidates of a default search, and what was searched."""
     session = px.Session(program, target=task.target)
     progress = Progress()
     for _ in explore(session.task, Journal(), Steering, progress):
         pass
     session.close()
-    return [v.candidate for v in progress.proved]
+    return [v.candidate for v in progress.proved], session.task
 
 
-def _held(name: str, graph: SGraph, has_form: bool, program: TensorProgram, proved: Sequence[Candidate]) -> Known:
-    if has_form:
-        try:
-            wanted = form(graph)
-        except AssertionError:
-            wanted = ""  # views whose sizes have names
-        same = next((c.id for c in proved if wanted and _form(c) == wanted), None)
-        if same:
-            return Known(name, "ours", same)
-    theirs = with_uses(name, program, graph)
+def _held(name: str, graph: SGraph, task: Task, proved: Sequence[Candidate]) -> Known:
+    graph = plain(graph)
+    wanted = form(graph)
+    same = next((c.id for c in proved if form_of(c) == wanted), None)
+    if same:
+        return Known(name, "ours", same)
+    theirs = with_uses(name, task.program, graph)
     cost = cost_of(theirs, staged=True)
     for ours in proved:
         if compared(ours, theirs, cost_of(ours, staged=True), cost) is not None:
             return Known(name, "dominated", ours.id)
-    return Known(name, "open")
+    why = outside(task.program, task.space, task.target, graph) or _too_much(graph, task.target.shared_memory_bytes)
+    return Known(name, "outside", why) if why else Known(name, "open")
 
 
-def _form(candidate: Candidate) -> str:
-    try:
-        return form(candidate.sgraph)
-    except AssertionError:
-        return "views"
+def _too_much(graph: SGraph, limit: int) -> str:
+    """Whether its tiles exceed shared memory however small grids and loops make them; empty where they fit."""
+    types = graph.types()
+    for position, block in graph.customs:
+        excess = memory_broken(block, block_types(block, tuple(types[a] for a in graph.nodes[position].args)), limit)
+        if excess is not None:
+            return f"mem.smem: e ≤ shared memory, where e = {excess[1]} B"
+    return ""
+
+
+def plain(graph: SGraph) -> SGraph:
+    """A graph as a search would write it: loads first, in order, and no accumulator without a loop.
+
+    Without a loop there is one iteration, so that an accumulator is its operand, or what it reduces that to.
+    """
+    nodes = [Node(Custom(_plain(n.op.block)), n.args) if isinstance(n.op, Custom) else n for n in graph.nodes]
+    return SGraph(tuple(nodes), graph.output)
+
+
+def _plain(block: BlockGraph) -> BlockGraph:
+    loads = sorted((n.op.operand, p) for p, n in enumerate(block.nodes) if isinstance(n.op, Load))
+    order = [p for _, p in loads]
+    order += [p for p, n in enumerate(block.nodes) if not isinstance(n.op, Load)]
+    made: list[Node] = []
+    at: dict[int, int] = {}
+    for position in order:
+        node = block.nodes[position]
+        op: Op = node.op
+        if block.loop is None and isinstance(op, Accumulate):
+            if op.dim is None:
+                at[position] = at[node.args[0]]
+                continue
+            op = Reduce(op.fn, op.dim)
+        at[position] = len(made)
+        made.append(Node(op, tuple(at[a] for a in node.args)))
+    return BlockGraph(block.grid, block.loop, tuple(made))
+
+
+@cache
+def form_of(candidate: Candidate) -> str:
+    """A candidate's form, which is asked for once per known one."""
+    return form(candidate.sgraph)
 
 
 def with_uses(name: str, program: TensorProgram, graph: SGraph) -> Candidate:

@@ -8,7 +8,7 @@ a process of its own, so its peak memory is that workload's, torch and Python in
 "first" because it pays for cold memories, the median of the rest as "again"; stages and counts are the first run's.
 
 Below each workload: the forms that others found or wrote by hand (`known.py`), whether each is among our proved
-candidates or dominated by one of them, and which.
+candidates or dominated by one of them, and which, or which restriction of the stated space excludes it.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _known(name: str, session: px.Session, proved: Sequence[Candidate]) -> list[
     """How the forms that others have stand to ours, once the search has been measured."""
     from known import forms, saved
 
-    found = (*forms(name, session.program, proved), *saved(name, session.task))
+    found = (*forms(name, session.task, proved), *saved(name, session.task))
     return [{"name": k.name, "standing": k.standing, "by": k.by} for k in found]
 
 

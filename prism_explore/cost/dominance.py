@@ -25,7 +25,7 @@ from typing import TypeAlias
 from prism_explore.cost.work import least_scratch, total_of, work_of
 from prism_explore.events.kinds import Reason
 from prism_explore.ir.dims import ONE, Dim, Monomial, dim
-from prism_explore.ir.splits import pair_of
+from prism_explore.ir.splits import stores_shares
 from prism_explore.ir.stages import Candidate
 
 Renaming: TypeAlias = tuple[tuple[str, Dim], ...]
@@ -149,7 +149,7 @@ def _each(
 
 def compared(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominance | None:
     """How a is never dearer than b; None where that was not shown."""
-    if (pair_of(a.sgraph) is None) != (pair_of(b.sgraph) is None):
+    if stores_shares(a.sgraph) != stores_shares(b.sgraph):
         return None  # a split costs more of everything and fills more cores
     if cost_a.launches > cost_b.launches:
         return None
@@ -185,20 +185,25 @@ def _dearer_nowhere(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
 
 def _renamings(a: Candidate, b: Candidate) -> Iterator[Renaming]:
     """Ways to choose a's numbers by b's, those that cut most alike first."""
-    ours, theirs = _cuts(a), _cuts(b)
-    ways = [[*(dim(s) for s, cut in theirs.items() if cut & axes), ONE] for axes in ours.values()]
+    ours, theirs, numbers = _cuts(a), _cuts(b), a.sgraph.parameters
+    ways = [[*(size for size, cut in theirs.items() if cut & ours[dim(s)]), ONE] for s in numbers]
     for row in product(*ways):
-        yield tuple(zip(ours, row, strict=True))
+        yield tuple(zip(numbers, row, strict=True))
 
 
-def _cuts(candidate: Candidate) -> dict[str, frozenset[str]]:
-    """Per number of a candidate, the axes that it cuts; none where a graph made by hand does not say."""
-    found: dict[str, frozenset[str]] = {s: frozenset() for s in candidate.sgraph.parameters}
+def _cuts(candidate: Candidate) -> dict[Dim, frozenset[str]]:
+    """Per number of a candidate, or product of numbers, the axes that it cuts, in any of the kernels.
+
+    A graph made by hand may have numbers that do not say.
+    """
+    found: dict[Dim, frozenset[str]] = {dim(s): frozenset() for s in candidate.sgraph.parameters}
     for (_, block), uses in zip(candidate.sgraph.customs, candidate.uses, strict=False):
-        for p, cut in enumerate(block.grid):
-            found.update((s, frozenset(u.axis for u in uses if u.grid == p)) for s in cut.size.symbols if s in found)
-        for s in block.loop.size.symbols if block.loop else ():
-            found[s] = frozenset(u.axis for u in uses if u.looped)
+        cuts = [(cut.size, frozenset(u.axis for u in uses if u.grid == p)) for p, cut in enumerate(block.grid)]
+        if block.loop:
+            cuts.append((block.loop.size, frozenset(u.axis for u in uses if u.looped)))
+        for size, axes in cuts:
+            if size.constant is None:
+                found[size] = found.get(size, frozenset()) | axes
     return found
 
 

@@ -31,7 +31,9 @@ from prism_explore.ir.dims import Dim
 from prism_explore.ir.flow import Flow
 from prism_explore.ir.ops import (
     Accumulate,
+    AccumulateRescaled,
     Band,
+    Binary,
     Custom,
     Input,
     Load,
@@ -39,13 +41,14 @@ from prism_explore.ir.ops import (
     Op,
     Reduce,
     Result,
+    RunningMax,
     Scalar,
     Store,
     Unary,
 )
 from prism_explore.ir.sgraph import BlockGraph, SGraph
 from prism_explore.ir.space import Operators
-from prism_explore.ir.splits import Pair, State, loop_states, share, split_states
+from prism_explore.ir.splits import Pair, State, joined_states, loop_states, pair_of, split_states
 
 Views: TypeAlias = Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames]
 
@@ -100,15 +103,20 @@ def splits(
         if inside is None:
             continue
         states = split_states(inside.nodes, inside.axes, axis)
-        for stored, behind in _frontiers(inside, states):
+        for wanted, behind in _frontiers(inside, states):
+            shares = _shares(inside, states, wanted)
+            if shares is None:
+                continue
+            stored = tuple(shares)
             first = _half(inside, _below(inside, stored), stored, {})
-            second = _half(inside, behind, (inside.output,), {p: _joins(states[p]) for p in stored})
+            second = _half(inside, behind, (inside.output,), shares)
+            both = _joined(graph, position, first, second)
             cut: Cut | None = None
             if len(stored) > results:
                 cut = Cut("limit.results", "partial results ≤ limit", f"{len(stored)} > {results}")
             elif judged:
-                cut = _no_loop(first) or _no_sum(second, [states[p] for p in stored], axis)
-            yield Split(axis, tuple(inside.origin[p] for p in stored), cut or _joined(graph, position, first, second))
+                cut = _no_loop(first) or _no_sum(both, second, [states[p] for p in stored], axis)
+            yield Split(axis, tuple(inside.origin[p] for p in stored), cut or both)
 
 
 # ---------------------------------------------------------------- what is split
@@ -161,6 +169,8 @@ def _unfolded(block: BlockGraph, axes: tuple[AxisNames, ...], axis: str, extent:
             case Accumulate("mean" | "rms" as fn, int() as along) if axes[node.args[0]][along] == axis:
                 total = Accumulate("sum", along)
             case op:
+                if isinstance(op, RunningMax):
+                    put(Accumulate("max", op.dim), args, of)
                 at.append(put(op, args, of))
                 continue
         if extent is None:
@@ -185,7 +195,7 @@ def _frontiers(inside: _Inside, states: Sequence[State]) -> Iterator[tuple[tuple
         node, rest = inside.nodes[top], needed - {top}
         partial = _is_partial(states[top])
         sums = partial and not any(_is_partial(states[a]) for a in node.args)
-        if not partial or not (sums or isinstance(node.op, Accumulate)):
+        if not partial or not (sums or isinstance(node.op, Accumulate | AccumulateRescaled)):
             left.append((rest | frozenset(node.args), stored, behind | {top}))
         if partial and not isinstance(node.op, Unary | Scalar):
             left.append((rest, stored | {top}, behind))
@@ -195,9 +205,33 @@ def _is_partial(state: State) -> bool:
     return isinstance(state, Flow) and state.partial
 
 
-def _joins(state: State) -> Literal["sum", "max"]:
-    """What makes partial values whole."""
-    return "max" if isinstance(state, Flow) and state.largest else "sum"
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """How shares become whole."""
+
+    fn: Literal["sum", "max"] | None
+    """What accumulates them; None where nothing is made of them but what others are scaled by."""
+    scale: int | None = None
+    """The position of the maximum that sums are relative to."""
+
+
+def _shares(inside: _Inside, states: Sequence[State], wanted: Sequence[int]) -> dict[int, _Join] | None:
+    """What is stored so that some partial values are known behind, in order; None where scaling cannot join them."""
+    found: dict[int, _Join] = {}
+    for position in wanted:
+        state = states[position]
+        assert isinstance(state, Flow), "what is partial is legal"
+        if state.moves is None:
+            found[position] = _Join("max" if state.largest else "sum")
+            continue
+        if not state.moves.factor or state.moves.degree != -1:
+            return None
+        running = inside.nodes[state.moves.name]
+        assert isinstance(running.op, RunningMax), "values move with running maxima"
+        scale = inside.nodes.index(Node(Accumulate("max", running.op.dim), running.args))
+        found.setdefault(scale, _Join("max" if scale in wanted else None))
+        found[position] = _Join("sum", scale)
+    return dict(sorted(found.items()))
 
 
 def _below(inside: _Inside, stored: tuple[int, ...]) -> tuple[int, ...]:
@@ -226,25 +260,37 @@ class _Half:
         return BlockGraph((), None, (*self.nodes, *(Node(Store(), (p,)) for p in self.outputs)))
 
 
-def _half(
-    inside: _Inside, positions: Sequence[int], outputs: Sequence[int], shares: Mapping[int, Literal["sum", "max"]]
-) -> _Half:
+def _half(inside: _Inside, positions: Sequence[int], outputs: Sequence[int], shares: Mapping[int, _Join]) -> _Half:
     """Some of the operators as a block graph of their own; `shares` are loaded and joined, not computed."""
     given = [p for p in positions if isinstance(inside.nodes[p].op, Load)]
     loads = [op.operand for p in given if isinstance(op := inside.nodes[p].op, Load)]
     nodes = [Node(Load(k)) for k in range(len(shares) + len(given))]
     axes = [inside.axes[p] for p in (*shares, *given)]
     at = {position: k for k, position in enumerate(given, len(shares))}
-    for k, (position, fn) in enumerate(shares.items()):
-        at[position] = len(nodes)
-        nodes.append(Node(Accumulate(fn), (k,)))
-        axes.append(inside.axes[position])
+    loaded = {position: k for k, position in enumerate(shares)}
+
+    def put(op: Op, args: tuple[int, ...], like: int) -> int:
+        nodes.append(Node(op, args))
+        axes.append(inside.axes[like])
+        return len(nodes) - 1
+
+    factors: dict[int, tuple[int, int]] = {}
+    for scale in dict.fromkeys(join.scale for join in shares.values() if join.scale is not None):
+        largest = loaded[scale]
+        running = put(RunningMax(), (largest,), scale)
+        relative = put(Binary("sub"), (largest, running), scale)
+        factors[scale] = running, put(Unary("exp"), (relative,), scale)
+    for position, join in shares.items():
+        if join.scale is not None:
+            running, factor = factors[join.scale]
+            scaled = put(Binary("mul"), (loaded[position], factor), position)
+            at[position] = put(AccumulateRescaled(), (scaled, running), position)
+        elif join.fn is not None:
+            at[position] = put(Accumulate(join.fn), (loaded[position],), position)
     for position in positions:
         if position not in at:
-            at[position] = len(nodes)
             node = inside.nodes[position]
-            nodes.append(Node(node.op, tuple(at[a] for a in node.args)))
-            axes.append(inside.axes[position])
+            at[position] = put(node.op, tuple(at[a] for a in node.args), position)
     return _Half(tuple(nodes), tuple(axes), tuple(at[p] for p in outputs), tuple(loads))
 
 
@@ -262,11 +308,13 @@ def _no_loop(half: _Half) -> Cut | None:
     return Cut("map.constraint", "some choice of looped axes is legal", "; ".join(broken))
 
 
-def _no_sum(half: _Half, stored: Sequence[State], axis: str) -> Cut | None:
+def _no_sum(graph: SGraph, half: _Half, stored: Sequence[State], axis: str) -> Cut | None:
     """The cut of a second kernel that its loop over the shares does not fit."""
-    shares = {k: share(s, axis) for k, s in enumerate(stored) if isinstance(s, Flow)}
+    pair = pair_of(graph)
+    assert pair is not None, "two kernels behind a split are a pair"
     typed = (*half.axes, *(half.axes[p] for p in half.outputs))
-    for at, state in enumerate(loop_states(half.block.nodes, typed, (), shares)):
+    partial = [s for s in stored if isinstance(s, Flow)]
+    for at, state in enumerate(joined_states(half.block.nodes, typed, pair.shares, partial, axis)):
         if not isinstance(state, Flow):
             return Cut("map.constraint", "a loop over the shares is legal", f"%{at} of the second kernel: {state}")
     return None
@@ -294,24 +342,38 @@ def fused(graph: SGraph, pair: Pair) -> SGraph:
     reads = tuple(dict.fromkeys(a for a in (*first.args, *second.args) if a < pair.first))
     made = {Node(Load(k)): k for k in range(len(reads))}
 
-    def put(kernel: Node, block: BlockGraph, at: dict[int, int]) -> dict[int, int]:
+    def put(kernel: Node, block: BlockGraph, at: dict[int, int], left_out: frozenset[int]) -> dict[int, int]:
         """Append a block's operators, but for stores and those that `at` knows; where each is."""
         for position, node in enumerate(block.nodes[: block.stores[0]]):
-            if position not in at:
+            if position not in at and position not in left_out:
                 op = Load(reads.index(kernel.args[node.op.operand])) if isinstance(node.op, Load) else node.op
                 at[position] = made.setdefault(Node(op, tuple(at[a] for a in node.args)), len(made))
         return at
 
-    at = put(first, first.op.block, {})
-    given = {load: at[first.op.block.nodes[store].args[0]] for load, store in pair.shares}
-    whole = {p: given[n.args[0]] for p, n in enumerate(second.op.block.nodes) if n.args and n.args[0] in given}
-    output = put(second, second.op.block, given | whole)[second.op.block.nodes[-1].args[0]]
-    kernel = Node(Custom(BlockGraph((), None, (*made, Node(Store(), (output,))))), reads)
+    block, after = first.op.block, second.op.block
+    at = put(first, block, {}, frozenset())
+    given: dict[int, int] = {}
+    for share in pair.shares:
+        value = at[block.nodes[share.store].args[0]]
+        given.update({share.load: value} if share.whole is None else {share.load: value, share.whole: value})
+    joins = frozenset(p for share in pair.shares for p in share.between)
+    output = put(second, after, given, joins)[after.nodes[-1].args[0]]
+    kernel = Node(Custom(BlockGraph((), None, _needed((*made, Node(Store(), (output,)))))), reads)
     fewer = pair.second - pair.first
     nodes = [*graph.nodes[: pair.first], kernel]
     for node in graph.nodes[pair.second + 1 :]:
         nodes.append(Node(node.op, tuple(a - fewer if a >= pair.second else a for a in node.args)))
     return SGraph(tuple(nodes), graph.output - fewer)
+
+
+def _needed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """A block graph's operators, but for those of which nothing is made, as of a maximum that only scaled shares."""
+    used = {len(nodes) - 1}
+    for position in range(len(nodes) - 1, -1, -1):
+        if position in used or isinstance(nodes[position].op, Load):
+            used |= {position, *nodes[position].args}
+    at = {position: k for k, position in enumerate(sorted(used))}
+    return tuple(Node(nodes[p].op, tuple(at[a] for a in nodes[p].args)) for p in sorted(used))
 
 
 def with_means_unfolded(operators: Operators, axes: AxisTable) -> Operators:

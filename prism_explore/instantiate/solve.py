@@ -27,7 +27,7 @@ from prism_explore.instantiate.constraints import (
     reason,
 )
 from prism_explore.instantiate.maps import Maps, closed, cuts, with_maps
-from prism_explore.instantiate.split import SplitMaps, split_maps
+from prism_explore.instantiate.split import SplitMaps, at_once, split_maps
 from prism_explore.ir.apart import apart
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.maps import AxisUse
@@ -179,19 +179,28 @@ def _split(
             card = reason(broken, typed[number].block, "a grid dim may split the axis", {"axis": axis})
             journal.note(CandidateRejected(family.id, (f"{axis}<->split",), card))
             continue
-        graph = closed(family.sgraph, made.maps)
-        fits = True
-        for number, (position, block) in enumerate(graph.customs):
-            types = block_types(block, _operands(graph, position))
-            excess = memory_broken(block, types, target.shared_memory_bytes)
-            fits &= excess is None
-            if excess is not None and (made.axis, number, excess[0]) not in told:
-                told.add((made.axis, number, excess[0]))
-                numbers = {"least_sum": f"{excess[1]} B", "shared_memory": f"{target.shared_memory_bytes} B"}
-                card = reason(excess[0], block, "least sum ≤ shared memory", numbers)
-                journal.note(CandidateRejected(family.id, cuts(made.maps), card))
-        if fits:
-            yield made.maps
+        for chosen in _visits(family.sgraph, made.maps, pair):
+            graph = closed(family.sgraph, chosen)
+            fits = True
+            for number, (position, block) in enumerate(graph.customs):
+                types = block_types(block, _operands(graph, position))
+                excess = memory_broken(block, types, target.shared_memory_bytes)
+                fits &= excess is None
+                if excess is not None and (made.axis, number, excess[0]) not in told:
+                    told.add((made.axis, number, excess[0]))
+                    numbers = {"least_sum": f"{excess[1]} B", "shared_memory": f"{target.shared_memory_bytes} B"}
+                    card = reason(excess[0], block, "least sum ≤ shared memory", numbers)
+                    journal.note(CandidateRejected(family.id, cuts(chosen), card))
+            if fits:
+                yield chosen
+
+
+def _visits(graph: SGraph, maps: tuple[Maps, Maps], pair: Pair) -> Iterator[tuple[Maps, Maps]]:
+    """How the second kernel may visit the shares: one per iteration, or all at once."""
+    yield maps
+    if (block := at_once(closed(graph, maps), pair)) is not None:
+        first, second = maps
+        yield first, Maps(tuple(replace(use, looped=False) for use in second.uses), block)
 
 
 def _operands(graph: SGraph, position: int) -> tuple[TensorType, ...]:

@@ -4,6 +4,7 @@ One choice is made for both. An axis is split: the first kernel's last grid dim 
 it. Each result is laid out along one of its dims, share by share, and along that dim the second kernel's loop
 cuts it again, so the number of shares is that loop's range. No other parallel dim cuts the axis of such a dim.
 
+    visits       one share per iteration of the loop; or no loop, all shares in one tile, which is reduced
     which dim    one of size 1; else one that no grid dim of the first kernel could cut anyway; else each in turn
     grids        as many dims as may be: a grid with fewer is the case of sizes 1
 """
@@ -13,14 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from typing import Literal
 
 from prism_explore.instantiate.constraints import Broken, TypedBlock, grid_broken, loop_broken
 from prism_explore.instantiate.maps import Maps, fresh, with_maps
 from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.dims import Dim
 from prism_explore.ir.flow import Flow
 from prism_explore.ir.maps import AxisUse
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.splits import Pair, loop_states, parts_of, share, split_states
+from prism_explore.ir.ops import Accumulate, Binary, Custom, Load, Node, Op, Reduce, Reshape, Unary
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+from prism_explore.ir.splits import Pair, joined_states, parts_of, split_states
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ def split_maps(
         behind = [a for a in second.names if grid_broken(second, a) is None]
         loops = (frozenset(c) for size in range(len(names) + 1) for c in combinations(names, size))
         legal = [looped for looped in loops if loop_broken(first, looped) is None]
-        stored = [first.axes[store] for _, store in pair.shares]
+        stored = [first.axes[share.store] for share in pair.shares]
         for looped, lays in product(legal, product(*(_dims(axes, cuttable) for axes in stored))):
             laid = {axes[d] for axes, d in zip(stored, lays, strict=True)}
             free = [a for a in cuttable if a not in laid | looped]
@@ -71,13 +75,13 @@ def _unsplit(first: TypedBlock, second: TypedBlock, pair: Pair, axis: str) -> tu
     if twice is not None:
         return 0, Broken("grid.once", twice)
     states = split_states(first.block.nodes, first.axes, axis)
-    shares: dict[int, Flow] = {}
-    for load, store in pair.shares:
-        stored = states[store]
-        if not isinstance(stored, Flow) or not stored.partial:
-            return 0, Broken("split.whole", store)
-        shares[load] = share(stored, axis)
-    for position, state in enumerate(loop_states(second.block.nodes, second.axes, (), shares)):
+    stored: list[Flow] = []
+    for share in pair.shares:
+        state = states[share.store]
+        if not isinstance(state, Flow) or not state.partial:
+            return 0, Broken("split.whole", share.store)
+        stored.append(state)
+    for position, state in enumerate(joined_states(second.block.nodes, second.axes, pair.shares, stored, axis)):
         if not isinstance(state, Flow):
             return 1, Broken(state, position)
     return None
@@ -102,8 +106,8 @@ def _linked(
     """Both kernels with their maps. Where its shares lie, a result's dim is the split axis, or that of its parts."""
     taken = graph.data_symbols
     count = fresh("s", taken)
-    stores = {store: along for (_, store), along in zip(pair.shares, lays, strict=True)}
-    loads = {load: along for (load, _), along in zip(pair.shares, lays, strict=True)}
+    stores = {share.store: along for share, along in zip(pair.shares, lays, strict=True)}
+    loads = {share.load: along for share, along in zip(pair.shares, lays, strict=True)}
     last = "xyz"[_rank(first) - 1]
     one = with_maps(_relaid(typed[0], stores, axis), first, _rank(first), 1, taken, {last: count})
     two = with_maps(_relaid(typed[1], loads, parts_of(axis)), second, _rank(second), 2, taken, {"i": count})
@@ -123,3 +127,68 @@ def _uses(names: Sequence[str], grid: Sequence[str], looped: frozenset[str]) -> 
 
 def _rank(uses: tuple[AxisUse, ...]) -> int:
     return sum(u.grid is not None for u in uses)
+
+
+def at_once(graph: SGraph, pair: Pair) -> BlockGraph | None:
+    """The second kernel without its loop: each block has all shares of its part in one tile, and reduces them.
+
+    None where sums and the maxima that they are relative to do not lie along the same dim, the maxima one by one.
+
+    Args:
+        graph: maps closed.
+        pair: its two kernels.
+    """
+    node = graph.nodes[pair.second]
+    assert isinstance(node.op, Custom), "a pair is two custom kernels"
+    block, types = node.op.block, graph.types()
+    loop = block.loop
+    assert loop is not None, "the second kernel visits share by share"
+    tiles = [t.dims for t in block_types(block, tuple(types[a] for a in node.args))]
+    along: dict[int, int] = {}
+    for share in pair.shares:
+        op = block.nodes[share.load].op
+        assert isinstance(op, Load) and op.fmap is not None, "shares are visited by the loop"
+        along[share.load] = op.fmap
+    for share in pair.shares:
+        scale = share.scale
+        if scale is not None and not (along[scale] == along[share.load] and tiles[scale][along[scale]].is_one):
+            return None
+    made: list[Node] = []
+    at: dict[int, int] = {}
+
+    def put(op: Op, *args: int) -> int:
+        made.append(Node(op, args))
+        return len(made) - 1
+
+    def apart(value: int, dims: tuple[Dim, ...], d: int) -> int:
+        """A tensor whose dim `d` is so many shares of a size, as one that has a dim of shares before that size."""
+        return put(Reshape((*dims[:d], loop.size, *dims[d:])), value)
+
+    def reduced(fn: Literal["sum", "max"], value: int, dims: tuple[Dim, ...], d: int) -> int:
+        if dims[d].is_one:
+            return put(Reduce(fn, d), value)
+        return put(Reshape(dims), put(Reduce(fn, d), value))
+
+    factors: dict[int, int] = {}
+    wholes = {share.whole: share for share in pair.shares if share.whole is not None}
+    between = {p for share in pair.shares for p in share.between}
+    for position, inner in enumerate(block.nodes):
+        share = wholes.get(position)
+        if share is not None:
+            dims, d, value = tiles[share.load], along[share.load], at[share.load]
+            if (scale := share.scale) is not None:
+                if scale not in factors:
+                    largest = put(Reduce("max", d), at[scale])
+                    factors[scale] = put(Unary("exp"), put(Binary("sub"), at[scale], largest))
+                factor = factors[scale]
+                if not dims[d].is_one:
+                    value, factor = apart(value, dims, d), apart(factor, tiles[scale], d)
+                at[position] = reduced("sum", put(Binary("mul"), value, factor), dims, d)
+            else:
+                op = inner.op
+                assert isinstance(op, Accumulate) and op.fn in ("sum", "max"), "shares are added up, or compared"
+                at[position] = reduced(op.fn, value if dims[d].is_one else apart(value, dims, d), dims, d)
+        elif position not in between:
+            op = replace(inner.op, fmap=None) if isinstance(inner.op, Load) else inner.op
+            at[position] = put(op, *(at[a] for a in inner.args))
+    return BlockGraph(block.grid, None, tuple(made))

@@ -199,7 +199,8 @@ class Space:
             "block operators": str(self.block),
             "split kernels": "one custom kernel alone may be split in two, by an axis that it sums over: grid dims of "
             f"the first cut it, and of each of up to {self.results} sums its blocks store their shares, side by side; "
-            "the loop of the second adds up the shares. Linear operators stand on either side, other ones behind; run "
+            "the second adds up the shares, one per iteration of its loop or all at once; of sums relative to a "
+            "running maximum the maxima are stored, too. Linear operators stand on either side, other ones behind; run "
             "with one share, the two are a kernel as stated here. A mean is split as a sum, times one over the extent"
             if self.results
             else "none",
