@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 
 from prism_explore.cost.dominance import at_least, compared, cost_of, dominance_reason, dominated, never_above
 from prism_explore.events.journal import Journal
+from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, dim
-from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.stages import Candidate, Verified
+from prism_explore.ir.maps import AxisUse
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.splits import stores_shares
+from prism_explore.ir.stages import Candidate, Family, Verified
+from prism_explore.ir.text import parse
 from prism_explore.verify.decide import Prover
 from tests.cost.counting import BATCH, cases, counted, legal
 from tests.cost.linear import linear
@@ -168,3 +172,53 @@ def test_numbers_without_a_partner_become_one():
     step = compared(streamed, held, cost_of(streamed, True), cost_of(held, True))
     assert step is not None
     assert dict(step.numbers)["f"] == ONE
+
+
+# ---------------------------------------------------------------- numbers that two kernels share
+def split_sum(shares: str, looped: str, joined: str) -> Candidate:
+    """The sums of rows, split over blocks; the second kernel's grid dim and loop as they are given."""
+    b = ProgramBuilder("sums")
+    program = b.build(b.reduce("sum", b.input("x", "b", 64), 1))
+    graph = parse(f"""sgraph
+  x = input f32[b, 64]
+  %1 = custom(x) grid[x=gx, y={shares}]
+    %0 = load(0, imap=[0, 1])
+    %1 = sum(%0, dim=1)
+    %2 = store(%1, omap=[0, 1])
+  %2 = custom(%1) grid[x=gx2]{looped}
+    %0 = load(0, imap=[0]{", fmap=1" if looped else ""})
+    %1 = {joined}(%0{"" if joined == "accum" else ", dim=1"})
+    %2 = store(%1, omap=[0])
+  return %2""")
+    rows, columns = (axis.name for axis in axes_of(program.graph).axes)
+    uses = (
+        (AxisUse(rows, 0), AxisUse(columns, 1)),
+        (AxisUse(rows, 0), AxisUse(f"{columns}/s", looped=bool(looped))),
+    )
+    return Candidate("f1.c1", Family("f1", program, graph), graph, uses, graph.conditions())
+
+
+ONE_BY_ONE = split_sum("s", " loop[i=s]", "accum")
+
+
+@pytest.mark.parametrize(
+    ("other", "size"),
+    [
+        (split_sum("s", "", "sum"), "s"),
+        (split_sum("f2*g", " loop[i=f2]", "accum_sum"), "f2*g"),
+    ],
+    ids=["all at once", "some at once"],
+)
+def test_shares_that_are_visited_one_by_one_are_never_dearer(other, size):
+    step = compared(ONE_BY_ONE, other, cost_of(ONE_BY_ONE, True), cost_of(other, True))
+
+    assert step is not None
+    assert dict(step.numbers)["s"] == dim(size)
+
+
+def test_a_kernel_that_is_split_and_one_that_is_not_are_not_compared():
+    whole = split_sum("1", "", "sum")
+
+    assert stores_shares(ONE_BY_ONE.sgraph)
+    assert not stores_shares(whole.sgraph)
+    assert compared(whole, ONE_BY_ONE, cost_of(whole, True), cost_of(ONE_BY_ONE, True)) is None
