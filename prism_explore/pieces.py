@@ -19,10 +19,11 @@ from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
 from prism_explore.generate.large import fits
 from prism_explore.instantiate import instantiate
+from prism_explore.ir.ops import Band, Input, Result, ViewOp
 from prism_explore.ir.parts import Part, alike, partition, with_names
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.regroup import regrouped
-from prism_explore.ir.space import Space, default_space
+from prism_explore.ir.space import LIMITS, Space, default_space
 from prism_explore.ir.stages import Family, Pieces, Verified
 from prism_explore.targets import Target
 from prism_explore.verify.decide import Prover
@@ -58,12 +59,15 @@ def in_pieces(
         for key in dict.fromkeys(alike(parts[n].program) for n in by_size):
             same_parts = [n for n in searched if alike(parts[n].program) == key]
             rows += [first | dict.fromkeys(same_parts, k) for k in range(1, len(found[key]))]
+        allowed = space.kernel_ops if space.kernel_ops < default_space(program).kernel_ops else None
         for row in rows[: space.rows]:
             families: list[tuple[int, Family]] = []
             for n, k in row.items():
                 part, family = parts[n].program, found[alike(parts[n].program)][k]
                 families.append((n, Family(family.id, part, with_names(family.sgraph, part))))
-            yield Pieces(same, parts, tuple(families))
+            made = Pieces(same, parts, tuple(families))
+            if allowed is None or _kernels(made) <= allowed:
+                yield made
         return
 
 
@@ -85,7 +89,7 @@ def _covered(
         for part in parts:
             key = alike(part.program)
             if part.searched and key not in found:
-                found[key] = yield from _families(part.program, space, target, seed, over)
+                found[key] = yield from _families(part.program, program, space, target, seed, over)
             if part.searched and not found[key]:
                 looks[part.program.name] = False
                 break
@@ -94,11 +98,10 @@ def _covered(
 
 
 def _families(
-    part: TensorProgram, space: Space, target: Target, seed: int, over: Callable[[], bool]
+    part: TensorProgram, program: TensorProgram, space: Space, target: Target, seed: int, over: Callable[[], bool]
 ) -> Generator[None, None, list[Family]]:
     """The first families of a part that are proved under some choice of maps."""
-    own = default_space(part)
-    own = replace(own, results=0, nodes=NODES, patience=NODES, grid_dims=space.grid_dims, rules_off=space.rules_off)
+    own = _own_space(part, program, space)
     prover, journal = Prover(part), Journal()
     found: list[Family] = []
     for family in generate(part, own, target, Journal(), over):
@@ -110,3 +113,18 @@ def _families(
                 break
         yield None
     return found
+
+
+def _own_space(part: TensorProgram, program: TensorProgram, space: Space) -> Space:
+    """A part's own default without what the whole was denied: limits set below the whole's default, and operators."""
+    usual, own = default_space(program), default_space(part)
+    lowered = {n: getattr(space, n) for n in LIMITS if getattr(space, n) < min(getattr(usual, n), getattr(own, n))}
+    fixed = {"results": 0, "nodes": NODES, "patience": NODES, "rules_off": space.rules_off}
+    block = own.block.without(usual.block.without(space.block))
+    return replace(own, block=block, **(lowered | fixed))
+
+
+def _kernels(row: Pieces) -> int:
+    """Operators of the kernel graph, views aside."""
+    graph = row.together({number: family.sgraph for number, family in row.families})
+    return sum(not isinstance(n.op, Input | Band | Result | ViewOp) for n in graph.nodes)

@@ -12,9 +12,10 @@ from prism_explore.generate.retrace import outside
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.dims import dim
 from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.ops import Custom, MatMul
+from prism_explore.ir.ops import Accumulate, Custom, Load, MatMul, Store, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.regroup import regrouped
+from prism_explore.ir.space import Operators
 from prism_explore.ir.stages import Verified
 from prism_explore.pieces import in_pieces
 from prism_explore.search import Progress, Steering, Task, explore
@@ -148,6 +149,43 @@ def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row():
 
     assert not [r for r in in_pieces(session.program, session.task.space, session.task.target, 0, lambda: True) if r]
     session.close()
+
+
+@pytest.mark.parametrize(
+    "lower",
+    [{"kernel_ops": 2}, {"block_ops": 3}, {"block_inputs": 1}, {"accumulators": 0}],
+    ids=lambda d: next(iter(d)),
+)
+def test_limits_that_were_set_lower_hold_for_kernels_in_a_row(lower):
+    session = block()
+    space = replace(session.task.space, **lower)
+    rows = [r for r in in_pieces(session.program, space, session.task.target, 0, lambda: False) if r]
+    session.close()
+    graphs = [r.together({n: f.sgraph for n, f in r.families}) for r in rows]
+
+    for nodes in (n.op.block.nodes for g in graphs for n in g.nodes if isinstance(n.op, Custom)):
+        counts = {
+            "block_ops": sum(not isinstance(n.op, Store) for n in nodes),
+            "block_inputs": len({n.op.operand for n in nodes if isinstance(n.op, Load)}),
+            "accumulators": sum(isinstance(n.op, Accumulate) for n in nodes),
+        }
+        assert all(counts[name] <= limit for name, limit in lower.items() if name in counts)
+    if "kernel_ops" in lower:
+        assert not rows
+
+
+def test_an_operator_that_the_space_was_denied_is_in_no_kernel_of_a_row():
+    session = block()
+    space = session.task.space
+    denied = replace(space, block=space.block.without(Operators(unary=("exp",))))
+    rows = [r for r in in_pieces(session.program, denied, session.task.target, 0, lambda: False) if r]
+    session.close()
+
+    assert rows
+    for row in rows:
+        graph = row.together({n: f.sgraph for n, f in row.families})
+        blocks = [n.op.block for n in graph.nodes if isinstance(n.op, Custom)]
+        assert not [n for b in blocks for n in b.nodes if n.op == Unary("exp")]
 
 
 def test_each_candidate_of_a_row_varies_one_kernel(searched):

@@ -104,6 +104,18 @@ class Operators:
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax() | Custom() | Result():
                 raise AssertionError("a tensor program has compute operators only")
 
+    def without(self, other: Operators) -> Operators:
+        """Those that `other` lacks."""
+        return Operators(
+            tuple(x for x in self.unary if x not in other.unary),
+            tuple(x for x in self.scalars if x not in other.scalars),
+            tuple(x for x in self.binary if x not in other.binary),
+            self.matmul and not other.matmul,
+            tuple(x for x in self.reductions if x not in other.reductions),
+            tuple(x for x in self.accumulators if x not in other.accumulators),
+            tuple(x for x in self.views if x not in other.views),
+        )
+
     def __str__(self) -> str:
         names = [
             *self.unary,
@@ -206,7 +218,9 @@ class Space:
             else "none",
             "kernels in a row": "where no kernel of these is proved: parts of the program, consecutive operators each, "
             "products of matrices grouped in the cheaper order before; custom kernels for parts, predefined operators "
-            f"for the rest. Parts and kernels are chosen one by one, not together; up to {self.rows} families"
+            "for the rest. Parts and kernels are chosen one by one, not together; each part has limits of its own, as "
+            "has the number of kernels, but where they were set lower than the program's default; "
+            f"up to {self.rows} families"
             if self.rows
             else "none",
             "views": "of inputs before every kernel and of the result behind all, as the program has them; inside "
