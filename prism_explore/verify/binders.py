@@ -1,4 +1,4 @@
-"""Axes that sums and maxima run over: opened, renamed, ordered and joined, one axiom at a time.
+"""Axes that sums and maxima run over: opened, renamed, ordered, joined and compared, one axiom at a time.
 
 Equal sums should be one term, so their axes are named by how deeply binders are nested below, and several
 axes of one body are ordered by how they are used; neither depends on the names they came with.
@@ -14,7 +14,8 @@ from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.ledger import RENAME, Id
-from prism_explore.verify.polynomials import Polynomials, TooMany
+from prism_explore.verify.polynomials import Poly, Polynomials, TooMany
+from prism_explore.verify.products import ONE, Monomial
 from prism_explore.verify.statement import Axis
 
 Over: TypeAlias = Literal["sum", "most"]
@@ -34,6 +35,7 @@ class Binders(Polynomials):
         self._canonical: dict[tuple[int, int, str], str] = {}
         self._taken = 0
         self._shapes: dict[tuple[Id, tuple[tuple[str, str], ...]], str] = {}
+        self._weighed: dict[tuple[Id, Id], bool] = {}
 
     def nest(self, over: Over, names: Sequence[str], body: Id) -> Id:
         """`Σ_names body`, the first name outermost."""
@@ -217,3 +219,65 @@ class Binders(Polynomials):
             inside = [self._shape(x, colours) for x in node.inside]
         text = f"{node.op} {self.coloured(e, colours)} {' '.join(inside)}"
         return md5(text.encode(), usedforsecurity=False).hexdigest()
+
+    # ------------------------------------------------------------ sums of weights
+    def settled(self, m: Monomial) -> Poly:
+        """As for polynomials; besides, `(Σ a b) (Σ a)^0 = Σ a b` for weights a that are not below 0."""
+        found = super().settled(m)
+        if found != ((m, ONE),):
+            return found
+        weights = [f for f in m if self.nodes[f[0]].op == "sum" and f[1] == 0]
+        totals = [f for f in m if self.nodes[f[0]].op == "sum" and f[1] >= 1 and f[1].denominator == 1]
+        for (whole, e), weight in product(totals, weights):
+            if self._weighs(whole, weight[0]):
+                rest = tuple(f for f in m if f != weight and f[0] != whole)
+                rest = self.inserted(rest, (whole, e - 1)) if e > 1 else rest
+                pair = tuple(sorted(((whole, ONE), weight)))
+                assert self.times(rest, pair) == m, "factors taken out and put back"
+                self.swap(self.power(*weight), whole)
+                return self.multiply(((rest, ONE),), self.single(whole))
+        return found
+
+    def _weighs(self, whole: Id, weight: Id) -> bool:
+        """Whether the one sum is the other with its summands, none below 0, multiplied by something."""
+        if (whole, weight) not in self._weighed:
+            self._weighed[whole, weight] = self._is_weighed(whole, weight)
+        return self._weighed[whole, weight]
+
+    def _is_weighed(self, whole: Id, weight: Id) -> bool:
+        (names, body), (others, part) = self.opened("sum", whole), self.opened("sum", weight)
+        if len(names) != len(others) or factorial(len(names)) > ORDERS:
+            return False
+        if not all(self.can_rename(n, e) for order, e in ((names, body), (others, part)) for n in order):
+            return False
+        for order in map(list, permutations(others)):
+            if [self.extents[n] for n in order] != [self.extents[n] for n in names]:
+                continue
+            axes, inside, a = names, body, part
+            if order != names:
+                axes = [self.spare(self.extents[n]) for n in names]
+                self.arranged("sum", others, order, part)
+                _, inside = self._all_renamed("sum", names, axes, body)
+                _, a = self._all_renamed("sum", order, axes, part)
+            match self.normal(inside), self.normal(a):
+                case ((factors, c),), ((mine, d),) if c == d == 1 and set(mine) <= set(factors):
+                    if self.nonnegative(self.tree(mine)):
+                        self._note_weights(axes, mine, tuple(f for f in factors if f not in mine))
+                        return True
+                case _:
+                    pass
+        return False
+
+    def _note_weights(self, axes: Sequence[str], a: Monomial, b: Monomial) -> None:
+        """`(Σ a b) (Σ a)^0 = Σ a b`, from the innermost axis out: each sum is its weights' times a quotient."""
+        self.times(a, b)
+        inner, part = self.mul(self.tree(a), self.tree(b)), self.tree(a)
+        for axis in reversed(axes):
+            whole, part = self.make("sum", inner, label=axis), self.make("sum", part, label=axis)
+            inverse = self.make("inv", part)
+            self.say("weights", self.mul(whole, self.mul(part, inverse)), whole)
+            #  S = S (A A^-1) = (S A) A^-1 = (A S) A^-1 = A (S A^-1)
+            self.regroup(whole, part, inverse)
+            self.swap(whole, part)
+            self.regroup(part, whole, inverse)
+            inner = self.mul(part, self.mul(whole, inverse))

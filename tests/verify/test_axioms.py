@@ -137,6 +137,11 @@ PAIRS: dict[str, Pair] = {
         (Sum(K, Mul(BK, At("a", (J,)))), Sum(J, Mul(BJ, At("a", (J,))))),
         ((Sum(K, BK), Sum(J, BJ)),),
     ),
+    "weights": Pair(
+        Mul(Sum(K, Mul(LEFT_OF, BK)), Mul(Sum(K, LEFT_OF), Inv(Sum(K, LEFT_OF)))),
+        Sum(K, Mul(LEFT_OF, BK)),
+        (Mul(Sum(K, Mul(AK, BK)), Mul(Sum(K, AK), Inv(Sum(K, AK)))), Sum(K, Mul(AK, BK))),
+    ),
     "inverse of a product": Pair(Inv(Mul(A, B)), Mul(Inv(A), Inv(B)), (Inv(Add(A, B)), Add(Inv(A), Inv(B)))),
     "inverse twice": Pair(Inv(Inv(A)), A, (Inv(A), A)),
     "cancel": Pair(Mul(E, Inv(E)), ONE, (Mul(A, Inv(A)), ONE)),
@@ -418,7 +423,8 @@ class World:
             case ("bit", str(a)):
                 self.values[a] = (self.value(a) > 0) * 1.0
             case ("nonnegative", str(a)):
-                self.values[a] = np.abs(self.value(a))
+                everywhere = self.random.random((2, 1, 1, 6)) < 0.7  # elsewhere it is 0 for all k
+                self.values[a] = np.abs(self.value(a)) * everywhere
             case ("positive", str(a)):
                 self.values[a] = np.abs(self.value(a)) + 0.1
             case ("nonzero", str(a)):
@@ -543,6 +549,7 @@ def test_both_sides_of_an_axiom_are_equal_numbers(row: Axiom, seed: int) -> None
         Axiom("pulling out what depends", "(Sum k (Mul a b))", "(Mul a (Sum k b))", ""),
         Axiom("a root that forgets the sign", "(Sqrt (Mul a a))", "a", ""),
         Axiom("U4", "(Sum k a)", "a", "", ("(independent a k)",)),
+        Axiom("weights may add up to 0", "(Mul b (Mul (Sum k a) (Inv (Sum k a))))", "b", "", ("(nonnegative a)",)),
     ],
     ids=lambda row: row.name,
 )

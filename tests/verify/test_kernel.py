@@ -81,7 +81,22 @@ def test_what_an_interval_becomes_in_a_piece_is_a_number() -> None:
     assert follow(lemma("sum in pieces", left, f"(add (sum a {first}) (sum b {second}))"))
 
 
+def weights(of: str, total: str) -> tuple[str, str, str]:
+    """Sums times whether their weights add up to something."""
+    return "weights", f"(mul {total} (mul (sum k {of}) (inv (sum k {of}))))", total
+
+
+WEIGHED = '(sum k (mul (near p k "-" "0") (at x k)))'
+
+
+def test_weights_that_are_not_negative_are_followed() -> None:
+    assert ("weights",) == follow(lemma(*weights('(near p k "-" "0")', WEIGHED)))
+
+
 WRONG: dict[str, tuple[str, str, str]] = {
+    "weights of both signs": weights("(at y k)", "(sum k (mul (at y k) (at x k)))"),
+    "weights of another sum": weights('(near p k "0" "-")', WEIGHED),
+    "weights that do not weigh all": weights('(near p k "-" "0")', '(add (num 1) (sum k (near p k "-" "0")))'),
     "a cut beyond the end": ("interval cut", '(within k "0" "m")', '(add (within k "0" "n") (within k "n" "m"))'),
     "a cut that may lie outside": ("interval cut", '(within k "0" "n")', '(add (within k "0" "m") (within k "m" "n"))'),
     "a cut of another index": ("interval cut", '(within z "0" "2*m")', '(add (within z "0" "m") (within k "m" "2*m"))'),

@@ -103,6 +103,20 @@ def test_splits_and_pieces_of_what_is_masked_are_proved(form: str, workload: str
     assert isinstance(Prover(program).verify(candidate(program, graph), Journal()), Verified)
 
 
+@pytest.mark.parametrize("workload", BANDS)
+@pytest.mark.parametrize("form", [form for form in PROVED if form.startswith("normalised")])
+def test_every_lemma_of_a_normalised_split_is_replayed(form: str, workload: str) -> None:
+    """Where a split has no entry, both its sum and what it weighs are 0."""
+    text = PROVED[form].replace("columns={s}, high=0", "columns={s}, " + BANDS[workload])
+    program, graph = program_of(workload), sgraph_of(Entry(workload, "", text, True))
+    verified = Verified(candidate(program, graph), Proof("normal form", "", ()), ())
+
+    lemmas = certify(verified, Journal()).proof.lemmas
+
+    assert [] == [(x.tensor, x.operation, x.note) for x in lemmas if not x.replayed]
+    assert 1 == sum("weights" in x.axioms for x in lemmas)
+
+
 def test_a_maximum_over_a_piece_says_nothing_of_the_rest() -> None:
     """Far down, a window leaves out the first half: there its maximum is low, and what is kept is not."""
     first_only = HALVES.replace("columns={s}, high=0", "columns={s}, low={back}, high=0")

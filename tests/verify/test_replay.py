@@ -20,6 +20,7 @@ from prism_explore.verify.certificate import certify
 from prism_explore.verify.checker import check
 from prism_explore.verify.decide import Prover
 from tests.verify.corpus import CASES, PROGRAMS, candidate
+from tests.verify.test_rules import graph
 from tests.verify.workloads import RIGHT, program_of, sgraph_of
 
 
@@ -123,3 +124,25 @@ def test_where_graphs_were_cut_a_tensor_has_one_name_in_all_lemmas() -> None:
     )
     assert wrong != lemmas
     assert not check(program, sgraph, wrong, no_egglog).accepted
+
+
+WEIGHTS = {
+    "over two axes": ("square(y)", "x"),
+    "read the other way": ("permute(square(permute(y, order=[1, 0])), order=[1, 0])", "x"),
+    "of a function of sums": ("relu(y)", "tanh(sum(z, dim=1))"),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_what_weights_weigh_is_0_where_they_add_up_to_0(name: str) -> None:
+    weight, value = WEIGHTS[name]
+    total = f"sum(sum(mul({weight}, {value}), dim=1), dim=0)"
+    alone = f"sum(sum({weight}, dim=0), dim=1)"
+    program, sgraph = TensorProgram("weights", graph(f"div(mul({total}, {alone}), {alone})")), graph(total)
+
+    verdict = Prover(program).verify(candidate(program, sgraph), Journal())
+
+    assert isinstance(verdict, Verified)
+    lemmas = certify(verdict, Journal()).proof.lemmas
+    assert [] == [(x.tensor, x.operation, x.note) for x in lemmas if not x.replayed]
+    assert any("weights" in x.axioms for x in lemmas)

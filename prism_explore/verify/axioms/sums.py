@@ -5,6 +5,7 @@ from __future__ import annotations
 from prism_explore.verify.axioms.rows import (
     FINITE_SUMS,
     POSITIONAL,
+    X_OVER_ZERO,
     Axiom,
 )
 
@@ -63,5 +64,15 @@ SUMS: tuple[Axiom, ...] = (
         both_ways=False,
         source="the name of a bound axis is free to choose",
         argument="Both sums are of the same numbers, as j occurs nowhere else and k in none of them.",
+    ),
+    Axiom(
+        "weights",
+        "(Mul (Sum k (Mul a b)) (Mul (Sum k a) (Inv (Sum k a))))",
+        "(Sum k (Mul a b))",
+        "(Σ_k a b) (Σ_k a) (Σ_k a)⁻¹ = Σ_k a b where a ≥ 0",
+        ("(nonnegative a)",),
+        both_ways=False,
+        source=X_OVER_ZERO,
+        argument="Where Σ_k a is 0, each a is, and so are both sides; elsewhere the sum and its inverse make 1.",
     ),
 )
