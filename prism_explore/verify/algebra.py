@@ -284,7 +284,7 @@ class Algebra(Naming):
 
     # ------------------------------------------------------------ maxima, masks and pieces
     def maximum(self, pieces: Sequence[Opened]) -> NormalForm:
-        """The greatest value of any form at any value of its own bound indices (rules M1 to M4)."""
+        """The greatest value of any form at any value of its own bound indices (rules M1 to M5)."""
         return maximum(self, pieces)
 
     def greatest(self, n: NormalForm, *over: Index) -> NormalForm:

@@ -1,4 +1,4 @@
-"""Maxima over bound indices, and running maxima over a loop: rules M1 to M4 and L2.
+"""Maxima over bound indices, and running maxima over a loop: rules M1 to M5 and L2.
 
 A maximum is taken of pieces, each a form at all values of its own bound indices: max over k of a, b and
 c is one maximum, however it came about.
@@ -164,7 +164,7 @@ def _by_pieces(algebra: Algebra, bound: tuple[Var, ...], n: NormalForm) -> list[
 
 
 def _joined(algebra: Algebra, flat: list[Opened]) -> list[Opened] | None:
-    """Rule S6 for maxima, backwards: over neighbouring pieces of a dim, one maximum; None where there are no such."""
+    """Rule M5: over neighbouring pieces of a dim, one maximum; None where there are no such."""
     if sum(bool(bound) and MOVED in n.key for bound, n in flat) < 2:
         return None
     seen: list[_Lifted] = []

@@ -281,6 +281,14 @@ RULES: tuple[Rule, ...] = (
         "The greater of a and c is a where a >= 0 >= c.",
     ),
     Rule(
+        "M5",
+        "max(max_{j<a} E[k := j+l], max_{j<b} E[k := j+l+a]) = max_{j<a+b} E[k := j+l]",
+        "The maxima of neighbouring pieces of a dim are one maximum.",
+        "both say the same of each place; a band's bound that one of them lost by D3 holds on all of its places",
+        _ORDER,
+        "Both are the greatest of E at the places from l up to l + a + b.",
+    ),
+    Rule(
         "L1",
         "acc := acc * exp(m_before - m_now) + v closes to exp(-m_last) * Σ_l v_l * exp(m_l)",
         "A rescaled sum is a plain sum, divided by the last scale.",

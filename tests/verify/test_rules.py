@@ -74,6 +74,13 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
+def halves(first: str, second: str = "", skipped: int = 0) -> str:
+    """The greater of the maxima of a row's first half and of its second, or of one's and another's."""
+    pieces = (first, "0", "m/2"), (second or first, f"m/2+{skipped}", "m")
+    one, other = (f"max(slice({of}, dim=1, start={start}, stop={stop}), dim=1)" for of, start, stop in pieces)
+    return f"max({one}, {other})"
+
+
 def looped(body: str, operands: str = "x") -> str:
     """A kernel whose loop cuts m."""
     return f"\n  %6 = custom({operands}) grid[] loop[i=f]\n{body.rstrip()}\n  return %6\n"
@@ -173,6 +180,8 @@ RUNNING = looped("""
     $out = store($last, omap=[])
 """)
 SHUFFLED = "reshape(permute(reshape(y, dims=[n, 2, m/2]), order=[0, 2, 1]), dims=[n, m])"
+WINDOW = "band(rows=n, columns=m, low=m/2-n+1, dtype=f32)"
+"""All of its second half is kept, so there the bound is lost."""
 SQUARES = "sum(square(x), dim=1)"
 ROW = "sum(mul(x, y), dim=1)"
 POSITIVE = "add_scalar(square(x), 1)"
@@ -604,6 +613,31 @@ ENTRIES: dict[str, Entry] = {
             Twin("min_scalar(x, 0)", "relu(x)", "the other side of 0"),
         ),
     ),
+    "M5": Entry(
+        (
+            Goal(halves("x"), "max(x, dim=1)"),
+            Goal(f"max({halves('x')}, max(y, dim=1))", "max(max(y, x), dim=1)"),
+            Goal(halves("mul(u, add(x, y))"), "max(mul(add(y, x), u), dim=1)"),
+            Goal(f"add(u, {halves('x')})", "max(add(x, u), dim=1)"),
+            Goal(halves(f"mask(x, {CAUSAL})"), f"max(mask(x, {CAUSAL}), dim=1)"),
+            Goal(halves(f"mask(x, {WINDOW})"), f"max(mask(x, {WINDOW}), dim=1)"),
+        ),
+        (
+            Twin(halves("x", skipped=1), "max(x, dim=1)", "a place between the pieces is forgotten"),
+            Twin(halves("x", "y"), "max(x, dim=1)", "pieces of two tensors"),
+            Twin(halves("x", "y"), "max(y, dim=1)", "pieces of two tensors"),
+            Twin(halves("x", "mul_scalar(x, 2)"), "max(x, dim=1)", "one piece is scaled"),
+            Twin(halves("x", "y"), halves("y", "x"), "the pieces change places"),
+            Twin(halves(f"mask(x, {CAUSAL})", "x"), f"max(mask(x, {CAUSAL}), dim=1)", "one piece is not masked"),
+            Twin(halves("x", f"mask(x, {CAUSAL})"), "max(x, dim=1)", "one piece is masked"),
+            Twin(
+                halves(f"mask(x, {WINDOW})", f"mask(x, {CAUSAL})"),
+                f"max(mask(x, {WINDOW}), dim=1)",
+                "the other piece keeps less",
+            ),
+            Twin("max(slice(x, dim=1, start=0, stop=m/2), dim=1)", "max(x, dim=1)", "half of it"),
+        ),
+    ),
     "L1": Entry(
         (
             Goal("sum(exp(x), dim=1)", ONLINE),
@@ -850,8 +884,9 @@ SIZES = [
 def instances(
     left: SGraph, right: SGraph, r: random.Random, values: tuple[Fraction, ...], floating: bool, many: int
 ) -> list[bool]:
-    """Whether both sides are the same numbers, at some choices of sizes and inputs."""
+    """Whether both sides are the same numbers, at some choices of inputs and of sizes at which both have a meaning."""
     found: list[bool] = []
+    known = (*left.conditions(), *right.conditions())
     for _ in range(600):
         sizes = r.choice(SIZES)
         inputs = {
@@ -863,6 +898,8 @@ def instances(
         if not floating:
             inputs = {name: np.vectorize(exact, otypes=[object])(x) for name, x in inputs.items()}
         try:
+            for d in known:
+                d.value(sizes)
             one, other = (run(g, inputs, sizes, floating) for g in (left, right))
         except (Inexact, ShapeError):
             continue
