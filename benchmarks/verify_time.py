@@ -84,6 +84,7 @@ def report(what: str, times: Sequence[float], verdicts: Sequence[Verdict]) -> No
 def set_aside() -> None:
     """Load every program, and keep the collector from what is there now."""
     for entry in ENTRIES:
+        program_of(entry.workload)
         sgraph_of(entry)
     gc.collect()
     gc.freeze()
