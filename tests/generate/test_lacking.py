@@ -13,7 +13,7 @@ from prism_explore.generate.abstract import Goal, Theory
 from prism_explore.generate.polynomials import features, leaf, show
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
-from prism_explore.ir.ops import Accumulate, Band, Binary, Input, MatMul, op_name
+from prism_explore.ir.ops import Accumulate, Band, Binary, Input, MatMul, ViewOp, op_name
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.space import Space, default_space
 from prism_explore.ir.text import parse_program
@@ -210,7 +210,7 @@ def test_a_maximum_over_the_loop_is_found_where_the_program_takes_one():
 @pytest.mark.parametrize("program", [ROPE, CAUSAL, HEADS], ids=lambda p: p.name)
 def test_a_session_over_such_a_program_finishes_with_an_honest_claim(program):
     at = dict.fromkeys(program.graph.data_symbols, 64)
-    session = px.Session(program, target="h100", at=at, space=without_views(program))
+    session = px.Session(program, target="h100", at=at, space=replace(without_views(program), rows=0))
     session.run()
 
     assert "finished" == session.state, session.failure
@@ -219,3 +219,16 @@ def test_a_session_over_such_a_program_finishes_with_an_honest_claim(program):
     assert all(name in session.claim for name in lacking)
     assert bool(lacking) == ("No family found within the stated space" in session.claim)
     session.close()
+
+
+@pytest.mark.parametrize("program", [ROPE, HEADS], ids=lambda p: p.name)
+def test_kernels_in_a_row_leave_such_operators_outside_of_kernels(program):
+    space = without_views(program)
+    session = px.Session(program, target="h100", at=dict.fromkeys(program.graph.data_symbols, 64), space=space)
+    session.run()
+    session.close()
+
+    assert len(session.families)
+    for handle in session.families.values():
+        for _, block in handle.graph.customs:
+            assert not [n for n in block.nodes if isinstance(n.op, ViewOp)]
