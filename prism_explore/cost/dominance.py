@@ -25,6 +25,7 @@ from typing import TypeAlias
 from prism_explore.cost.work import least_scratch, total_of, work_of
 from prism_explore.events.kinds import Reason
 from prism_explore.ir.dims import ONE, Dim, Monomial, dim
+from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.splits import stores_shares
 from prism_explore.ir.stages import Candidate
 
@@ -60,7 +61,11 @@ class Dominance:
 
 def cost_of(candidate: Candidate, staged: bool) -> Cost:
     """The cost of a candidate; `staged` is whether operands of products pass through scratch, as on a GPU."""
-    graph = candidate.sgraph
+    return cost_of_graph(candidate.sgraph, staged)
+
+
+def cost_of_graph(graph: SGraph, staged: bool) -> Cost:
+    """The cost of any sGraph whose maps are chosen."""
     types, works = graph.types(), work_of(graph)
     scratch = tuple(
         least_scratch(block, tuple(types[a] for a in graph.nodes[at].args), staged) for at, block in graph.customs

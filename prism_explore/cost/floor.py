@@ -17,6 +17,12 @@ Why it bounds what grows from a partial graph too (`Ceiling`). A graph grows by 
 nothing is taken away, and a graph is whole only when everything in it is used. So the work in it is work of
 every graph that it grows into, and each input that it does not read yet is still to be read.
 
+With masks that is not so: any operator may come to lie before or behind one, and what is hidden need not be done. So
+no arithmetic counts while a graph of such a program grows. Traffic does, if each mask is a band with the diagonal of
+a square: then every row and every column is let through somewhere, and what lies along one of them at most is read
+in all its elements (as in `cost.work`, and on the same terms: no view may move elements between rows and columns).
+What lies along both does not count, but for results, which are written in full. Of other masks nothing is known.
+
 What it takes for granted: that times are taken with a cold cache (see `tune.measure`), since from a warm one a
 kernel can outrun memory; and that the machine's rates are ceilings. They are the best that was measured, or a
 datasheet's; where a kernel outruns its floor all the same, the tuner trusts no floor any more.
@@ -31,7 +37,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from prism_explore.cost.work import finish_flops, flops_of, product, work_of
+from prism_explore.cost.work import finish_flops, flops_of, holds_diagonal, may_be_hidden, product, work_of
 from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.ir.ops import (
     Accumulate,
@@ -39,6 +45,7 @@ from prism_explore.ir.ops import (
     Band,
     Binary,
     ComputeOp,
+    Concat,
     Expand,
     Input,
     LoopOp,
@@ -165,19 +172,23 @@ class Ceiling:
     best_s: float
     shapes: tuple[tuple[str, int], ...]
     target: Target
+    masks: frozenset[Dim] = frozenset()
+    """Rows, and columns, of the masks: what may be hidden by one is not known to be read."""
 
     def rest(self, inputs: Iterable[TensorType]) -> Growing:
         """Of an empty graph that is to read these inputs."""
-        return Growing(unread_s=sum(self._bytes(t) for t in inputs) / self.target.dram_bytes_per_s)
+        return Growing(unread_s=sum(map(self._read, inputs)) / self.target.dram_bytes_per_s)
 
     def opened(self, before: Growing, cold: Iterable[TensorType], warm: Iterable[TensorType]) -> Growing:
         """One kernel more, open; `cold` are the inputs that it is the first to read, `warm` what it reads besides."""
-        first_s = sum(map(self._bytes, cold)) / self.target.dram_bytes_per_s
-        again_s = sum(map(self._beyond, warm)) / self.target.dram_bytes_per_s
+        first_s = sum(map(self._read, cold)) / self.target.dram_bytes_per_s
+        again_s = sum(map(self._read_again, warm)) / self.target.dram_bytes_per_s
         return Growing(before.closed_s, first_s + again_s, 0.0, max(0.0, before.unread_s - first_s))
 
     def computed(self, before: Growing, flops: Dim, dtype: DType) -> Growing:
-        """The open kernel with more arithmetic."""
+        """The open kernel with more arithmetic; of what a mask may hide, none."""
+        if self.masks:
+            return before
         more_s = float(flops.rational(dict(self.shapes))) / self.target.peak(dtype)
         return replace(before, compute_s=before.compute_s + more_s)
 
@@ -189,6 +200,12 @@ class Ceiling:
     def _bytes(self, tensor: TensorType) -> float:
         return float(tensor.bytes.rational(dict(self.shapes)))
 
+    def _read(self, tensor: TensorType) -> float:
+        return 0.0 if may_be_hidden(tensor.dims, self.masks) else self._bytes(tensor)
+
+    def _read_again(self, tensor: TensorType) -> float:
+        return 0.0 if may_be_hidden(tensor.dims, self.masks) else self._beyond(tensor)
+
     def _beyond(self, tensor: TensorType) -> float:
         """What cannot be in the last cache."""
         return max(0.0, self._bytes(tensor) - self.target.last_cache_bytes)
@@ -197,13 +214,16 @@ class Ceiling:
 def ceiling_of(
     program: TensorProgram, best_s: float | None, shapes: Mapping[str, int], target: Target
 ) -> Ceiling | None:
-    """The ceiling for a search of a program; None where there is no time to beat, or no bound on what grows.
-
-    What a mask hides need not be computed, so of a partial graph of a program with masks nothing is known.
-    """
-    if best_s is None or any(n.op == Binary("mask") for n in program.graph.nodes):
+    """The ceiling for a search of a program; None where there is no time to beat, or no bound on what grows."""
+    if best_s is None:
         return None
-    return Ceiling(best_s, tuple(sorted(shapes.items())), target)
+    nodes = program.graph.nodes
+    bands = [nodes[n.args[1]].op for n in nodes if n.op == Binary("mask")]
+    squares = frozenset(b.rows for b in bands if isinstance(b, Band) and holds_diagonal(b))
+    moved = any(isinstance(n.op, Reshape | Slice | Concat) for n in nodes)
+    if bands and (moved or not all(isinstance(b, Band) and holds_diagonal(b) for b in bands)):
+        return None
+    return Ceiling(best_s, tuple(sorted(shapes.items())), target, squares)
 
 
 def least_flops(op: ComputeOp | LoopOp, operands: Sequence[tuple[Dim, ...]], result: tuple[Dim, ...]) -> Dim:

@@ -7,17 +7,18 @@ Each figure is a `Dim` in the program's symbols, the grid sizes and the loop ran
 
 * a value that blocks or iterations repeat is computed once, and so is one that two operators compute alike;
 * an operand is read once, and of one that only slices look at, the largest slice;
-* what is masked is neither computed nor, unless by a square band that holds the diagonal, read;
+* what a mask may hide is neither computed nor, but for the exception in `_masked`, read;
 * what no result needs is not there at all;
 * of a block's memory, only what it must hold at one time (see `least_scratch`).
 
 So least is never above as written, at any legal sizes; and a code generator may hoist, share, skip and reuse
 and still not go below, as long as it does not change the algebra of the graph (which is a family of its own).
+Each kernel stands for itself: it writes its results in full, and takes what it reads for any numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
@@ -114,9 +115,11 @@ def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
                 flops = flops_of(op, tuple(t.dims for t in operands), types[position].dims)
                 reads = tuple(a for a in dict.fromkeys(node.args) if not isinstance(graph.nodes[a].op, Band))
                 sizes = {a: types[a].bytes for a in reads}
-                loads = tuple(LoadWork(a, sizes[a], sizes[a], sizes[a]) for a in node.args if a in sizes)
-                size = types[position].bytes
-                found.append(KernelWork(position, reads, flops, flops, loads, size, size, ZERO, ONE, ONE, ONE))
+                hidden = node.args[:1] if op == Binary("mask") else ()
+                least = {a: ZERO if a in hidden else sizes[a] for a in reads}
+                loads = tuple(LoadWork(a, sizes[a], least[a], sizes[a]) for a in node.args if a in sizes)
+                size, once = types[position].bytes, ZERO if hidden else flops
+                found.append(KernelWork(position, reads, once, flops, loads, size, size, ZERO, ONE, ONE, ONE))
     return tuple(found)
 
 
@@ -159,7 +162,7 @@ def _custom_work(
     needed = needed_by(block.nodes, block.stores)
     depends = _dependence(block)
     again = _repeated(block)
-    hidden, whole = _masked(block, bands)
+    hidden, unread = _masked(block, operands, bands)
     blocks = product(p.size for p in block.grid)
     iterations = block.loop.size if block.loop else ONE
     size = {p.name: p.size for p in block.parallel}
@@ -176,7 +179,7 @@ def _custom_work(
             case Load(operand):
                 tile, source = types[at], operands[operand]
                 if operand not in bands:
-                    least = ZERO if at in hidden and not whole else _looked_at(block, types, at) * distinct
+                    least = ZERO if at in unread else _looked_at(block, types, at) * distinct
                     total = tile.bytes * blocks * repeats
                     loads.append(LoadWork(node.args[operand], total, least, _row_bytes(tile, source)))
                 steps = steps + blocks * repeats
@@ -192,19 +195,20 @@ def _custom_work(
                 steps = steps + blocks * iterations
                 accumulators = accumulators + types[at].bytes
             case AccumulateRescaled(along):
-                # Per iteration and result: a product with the factor, a sum; and an exponent per scale.
+                # Per iteration but the first, and result: a product with the factor, a sum; and an exponent per scale.
                 v, scale = (types[a].dims for a in inner.args)
                 partial = _reduce_flops("sum", v[along]) if along is not None else ZERO
                 least_values = product(size[name] for name in depends[inner.args[0]])
                 once = product(types[at].dims) * partial * least_values
-                together = (product(types[at].dims) * (partial + 2) + product(scale) * 2) * blocks * iterations
+                rescaled = product(types[at].dims) * 2 + product(scale) * 2
+                terms = product(types[at].dims) * partial * iterations
+                together = (terms + rescaled * (iterations - 1)) * blocks
                 steps = steps + blocks * iterations
                 accumulators = accumulators + types[at].bytes
             case RunningMax(along):
                 count = types[inner.args[0]].dims[along] if along is not None else ONE
-                comparisons = product(types[at].dims) * count
-                once = (comparisons - product(types[at].dims)) * distinct
-                together = comparisons * blocks * iterations
+                once = product(types[at].dims) * (count - 1) * distinct
+                together = product(types[at].dims) * (count * iterations - 1) * blocks
                 steps = steps + blocks * iterations
                 accumulators = accumulators + types[at].bytes
             case Input() | Band() | Custom() | Result() | Store():
@@ -288,28 +292,55 @@ def _repeated(block: BlockGraph) -> set[int]:
     return {position for position, value in enumerate(values) if value != position}
 
 
-def _masked(block: BlockGraph, bands: dict[int, Band]) -> tuple[set[int], bool]:
-    """Positions whose work a kernel may skip where it is masked; and whether each operand is looked at all the same.
+def _masked(block: BlockGraph, operands: tuple[TensorType, ...], bands: dict[int, Band]) -> tuple[set[int], set[int]]:
+    """Positions whose work a kernel may skip where it is masked, and the loads among them that it may skip as well.
 
-    What leads to a masked value may be skipped with it, and what is made of it too. With the diagonal of a
-    square in the band, every row and every column is looked at somewhere.
+    What leads to a masked value may be skipped with it, what is made of it too, and what meets that, such as a
+    factor of 0. The exception: with the diagonal of a square in each band, every row and every column is let through
+    somewhere, so an operand that lies along one of them at most is read all the same. One that lies along both, such
+    as scores or a bias, is not; nor is any where a view may move elements between rows and columns.
     """
     masks = [at for at, n in enumerate(block.nodes) if n.op == Binary("mask")]
-    keeps = (block.nodes[block.nodes[at].args[1]].op for at in masks)
-    whole = all(isinstance(k, Load) and k.operand in bands and _holds_diagonal(bands[k.operand]) for k in keeps)
-    before = needed_by(block.nodes, masks)
+    if not masks:
+        return set(), set()
     behind = set(masks)
     for at, inner in enumerate(block.nodes):
         if behind & set(inner.args):
             behind.add(at)
-    return before | behind, whole
+    hidden = needed_by(block.nodes, behind)
+    keeps = [block.nodes[block.nodes[at].args[1]].op for at in masks]
+    kept = [bands.get(k.operand) if isinstance(k, Load) else None for k in keeps]
+    squares = {band.rows for band in kept if band is not None and holds_diagonal(band)}
+    moved = any(isinstance(block.nodes[at].op, Reshape | Slice | Concat) for at in hidden)
+    known = not moved and all(band is not None and holds_diagonal(band) for band in kept)
+    unread: set[int] = set()
+    for at in hidden:
+        inner = block.nodes[at].op
+        if isinstance(inner, Load) and (not known or may_be_hidden(operands[inner.operand].dims, squares)):
+            unread.add(at)
+    return hidden, unread
 
 
-def _holds_diagonal(band: Band) -> bool:
+def holds_diagonal(band: Band) -> bool:
     """Whether a band is square and has its diagonal: low <= 0 <= high, whatever the symbols."""
     low, high = (band.low or ZERO), (band.high or ZERO)
     inside = all(c < 0 for _, c in low.terms) and all(c > 0 for _, c in high.terms)
     return band.rows == band.columns and inside
+
+
+def may_be_hidden(dims: Iterable[Dim], squares: Collection[Dim]) -> bool:
+    """Whether a tensor may lie along both the rows and the columns of a square mask of one of these sizes.
+
+    Where two of its dims may be, that is: multiples of the size, as shares of partial sums lie behind one another.
+    """
+    of = tuple(dims)
+    return any(sum(_may_be_multiple(d, size) for d in of) > 1 for size in squares)
+
+
+def _may_be_multiple(d: Dim, size: Dim) -> bool:
+    if not size.is_monomial:
+        return True
+    return all(c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in (d / size).terms)
 
 
 def _looked_at(block: BlockGraph, types: tuple[TensorType, ...], load: int) -> Dim:

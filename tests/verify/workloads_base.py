@@ -116,8 +116,11 @@ def program_of(name: str, tiny: bool = False) -> TensorProgram:
 def sgraph_of(entry: Entry, tiny: bool = False) -> SGraph:
     """The candidate at the published shape, or at the small one."""
     row = row_of(entry.workload)
-    row = small(row) if tiny and row.shapes else row
-    program = program_of(entry.workload, tiny)
+    return sgraph_at(entry, small(row) if tiny and row.shapes else row, program_of(entry.workload, tiny))
+
+
+def sgraph_at(entry: Entry, row: Workload, program: TensorProgram) -> SGraph:
+    """The candidate at the shape of its workload's row, of which this is the program."""
     inputs = [(i.name, str(i.type)) for i in program.inputs]
     return parse(spelled(entry.text.format_map(_constants(row.sizes)), inputs))
 
