@@ -281,14 +281,18 @@ def _dependence(block: BlockGraph) -> list[tuple[str, ...]]:
 
 
 def _repeated(block: BlockGraph) -> set[int]:
-    """Positions whose value an earlier position has already, by the same operator on the same values."""
+    """Positions whose value an earlier position has already, by the same operator on the same values.
+
+    A running maximum ends as the accumulated one, so who has either has both.
+    """
     first: dict[tuple[Op, tuple[int, ...]], int] = {}
     values: list[int] = []
     for position, node in enumerate(block.nodes):
         args = tuple(values[a] for a in node.args)
         if isinstance(node.op, Binary) and node.op.fn in COMMUTATIVE:
             args = tuple(sorted(args))
-        values.append(first.setdefault((node.op, args), position))
+        op = Accumulate("max", node.op.dim) if isinstance(node.op, RunningMax) else node.op
+        values.append(first.setdefault((op, args), position))
     return {position for position, value in enumerate(values) if value != position}
 
 

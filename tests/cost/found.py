@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 
+from prism_explore.cost.work import needed_by
 from prism_explore.events.journal import Journal
 from prism_explore.frontend import trace
 from prism_explore.ir.dims import Dim
@@ -49,10 +50,16 @@ def proved(name: str) -> tuple[Candidate, ...]:
 
 @cache
 def known() -> dict[str, SGraph]:
-    """Right candidates of every workload, among them rows of kernels, by name."""
+    """Right candidates of every workload, among them rows of kernels, by name; not those with idle operators, which
+    the interpreter runs and no kernel has."""
     rows = {e.workload: tiny(e.workload) for e in RIGHT}
     programs = {name: trace(row.code, row.inputs, name).program for name, row in rows.items() if row.shapes}
-    return {e.name: sgraph_at(e, rows[e.workload], programs[e.workload]) for e in RIGHT if e.workload in programs}
+    graphs = {e.name: sgraph_at(e, rows[e.workload], programs[e.workload]) for e in RIGHT if e.workload in programs}
+    return {
+        name: graph
+        for name, graph in graphs.items()
+        if all(len(needed_by(b.nodes, b.stores)) == len(b.nodes) for _, b in graph.customs)
+    }
 
 
 def legal_sizes(graph: SGraph, conditions: tuple[Dim, ...]) -> Iterator[dict[str, int]]:
