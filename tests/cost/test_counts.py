@@ -5,6 +5,7 @@
 
 import random
 from functools import cache
+from itertools import islice
 
 import pytest
 from hypothesis import given, settings
@@ -69,7 +70,7 @@ def test_bounds_hold_for_the_known_forms_of_every_workload():
     rng = random.Random(0)
     kinds: set[str] = set()
     for name, graph in known().items():
-        sizes = list(legal_sizes(graph, graph.conditions()))
+        sizes = list(islice(legal_sizes(graph, graph.conditions()), 16))
         kinds |= kinds_of(graph)
 
         assert sizes, name
