@@ -29,7 +29,8 @@ from typing import Any
 import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import RegionPruned
-from prism_explore.events.ledger import Ledger, Phase, ledger, seconds_per_stage
+from prism_explore.events.ledger import Ledger, ledger
+from prism_explore.events.phases import Phase, seconds_per_stage
 from prism_explore.ir.stages import Candidate
 from prism_explore.search import Progress, Steering, explore
 

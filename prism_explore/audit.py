@@ -25,7 +25,8 @@ from prism_explore.events.kinds import (
     Soundness,
     VerdictReached,
 )
-from prism_explore.events.ledger import ledger, seconds_text
+from prism_explore.events.ledger import ledger
+from prism_explore.events.words import seconds_text
 from prism_explore.generate.canonical import Expressions
 from prism_explore.generate.retrace import Reopened, Trail, outside, region_steps, regrow, same_theorem
 from prism_explore.instantiate import instantiate

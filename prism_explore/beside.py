@@ -14,7 +14,8 @@ from typing import Protocol, TypeAlias
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event
-from prism_explore.events.ledger import FamilyRow, Ledger, ledger, seconds_text
+from prism_explore.events.ledger import FamilyRow, Ledger, ledger
+from prism_explore.events.words import seconds_text
 from prism_explore.generate.canonical import Expressions
 from prism_explore.ir.text import parse
 

@@ -24,7 +24,9 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from prism_explore.errors import PrismError
-from prism_explore.events.ledger import Ledger, ledger, phase_of, seconds_per_stage, seconds_text
+from prism_explore.events.ledger import Ledger, ledger
+from prism_explore.events.phases import phase_of, seconds_per_stage
+from prism_explore.events.words import seconds_text
 from prism_explore.floats import explain
 from prism_explore.programs import WORKLOADS, workload
 

@@ -16,6 +16,7 @@ from typing import Literal
 from prism_explore import recall
 from prism_explore.cost.dominance import dominance_reason, dominated
 from prism_explore.cost.floor import Ceiling, ceiling_of
+from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     TIME_SPENT,
@@ -25,7 +26,8 @@ from prism_explore.events.kinds import (
     FloatsAssessed,
     VerdictReached,
 )
-from prism_explore.events.ledger import Steering, claim, seconds_text, was_cut_by_budget, withheld
+from prism_explore.events.ledger import Steering, was_cut_by_budget, withheld
+from prism_explore.events.words import seconds_text
 from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
 from prism_explore.frontend import Traced
 from prism_explore.generate import generate

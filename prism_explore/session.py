@@ -21,6 +21,7 @@ from prism_explore.codegen.load import load
 from prism_explore.dispatch import Dispatch
 from prism_explore.engine import Engine, Enough, Job, State, wait
 from prism_explore.errors import JournalVersionError, ShapeError
+from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import (
     Event,
@@ -29,8 +30,9 @@ from prism_explore.events.kinds import (
     Steered,
     VerdictReached,
 )
-from prism_explore.events.ledger import Steering, claim, ledger, phase_of
+from prism_explore.events.ledger import Steering, ledger
 from prism_explore.events.misses import Miss
+from prism_explore.events.phases import phase_of
 from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence
 from prism_explore.floats import Assessment, Assessor

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from prism_explore.audit import Audit
 from prism_explore.errors import ShapeError
+from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     CandidateInstantiated,
@@ -27,9 +28,10 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import FamilyRow, Trial, claim, cuts, family_rows, ledger, seconds_text
+from prism_explore.events.ledger import FamilyRow, Trial, cuts, family_rows, ledger
 from prism_explore.events.misses import Miss
 from prism_explore.events.retold import Retold
+from prism_explore.events.words import seconds_text
 from prism_explore.evidence import Evidence, evidence
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph

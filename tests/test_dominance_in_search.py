@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import prism_explore.search as search
+from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateBounded, FamilyCompleted, FamilyDominated, Steered, VerdictReached
-from prism_explore.events.ledger import Steering, claim, ledger
+from prism_explore.events.ledger import Steering, ledger
 from prism_explore.ir.space import default_space
 from prism_explore.ir.stages import Kernel, Outcome, Parameters, Proof, Timed, Verified
 from prism_explore.ir.text import show

@@ -9,6 +9,7 @@ import pytest
 
 import prism_explore.search as search
 from prism_explore.errors import ShapeError
+from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     FamilyCompleted,
@@ -17,7 +18,7 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import Steering, claim, ledger
+from prism_explore.events.ledger import Steering, ledger
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.space import default_space
 from prism_explore.ir.stages import Kernel, Outcome, Parameters, Timed, Verified

@@ -16,7 +16,7 @@ from itertools import combinations, product
 from typing import TypeAlias, overload
 
 from prism_explore.cost.floor import EMPTY, Ceiling, Growing, least_flops
-from prism_explore.events.ledger import seconds_text
+from prism_explore.events.words import seconds_text
 from prism_explore.generate.abstract import Goal, Theory
 from prism_explore.generate.canonical import Alphabet, Application, Args, Expressions, Rank
 from prism_explore.generate.diary import Bundle, bundled

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from prism_explore.events.kinds import Event, SaturationStepped, VerdictReached
-from prism_explore.events.ledger import verdict_text
+from prism_explore.events.words import verdict_text
 from prism_explore.widgets.charts import Chart, Series, empty
 from prism_explore.widgets.scene import Edge, Item, Scene, Shape, Text
 from prism_explore.widgets.type_setting import shorten, width_px, wrapped

@@ -36,7 +36,8 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import Phase, phase_of, seconds_text, verdict_text
+from prism_explore.events.phases import Phase, phase_of
+from prism_explore.events.words import seconds_text, verdict_text
 
 LOGGED = 200
 """Entries that the log shows; the journal has all."""

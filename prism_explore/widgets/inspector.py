@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 from prism_explore.errors import PrismError
+from prism_explore.events.claim import claim
 from prism_explore.events.kinds import CertificateReplayed, Reason, Soundness, VerdictReached
-from prism_explore.events.ledger import FamilyRow, Ledger, Trial, claim, family_of, seconds_text
+from prism_explore.events.ledger import FamilyRow, Ledger, Trial, family_of
+from prism_explore.events.words import seconds_text
 from prism_explore.evidence import evidence, in_floats, steps_of
 from prism_explore.ir.ops import Custom, Load, Store
 from prism_explore.ir.program import TensorProgram

@@ -11,18 +11,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import get_args
 
+from prism_explore.events.claim import claim
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import FloatsAssessed
-from prism_explore.events.ledger import (
-    PHASES,
-    Fold,
-    Ledger,
-    Trial,
-    claim,
-    family_of,
-    seconds_text,
-    verdict_text,
-)
+from prism_explore.events.ledger import Fold, Ledger, Trial, family_of
+from prism_explore.events.phases import PHASES
+from prism_explore.events.words import seconds_text, verdict_text
 from prism_explore.evidence import SAYS
 from prism_explore.generate.prune import RULES
 from prism_explore.ir.ops import Custom, Input, Node, op_name

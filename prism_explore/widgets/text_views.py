@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from prism_explore.events.claim import claim
 from prism_explore.events.journal import Entry
-from prism_explore.events.ledger import Account, FamilyRow, Ledger, claim, ledger, seconds_per_stage, seconds_text
+from prism_explore.events.ledger import Account, FamilyRow, Ledger, ledger
+from prism_explore.events.phases import seconds_per_stage
+from prism_explore.events.words import seconds_text
 from prism_explore.widgets.facts import numbers_text
 from prism_explore.widgets.type_setting import columns, shorten
 

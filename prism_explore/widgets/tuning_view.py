@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from prism_explore.events.kinds import BaselineMeasured, Event
-from prism_explore.events.ledger import Ledger, Trial, ledger, seconds_text
+from prism_explore.events.ledger import Ledger, Trial, ledger
+from prism_explore.events.words import seconds_text
 from prism_explore.widgets.charts import Chart, Series, empty, log_steps
 from prism_explore.widgets.facts import numbers_text
 from prism_explore.widgets.scene import Point, Scene

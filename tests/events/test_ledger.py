@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism_explore.events.claim import claim
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
     KINDS,
@@ -24,20 +25,9 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import (
-    Fold,
-    Funnel,
-    Steering,
-    claim,
-    cuts,
-    family_rows,
-    ledger,
-    phase_of,
-    seconds_per_stage,
-    seconds_text,
-    verdict_text,
-    was_cut_by_budget,
-)
+from prism_explore.events.ledger import Fold, Funnel, Steering, cuts, family_rows, ledger, was_cut_by_budget
+from prism_explore.events.phases import phase_of, seconds_per_stage
+from prism_explore.events.words import seconds_text, verdict_text
 from tests.conftest import Golden
 from tests.widgets.recordings import BUDGET, MAPS, R1, STARTED, UNREACHABLE, large, story, tuning
 

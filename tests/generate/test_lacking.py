@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 import prism_explore as px
+from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted
-from prism_explore.events.ledger import claim
 from prism_explore.generate import generate
 from prism_explore.generate.abstract import Goal, Theory
 from prism_explore.generate.polynomials import features, leaf, show
