@@ -1,9 +1,11 @@
 """How long a verdict takes, in CPU time on one core, with the program's own form at hand.
 
-python benchmarks/verify_time.py [--mutants 3000] [--checks 0] [--saturation]
+python benchmarks/verify_time.py [searches] [corpus] [mutants] [--of NAME ..] [--mutants 3000] [--checks 0]
 
-Every candidate of every workload first, each also as seen again; then a transformer block; then mutants of the
-candidates, as a search would meet them; with `--checks`, memory over so many verdicts.
+`searches`: every verdict inside default searches of all workloads, as the search meets them, parts of kernels in a
+row included. `corpus`: every candidate that people wrote, each also as seen again; then a transformer block.
+`mutants`: mutants of those, as a search might meet them. All three where none is named; with `--checks`, memory over
+so many verdicts.
 
 What the imports left behind, torch's among them, is set aside (`gc.freeze`): a full pass of the collector over it takes
 0.2 to 0.3 s, whenever it comes.
@@ -17,18 +19,27 @@ import random
 import resource
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
 from time import process_time
+from typing import Any
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import prism_explore as px
 from prism_explore.events.journal import Journal
+from prism_explore.events.ledger import Steering
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Refuted, Unknown, Verdict, Verified
+from prism_explore.ir.stages import Candidate, Refuted, Unknown, Verdict, Verified
+from prism_explore.search import Progress, explore
+from prism_explore.verify import cuts, decide
 from prism_explore.verify.decide import Prover
+from prism_explore.verify.refute import Refuter
 from prism_explore.verify.saturate import LIMITS
 from tests.verify.corpus import candidate
 from tests.verify.mutate import mutants
@@ -64,7 +75,7 @@ def said(verdict: Verdict) -> str:
             return "unknown"
 
 
-def report(what: str, times: Sequence[float], verdicts: Sequence[Verdict]) -> None:
+def report(what: str, times: Sequence[float], words: Sequence[str]) -> None:
     """The figures of some verdicts."""
     ordered = sorted(times)
 
@@ -75,17 +86,89 @@ def report(what: str, times: Sequence[float], verdicts: Sequence[Verdict]) -> No
         f"{what}: {len(times)} verdicts, median {median(times):.2f} ms, mean {mean(times):.2f}, 95 % {at(0.95):.1f}, "
         f"99 % {at(0.99):.1f}, longest {ordered[-1]:.0f}"
     )
-    words = Counter(map(said, verdicts))
-    print("  " + ", ".join(f"{word} {n} ({n / len(times):.1%})" for word, n in words.most_common()))
-    late = [v for t, v in zip(times, verdicts, strict=True) if t > SLOW_MS and not isinstance(v, Unknown)]
+    counts = Counter(words).most_common()
+    print("  " + ", ".join(f"{word} {n} ({n / len(times):.1%})" for word, n in counts))
+    late = [word for time, word in zip(times, words, strict=True) if time > SLOW_MS and word != "unknown"]
     print(f"  over {SLOW_MS:.0f} ms without being unknown: {len(late)}")
 
 
+@dataclass(slots=True)
+class Clocks:
+    """Verdicts of searches with their milliseconds, and where these went."""
+
+    of: list[tuple[float, str, str, str]] = field(default_factory=list[tuple[float, str, str, str]])
+    """Milliseconds, how it was decided, name of the workload, id of the candidate."""
+    spent: Counter[str] = field(default_factory=Counter[str])
+    """Milliseconds per kind of work, what is within another of it not counted."""
+    within: str = ""
+    workload: str = ""
+
+    def around(self, kind: str, what: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function, its time counted where it is called by a verdict and by no other kind of work."""
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            if self.within != "verdict":
+                return what(*args, **kwargs)
+            self.within, began = kind, cpu()
+            try:
+                return what(*args, **kwargs)
+            finally:
+                self.within = "verdict"
+                self.spent[kind] += (cpu() - began) * 1e3
+
+        return counted
+
+    def around_verdicts(self, verify: Callable[..., Verdict]) -> Callable[..., Verdict]:
+        """`Prover.verify`, timed."""
+
+        def timed_verify(prover: Prover, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:
+            self.within, began = "verdict", cpu()
+            try:
+                verdict = verify(prover, candidate, journal, seed)
+            finally:
+                self.within = ""
+            time = (cpu() - began) * 1e3
+            self.spent["verdicts"] += time
+            self.of.append((time, said(verdict), self.workload, candidate.id))
+            return verdict
+
+        return timed_verify
+
+
+def searches(names: Sequence[str]) -> None:
+    """Default searches without tuning, in one process, the collector kept from what earlier ones left behind."""
+    clocks = Clocks()
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(Prover, "verify", clocks.around_verdicts(Prover.verify)))
+        for method in ("attempt", "attempt_exact", "attempt_as_given"):
+            stack.enter_context(patch.object(Refuter, method, clocks.around("trials", getattr(Refuter, method))))
+        for module in (decide, cuts):
+            stack.enter_context(patch.object(module, "lower", clocks.around("forms", module.lower)))
+        for workload in px.WORKLOADS:
+            if names and not any(name in workload.name for name in names):
+                continue
+            clocks.workload, before = workload.name, len(clocks.of)
+            session = px.Session(workload.code, name=workload.name, inputs=workload.inputs, at=workload.at)
+            set_aside()
+            for _ in explore(session.task, Journal(), Steering, Progress(), stop=lambda: True):
+                pass
+            if times := [time for time, *_ in clocks.of[before:]]:
+                print(
+                    f"  {workload.name}: {len(times)} verdicts, median {median(times):.2f} ms, "
+                    f"mean {mean(times):.2f}, longest {max(times):.1f}",
+                    flush=True,
+                )
+    report("inside searches", [time for time, *_ in clocks.of], [word for _, word, *_ in clocks.of])
+    time, word, where, which = max(clocks.of, key=lambda entry: entry[0])
+    print(f"  longest: {time:.0f} ms, {which} of {where}, {word}")
+    whole = clocks.spent.pop("verdicts")
+    shares = clocks.spent | {"rest": whole - sum(clocks.spent.values())}
+    parts = ", ".join(f"{kind} {spent / whole:.0%}" for kind, spent in shares.items())
+    print(f"  {whole / 1e3:.1f} CPU s: {parts}", flush=True)
+
+
 def set_aside() -> None:
-    """Load every program, and keep the collector from what is there now."""
-    for entry in ENTRIES:
-        program_of(entry.workload)
-        sgraph_of(entry)
+    """Keep the collector from what is there now."""
     gc.collect()
     gc.freeze()
 
@@ -105,8 +188,8 @@ def workloads(provers: dict[str, Prover]) -> None:
             continue
         first.append((time, verdict))
         again.append(timed(provers[entry.workload], program, graph))
-    report("candidates met for the first time", [t for t, _ in first], [v for _, v in first])
-    report("candidates met again", [t for t, _ in again], [v for _, v in again])
+    report("candidates met for the first time", [t for t, _ in first], [said(v) for _, v in first])
+    report("candidates met again", [t for t, _ in again], [said(v) for _, v in again])
     for time, verdict, form in block:
         print(f"transformer block, {form}: {time:.0f} ms, {said(verdict)}")
 
@@ -126,14 +209,14 @@ def search_like(count: int) -> None:
     """Mutants of all candidates, one workload after the other."""
     r = random.Random(5)
     times: list[float] = []
-    verdicts: list[Verdict] = []
+    words: list[str] = []
     names = sorted({e.workload for e in ENTRIES} - {BLOCK})
     for name in names:
         for prover, graph in mutants_of(name, max(1, count // len(names)), r):
             time, verdict = timed(prover, prover.program, graph)
             times.append(time)
-            verdicts.append(verdict)
-    report("mutants", times, verdicts)
+            words.append(said(verdict))
+    report("mutants", times, words)
 
 
 def memory(count: int, name: str = "attention") -> None:
@@ -152,14 +235,27 @@ def memory(count: int, name: str = "attention") -> None:
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser()
+    arguments.add_argument("sections", nargs="*", choices=("searches", "corpus", "mutants", []), help="all where none")
+    arguments.add_argument("--of", nargs="+", default=(), help="parts of names: searches of these workloads alone")
     arguments.add_argument("--mutants", type=int, default=3000)
     arguments.add_argument("--checks", type=int, default=0, help="verdicts over which memory is watched")
-    arguments.add_argument("--saturation", action="store_true", help="with the e-graph as the last resort")
+    arguments.add_argument(
+        "--saturation", action="store_true", help="with the e-graph as the last resort; searches always have it"
+    )
     given = arguments.parse_args()
+    sections = given.sections or ("searches", "corpus", "mutants")
     provers_limits = LIMITS if given.saturation else None
-    set_aside()
-    workloads({})
-    set_aside()
-    search_like(given.mutants)
+    if "searches" in sections:
+        searches(given.of)
+    for entry in ENTRIES:
+        program_of(entry.workload)
+        sgraph_of(entry)
+    if "corpus" in sections:
+        set_aside()
+        workloads({})
+    if "mutants" in sections:
+        set_aside()
+        search_like(given.mutants)
     if given.checks:
+        set_aside()
         memory(given.checks)
