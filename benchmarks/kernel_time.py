@@ -187,7 +187,7 @@ def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: 
     kernel = kernel_from_plain(done["tune"]["kernel"])
     traced = px.Session(row.code, name=row.code.__name__, inputs=row.inputs, at=row.at).traced
     assert traced is not None, "rows are torch code"
-    library = replace(traced, reference=row.library) if row.library else None
+    library = replace(traced, reference=row.rival) if row.rival else None
     found = compare(
         traced,
         kernel,

@@ -26,8 +26,8 @@ class Row:
     inputs: Mapping[str, TensorType]
     at: Mapping[str, int]
     group: Group
-    library: Callable[..., Any] | None = None
-    """A call of torch's that does the same in one go, beside `code` in its modes."""
+    rival: Callable[..., Any] | None = None
+    """One library call of torch that does the same, timed beside `code` in its modes."""
 
 
 # ---------------------------------------------------------------- functions
@@ -62,8 +62,8 @@ def w3(q: Any, k: Any, v: Any) -> Any:
     return (torch.softmax(scores, -1) @ v).reshape(b, h, s, d)
 
 
-def w3_library(q: Any, k: Any, v: Any) -> Any:
-    """The same by torch's own."""
+def w3_sdpa(q: Any, k: Any, v: Any) -> Any:
+    """The same by torch's scaled_dot_product_attention."""
     import torch
 
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
@@ -77,12 +77,12 @@ def w4(q: Any, k: Any, v: Any, gq: Any, gk: Any) -> Any:
     return w3(F.rms_norm(q, width, gq, eps=1e-5), F.rms_norm(k, width, gk, eps=1e-5), v)
 
 
-def w4_library(q: Any, k: Any, v: Any, gq: Any, gk: Any) -> Any:
-    """The same by torch's own."""
+def w4_sdpa(q: Any, k: Any, v: Any, gq: Any, gk: Any) -> Any:
+    """The same by torch's scaled_dot_product_attention."""
     import torch.nn.functional as F
 
     width = (q.shape[-1],)
-    return w3_library(F.rms_norm(q, width, gq, eps=1e-5), F.rms_norm(k, width, gk, eps=1e-5), v)
+    return w3_sdpa(F.rms_norm(q, width, gq, eps=1e-5), F.rms_norm(k, width, gk, eps=1e-5), v)
 
 
 def w5(x: Any, w: Any, a: Any, c: Any) -> Any:
@@ -109,10 +109,10 @@ def linear(kind: str, b: int, d: int = 4096, n: int = 0, group: Group = "reporte
 def decode(kind: str, b: int, t: int, group: Group = "reported", name: str = "") -> Row:
     """A row of W3 or W4: Llama-3-8B's heads, a cache of `t`."""
     q, k = T("b", 32, 1, 128), T("b", 8, t, 128)
-    inputs, code, library = {"q": q, "k": k, "v": k}, w3, w3_library
+    inputs, code, rival = {"q": q, "k": k, "v": k}, w3, w3_sdpa
     if kind == "W4":
-        inputs, code, library = {**inputs, "gq": T(128), "gk": T(128)}, w4, w4_library
-    return Row(name or f"{kind}.{b}.{t}", code, inputs, {"b": b}, group, library)
+        inputs, code, rival = {**inputs, "gq": T(128), "gk": T(128)}, w4, w4_sdpa
+    return Row(name or f"{kind}.{b}.{t}", code, inputs, {"b": b}, group, rival)
 
 
 def _rows() -> Iterator[Row]:
