@@ -10,6 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from prism_explore.codegen.block_facts import Lowering
+from prism_explore.codegen.block_nest import KEEP_BYTES
 from prism_explore.codegen.loops import (
     ONE,
     Apply,
@@ -26,7 +28,7 @@ from prism_explore.codegen.loops import (
     show_expression,
     show_loops,
 )
-from prism_explore.codegen.lower import KEEP_BYTES, Lowering, lower
+from prism_explore.codegen.lower import lower
 from prism_explore.errors import ShapeError
 from prism_explore.ir.ops import BINARY, UNARY
 from prism_explore.ir.text import parse
