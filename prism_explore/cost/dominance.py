@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
-from itertools import product
 from typing import TypeAlias
 
 from prism_explore.cost.work import least_scratch, total_of, work_of
@@ -158,18 +157,17 @@ def compared(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominanc
         return None  # a split costs more of everything and fills more cores
     if cost_a.launches > cost_b.launches:
         return None
-    allowed = frozenset(b.conditions)
-    conditions = tuple(sorted(d for d in allowed if d.is_monomial))
+    conditions = tuple(sorted(d for d in frozenset(b.conditions) if d.is_monomial))
     for numbers in _renamings(a, b):
-        sizes = dict(numbers)
-        if not all(d in allowed or _is_natural(d) for d in (c.substitute(sizes) for c in a.conditions)):
+        blocks = tuple(_renamed(d, numbers) for d in cost_a.blocks)
+        if not all(x in cost_b.blocks for x in blocks):
             continue
         here = Cost(
-            cost_a.traffic.substitute(sizes),
-            cost_a.flops.substitute(sizes),
-            tuple(d.substitute(sizes) for d in cost_a.scratch),
+            _renamed(cost_a.traffic, numbers),
+            _renamed(cost_a.flops, numbers),
+            tuple(_renamed(d, numbers) for d in cost_a.scratch),
             cost_a.launches,
-            tuple(d.substitute(sizes) for d in cost_a.blocks),
+            blocks,
         )
         if _dearer_nowhere(here, cost_b, conditions):
             return Dominance(a, b, numbers, (here, cost_b))
@@ -181,19 +179,48 @@ def _dearer_nowhere(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
         return never_above(x, y, conditions)
 
     return (
-        all(any(x == y for y in b.blocks) for x in a.blocks)
-        and below(a.traffic, b.traffic)
+        below(a.traffic, b.traffic)
         and below(a.flops, b.flops)
         and all(any(below(x, y) for y in b.scratch) for x in a.scratch)
     )
 
 
 def _renamings(a: Candidate, b: Candidate) -> Iterator[Renaming]:
-    """Ways to choose a's numbers by b's, those that cut most alike first."""
+    """Legal ways to choose a's numbers by b's, those that cut most alike first."""
     ours, theirs, numbers = _cuts(a), _cuts(b), a.sgraph.parameters
     ways = [[*(size for size, cut in theirs.items() if cut & ours[dim(s)]), ONE] for s in numbers]
-    for row in product(*ways):
-        yield tuple(zip(numbers, row, strict=True))
+    allowed = frozenset(b.conditions)
+    decided: list[list[Dim]] = [[] for _ in range(len(numbers) + 1)]
+    for c in a.conditions:
+        decided[max((1 + numbers.index(s) for s in c.symbols if s in numbers), default=0)].append(c)
+
+    def choose(chosen: Renaming) -> Iterator[Renaming]:
+        conditions = (_renamed(c, chosen) for c in decided[len(chosen)])
+        if not all(d in allowed or _is_natural(d) for d in conditions):
+            return
+        if len(chosen) == len(numbers):
+            yield chosen
+            return
+        for size in ways[len(chosen)]:
+            yield from choose((*chosen, (numbers[len(chosen)], size)))
+
+    return choose(())
+
+
+def _renamed(d: Dim, numbers: Renaming) -> Dim:
+    """A size in another candidate's numbers; the same question is answered once."""
+    own = _symbols(d)
+    return _substituted(d, tuple(row for row in numbers if row[0] in own))
+
+
+@lru_cache(1 << 18)
+def _substituted(d: Dim, numbers: Renaming) -> Dim:
+    return d.substitute(dict(numbers))
+
+
+@lru_cache(65536)
+def _symbols(d: Dim) -> frozenset[str]:
+    return frozenset(d.symbols)
 
 
 def _cuts(candidate: Candidate) -> dict[Dim, frozenset[str]]:
