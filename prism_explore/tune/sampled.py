@@ -75,8 +75,8 @@ class Sampled:
             self._study.tell(trial, value, state=state)
             return
         entrant = _entrant(pool, point.verified.candidate.id)
-        if entrant is None:
-            return
+        if entrant is None or all(sizes != point.parameters.sizes for _, sizes in entrant.sizes):
+            return  # of a large space, the sampler knows a part
         numbers = _places(point, entrant, pool)
         self._study.add_trial(
             create_trial(

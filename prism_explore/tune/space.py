@@ -10,11 +10,11 @@ Only necessary conditions are asked here; the code generator has the last word a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import gcd, prod
 from typing import TypeAlias
 
@@ -34,6 +34,8 @@ Choices: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 
 ChoicesOf: TypeAlias = Callable[[Verified, Sizes, Mapping[str, int], Target], Choices]
 """The choices that a code generator offers for a candidate at given sizes and shapes."""
+
+_Test: TypeAlias = Callable[[Mapping[str, int]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +78,68 @@ def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -
 def legal_sizes(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Iterator[Sizes]:
     """Every legal choice of sizes, in lexicographic order, one at a time."""
     limits = limits_of(candidate, shapes, target)
+    return _among(limits, target, [_domain(symbol, limits) for symbol in limits.symbols])
+
+
+def some_sizes(
+    candidate: Candidate, shapes: Mapping[str, int], target: Target, most: int
+) -> tuple[tuple[Sizes, ...], bool]:
+    """All legal choices of sizes and True; where there are more than `most`, some from everywhere, and False.
+
+    Of the longest domain every second number is left out, the ends stay, until few enough choices are left.
+    """
+    limits = limits_of(candidate, shapes, target)
     domains = [_domain(symbol, limits) for symbol in limits.symbols]
+    found, whole = tuple(islice(_among(limits, target, domains), most + 1)), True
+    while len(found) > most and max(map(len, domains)) > 2:
+        longest = max(range(len(domains)), key=lambda i: len(domains[i]))
+        domains[longest] = tuple(dict.fromkeys((*domains[longest][:-1:2], domains[longest][-1])))
+        whole = False
+        if not (fewer := tuple(islice(_among(limits, target, domains), most + 1))):
+            break  # what is legal lies between the numbers that are left
+        found = fewer
+    return found[:most], whole and len(found) <= most
+
+
+def _among(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]]) -> Iterator[Sizes]:
+    """The legal choices with each symbol's number from its domain; a limit is tested as soon as it is decided."""
+    tests: list[list[_Test]] = [[] for _ in range(len(domains) + 1)]
+    rows = ((limits.whole, None), (limits.blocks, target.max_blocks), (limits.scratch, target.shared_memory_bytes))
+    for dims, most in rows:
+        for d in dims:
+            tests[max((1 + limits.symbols.index(s) for s in d.symbols), default=0)].append(_test(d, most))
     known: dict[str, int] = {}
 
     def choose(depth: int) -> Iterator[Sizes]:
-        if depth == len(limits.symbols):
-            if why_illegal(known, limits, target) == "":
-                yield tuple(known.items())
+        if not all(test(known) for test in tests[depth]):
+            return
+        if depth == len(domains):
+            yield tuple(known.items())
             return
         for number in domains[depth]:
             known[limits.symbols[depth]] = number
-            if _may_still_fit(known, limits, target):
-                yield from choose(depth + 1)
+            yield from choose(depth + 1)
             del known[limits.symbols[depth]]
 
-    yield from choose(0)
+    return choose(0)
+
+
+def _test(d: Dim, most: int | None) -> _Test:
+    """Whether a size is a positive integer, or at most a number where one is given; without fractions where it can."""
+    if len(d.terms) != 1:
+        if most is None:
+            return lambda sizes: (number := d.rational(sizes)).denominator == 1 and number >= 1
+        return lambda sizes: d.rational(sizes) <= most
+    ((monomial, coefficient),) = d.terms
+    up = [(s, e) for s, e in monomial if e > 0]
+    down = [(s, -e) for s, e in monomial if e < 0]
+
+    def test(sizes: Mapping[str, int]) -> bool:
+        above = coefficient.numerator * prod(sizes[s] ** e for s, e in up)
+        below = coefficient.denominator * prod(sizes[s] ** e for s, e in down)
+        return above <= most * below if most is not None else above >= below and above % below == 0
+
+    return test
 
 
 def why_illegal(sizes: Mapping[str, int], limits: Limits, target: Target) -> str:
@@ -162,14 +211,3 @@ def divisors(n: int) -> tuple[int, ...]:
     """
     below = [d for d in range(1, int(n**0.5) + 1) if n % d == 0]
     return tuple(sorted({*below, *(n // d for d in below)}))
-
-
-def _may_still_fit(known: Mapping[str, int], limits: Limits, target: Target) -> bool:
-    """Whether some choice of the remaining symbols may be legal; a cut of whole subtrees only."""
-    for d in limits.whole:
-        if set(d.symbols) <= set(known):
-            number = d.rational(known)
-            if number.denominator != 1 or number < 1:
-                return False
-    decided = (d.rational(known) for d in limits.blocks if set(d.symbols) <= set(known))
-    return all(number <= target.max_blocks for number in decided)

@@ -14,17 +14,18 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Protocol, TypeAlias
 
 from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.ir.stages import Outcome, Parameters, Verified
 from prism_explore.targets import Target
 from prism_explore.tune.model import model_of
-from prism_explore.tune.space import Choices, ChoicesOf, Schedule, Sizes, legal_sizes, schedules
+from prism_explore.tune.space import Choices, ChoicesOf, Schedule, Sizes, schedules, some_sizes
 
-MOST_SIZES = 20_000
-"""Per candidate; a space with more is searched in this part only, and `Pool.is_whole` says so."""
+MOST_SIZES = 60_000
+"""Of all candidates together; of a larger space a part from everywhere is searched, and `Pool.is_whole` says so."""
+FEWEST_SIZES = 256
+"""Of each candidate, however many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +85,31 @@ class Pool:
         shapes: Mapping[str, int],
         target: Target,
         choices: ChoicesOf,
-        most_sizes: int = MOST_SIZES,
+        most_sizes: int | None = None,
         later: Collection[str] = (),
     ) -> None:
         """Rank all legal sizes of all candidates; those whose ids are in `later` come behind others that are as likely.
+
+        Args:
+            verifieds: the candidates.
+            shapes: numbers for the program's own symbols.
+            target: the machine.
+            choices: what the code generator offers.
+            most_sizes: of each candidate; a fair share of `MOST_SIZES` if not given.
+            later: ids of candidates.
 
         Raises:
             ShapeError: a data symbol has no number in `shapes`.
         """
         self._shapes, self._target, self._choices = dict(shapes), target, choices
         self.is_whole = True
+        most = most_sizes or max(FEWEST_SIZES, MOST_SIZES // max(1, len(verifieds)))
         entrants: list[Entrant] = []
         for verified in verifieds:
             model = model_of(verified.candidate, shapes, target)
-            found = list(islice(legal_sizes(verified.candidate, shapes, target), most_sizes + 1))
-            self.is_whole &= len(found) <= most_sizes
-            ranked = sorted((model.at(dict(sizes)).time_s, sizes) for sizes in found[:most_sizes])
+            found, whole = some_sizes(verified.candidate, shapes, target, most)
+            self.is_whole &= whole
+            ranked = sorted((model.at(dict(sizes)).time_s, sizes) for sizes in found)
             floor = floor_of(verified.candidate, shapes, target)
             entrants.append(Entrant(verified, floor, tuple(ranked), verified.candidate.id in later))
         self.entrants = sorted(entrants, key=lambda e: (e.floor.time_s, e.later))

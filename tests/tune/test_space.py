@@ -18,6 +18,7 @@ from prism_explore.tune.space import (
     limits_of,
     parameters,
     schedules,
+    some_sizes,
     why_illegal,
 )
 from tests.tune.toys import TOY, choices, fused, split
@@ -95,6 +96,31 @@ def test_an_illegal_choice_says_why() -> None:
 
     assert "the extent 24/gx is 24/7, not a positive integer" == why_illegal({"gx": 7, "f": 1}, limits, TOY)
     assert "" == why_illegal({"gx": 6, "f": 2}, limits, TOY)
+
+
+@given(st.integers(1, 8), st.integers(1, 24), st.integers(1, 24), st.integers(1, 40))
+def test_some_sizes_are_legal_ones_from_end_to_end(batch: int, k: int, n: int, most: int) -> None:
+    verified = fused(k, n)
+    every = list(legal_sizes(verified.candidate, {"b": batch}, TOY))
+    some, whole = some_sizes(verified.candidate, {"b": batch}, TOY, most)
+
+    assert whole == (len(every) <= most)
+    assert set(some) <= set(every)
+    assert len(some) <= most
+    assert bool(some) == bool(every)
+    if whole:
+        assert every == list(some)
+
+
+def test_what_is_left_of_a_large_space_reaches_from_end_to_end() -> None:
+    verified = fused(4096, 4096)
+    wide = TOY.replace(max_blocks=1 << 20, shared_memory_bytes=1 << 40)
+    some, whole = some_sizes(verified.candidate, {"b": 4}, wide, 40)
+
+    assert not whole
+    assert {1, 4096} <= {dict(s)["gx"] for s in some}
+    assert {1, 4096} <= {dict(s)["f"] for s in some}
+    assert len(some) > 8
 
 
 def test_a_missing_shape_is_the_callers_mistake() -> None:

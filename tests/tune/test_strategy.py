@@ -110,7 +110,7 @@ def test_what_was_dropped_is_not_proposed_any_more() -> None:
 def test_a_pool_that_was_cut_says_so() -> None:
     assert pool().is_whole
     assert not pool(most_sizes=3).is_whole
-    assert 3 == len(pool(fused(), most_sizes=3).entrants[0].sizes)
+    assert 0 < len(pool(fused(), most_sizes=3).entrants[0].sizes) <= 3
 
 
 def test_what_comes_later_comes_behind_what_is_as_likely_and_nothing_is_lost() -> None:
