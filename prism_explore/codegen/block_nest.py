@@ -20,6 +20,7 @@ from prism_explore.codegen.block_sums import (
     running,
     summed,
 )
+from prism_explore.codegen.hidden import needed_iterations
 from prism_explore.codegen.layout import groups, row_major
 from prism_explore.codegen.loops import ONE, Affine, Apply, Buffer, Constant, Map, Nest, Place, Range, Read, substituted
 from prism_explore.ir.ops import (
@@ -74,7 +75,7 @@ def _written(title: str, frame: Frame) -> Nest:
             _write_node(frame, position, node)
     outer = frame.facts.outer if frame.facts.outer is not None and frame.sections.once else frozenset[int]()
     order = (*(p for p in frame.facts.live if p in outer), *(p for p in frame.facts.live if p not in outer))
-    return Nest(
+    found = Nest(
         name=title,
         grid=tuple(Range(frame.block_names[p], frame.facts.size(frame.facts.block.grid[p])) for p in order),
         outer=len(outer),
@@ -85,6 +86,7 @@ def _written(title: str, frame: Frame) -> Nest:
         body=tuple(frame.sections.body),
         after=tuple(frame.sections.after),
     )
+    return replace(found, needed=needed_iterations(found))
 
 
 def _write_node(frame: Frame, position: int, node: Node) -> None:

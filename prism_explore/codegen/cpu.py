@@ -256,7 +256,12 @@ class _Emitter:
             if nest.loop and nest.body:
                 with f.loop(0, nest.loop.extent) as i:
                     self.at[nest.loop.name], self.loop = i, nest.loop.name
-                    self._all(nest.body, tiles_ahead(nest) if self.parts else ())
+                    ahead = tiles_ahead(nest) if self.parts else ()
+                    if nest.needed is None:
+                        self._all(nest.body, ahead)
+                    else:
+                        with f.b.if_then(f.inside(self._moved(nest.needed), nest.needed.low, nest.needed.high)):
+                            self._all(nest.body, ahead)
                     del self.at[nest.loop.name]
             else:
                 self._all(nest.body)
@@ -278,6 +283,13 @@ class _Emitter:
         moved = (self.f.times(where[v], place.stride(v)) for v in place.variables if v in where)
         return self.f.sum(place.offset, *moved)
 
+    def _moved(self, band: Within, steps: Mapping[str, object] | None = None):
+        """What a band compares with its bounds."""
+        where = {**self.at, **(steps or {})}
+        return self.f.sum(
+            band.stride(ONE), *(self.f.times(where[v], band.stride(v)) for v in band.variables if v in where)
+        )
+
     def _value(self, e: Expression, along: str | None, at, lanes: int, known: dict[Expression, object]):
         """An expression for `lanes` values of the variable `along` from `at` on."""
         f = self.f
@@ -291,9 +303,7 @@ class _Emitter:
             case Constant(value):
                 return f.number(float(value), lanes)
             case Within(_, low, high):
-                where = {**self.at, **({along: at} if along else {})}
-                moved = (f.times(where[v], e.stride(v)) for v in e.variables if v in where)
-                first = f.sum(e.stride(ONE), *moved)
+                first = self._moved(e, {along: at} if along else {})
                 return f.within(first, e.stride(along) if along else 0, low, high, lanes)
             case Apply("pow", (x, Constant(exponent))):
                 return f.power(self._value(x, along, at, lanes, known), exponent)

@@ -209,6 +209,8 @@ class Nest:
     before: tuple[Statement, ...]
     body: tuple[Statement, ...]
     after: tuple[Statement, ...]
+    needed: Within | None = None
+    """The iterations that run, where the others would change nothing; None for all."""
 
     @property
     def blocks(self) -> int:
@@ -331,7 +333,8 @@ def _nest_lines(nest: Nest, remark: Remark) -> list[str]:
         indent += "  "
     lines += [line for s in nest.before for line in _statement_lines(s, indent, remark)]
     if nest.body and nest.loop:
-        lines.append(f"{indent}for {_ranges((nest.loop,))}:")
+        where = f" where {show_expression(nest.needed)}" if nest.needed else ""
+        lines.append(f"{indent}for {_ranges((nest.loop,))}{where}:")
     deeper = f"{indent}  " if nest.loop else indent
     lines += [line for s in nest.body for line in _statement_lines(s, deeper, remark)]
     lines += [line for s in nest.after for line in _statement_lines(s, indent, remark)]

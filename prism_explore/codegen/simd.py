@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import floor, pi
 
 import llvmlite.binding as llvm
@@ -407,6 +407,11 @@ class Function:
                 test = self.b.icmp_signed(sign, x, _constant(I64, bound, lanes))
                 value = self.b.select(test, value, self.number(0.0, lanes))
         return value
+
+    def inside(self, at, low: int | None, high: int | None):
+        """Whether an index lies within bounds, as a condition."""
+        tests = [self.b.icmp_signed(s, self.i(at), I64(n)) for s, n in ((">=", low), ("<=", high)) if n is not None]
+        return reduce(self.b.and_, tests, ir.Constant(ir.IntType(1), 1))
 
     def max(self, a, b):
         """The larger one; NaN if either is."""

@@ -69,7 +69,7 @@ def _run_nest(nest: Nest, memory: dict[Buffer, np.ndarray]) -> None:
             _run_statement(s, at, memory)
         for i in range(nest.loop.extent if nest.loop else 1):
             inside = {**at, nest.loop.name: i} if nest.loop else at
-            for s in nest.body:
+            for s in nest.body if nest.needed is None or _number(nest.needed, inside, memory) else ():
                 _run_statement(s, inside, memory)
         for s in nest.after:
             _run_statement(s, at, memory)
