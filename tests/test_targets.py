@@ -166,6 +166,36 @@ def test_measuring_with_a_clock_that_ticks_gives_rates_of_that_clock() -> None:
     assert found.dram_bytes_per_s >= 4 * found.last_cache_bytes
 
 
+def test_a_host_that_was_busy_while_measured_says_so_and_is_measured_longer() -> None:
+    def measured(busy: float) -> tuple[Target, int]:
+        """With threads that queued for `busy` of the time of each round; and how long it took."""
+        now = 0
+
+        def clock() -> float:
+            nonlocal now
+            now += 1
+            return float(now)
+
+        return host.measure_host(clock=clock, rounds=1, waiting=lambda: busy * now * host.cores()), now
+
+    quiet, short = measured(0.0)
+    busy, long = measured(0.5)
+
+    assert host.BUSY not in quiet.source
+    assert host.BUSY in busy.source
+    assert long > 2.5 * short
+
+
+def test_figures_of_a_busy_machine_are_measured_again_and_the_better_ones_kept(tmp_path: Path) -> None:
+    path = tmp_path / "host.json"
+    busy = TOY.replace(dram_bytes_per_s=3e10, peak_flops_per_s=5e10, launch_s=9e-6, source=f"a minute{host.BUSY}")
+
+    assert busy == target("cpu", cache=path, measure=lambda: busy)
+    wanted = TOY.replace(dram_bytes_per_s=3e10)
+    assert wanted == target("cpu", cache=path, measure=lambda: TOY)
+    assert wanted == target("cpu", cache=path, measure=never)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_canaries_run_and_leave_memory_as_it_was(threads: int) -> None:
     buffer = np.arange(8 * ROW_FLOATS * 2, dtype=np.float32)

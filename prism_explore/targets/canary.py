@@ -61,6 +61,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def waiting_s() -> float:
+    """How long the threads of this process have waited for a core so far; 0 where the system does not tell."""
+    total = 0
+    try:
+        for task in Path("/proc/self/task").iterdir():
+            try:
+                total += int((task / "schedstat").read_text().split()[1])
+            except (OSError, IndexError, ValueError):
+                continue
+    except OSError:
+        return 0.0
+    return total / 1e9
+
+
 @lru_cache(1)
 def lanes() -> int:
     """float32 numbers in the widest vector register of this CPU."""

@@ -23,7 +23,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
-from pathlib import Path
 from statistics import median
 from typing import Any, Protocol, TypeAlias
 
@@ -53,6 +52,9 @@ COLD_FACTOR = 4
 
 DISTURBED = 0.02
 """A round in which our threads waited longer than this share for a core was disturbed by other work."""
+
+WAKING_S = 2e-5
+"""So long may each call's threads wait together before it counts: they wake, and nobody else is to blame."""
 
 ENOUGH = 10
 """So many undisturbed rounds are enough, however many disturbed ones there were."""
@@ -298,6 +300,8 @@ class Stopwatch:
     sleep: Callable[[float], None] = time.sleep
     gap_s: float = 0.004
     """A short sleep earns the scheduler's favour, so that the burst behind it runs undisturbed."""
+    waiting: Callable[[], float] = canary.waiting_s
+    """How long threads of this process have waited for a core so far."""
 
     def interleave(self, runs: Mapping[str, Run], ring: Ring, rounds: int, rng: random.Random) -> Samples:
         """Time every run once a round, in an order that `rng` shuffles each round, on cold inputs."""
@@ -312,29 +316,15 @@ class Stopwatch:
                 self.sleep(self.gap_s)
                 run(*ring.next())
                 inputs = ring.next()
-                queued = waiting_s()
+                queued = self.waiting()
                 began = self.clock()
                 run(*inputs)
                 spent = self.clock() - began
-                waited_s += waiting_s() - queued
+                waited_s += max(0.0, self.waiting() - queued - WAKING_S)
                 spent_s += spent
                 times[key].append(spent)
             waits.append(waited_s / spent_s / canary.cores() if spent_s else 0.0)
         return Samples({key: tuple(t) for key, t in times.items()}, tuple(waits))
-
-
-def waiting_s() -> float:
-    """How long the threads of this process have waited for a core so far; 0 where the system does not tell."""
-    total = 0
-    try:
-        for task in Path("/proc/self/task").iterdir():
-            try:
-                total += int((task / "schedstat").read_text().split()[1])
-            except (OSError, IndexError, ValueError):
-                continue
-    except OSError:
-        return 0.0
-    return total / 1e9
 
 
 def calm(waits: Sequence[float]) -> list[int]:

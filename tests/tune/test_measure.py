@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.program import ProgramBuilder
+from prism_explore.ir.evaluate import Array, evaluate
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import DType, numpy_dtype
+from prism_explore.targets.canary import cores
 from prism_explore.tune.measure import (
     TOLERANCE,
+    WAKING_S,
     Checked,
     Failure,
     LocalBench,
     Ring,
+    Run,
     Samples,
     Stopwatch,
     calm,
@@ -62,6 +65,15 @@ class Clock:
             self.now += seconds
 
         return run
+
+
+def plain(program: TensorProgram) -> Run:
+    """The program in NumPy, of its inputs in their order."""
+
+    def run(*arrays: Array) -> Array:
+        return evaluate(program, {i.name: a for i, a in zip(program.inputs, arrays, strict=True)})
+
+    return run
 
 
 def bench(clock: Clock | None = None) -> LocalBench:
@@ -143,9 +155,9 @@ def test_where_the_program_itself_has_no_value_nothing_is_compared() -> None:
     program = b.build(b.matmul(b.binary("div", x, b.reduce("rms", x, 1)), w))
     zeros = cases_of(program, {"b": 4}, 0)[2]
 
-    assert [False, True, False, True] == list(zeros.comparable.all(axis=1))
+    assert [False, True, False, True] == [bool(row.all()) for row in zeros.comparable]
     with np.errstate(all="ignore"):
-        assert isinstance(compare(lambda x, w: evaluate(program, {"x": x, "w": w}), [zeros]), Checked)
+        assert isinstance(compare(plain(program), [zeros]), Checked)
 
 
 def test_a_row_is_measured_against_its_own_magnitude() -> None:
@@ -169,7 +181,7 @@ def test_what_float32_cannot_do_better_is_forgiven() -> None:
     b = ProgramBuilder("cancel")
     x = b.input("x", "b", 4)
     program = b.build(b.reduce("sum", b.scalar("add", b.scalar("add", x, 10**6), -(10**6)), 1))
-    found = compare(lambda x: evaluate(program, {"x": x}), cases_of(program, {"b": 4}, 0))
+    found = compare(plain(program), cases_of(program, {"b": 4}, 0))
 
     assert isinstance(found, Checked)
     assert found.error > 1e-4
@@ -189,11 +201,33 @@ def test_every_round_times_everybody_once_after_an_untimed_call() -> None:
     assert 20 == ring.position
 
 
+@pytest.mark.parametrize(("queued_s", "waited"), [(0.0, 0.0), (WAKING_S, 0.0), (WAKING_S + 1e-4, 1.0)])
+def test_threads_that_queue_for_longer_than_waking_takes_were_disturbed(queued_s: float, waited: float) -> None:
+    clock, queued = Clock(), 0.0
+
+    def run(*_: Any) -> None:
+        nonlocal queued
+        clock.now += 1e-4
+        queued += queued_s
+
+    watch = Stopwatch(clock, clock.sleep, waiting=lambda: queued)
+    found = watch.interleave({"a": run}, Ring(PROGRAM, {"b": 1}, 0, 1), 3, random.Random(0))
+
+    assert found.waits == pytest.approx((waited / cores(),) * 3)
+
+
 def test_the_order_is_shuffled_but_the_same_for_the_same_seed() -> None:
     def order(seed: int) -> list[str]:
         seen: list[str] = []
         clock = Clock()
-        runs = {key: (lambda *_, key=key: seen.append(key)) for key in "abc"}
+
+        def noting(key: str) -> Run:
+            def run(*_: Any) -> None:
+                seen.append(key)
+
+            return run
+
+        runs = {key: noting(key) for key in "abc"}
         Stopwatch(clock, clock.sleep).interleave(runs, Ring(PROGRAM, {"b": 1}, 0, 1), 8, random.Random(seed))
         return seen[::2]
 
