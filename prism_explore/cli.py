@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--trials", type=int, default=None, help="how many choices of numbers to try")
     run.add_argument("--seconds", type=float, default=None, help="how long to tune")
     run.add_argument("--allow-unsafe", action="store_true", help="let a family win that is unsafe in floating point")
-    run.add_argument("--strategy", default=None, help="climbing, ranked, exhaustive, or a sampler: tpe, gp, random")
+    run.add_argument("--strategy", help="climbing, halving, ranked, exhaustive, or a sampler: tpe, gp, random")
     run.add_argument("--database", metavar="FILE", help="remember trials here, and time nothing twice")
     run.add_argument("--save", metavar="FILE", help="write the journal to a .prism file")
     run.add_argument("--triton", action="store_true", help="also write Triton for an A100 and an H100, compiled ahead")

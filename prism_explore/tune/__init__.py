@@ -31,9 +31,21 @@ from prism_explore.tune.backend import Backend, backend_of
 from prism_explore.tune.database import Database, Known
 from prism_explore.tune.measure import Bench, Failure, calm, middle, quantile, ratios, was_disturbed
 from prism_explore.tune.model import Model, Modelled, model_of
-from prism_explore.tune.sampled import Sampled
+from prism_explore.tune.sampled import Kept, Sampled
 from prism_explore.tune.space import legal_sizes, parameters
-from prism_explore.tune.strategy import DOUBT, RUNGS, Climbing, Exhaustive, Key, Point, Pool, Ranked, Recalled, Strategy
+from prism_explore.tune.strategy import (
+    DOUBT,
+    RUNGS,
+    Climbing,
+    Exhaustive,
+    Halving,
+    Key,
+    Point,
+    Pool,
+    Ranked,
+    Recalled,
+    Strategy,
+)
 from prism_explore.tune.worker import Worker
 
 __all__ = [
@@ -58,12 +70,12 @@ RECALLED = 3
 """Of what a database knows, so many of the fastest are raced again: winners of many races were lucky in some."""
 
 
-StrategyName: TypeAlias = Literal["climbing", "ranked", "exhaustive", "tpe", "gp", "random"]
-"""Around the incumbent by turns, the model's order, everything, and Optuna's samplers by their names."""
+StrategyName: TypeAlias = Literal["climbing", "halving", "ranked", "exhaustive", "tpe", "gp", "random"]
+"""Around the incumbent by turns, across families, the model's order, everything, and Optuna's samplers by name."""
 
 
-def strategy_of(name: StrategyName, seed: int) -> Strategy:
-    """The strategy of a name.
+def strategy_of(name: StrategyName, seed: int, kept: Kept | None = None) -> Strategy:
+    """The strategy of a name; `kept` is where a sampler of Optuna's keeps what it learns.
 
     Raises:
         ShapeError: no such strategy.
@@ -71,12 +83,14 @@ def strategy_of(name: StrategyName, seed: int) -> Strategy:
     match name:
         case "climbing":
             return Climbing(Ranked(seed), seed)
+        case "halving":
+            return Halving(Climbing(Ranked(seed), seed), seed)
         case "ranked":
             return Ranked(seed)
         case "exhaustive":
             return Exhaustive()
         case "tpe" | "gp" | "random":
-            return Sampled(seed, name)
+            return Sampled(seed, name, kept)
         case _:
             raise ShapeError(f"no strategy {name!r}; there are {', '.join(get_args(StrategyName))}")
 
@@ -175,7 +189,8 @@ def tune(
     program = verifieds[0].candidate.family.program
     there = bench or Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
     tuning = _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s)
-    chosen = strategy or strategy_of(limits.strategy, seed)
+    kept = None if database is None else database.study(program, shapes, target, versions)
+    chosen = strategy or strategy_of(limits.strategy, seed, kept)
     if database is not None:
         chosen = tuning.recall(database.known(program, shapes, target, versions), chosen)
     try:

@@ -26,6 +26,7 @@ from prism_explore.ir.stages import Candidate, Infeasible, Outcome, Parameters, 
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
 from prism_explore.targets.host import cpu_model
+from prism_explore.tune.sampled import Kept
 
 _TABLE = """
 create table trials (
@@ -136,6 +137,16 @@ class Database:
                 (show(program), _plain(shapes), machine(target), _plain(dict(versions))),
             ).fetchall()
         return tuple(Known(candidate, _parameters(numbers), *rest) for candidate, numbers, *rest in rows)
+
+    def study(
+        self, program: TensorProgram, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
+    ) -> Kept:
+        """Where a sampler keeps what it learns: a file beside this one, in Optuna's own tables.
+
+        Apart from the trials, so that what Optuna does with its tables never touches them.
+        """
+        path = self.path.with_name(f"{self.path.name}.studies")
+        return Kept(path, (show(program), _plain(shapes), machine(target), _plain(dict(versions))))
 
     def note(
         self, outcome: Outcome, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]

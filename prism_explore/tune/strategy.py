@@ -3,21 +3,24 @@
 All strategies draw from one `Pool`: every legal point of every candidate, ranked by the model
 but cut by nothing. `Exhaustive` takes them as they come. `Ranked` follows the model, with a seeded
 random share, because a model that was always right would need no measuring. `Climbing` also looks
-next to the incumbent: one number changed at a time. What is proposed depends on the seed, and for
-`Climbing` on which trial is the incumbent, never on the clock.
+next to the incumbent: one number changed at a time. `Halving` gives every family a few trials, the better
+half of them twice as many, and so on. What is proposed depends on the seed and on what the trials before it
+gave, never on the clock.
 
 How a trial is raced against the incumbent is in `RUNGS`: successive halving, one rival at a time.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Protocol, TypeAlias
 
 from prism_explore.cost.floor import Floor, floor_of
-from prism_explore.ir.stages import Outcome, Parameters, Verified
+from prism_explore.ir.stages import Outcome, Parameters, Timed, Verified
 from prism_explore.targets import Target
 from prism_explore.tune.model import model_of
 from prism_explore.tune.space import Choices, ChoicesOf, Schedule, Sizes, schedules, some_sizes
@@ -135,10 +138,10 @@ class Pool:
                 for schedule in schedules(self.choices_of(entrant, sizes)):
                     yield self.point(entrant, modelled_s, sizes, schedule)
 
-    def by_model(self) -> Iterator[Point]:
-        """Every point: each size with its usual schedule, best first, then each with another, and so on."""
-        ranked = sorted((s, e.later, i, sizes) for i, e in enumerate(self.entrants) for s, sizes in e.sizes)
-        entrants = tuple(self.entrants)
+    def by_model(self, family: str | None = None) -> Iterator[Point]:
+        """Every point, of a family or of all: each size with its usual schedule, best first, then with another, ..."""
+        entrants = tuple(e for e in self.entrants if family in (None, e.verified.candidate.family.id))
+        ranked = sorted((s, e.later, i, sizes) for i, e in enumerate(entrants) for s, sizes in e.sizes)
         open_rows: list[tuple[float, Entrant, Sizes, Iterator[Schedule]]] = []
         for modelled_s, _, i, sizes in ranked:
             offered = schedules(self.choices_of(entrants[i], sizes))
@@ -275,6 +278,78 @@ class Climbing:
     def hear(self, pool: Pool, point: Point, outcome: Outcome) -> None:
         """Pass it on: the incumbent, next to which it looks, comes with every question."""
         self._first.hear(pool, point, outcome)
+
+
+class Halving:
+    """Successive halving across families: few trials for each, twice as many for the better half, until one is left.
+
+    Families compete in brackets of `width`, those that the model likes best first. A family's trials are its most
+    likely points, and from its second round on also neighbours of its own fastest. A family whose candidates were
+    all dropped, for their bounds are above the incumbent, is out at once, and its trials go to the others; that is
+    the only way to be out for good: behind the last bracket another strategy goes on with all that is left.
+
+    Source: Jamieson and Talwalkar, "Non-stochastic best arm identification", AISTATS 2016.
+    """
+
+    def __init__(self, then: Strategy, seed: int, start: int = 2, width: int = 8) -> None:
+        self._then = then
+        self._rng = random.Random(seed)
+        self._start, self._width = start, width
+        self._waiting: list[str] | None = None
+        self._round: list[str] = []
+        """Families of the present bracket that have not lost."""
+        self._each = 0
+        """Trials that each of them has in this round."""
+        self._used: dict[str, int] = {}
+        self._fastest: dict[str, tuple[float, Point]] = {}
+        self._ranked: dict[str, Iterator[Point]] = {}
+
+    def propose(self, pool: Pool, tried: set[Key], best: Point | None) -> Point | None:
+        """A point of the family whose turn it is; None when no family has any left."""
+        if self._waiting is None:
+            likely = sorted((e for e in pool.entrants if e.sizes), key=lambda e: (e.sizes[0][0], e.later))
+            self._waiting = list(dict.fromkeys(e.verified.candidate.family.id for e in likely))
+            self._ranked = {family: pool.by_model(family) for family in self._waiting}
+        while True:
+            alive = {e.verified.candidate.family.id for e in pool.entrants}
+            self._round = [f for f in self._round if f in alive]
+            unspent = [f for f in self._round if self._used[f] < self._each]
+            if not unspent:
+                if not self._next_round(alive, self._waiting):
+                    return self._then.propose(pool, tried, best)
+                continue
+            family = min(unspent, key=lambda f: self._used[f])
+            point = self._of_family(family, pool, tried)
+            if point is not None:
+                self._used[family] += 1
+                return point
+            self._used[family] = self._each  # it has no other points
+
+    def hear(self, pool: Pool, point: Point, outcome: Outcome) -> None:
+        """Remember the fastest of its family, and pass it on."""
+        family = point.verified.candidate.family.id
+        if isinstance(outcome, Timed) and outcome.time_s < self._fastest.get(family, (math.inf, point))[0]:
+            self._fastest[family] = outcome.time_s, point
+        self._then.hear(pool, point, outcome)
+
+    def _next_round(self, alive: Collection[str], waiting: list[str]) -> bool:
+        """The better half goes on with twice the trials; behind a bracket's last round begins the next bracket."""
+        if len(self._round) > 1:
+            order = sorted(self._round, key=lambda f: self._fastest[f][0] if f in self._fastest else math.inf)
+            self._round, self._each = order[: ceil(len(order) / 2)], 2 * self._each
+        else:
+            entering = [f for f in waiting if f in alive][: self._width]
+            waiting[:] = [f for f in waiting if f not in entering]
+            self._round, self._each = [*self._round, *entering] if entering else [], self._start
+        self._used = dict.fromkeys(self._round, 0)
+        return bool(self._round)
+
+    def _of_family(self, family: str, pool: Pool, tried: set[Key]) -> Point | None:
+        if family in self._fastest and self._each > self._start and self._used[family] % 2 == 0:
+            near = [p for p in pool.around(self._fastest[family][1]) if p.key not in tried]
+            if near:
+                return self._rng.choice(near)
+        return _next_open(self._ranked[family], pool, tried)
 
 
 class Recalled:

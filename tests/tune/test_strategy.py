@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 
-from prism_explore.ir.stages import Verified
-from prism_explore.tune.strategy import Climbing, Exhaustive, Key, Point, Pool, Ranked, Strategy
+from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Timed, Verified
+from prism_explore.tune.strategy import Climbing, Exhaustive, Halving, Key, Point, Pool, Ranked, Strategy
 from tests.tune.toys import TOY, choices, fused, split
 
 
@@ -44,6 +47,7 @@ def test_every_strategy_gets_around_to_everything() -> None:
     assert everything == {p.key for p in drain(Ranked(0), pool())}
     assert everything == {p.key for p in drain(Climbing(Ranked(0), 0), pool())}
     assert everything == {p.key for p in drain(Climbing(Ranked(0), 0), pool(), best=drain(Exhaustive(), pool())[3])}
+    assert everything == {p.key for p in drain(halving(), pool())}
 
 
 def test_without_chance_the_model_decides() -> None:
@@ -125,3 +129,81 @@ def test_what_comes_later_comes_behind_what_is_as_likely_and_nothing_is_lost() -
         every = {p.key for p in drain(strategy, Pool((fused(), split()), {"b": 4}, TOY, choices, later={"f1.c1"}))}
 
         assert {p.key for p in drain(Exhaustive(), pool())} == every
+
+
+# ---------------------------------------------------------------- across families
+def halving(start: int = 2, width: int = 8) -> Halving:
+    return Halving(Ranked(0, random_share=0.0), 0, start, width)
+
+
+def named(name: str) -> Verified:
+    """The fused kernel as one of another family: what distinguishes them here is how long they take."""
+    verified = fused()
+    family = replace(verified.candidate.family, id=name)
+    return replace(verified, candidate=replace(verified.candidate, id=f"{name}.c1", family=family))
+
+
+def outcome(point: Point, time_s: float | None) -> Outcome:
+    candidate = point.verified.candidate
+    if time_s is None:
+        return Infeasible(candidate, point.parameters, "tune.crash", "on request")
+    return Timed(Kernel(point.verified, point.parameters, (), "cpu", ""), time_s, time_s, time_s, 1, 0.0, 0.0)
+
+
+def spent(
+    strategy: Halving,
+    there: Pool,
+    trials: int,
+    seconds: Mapping[str, float | None],
+    until: Mapping[str, int] | None = None,
+) -> Counter[str]:
+    """How many of so many trials each family had; a family of `until` is dropped behind so many of all trials."""
+    tried: set[Key] = set()
+    found = Counter[str]()
+    for number in range(trials):
+        for family, last in (until or {}).items():
+            for entrant in [e for e in there.entrants if e.verified.candidate.family.id == family and number == last]:
+                there.drop(entrant)
+        point = strategy.propose(there, tried, None)
+        assert point is not None
+        tried.add(point.key)
+        family = point.verified.candidate.family.id
+        found[family] += 1
+        strategy.hear(there, point, outcome(point, seconds[family]))
+    return found
+
+
+FAMILIES = ("fa", "fb", "fc", "fd")
+TIMES: Mapping[str, float | None] = {"fa": 4.0, "fb": 1.0, "fc": 3.0, "fd": 2.0}
+
+
+def test_the_better_half_of_the_families_has_twice_the_trials_of_the_round_before() -> None:
+    there = Pool([named(f) for f in FAMILIES], {"b": 4}, TOY, choices)
+
+    assert {"fa": 2, "fb": 2, "fc": 2, "fd": 2} == spent(halving(), there, 8, TIMES)
+    assert {"fa": 2, "fb": 6, "fc": 2, "fd": 6} == spent(halving(), there, 16, TIMES)
+    assert {"fa": 2, "fb": 14, "fc": 2, "fd": 6} == spent(halving(), there, 24, TIMES)
+
+
+def test_a_family_whose_bound_is_above_the_incumbent_is_stopped_and_its_trials_go_to_the_others() -> None:
+    there = Pool([named(f) for f in FAMILIES], {"b": 4}, TOY, choices)
+
+    assert {"fa": 2, "fb": 2, "fc": 6, "fd": 6} == spent(halving(), there, 16, TIMES, until={"fb": 8})
+
+
+def test_a_family_that_only_fails_is_not_among_the_better_half() -> None:
+    there = Pool([named(f) for f in FAMILIES], {"b": 4}, TOY, choices)
+    found = spent(halving(), there, 16, {**TIMES, "fb": None, "fd": None})
+
+    assert {"fa": 6, "fb": 2, "fc": 6, "fd": 2} == found
+
+
+def test_families_beyond_the_width_of_a_bracket_meet_its_winner_in_the_next_one() -> None:
+    there = Pool([named(f) for f in FAMILIES], {"b": 4}, TOY, choices)
+    likely = [e.verified.candidate.family.id for e in there.entrants]
+    first = spent(halving(width=2), there, 8, dict.fromkeys(FAMILIES, 1.0) | {likely[0]: 0.5})
+
+    assert {likely[0]: 6, likely[1]: 2} == first
+    both = spent(halving(width=2), there, 14, dict.fromkeys(FAMILIES, 1.0) | {likely[0]: 0.5})
+
+    assert {likely[0]: 8, likely[1]: 2, likely[2]: 2, likely[3]: 2} == both
