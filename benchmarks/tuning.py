@@ -6,7 +6,8 @@
 `sweep` searches a workload, then compiles and compares *every* legal choice of grid sizes and loop ranges of every
 proved candidate, times them all in a few interleaved rounds, and what came within a factor of the fastest in many; the
 schedule of each is the code generator's usual one. The shapes have dims of few divisors, so that this is affordable. It
-writes a dated file into `benchmarks/results/`; run it on a quiet machine.
+writes a dated file into `benchmarks/results/`; run it on a quiet machine. With `--seconds` it stops after so long, and
+goes on where it stopped when it is called again.
 
 `report` measures nothing. It says how the model's order agrees with the measured one (Spearman), how far the
 best of the model's first 20 is behind the best of all, and replays each strategy on the recorded rounds with many
@@ -20,19 +21,22 @@ import json
 import platform
 import random
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Timed, Verified
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.tensors import tensor as T
+from prism_explore.ir.text import show
 from prism_explore.search import Progress, Steering, explore
 from prism_explore.targets import Target
 from prism_explore.targets.host import cpu_model
@@ -40,6 +44,7 @@ from prism_explore.tune import Backend, Budget, Pool, StrategyName, Worker, tune
 from prism_explore.tune.backend import backend_of
 from prism_explore.tune.measure import Checked, Failure, Samples
 from prism_explore.tune.model import model_of, rank_correlation
+from prism_explore.tune.space import Choices, Sizes
 from prism_explore.tune.wire import target_from_plain, target_to_plain
 from prism_explore.tune.worker import WorkerLimits
 
@@ -52,7 +57,7 @@ NEAR = 2.0
 WITHIN = 0.97
 """Share of the best speed of all that a strategy should reach."""
 MOST_WAITED = 0.05
-"""A sweep in which threads waited longer for a core, as a share of the timed span, is not recorded."""
+"""A round in which threads waited longer for a core, as a share of the timed span, is not recorded."""
 TRIALS = 64
 STRATEGIES: tuple[StrategyName, ...] = ("climbing", "ranked", "tpe", "random")
 """All but those that take everything in order, and a Gaussian process, which needs scipy; random is the baseline."""
@@ -65,11 +70,13 @@ def _attention(rows: int, head: int, keys: int) -> dict[str, TensorType]:
 SHAPES: Mapping[str, tuple[Mapping[str, TensorType], Mapping[str, int]]] = {
     "rmsnorm_linear": ({"x": T("b", 1058), "g": T(1058), "w": T(1058, 1006)}, {"b": 1}),
     "swiglu": ({"x": T("b", 961), "gate": T(961, 1058), "up": T(961, 1058)}, {"b": 1}),
-    "attention": (_attention(5, 61, 1058), {"b": 1}),
-    "qk_norm_attention": (_attention(5, 61, 1058), {"b": 1}),
+    "attention": (_attention(1, 61, 4913), {"b": 1}),
+    "qk_norm_attention": (_attention(1, 61, 4913), {"b": 1}),
     "rmsnorm_mlp": ({"x": T("b", 961), "up": T(961, 961), "gate": T(961, 961)}, {"b": 1}),
 }
-"""961 is 31 squared, 1058 twice 23 squared, 1006 twice a prime: three, six and four divisors."""
+"""961 is 31 squared, 1058 twice 23 squared, 1006 twice a prime, 4913 is 17 cubed: three, six, four and four divisors.
+
+Attention is that of a decoder: one query over a cache of keys and values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,8 @@ class Row:
     """Of the second, longer run, for those near the fastest."""
     twin: str = ""
     """The point whose kernel is the same text, where there was one before it."""
+    source: str = ""
+    """A hash of the kernel's text."""
 
     @property
     def key(self) -> str:
@@ -103,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("stage", choices=("sweep", "report"))
     parser.add_argument("--workloads", nargs="+", choices=tuple(SHAPES), default=list(SHAPES))
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the recorded times")
+    parser.add_argument("--seconds", type=float, default=1e9, help="of a piece of a sweep; call again to go on")
     parser.add_argument("--rounds", type=int, default=3, help="for everybody")
     parser.add_argument("--more-rounds", type=int, default=20, help="for those near the fastest")
     parser.add_argument("--seeds", type=int, default=20, help="replays of each strategy")
@@ -111,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     reports: list[dict[str, Any]] = []
     for name in args.workloads:
         if args.stage == "sweep":
-            _write(args.results, sweep(name, args.rounds, args.more_rounds))
+            Sweep(name, args.results, args.seconds).go_on(args.rounds, args.more_rounds)
             continue
         reports.append(_report(_latest(args.results, name), args.seeds))
         if not args.json:
@@ -131,9 +141,14 @@ def _proved(name: str) -> tuple[px.Session, Sequence[Verified]]:
     return session, progress.proved
 
 
+def _no_choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
+    """Every schedule is the code generator's usual one."""
+    return ()
+
+
 def _points(proved: Sequence[Verified], at: Mapping[str, int], target: Target) -> Iterator[tuple[Verified, Parameters]]:
     """Every legal choice of sizes of every candidate, with the usual schedule."""
-    pool = Pool(proved, at, target, lambda *_: ())
+    pool = Pool(proved, at, target, _no_choices)
     if not pool.is_whole:
         sys.exit("the space is larger than a pool holds; take shapes with fewer divisors")
     for entrant in pool.entrants:
@@ -141,79 +156,125 @@ def _points(proved: Sequence[Verified], at: Mapping[str, int], target: Target) -
             yield entrant.verified, Parameters(sizes)
 
 
-def sweep(name: str, rounds: int, more_rounds: int) -> dict[str, Any]:
-    """Every point of a workload, timed; as it is written to a file."""
-    session, proved = _proved(name)
-    target, at = session.task.target, dict(SHAPES[name][1])
-    backend = backend_of(target)
-    rows: list[Row] = []
-    first: dict[str, str] = {}
-    good: list[str] = []
-    with Worker(session.program, at, target, backend.loader, limits=WorkerLimits(time_s=600.0)) as worker:
-        for verified, numbers in _points(proved, at, target):
-            row = Row(verified.candidate.id, numbers.sizes, "")
-            made = backend.emit(verified, numbers, at, target)
-            if isinstance(made, Infeasible):
-                rows.append(Row(row.candidate, row.sizes, made.code))
-                continue
-            if made.source in first:
-                rows.append(Row(row.candidate, row.sizes, "", twin=first[made.source]))
-                continue
-            checked = worker.check(row.key, made)
-            if isinstance(checked, Failure):
-                rows.append(Row(row.candidate, row.sizes, checked.code))
-                continue
-            first[made.source] = row.key
-            good.append(row.key)
-            rows.append(row)
-        samples = _timed(worker, good, rounds)
-        fastest = min(map(median, samples.times_s.values()))
-        raced = _timed(worker, [k for k, t in samples.times_s.items() if median(t) <= NEAR * fastest], more_rounds)
-    return {
-        "workload": name,
-        "date": datetime.now(UTC).isoformat(timespec="minutes"),
-        "machine": f"{cpu_model()}, {target.cores} cores, {platform.system()} {platform.machine()}",
-        "target": target_to_plain(target),
-        "versions": {p: version(p) for p in PACKAGES},
-        "shapes": {**{k: str(t) for k, t in SHAPES[name][0].items()}, **at},
-        "waited": samples.waited,
-        "raced_waited": raced.waited,
-        "rows": [
-            asdict(replace(r, times_s=samples.times_s.get(r.key, ()), raced_s=raced.times_s.get(r.key, ())))
-            for r in rows
-        ],
-    }
+class Sweep:
+    """Every point of a workload, timed, in pieces: each goes on where the one before it ended."""
 
-
-def _timed(worker: Worker, keys: Sequence[str], rounds: int) -> Samples:
-    found = worker.time(keys, rounds)
-    if isinstance(found, Failure):
-        sys.exit(found.reason)
-    if found.waited > MOST_WAITED:
-        sys.exit(
-            f"threads waited for a core {found.waited:.0%} of the time: others use the machine, nothing was recorded"
+    def __init__(self, name: str, folder: Path, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+        self._session, proved = _proved(name)
+        self._at = dict(SHAPES[name][1])
+        target = self._session.task.target
+        self._points = {Row(v.candidate.id, p.sizes, "").key: (v, p) for v, p in _points(proved, self._at, target)}
+        same = {
+            "workload": name,
+            "machine": f"{cpu_model()}, {target.cores} cores, {platform.system()} {platform.machine()}",
+            "versions": {p: version(p) for p in PACKAGES},
+            "shapes": _shapes(name),
+            "graphs": _graphs(proved),
+        }
+        self._path = _sweeps(folder, name)[-1] if _sweeps(folder, name) else None
+        before: dict[str, Any] = {} if self._path is None else json.loads(self._path.read_text(encoding="utf-8"))
+        if before.get("whole") or any(before.get(k) != v for k, v in same.items()):
+            before = {}
+        if not before:
+            self._path = folder / f"tuning-{name}-{datetime.now(UTC).date().isoformat()}.json"
+        date = datetime.now(UTC).isoformat(timespec="minutes")
+        self._head: dict[str, Any] = {**same, "date": date, "target": before.get("target", target_to_plain(target))}
+        self._target = target_from_plain(self._head["target"])
+        self._disturbed = int(before.get("disturbed", 0))
+        self._rows = {r.key: r for r in _rows(before)} if before else {}
+        self._first = {r.source: r.key for r in self._rows.values() if not r.failure and not r.twin}
+        self._loaded: set[str] = set()
+        self._backend = backend_of(target)
+        self._worker = Worker(
+            self._session.program, self._at, target, self._backend.loader, limits=WorkerLimits(time_s=600.0)
         )
-    return found
+
+    def go_on(self, rounds: int, more_rounds: int) -> None:
+        """Time what is left, until all is done or the time is up; what there is then is written."""
+        whole = False
+        with self._worker:
+            if all(key in self._rows or self._make(key) for key in self._points):
+                kernels = [k for k, r in self._rows.items() if not (r.failure or r.twin)]
+                whole = self._time("times_s", kernels, rounds)
+                if whole:
+                    fastest = min(median(self._rows[k].times_s) for k in kernels)
+                    near = [k for k in kernels if median(self._rows[k].times_s) <= NEAR * fastest]
+                    whole = self._time("raced_s", near, more_rounds)
+        self._write(whole)
+
+    def _make(self, key: str) -> bool:
+        """Compile and compare a point, and note what came of it; False where the time is up."""
+        if time.monotonic() > self._until:
+            return False
+        verified, numbers = self._points[key]
+        row = self._rows.get(key) or Row(verified.candidate.id, numbers.sizes, "")
+        made = self._backend.emit(verified, numbers, self._at, self._target)
+        if isinstance(made, Kernel):
+            source = sha256(made.source.encode()).hexdigest()[:16]
+            first = self._first.setdefault(source, key)
+            row = replace(row, source=source, twin=first if first != key else "")
+            checked = None if row.twin else self._worker.check(key, made)
+            row = replace(row, failure=checked.code) if isinstance(checked, Failure) else row
+            self._loaded |= {key} if isinstance(checked, Checked) else set()
+        else:
+            row = replace(row, failure=made.code)
+        self._rows[key] = row
+        return True
+
+    def _time(self, field: Literal["times_s", "raced_s"], keys: Sequence[str], rounds: int) -> bool:
+        """Bring every key to so many rounds, all in the same ones; disturbed ones do not count."""
+        while len(getattr(self._rows[keys[0]], field)) < rounds:
+            if not all(k in self._loaded or self._make(k) for k in keys) or time.monotonic() > self._until:
+                return False
+            found = self._worker.time(keys, 1)
+            if isinstance(found, Failure):
+                sys.exit(found.reason)
+            if found.waited > MOST_WAITED:
+                self._disturbed += 1
+                continue
+            for key in keys:
+                series = (*getattr(self._rows[key], field), *found.times_s[key])
+                self._rows[key] = replace(self._rows[key], **{field: series})
+        return True
+
+    def _write(self, whole: bool) -> None:
+        """A line per point: a sweep is to be read in a diff, too."""
+        assert self._path is not None, "named at the beginning"
+        rows = ",\n".join(f"  {json.dumps(asdict(r))}" for r in self._rows.values())
+        head = json.dumps({**self._head, "disturbed": self._disturbed, "whole": whole}, indent=1)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._path.with_suffix(".part")
+        part.write_text(f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n', encoding="utf-8")
+        part.replace(self._path)
+        done = [r for r in self._rows.values() if r.times_s]
+        print(
+            f"{self._path}: {len(self._rows)} of {len(self._points)} points, {len(done)} kernels timed in "
+            f"{max((len(r.times_s) for r in done), default=0)} rounds, {sum(bool(r.raced_s) for r in done)} of them in "
+            f"{max((len(r.raced_s) for r in done), default=0)} more; {self._disturbed} disturbed rounds left out; "
+            f"{'whole' if whole else 'to be gone on with: call again'}"
+        )
+
+
+def _shapes(name: str) -> dict[str, str | int]:
+    inputs, at = SHAPES[name]
+    return {**{k: str(t) for k, t in inputs.items()}, **at}
+
+
+def _graphs(proved: Sequence[Verified]) -> dict[str, str]:
+    """Candidates by what they are: a recorded sweep is of these graphs and of no others of their names."""
+    return {v.candidate.id: sha256(show(v.candidate.sgraph).encode()).hexdigest()[:16] for v in proved}
+
+
+def _sweeps(folder: Path, name: str) -> list[Path]:
+    return sorted(folder.glob(f"tuning-{name}-*.json"))
 
 
 def _latest(folder: Path, name: str) -> dict[str, Any]:
-    found = sorted(folder.glob(f"tuning-{name}-*.json"))
+    found = _sweeps(folder, name)
     if not found:
         sys.exit(f"no sweep of {name} in {folder}; make one with the stage sweep")
     return json.loads(found[-1].read_text(encoding="utf-8"))
-
-
-def _write(folder: Path, data: Mapping[str, Any]) -> None:
-    """A line per point: a sweep is to be read in a diff, too."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"tuning-{data['workload']}-{data['date'][:10]}.json"
-    rows = ",\n".join(f"  {json.dumps(r)}" for r in data["rows"])
-    head = json.dumps({k: v for k, v in data.items() if k != "rows"}, indent=1)
-    path.write_text(f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n', encoding="utf-8")
-    done = [r for r in data["rows"] if r["times_s"]]
-    print(
-        f"{path}: {len(data['rows'])} points, {len(done)} kernels timed, {sum(bool(r['raced_s']) for r in done)} raced"
-    )
 
 
 def _rows(data: Mapping[str, Any]) -> list[Row]:
@@ -225,6 +286,7 @@ def _rows(data: Mapping[str, Any]) -> list[Row]:
             tuple(r["times_s"]),
             tuple(r["raced_s"]),
             r["twin"],
+            r["source"],
         )
         for r in data["rows"]
     ]
@@ -267,6 +329,8 @@ def _report(data: Mapping[str, Any], seeds: int) -> dict[str, Any]:
     by_key = {r.key: r for r in rows}
     target, at = target_from_plain(data["target"]), dict(SHAPES[name][1])
     _, proved = _proved(name)
+    if data.get("graphs") != _graphs(proved) or data["shapes"] != _shapes(name):
+        sys.exit(f"the search finds other graphs than when {name} was swept on {data['date']}; sweep it again")
     models = {v.candidate.id: model_of(v.candidate, at, target) for v in proved}
     timed = [r for r in rows if r.times_s]
     modelled = {r.key: models[r.candidate].at(dict(r.sizes)).time_s for r in timed}
@@ -281,7 +345,7 @@ def _report(data: Mapping[str, Any], seeds: int) -> dict[str, Any]:
             made[key] = backend.emit(verified, numbers, shapes, on)
         return made[key]
 
-    replayed = Backend(emit, lambda *_: (), backend.loader)
+    replayed = Backend(emit, _no_choices, backend.loader)
     return {
         "workload": name,
         "date": data["date"],
