@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from prism_explore.codegen import emit
 from prism_explore.codegen.load import load, team
@@ -17,7 +19,8 @@ from prism_explore.ir.stages import Kernel, Parameters
 from prism_explore.ir.text import parse
 from prism_explore.targets import GPUS
 from tests.codegen.corpus import RMS_EPS, TWO_KERNELS, filled, reference, relative_error, verified
-from tests.codegen.wider import CAUSAL_FLASH, FLASH, WIDER
+from tests.codegen.test_cpu import drawn_sizes
+from tests.codegen.wider import CAUSAL_FLASH, FLASH, WIDER, legal
 
 CPU = GPUS["a100"].replace(name="cpu", kind="cpu")
 SIZES = {"b": 5, "d": 64, "n": 96, "gx": 6, "f": 4}
@@ -110,6 +113,18 @@ def test_keys_split_over_blocks_do_not_depend_on_the_number_of_threads_at_all(th
     inputs = filled(case.graph, sizes)
     alone = load(kernel_of(case.text, sizes, threads=1))(*inputs.values())
     found = load(kernel_of(case.text, sizes, threads=threads))(*inputs.values())
+
+    np.testing.assert_array_equal(alone, found)
+
+
+@pytest.mark.parametrize("case", WIDER, ids=lambda c: c.name)
+@settings(max_examples=3, deadline=None)
+@given(data=st.data())
+def test_no_bit_of_any_form_depends_on_the_number_of_threads(case, data) -> None:
+    sizes = drawn_sizes(case, data)
+    assume(legal(case, sizes))
+    inputs, threads = filled(case.graph, sizes), data.draw(st.sampled_from((2, 3, 16)), "threads")
+    alone, found = (load(kernel_of(case.text, sizes, threads=n))(*inputs.values()) for n in (1, threads))
 
     np.testing.assert_array_equal(alone, found)
 
