@@ -120,8 +120,13 @@ class Goal:
 
     @property
     def again(self) -> str:
-        """That each named term is what it was made as."""
-        return "\n".join(f"(union {m[1]} {m[2]})" for m in _LET.finditer(self.program))
+        """That each named term is what it was made as.
+
+        Made first and joined by name then: egglog 13.2 may join a term of a union's own with one that stands inside.
+        """
+        named = [(m[1], m[2]) for m in _LET.finditer(self.program)]
+        made = (f"(let {name}.again {term})\n(union {name} {name}.again)" for name, term in named)
+        return "\n".join(made)
 
 
 _LET = re.compile(r"^\(let (\$\w+) (\(.*\))\)$", re.MULTILINE)
