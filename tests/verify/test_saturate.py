@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -129,6 +130,15 @@ def test_a_panic_ends_the_run_and_not_the_process(rewriter: Rewriter) -> None:
 def test_a_process_that_was_killed_is_started_anew() -> None:
     with Rewriter() as r:
         assert r.prove(explosive(), Limits(iterations=10**6, nodes=10**9, seconds=0.2)).stop == TimeLimit(0.2)
+        assert r.prove(goal(A, A), PLENTY).equal
+
+
+def test_a_process_that_dies_before_its_first_question_is_told_and_started_anew() -> None:
+    with Rewriter() as r:
+        r.start()
+        assert r.pid is not None
+        os.kill(r.pid, signal.SIGKILL)
+        assert isinstance(r.prove(goal(A, A), PLENTY).stop, Crashed)
         assert r.prove(goal(A, A), PLENTY).equal
 
 
