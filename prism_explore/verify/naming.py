@@ -219,7 +219,7 @@ class Naming:
         """The term with canonical bound names: the least text over all orders that the shape leaves open."""
         if not bound:
             return Term((), tuple(sorted(factors, key=by_key)))
-        height = 1 + max([a.height for a, _ in factors])
+        height = 1 + max([a.height for a, _ in factors], default=0)
         if len(bound) == 1:
             only = Var(f"b{height}.0", bound[0].extent)
             to: dict[str, Index] = {bound[0].name: only}
