@@ -10,12 +10,9 @@ Source: Nieuwenhuis and Oliveras, Fast congruence closure and extensions, 2007 (
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from prism_explore.verify.ledger import Id, Node, Step
-
-if TYPE_CHECKING:
-    pass
 
 Reason: TypeAlias = Step | None
 """The step that joins two terms; None where their insides are equal."""
@@ -51,6 +48,36 @@ class Closure:
     def same(self, a: Id, b: Id) -> bool:
         """Whether two terms are in one class."""
         return self._leader[a] == self._leader[b]
+
+    def holds(self, e: Id) -> bool:
+        """Whether a term is among those that have classes."""
+        return e in self._leader
+
+    def like(self, e: Id) -> list[Id]:
+        """The terms of a term's class, itself included."""
+        return self._members[self._leader[e]]
+
+    def having(self, op: str) -> list[Id]:
+        """The terms with an operator."""
+        return [e for e in self._leader if self._nodes[e].op == op]
+
+    def find(self, op: str, label: str, inside: Sequence[Id]) -> Id | None:
+        """A term with this operator over terms that equal these; None where there is none."""
+        return self._seen.get((op, label, tuple(self._leader[i] for i in inside)))
+
+    def add(self, e: Id) -> None:
+        """Take in a term and what is inside of it; it is equal to what has equal insides."""
+        if e in self._leader:
+            return
+        node = self._nodes[e]
+        for x in node.inside:
+            self.add(x)
+        self._leader[e], self._members[e], self._users[e] = e, [e], []
+        for x in set(node.inside):
+            self._users[self._leader[x]].append(e)
+        other = self._seen.setdefault((node.op, node.label, tuple(self._leader[x] for x in node.inside)), e)
+        if other != e:
+            self.join(e, other, None)
 
     def join(self, a: Id, b: Id, why: Reason) -> None:
         """Two terms are equal, and so is what is made of them."""

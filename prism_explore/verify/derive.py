@@ -23,6 +23,7 @@ from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.verify.closure import follow
 from prism_explore.verify.extremes import Extremes
 from prism_explore.verify.index import Digit, Moved, Var, Zero, at_most, extent, is_count, moved, radix
+from prism_explore.verify.joining import fewest
 from prism_explore.verify.ledger import (
     CUT,
     EVERYTHING,
@@ -31,12 +32,11 @@ from prism_explore.verify.ledger import (
     SUM_OVER_DIGITS,
     Derivation,
     Id,
-    Ledger,
     Step,
 )
 from prism_explore.verify.polynomials import HALF, ONE, Poly, TooMany
-from prism_explore.verify.products import Monomial, Power
-from prism_explore.verify.statement import Axis, Statement, chain_of, digits_in
+from prism_explore.verify.products import Monomial, Power, Products
+from prism_explore.verify.statement import Axis, CannotState, Statement, chain_of, digits_in
 from prism_explore.verify.terms import Within, places
 
 Spelling: TypeAlias = Literal["", "functions", "order", "root"]
@@ -52,7 +52,8 @@ def derive(statement: Statement) -> Derivation | None:
     """Steps from the left side to the right, none of which can be left out; None where none were found.
 
     Functions are left as names first, then spelled out; sums are cut where their own intervals cut them
-    first, then wherever another's do; and where two forms differ, denominators are cleared.
+    first, then wherever another's do; and where two forms differ, denominators are cleared. Where all of that finds
+    none, digits that were joined into one axis are left apart: copies of a sum share some of them at times.
     """
     for spelled in SPELLINGS:
         for everywhere in (False, True):
@@ -65,17 +66,20 @@ def derive(statement: Statement) -> Derivation | None:
                     return needed(deriver, left, right)
             except (TooMany, ValueError, RecursionError):
                 continue
-    return None
+    try:
+        return derive(statement.apart()) if statement.apart is not None else None
+    except CannotState:
+        return None
 
 
-def needed(ledger: Ledger, left: Id, right: Id) -> Derivation | None:
-    """The part of a ledger that leads from one side to the other, with as few axioms as will do."""
+def needed(ledger: Products, left: Id, right: Id) -> Derivation | None:
+    """The part of a ledger that leads from one side to the other, by axioms of which none can be left out."""
     steps = follow(ledger.nodes, [Step(axiom, a, b) for (a, b), axiom in ledger.steps.items()], left, right)
     if steps is None:
         return None
     for axiom in dict.fromkeys(s.axiom for s in steps):
         steps = follow(ledger.nodes, [s for s in steps if s.axiom != axiom], left, right) or steps
-    return ledger.extract(left, right, steps)
+    return ledger.extract(left, right, fewest(ledger, left, right, steps))
 
 
 class Deriver(Extremes):

@@ -73,6 +73,8 @@ class Statement:
     """Expressions that the search should have at hand; stating one claims nothing."""
     integers: tuple[Dim, ...] = ()
     """Sizes that are positive integers, as the conditions of the proof say."""
+    apart: Callable[[], Statement] | None = field(default=None, compare=False, repr=False)
+    """The same with digits left apart that were joined into one axis here; raises `CannotState`. None without such."""
 
     @property
     def trivial(self) -> bool:
@@ -101,17 +103,25 @@ def spell(e: Expr) -> str:
     return written(e, lisp)
 
 
-def state(left: Expr, right: Expr, integers: Sequence[Dim] = ()) -> Statement:
-    """`left = right` over named axes; `integers` are sizes that are positive integers.
+def state(left: Expr, right: Expr, integers: Sequence[Dim] = (), *, joined: bool = True) -> Statement:
+    """`left = right` over named axes.
+
+    Args:
+        left: one side.
+        right: the other.
+        integers: sizes that are positive integers.
+        joined: whether digits that always go together on both sides become one axis.
 
     Raises:
         CannotState: no choice of names was found that keeps the meaning, or an expression is too deep to be read.
     """
     try:
-        namer = _Namer((left, right))
+        namer = _Namer((left, right), joined)
         named = tuple(namer.rename(e) for e in namer.sides)
         renamed = tuple(namer.renamings(named))
-        return Statement(namer.axes(), named[0], named[1], renamed, tuple(hints(*named)), tuple(integers))
+        known = tuple(integers)
+        apart = (lambda: state(left, right, known, joined=False)) if joined and namer.pairs else None
+        return Statement(namer.axes(), named[0], named[1], renamed, tuple(hints(*named)), known, apart)
     except RecursionError:
         raise CannotState(TOO_DEEP) from None
 
@@ -125,6 +135,7 @@ class _Namer:
     """Joins digits that always go together, sorts axes into classes, and names them."""
 
     sides: tuple[Expr, ...]
+    joined: bool = True
     bound: dict[str, Var] = field(default_factory=dict[str, Var])
     pairs: dict[str, _Pair] = field(default_factory=dict[str, _Pair])
     parents: dict[str, str] = field(default_factory=dict[str, str])
@@ -145,7 +156,7 @@ class _Namer:
         for name in tuple(self.bound):
             if name in cuts:
                 self._cut(name, cuts[name].values())
-        while self._join_digits():
+        while self.joined and self._join_digits():
             pass
         self.free = {v.name: v for e in self._leaves() for i in places(e) for v in _variables(i)}
         self.free = {n: v for n, v in self.free.items() if n not in self.bound}

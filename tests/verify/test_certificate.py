@@ -10,7 +10,7 @@ import prism_explore.verify.certificate as certificate
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CertificateReplayed, SaturationStepped
 from prism_explore.ir.dims import dim
-from prism_explore.ir.program import ProgramBuilder
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.sgraph import walk
 from prism_explore.ir.stages import Candidate, Proof, Verified
 from prism_explore.ir.text import parse
@@ -24,6 +24,7 @@ from prism_explore.verify.reading import parse as read
 from prism_explore.verify.statement import CannotState, Statement, state
 from prism_explore.verify.terms import Add, At, Expr, Mul, Sum
 from tests.verify.corpus import CASES, PROGRAMS, candidate
+from tests.verify.test_rules import graph
 from tests.verify.workloads import RIGHT, program_of, sgraph_of
 
 
@@ -112,6 +113,17 @@ FURTHER = (
 @pytest.mark.parametrize("name", FURTHER)
 def test_every_lemma_of_other_programs_is_replayed(name: str) -> None:
     lemmas = certify(proved(named(name)), Journal()).proof.lemmas
+
+    assert [] == [(x.tensor, x.operation, x.note) for x in lemmas if not x.replayed]
+
+
+@pytest.mark.parametrize("outermost", ["rms({}, dim=1)", "mean(square(tanh({})), dim=1)"])
+def test_copies_of_a_sum_over_blocks_share_the_digit_that_it_leaves(outermost: str) -> None:
+    # Copies are read at (j, i) and (j', i), so that (j, i) is no axis which one of them could run over.
+    blocks = "sum(sum(reshape(permute(x, order=[1, 0]), dims=[m, n/2, 2]), dim=1), dim=0)"
+    program = TensorProgram("copies", graph(outermost.format(f"reshape({blocks}, dims=[1, 2])")))
+
+    lemmas = certify(proved(candidate(program, program.graph)), Journal()).proof.lemmas
 
     assert [] == [(x.tensor, x.operation, x.note) for x in lemmas if not x.replayed]
 
