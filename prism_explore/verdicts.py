@@ -6,12 +6,16 @@ family over grid sizes and loop ranges at the graph's own shapes; then the graph
 that is wrong condemns no member: such a graph is tried with its own grid and loop, too, and at its own shapes where a
 number in it may speak of them, as a mean's 1/4096 does. Where these are too large for small trials, it is run
 once at its very numbers; if it is wrong there, the family's witness stands.
+
+A number of a file is a float that was written out: 0.041666666666666664 is the double nearest to 1/24, and is read as
+that. A proof says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import isfinite, prod
 from pathlib import Path
 from typing import assert_never
@@ -25,7 +29,7 @@ from prism_explore.evidence import Evidence, evidence
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.ops import Input, Node
+from prism_explore.ir.ops import Custom, Input, Node, Scalar
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Candidate, Family, Refuted, Unknown, Verdict, Verified
@@ -39,6 +43,8 @@ MOST_ELEMENTS = 1 << 27
 """Of all tensors together, where a graph is run at its own numbers: 1 GiB."""
 MOST_STEPS = 1 << 18
 """Operators that the interpreter runs then, over all blocks and iterations: a few seconds."""
+SIMPLE = 1 << 20
+"""The largest denominator of a fraction that a float is read as; no two of these are near enough to be one double."""
 TOLERANCE = 1e-6
 """Relative to the largest value; equal programs differ by about 1e-12 at these sizes."""
 
@@ -142,6 +148,17 @@ class Checker:
             raise ShapeError("this graph's maps are still open; check one of its candidates")
         self._count += 1
         graph, program = fitted(self.program, graph)
+        read: dict[Fraction, Fraction] = {}
+        graph, program = _meant(graph, read), replace(program, graph=_meant(program.graph, read))
+        verdict = self._checked(program, graph, seed)
+        if not read or not isinstance(verdict, Verified):
+            return verdict
+        said = tuple(f"{float(number)!r} read as {meant}" for number, meant in read.items())
+        proof = verdict.proof
+        claim, conditions = "; ".join((proof.claim, *said)), (*proof.conditions, *said)
+        return replace(verdict, proof=replace(proof, claim=claim, conditions=conditions))
+
+    def _checked(self, program: TensorProgram, graph: SGraph, seed: int) -> Verdict:
         if graph.parameters or graph.data_symbols:
             return self._verdict(program, graph, seed)
         found: list[Verdict] = []
@@ -169,6 +186,26 @@ class Checker:
         if program not in self._provers:
             self._provers[program] = Prover(program)
         return self._provers[program]
+
+
+def _meant(graph: SGraph, read: dict[Fraction, Fraction]) -> SGraph:
+    """The graph with simple fractions for numbers that are the doubles nearest to them; these are noted in `read`."""
+
+    def meant(nodes: Sequence[Node]) -> tuple[Node, ...]:
+        made: list[Node] = []
+        for node in nodes:
+            op = node.op
+            if isinstance(op, Custom):
+                op = Custom(replace(op.block, nodes=meant(op.block.nodes)))
+            elif isinstance(op, Scalar):
+                simple = op.value.limit_denominator(SIMPLE)
+                if simple != op.value and float(simple) == float(op.value):
+                    read[op.value] = simple
+                    op = replace(op, value=simple)
+            made.append(replace(node, op=op))
+        return tuple(made)
+
+    return replace(graph, nodes=meant(graph.nodes))
 
 
 def _families(program: TensorProgram, graph: SGraph) -> list[tuple[TensorProgram, SGraph, SGraph]]:
