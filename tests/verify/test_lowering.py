@@ -516,3 +516,26 @@ def test_sums_over_the_halves_of_a_dim_are_a_sum_over_the_dim():
     assert whole == one(algebra, halves, inputs)
     assert whole != one(algebra, halves.replace("start=20", "start=19"), inputs)
     assert whole != one(algebra, halves.replace("add", "sub"), inputs)
+
+
+def test_sums_of_nothing_but_bands_are_looked_at_for_neighbours():
+    # The slice of a tile is read at a moved place, and a sum of it has no factor beside its band.
+    text = """sgraph
+  v = input f32[2, 12, 6]
+  %1 = band(rows=12, columns=6, low=-2, high=0, dtype=f32)
+  %2 = custom(v, %1) grid[x=gx, y=gy] loop[i=gx]
+    %0 = load(0, imap=[2, 1], fmap=2)
+    %1 = load(1, imap=[1, 0], fmap=1)
+    %2 = slice(%1, dim=0, start=6/gx^2, stop=12/gx^2)
+    %3 = running_max(%2, dim=0)
+    %4 = sub(%2, %3)
+    %5 = exp(%4)
+    %6 = accum_rescaled(%5, %3, dim=0)
+    %7 = matmul(%5, %2)
+    %8 = accum_rescaled(%7, %3)
+    %9 = accum_sum(%4, dim=0)
+    %10 = store(%9, omap=[1, -])
+  return %2
+"""
+    with pytest.raises(Stuck, match="race"):
+        lower(parse(text), Algebra())
