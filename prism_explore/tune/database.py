@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from prism_explore.errors import JournalVersionError
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.stages import Candidate, Infeasible, Outcome, Parameters, Timed
+from prism_explore.ir.stages import Infeasible, Outcome, Parameters, Timed
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
 from prism_explore.targets.host import cpu_model
@@ -97,13 +97,10 @@ class Database:
         Raises:
             JournalVersionError: see `known`.
         """
-        if not self.path.exists():
-            return ()
-        with self._open() as file:
-            rows = file.execute(
-                "select program, shapes, machine, versions, count(time_s), count(*) - count(time_s), min(time_s) "
-                "from trials group by program, shapes, machine, versions order by program, shapes, machine, versions"
-            ).fetchall()
+        rows = self._found(
+            "select program, shapes, machine, versions, count(time_s), count(*) - count(time_s), min(time_s) "
+            "from trials group by program, shapes, machine, versions order by program, shapes, machine, versions"
+        )
         return tuple(
             Held(
                 program.partition("\n")[0].removeprefix("program "),
@@ -127,15 +124,12 @@ class Database:
         Raises:
             JournalVersionError: the file is no such database, is damaged, or was written by a later version.
         """
-        if not self.path.exists():
-            return ()
-        with self._open() as file:
-            rows = file.execute(
-                "select candidate, numbers, outcome, time_s, error, reason, p20_s, p80_s from trials "
-                "where program = ? and shapes = ? and machine = ? and versions = ? "
-                "order by time_s is null, time_s, candidate, numbers",
-                (show(program), _plain(shapes), machine(target), _plain(dict(versions))),
-            ).fetchall()
+        rows = self._found(
+            "select candidate, numbers, outcome, time_s, error, reason, p20_s, p80_s from trials "
+            "where program = ? and shapes = ? and machine = ? and versions = ? "
+            "order by time_s is null, time_s, candidate, numbers",
+            *_about(program, shapes, target, versions),
+        )
         return tuple(Known(candidate, _parameters(numbers), *rest) for candidate, numbers, *rest in rows)
 
     def study(
@@ -145,8 +139,7 @@ class Database:
 
         Apart from the trials, so that what Optuna does with its tables never touches them.
         """
-        path = self.path.with_name(f"{self.path.name}.studies")
-        return Kept(path, (show(program), _plain(shapes), machine(target), _plain(dict(versions))))
+        return Kept(self.path.with_name(f"{self.path.name}.studies"), _about(program, shapes, target, versions))
 
     def note(
         self, outcome: Outcome, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
@@ -162,11 +155,11 @@ class Database:
                 said, spread = (_TIMED, outcome.time_s, outcome.error, ""), (outcome.p20_s, outcome.p80_s)
             case Infeasible(candidate, parameters, code, reason):
                 said, spread = (code, None, None, reason), (None, None)
-        key = _key(candidate, shapes, target, versions)
+        program, *about = _about(candidate.family.program, shapes, target, versions)
         numbers = json.dumps([parameters.sizes, parameters.schedule])
         noted = datetime.now(UTC).isoformat(timespec="seconds")
         with self._open() as file:
-            _insert(file, (*key, numbers, *said, noted, *spread))
+            _insert(file, (program, show(candidate.sgraph), *about, numbers, *said, noted, *spread))
 
     def write(self, path: str | Path) -> int:
         """Export all trials as JSON Lines, which `read` takes in elsewhere; how many.
@@ -200,6 +193,13 @@ class Database:
             for row in rows:
                 _insert(file, row)
         return len(rows)
+
+    def _found(self, question: str, *values: str) -> list[tuple[Any, ...]]:
+        """The rows that answer a question; none where there is no file yet."""
+        if not self.path.exists():
+            return []
+        with self._open() as file:
+            return file.execute(question, values).fetchall()
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
@@ -246,11 +246,11 @@ def machine(target: Target) -> str:
     return f"{target.name}, {cpu_model() if target.kind == 'cpu' else target.source}, {target.cores} cores"
 
 
-def _key(
-    candidate: Candidate, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
-) -> tuple[str, ...]:
-    program = show(candidate.family.program)
-    return program, show(candidate.sgraph), _plain(shapes), machine(target), _plain(dict(versions))
+def _about(
+    program: TensorProgram, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
+) -> tuple[str, str, str, str]:
+    """What trials belong to, but for the candidate."""
+    return show(program), _plain(shapes), machine(target), _plain(dict(versions))
 
 
 def _plain(numbers: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Timed, Verified
 from prism_explore.targets import GPUS, Target
-from prism_explore.tune import Budget, floor_of, model_of, tune
+from prism_explore.tune import Budget, floor_of, model_of, strategy_of, tune
 from prism_explore.tune.measure import Checked, Failure, Samples
 from prism_explore.tune.strategy import Exhaustive, Strategy
 from tests.tune.toys import BACKEND, REFUSED, TOY, fused, split
@@ -287,6 +287,19 @@ def test_a_candidate_whose_floor_cannot_win_is_dropped_and_named() -> None:
     assert ["f3.c1"] == [e.candidate for e in dropped]
     assert dropped[0].floor_s >= dropped[0].best_s
     assert {"f1.c1"} == set(later)
+
+
+def test_a_family_whose_floor_cannot_win_is_stopped_in_the_midst_of_the_halving() -> None:
+    machine = _with_floor(0.5).replace(caches_bytes=(64,))
+    _, events = run(
+        split(), fused(), target=machine, bench=ToyBench(base_s=0.6), strategy=strategy_of("halving", 0),
+        budget=replace(LONG, trials=20),
+    )  # fmt: skip
+    (dropped,) = (e for e in events if isinstance(e, CandidateBounded))
+    later = {e.candidate for e in events[events.index(dropped) :] if isinstance(e, ParametersProposed)}
+
+    assert "f3.c1" == dropped.candidate
+    assert {"f1.c1"} == later
 
 
 def test_a_kernel_that_outruns_its_floor_discredits_the_floors() -> None:
