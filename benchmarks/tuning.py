@@ -194,7 +194,9 @@ class Sweep:
         """Time what is left, until all is done or the time is up; what there is then is written."""
         whole = False
         with self._worker:
-            if all(key in self._rows or self._make(key) for key in self._points):
+            prepared = all(key in self._rows or self._make(key) for key in self._points)
+            self._write(False)
+            if prepared:
                 kernels = [k for k, r in self._rows.items() if not (r.failure or r.twin)]
                 whole = self._time("times_s", kernels, rounds)
                 if whole:
@@ -236,6 +238,7 @@ class Sweep:
             for key in keys:
                 series = (*getattr(self._rows[key], field), *found.times_s[key])
                 self._rows[key] = replace(self._rows[key], **{field: series})
+            self._write(False)
         return True
 
     def _write(self, whole: bool) -> None:
