@@ -28,16 +28,19 @@ class Dim:
     """A symbolic size in canonical form; build one with `dim`, never by hand."""
 
     terms: tuple[tuple[Monomial, Fraction], ...]
+    _key: tuple[tuple[Monomial, int, int], ...] = field(init=False, repr=False)
+    """The terms in whole numbers: sizes are keys of every cache, and to hash and compare fractions is slow."""
     _hash: int = field(init=False, repr=False)
-    """Kept, because sizes are keys of every cache and hashing fractions is slow."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash(self.terms))
+        key = tuple([(m, c.numerator, c.denominator) for m, c in self.terms])
+        object.__setattr__(self, "_key", key)
+        object.__setattr__(self, "_hash", hash(key))
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms
+        return isinstance(other, Dim) and self._hash == other._hash and self._key == other._key
 
     def __hash__(self) -> int:
         return self._hash
@@ -46,17 +49,17 @@ class Dim:
         return Dim, (self.terms,)
 
     def __mul__(self, other: DimLike) -> Dim:
-        return _product(self, dim(other))
+        return _product(self, other if isinstance(other, Dim) else dim(other))
 
     __rmul__ = __mul__
 
     def __add__(self, other: DimLike) -> Dim:
-        return _canonical((*self.terms, *dim(other).terms))
+        return _sum(self, other if isinstance(other, Dim) else dim(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: DimLike) -> Dim:
-        return _canonical((*self.terms, *((m, -c) for m, c in dim(other).terms)))
+        return _difference(self, other if isinstance(other, Dim) else dim(other))
 
     def __truediv__(self, other: DimLike) -> Dim:
         """Exact quotient by a monomial.
@@ -64,7 +67,7 @@ class Dim:
         Raises:
             ShapeError: the divisor is zero or a sum.
         """
-        divisor = dim(other)
+        divisor = other if isinstance(other, Dim) else dim(other)
         if len(divisor.terms) != 1:
             raise ShapeError(f"cannot divide {self} by {divisor}: only a product of sizes can divide")
         return _product(self, _inverse(divisor))
@@ -166,6 +169,16 @@ def _canonical(terms: Iterable[tuple[Monomial, Fraction]]) -> Dim:
     for monomial, coefficient in terms:
         total[monomial] = total.get(monomial, Fraction(0)) + coefficient
     return Dim(tuple(sorted((m, c) for m, c in total.items() if c)))
+
+
+@lru_cache(65536)
+def _sum(a: Dim, b: Dim) -> Dim:
+    return _canonical((*a.terms, *b.terms))
+
+
+@lru_cache(65536)
+def _difference(a: Dim, b: Dim) -> Dim:
+    return _canonical((*a.terms, *((m, -c) for m, c in b.terms)))
 
 
 @lru_cache(65536)

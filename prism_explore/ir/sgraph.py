@@ -11,9 +11,9 @@ A tensor program is an sGraph without custom kernels; see `program.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, DimLike
@@ -58,6 +58,16 @@ class BlockGraph:
     grid: tuple[ParallelDim, ...]
     loop: ParallelDim | None
     nodes: tuple[Node, ...]
+    _hash: int | None = field(default=None, init=False, compare=False, repr=False)
+    """Kept from when it is first asked for, because graphs are keys of caches and have many nodes."""
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash((self.grid, self.loop, self.nodes)))
+        return cast(int, self._hash)
+
+    def __reduce__(self) -> tuple[type[BlockGraph], tuple[object, ...]]:
+        return BlockGraph, (self.grid, self.loop, self.nodes)
 
     def __post_init__(self) -> None:
         names = [p.name for p in self.parallel]
@@ -117,6 +127,16 @@ class SGraph:
 
     nodes: tuple[Node, ...]
     output: int
+    _hash: int | None = field(default=None, init=False, compare=False, repr=False)
+    """As for a block graph."""
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash((self.nodes, self.output)))
+        return cast(int, self._hash)
+
+    def __reduce__(self) -> tuple[type[SGraph], tuple[object, ...]]:
+        return SGraph, (self.nodes, self.output)
 
     def __post_init__(self) -> None:
         names: list[str] = []

@@ -10,12 +10,12 @@ this package and becomes an `Unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, prod
-from typing import assert_never
+from typing import Any, TypeVar, TypeVarTuple, assert_never
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify import index
@@ -53,6 +53,8 @@ from prism_explore.verify.powers import ROOT, power
 from prism_explore.verify.sums import components, fuse, indices_of, place_of, split
 
 _HALF = Fraction(1, 2)
+_Operands = TypeVarTuple("_Operands")
+_Made = TypeVar("_Made", NormalForm, tuple[NormalForm, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +90,35 @@ class Algebra(Naming):
         """
         super().__init__(budget, integers)
         self.spell_out = spell_out
-        self._products: dict[tuple[str, str], NormalForm] = {}
-        self._sums: dict[tuple[str, str], NormalForm] = {}
-        self._maxima: dict[tuple[str, str], NormalForm] = {}
-        self._powers: dict[tuple[str, Number], NormalForm] = {}
-        self._replaced: dict[tuple[str, tuple[tuple[str, str], ...]], NormalForm] = {}
-        self._sizes: dict[Dim, NormalForm] = {}
+        self._memory: dict[tuple[Hashable, ...], tuple[Any, int]] = {}
+        """Per operation and operands, the result and how many steps it took."""
 
     def restart(self) -> None:
         """A new candidate: the full budget again, and no more memories than allowed."""
         self.steps = 0
         self._fresh = 0
-        memories = (self._products, self._sums, self._maxima, self._powers, self._replaced, self._renamed)
-        if sum(map(len, memories)) > self.budget.kept:
-            for memory in memories:
-                memory.clear()
+        if len(self._memory) + len(self._renamed) > self.budget.kept:
+            self._memory.clear()
+            self._renamed.clear()
+
+    def once(self, what: tuple[Hashable, ...], make: Callable[[*_Operands], _Made], *of: *_Operands) -> _Made:
+        """What an operation gives, worked out once.
+
+        It costs as many steps each time, so that no verdict depends on which others came before.
+
+        Args:
+            what: the operation and all that its result depends on, forms by their keys.
+            make: does it.
+            of: what it is done to.
+        """
+        known = self._memory.get(what)
+        if known is not None:
+            self.spend(known[1])
+            return known[0]
+        began = self.steps
+        result = make(*of)
+        self._memory[what] = result, self.steps - began
+        return result
 
     # ------------------------------------------------------------ ring
     def constant(self, value: Number) -> NormalForm:
@@ -111,12 +127,13 @@ class Algebra(Naming):
 
     def size(self, d: Dim) -> NormalForm:
         """A size as a number."""
-        if d not in self._sizes:
-            total = NF_ZERO
-            for powers, coefficient in d.terms:
-                total = self.add(total, self.term((), [(Size(s), e) for s, e in powers], coefficient))
-            self._sizes[d] = total
-        return self._sizes[d]
+        return self.once(("size", d), self._size, d)
+
+    def _size(self, d: Dim) -> NormalForm:
+        total = NF_ZERO
+        for powers, coefficient in d.terms:
+            total = self.add(total, self.term((), [(Size(s), e) for s, e in powers], coefficient))
+        return total
 
     def read(self, tensor: str, dims: Sequence[Dim]) -> NormalForm:
         """An input tensor at its own position."""
@@ -222,31 +239,31 @@ class Algebra(Naming):
         for one, other in ((a, b), (b, a)):
             if len(one.terms) == 1 and one.terms[0][0] is UNIT:
                 return self.scale(other, checked(one.terms[0][1]))
-        memo = (a.key, b.key)
-        if memo not in self._products:
-            if len(a.terms) * len(b.terms) > self.budget.terms:
-                raise Stuck(f"a normal form of more than {self.budget.terms} terms")
-            total: list[tuple[Term, Number]] = []
-            for s, c in a.terms:
-                bound, factors = self.open_term(s)
-                for t, d in b.terms:
-                    more, others = self.open_term(t)
-                    total += self.term((*bound, *more), (*factors, *others), checked(c * d)).terms
-            self._products[memo] = self.collect(total)
-        return self._products[memo]
+        return self.once(("mul", a.key, b.key), self._product, a, b)
+
+    def _product(self, a: NormalForm, b: NormalForm) -> NormalForm:
+        if len(a.terms) * len(b.terms) > self.budget.terms:
+            raise Stuck(f"a normal form of more than {self.budget.terms} terms")
+        total: list[tuple[Term, Number]] = []
+        for s, c in a.terms:
+            bound, factors = self.open_term(s)
+            for t, d in b.terms:
+                more, others = self.open_term(t)
+                total += self.term((*bound, *more), (*factors, *others), checked(c * d)).terms
+        return self.collect(total)
 
     def sum(self, a: NormalForm, over: Index) -> NormalForm:
         """Σ of a over an index variable (rules S1 to S8); over 0, which stands for a dim of size 1, just a."""
         if not isinstance(over, Var):
             return a
-        memo = (a.key, over.key)
-        if memo not in self._sums:
-            total: list[tuple[Term, Number]] = []
-            for t, c in a.terms:
-                bound, factors = self.open_term(t)
-                total += self.term((*bound, over), factors, c).terms
-            self._sums[memo] = self.collect(total)
-        return self._sums[memo]
+        return self.once(("sum", a.key, over.key), self._sum, a, over)
+
+    def _sum(self, a: NormalForm, over: Var) -> NormalForm:
+        total: list[tuple[Term, Number]] = []
+        for t, c in a.terms:
+            bound, factors = self.open_term(t)
+            total += self.term((*bound, over), factors, c).terms
+        return self.collect(total)
 
     # ------------------------------------------------------------ powers
     def power(self, n: NormalForm, q: Number) -> NormalForm:
@@ -264,10 +281,7 @@ class Algebra(Naming):
             return NF_ZERO
         if n.masked:
             raise Stuck("a power of a masked value (minus infinity)")
-        memo = (n.key, q)
-        if memo not in self._powers:
-            self._powers[memo] = power(self, n, q)
-        return self._powers[memo]
+        return self.once(("power", n.key, q), power, self, n, q)
 
     # ------------------------------------------------------------ functions
     def exp(self, n: NormalForm) -> NormalForm:
@@ -290,11 +304,11 @@ class Algebra(Naming):
     def greatest(self, n: NormalForm, *over: Index) -> NormalForm:
         """The maximum over index variables; over 0, which stands for a dim of size 1, just the form."""
         names = [v for v in over if isinstance(v, Var)]
-        memo = (n.key, ",".join(v.key for v in names))
-        if memo not in self._maxima:
-            bound = {v.name: self.fresh(v) for v in names}
-            self._maxima[memo] = maximum(self, [(tuple(bound.values()), self.rename_form(n, bound))])
-        return self._maxima[memo]
+        return self.once(("max", n.key, *[v.key for v in names]), self._greatest, n, names)
+
+    def _greatest(self, n: NormalForm, over: Sequence[Var]) -> NormalForm:
+        bound = {v.name: self.fresh(v) for v in over}
+        return maximum(self, [(tuple(bound.values()), self.rename_form(n, bound))])
 
     def running(self, n: NormalForm, v: Index, at: Index) -> NormalForm:
         """The maximum over all values of v up to and including `at` (rule L2)."""
@@ -334,23 +348,23 @@ class Algebra(Naming):
         used = {v: i for v, i in by.items() if v in n.free and not (isinstance(i, Var) and i.name == v)}
         if not used:
             return n
-        memo = (n.key, tuple(sorted((v, i.key) for v, i in used.items())))
-        if memo not in self._replaced and moves_one_to_one(used, n.free):
+        return self.once(("put", n.key, *sorted([(v, i.key) for v, i in used.items()])), self._substitute, n, used)
+
+    def _substitute(self, n: NormalForm, used: Mapping[str, Index]) -> NormalForm:
+        if moves_one_to_one(used, n.free):
             with suppress(Collapsed):
-                self._replaced[memo] = self.rename_form(n, used)
-        if memo not in self._replaced:
-            total: list[tuple[Term, Number]] = []
-            for t, c in n.terms:
-                if t.free.isdisjoint(used):
-                    total.append((t, c))
-                    continue
-                bound, factors = self.open_term(t)
-                inner = self.substitute_factors(factors, used)
-                for v in bound:
-                    inner = self.sum(inner, v)
-                total += self.scale(inner, c).terms
-            self._replaced[memo] = self.collect(total)
-        return self._replaced[memo]
+                return self.rename_form(n, used)
+        total: list[tuple[Term, Number]] = []
+        for t, c in n.terms:
+            if t.free.isdisjoint(used):
+                total.append((t, c))
+                continue
+            bound, factors = self.open_term(t)
+            inner = self.substitute_factors(factors, used)
+            for v in bound:
+                inner = self.sum(inner, v)
+            total += self.scale(inner, c).terms
+        return self.collect(total)
 
     def substitute_factors(self, factors: Iterable[Factor], by: Mapping[str, Index]) -> NormalForm:
         """The same in a product."""
@@ -499,8 +513,7 @@ class Algebra(Naming):
         step = fuse(bound, indices_of(factors)) or split(bound, indices_of(factors))
         if step is not None:
             by, sizes = step
-            self._fresh += 1
-            new = {old: f"~{self._fresh}.{old}" for old in sizes}
+            new = {old: self.unused() for old in sizes}
             put = {v: self.put(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
             inner = self.substitute_factors(factors, put)
             for v in bound:

@@ -245,6 +245,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+@lru_cache(65536)
 def var(name: str, extent: Dim) -> Index:
     """An index variable, or 0 where its dim has size 1."""
     return ZERO if extent == ONE else Var(name, extent)
@@ -415,6 +416,7 @@ def _narrow(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim, known:
     return digit(kept, above, size, below, known)
 
 
+@lru_cache(65536)
 def quotient(a: Dim, b: Dim) -> Dim | None:
     """The size c with `c * b = a`; None where b is a sum that does not divide a as it stands."""
     if a == b:

@@ -54,7 +54,6 @@ from prism_explore.verify.maxima import last
 from prism_explore.verify.normal_form import NF_ONE, NF_ZERO, NormalForm
 
 _HALF = Fraction(1, 2)
-_MASK = Binary("mask")
 CONTRACTED = "m"
 """The name of a matmul's inner index until it is summed."""
 KEEPS_AN_ENTRY = (
@@ -95,7 +94,9 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
         match node.op:
             case Custom(block):
                 operands = tuple(types[a] for a in node.args)
-                inside = lower_block(block, [values[a] for a in node.args], operands, algebra)
+                given = [values[a] for a in node.args]
+                what = (block, operands, *[v.key for v in given])
+                inside = algebra.once(what, lower_block, block, given, operands, algebra)
                 blocks[n] = inside
                 values.append(inside[block.stores[0]])
             case Result(which):
@@ -114,7 +115,7 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
 
 def assumptions(graph: SGraph) -> tuple[str, ...]:
     """What must hold of the inputs for the forms of a graph to mean what it computes, as sentences."""
-    return (KEEPS_AN_ENTRY,) if any(node.op == _MASK for _, node in walk(graph)) else ()
+    return (KEEPS_AN_ENTRY,) if any(type(node.op) is Binary and node.op.fn == "mask" for _, node in walk(graph)) else ()
 
 
 def lower_tensor(
@@ -122,8 +123,8 @@ def lower_tensor(
 ) -> NormalForm:
     """The normal form of a kernel-level tensor that no custom kernel writes."""
     match op:
-        case Input(name, t):
-            return algebra.read(name, t.dims)
+        case Input(name, t) as op:
+            return algebra.once((op,), algebra.read, name, t.dims)
         case Band(rows, columns, low, high, _):
             return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
         case _:
@@ -141,29 +142,48 @@ def lower_block(
     if block.is_open:
         raise Stuck("the maps are still open")
     types = block_types(block, operands)
+    iterations = block.loop.size if block.loop else None
+    cut = (*(p.size for p in block.grid), iterations)
     out: list[NormalForm] = []
     for n, node in enumerate(block.nodes):
         args = [out[a] for a in node.args]
         dims = [types[a].dims for a in node.args]
         match node.op:
-            case Load(operand, _, _) as load:
-                out.append(algebra.substitute(values[operand], load_indices(block, load, types[n].dims)))
-            case Accumulate(fn, along):
-                out.append(accumulate(fn, along, args[0], dims[0], block, algebra))
-            case AccumulateRescaled(along):
-                out.append(accumulate_rescaled(along, args[0], args[1], dims[0], block, algebra))
-            case RunningMax(along):
-                here = _loop_index(block)
-                value = args[0] if along is None else algebra.greatest(args[0], var(position(along), dims[0][along]))
-                out.append(algebra.running(value, here, here))
+            case Load(operand, imap, fmap) as load:
+                args, dims = [values[operand]], [types[n].dims]
+                what = ("load", imap, fmap, args[0].key, dims[0], cut)
+                out.append(algebra.once(what, _load, block, load, args[0], dims[0], algebra))
+            case Accumulate(fn, along) as op:
+                what = (op, args[0].key, dims[0], iterations)
+                out.append(algebra.once(what, accumulate, fn, along, args[0], dims[0], block, algebra))
+            case AccumulateRescaled(along) as op:
+                what = (op, args[0].key, args[1].key, dims[0], iterations)
+                out.append(algebra.once(what, accumulate_rescaled, along, args[0], args[1], dims[0], block, algebra))
+            case RunningMax(along) as op:
+                what = (op, args[0].key, dims[0], iterations)
+                out.append(algebra.once(what, _running_max, along, args[0], dims[0], block, algebra))
             case Store(omap):
-                out.append(_store(block, omap or (), args[0], dims[0], types[n].dims, algebra))
+                what = ("store", omap, args[0].key, dims[0], types[n].dims, cut)
+                out.append(algebra.once(what, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra))
             case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case op:
                 out.append(lower_op(op, args, dims, algebra))
         algebra.bounded(out[n])
     return tuple(out)
+
+
+def _load(block: BlockGraph, load: Load, value: NormalForm, tile: tuple[Dim, ...], algebra: Algebra) -> NormalForm:
+    return algebra.substitute(value, load_indices(block, load, tile))
+
+
+def _running_max(
+    along: int | None, value: NormalForm, dims: tuple[Dim, ...], block: BlockGraph, algebra: Algebra
+) -> NormalForm:
+    here = _loop_index(block)
+    if along is not None:
+        value = algebra.greatest(value, var(position(along), dims[along]))
+    return algebra.running(value, here, here)
 
 
 def load_indices(block: BlockGraph, load: Load, tile: tuple[Dim, ...]) -> dict[str, Index]:
@@ -264,6 +284,13 @@ def lower_op(
 
     Shapes: as `ir.ops.compute_dims` says; only literal ones broadcast, and those have no index at all.
     """
+    what = (op, *[v.key for v in values], *dims)
+    return algebra.once(what, _lower_op, op, values, dims, algebra)
+
+
+def _lower_op(
+    op: ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
+) -> NormalForm:
     match op:
         case Unary(fn):
             return _unary(fn, values[0], algebra)

@@ -97,7 +97,7 @@ class Naming:
         self.integers = tuple(integers)
         self.steps = 0
         self._fresh = 0
-        self._renamed: dict[tuple[str, str], Atom] = {}
+        self._renamed: dict[tuple[str, str], tuple[Atom, int]] = {}
 
     def spend(self, steps: int) -> None:
         """Count work.
@@ -121,8 +121,12 @@ class Naming:
 
     def fresh(self, of: Var) -> Var:
         """An index of the same extent that occurs nowhere."""
+        return Var(self.unused(), of.extent)
+
+    def unused(self) -> str:
+        """A name that occurs nowhere; all are equally long, as work is counted by the length of what is written."""
         self._fresh += 1
-        return Var(f"~{self._fresh}", of.extent)
+        return f"~{self._fresh:04}"
 
     def put(self, i: Index, by: Mapping[str, Index]) -> Index:
         """An index with others in place of its variables."""
@@ -165,7 +169,9 @@ class Naming:
         memo = (a.key, f"{used[0]}>{by[used[0]].key}" if len(used) == 1 else _renaming(used, by))
         known = self._renamed.get(memo)
         if known is not None:
-            return known
+            self.spend(known[1])
+            return known[0]
+        began = self.steps
         self.spend(1 + len(a.key) // LETTERS)
         match a:
             case Read(tensor, indices):
@@ -193,7 +199,7 @@ class Naming:
                 raise AssertionError("sizes and primes have no index")
             case _:
                 assert_never(a)
-        self._renamed[memo] = result
+        self._renamed[memo] = result, self.steps - began
         return result
 
     def _rename_term(self, t: Term, by: Mapping[str, Index]) -> Term:
