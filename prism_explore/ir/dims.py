@@ -94,6 +94,8 @@ class Dim:
     @property
     def symbols(self) -> tuple[str, ...]:
         """Every symbol that occurs, sorted."""
+        if len(self.terms) == 1:
+            return tuple([s for s, _ in self.terms[0][0]])
         return tuple(sorted({s for m, _ in self.terms for s, _ in m}))
 
     def substitute(self, sizes: Mapping[str, DimLike]) -> Dim:
@@ -142,7 +144,7 @@ class Dim:
         return int(number)
 
     def __str__(self) -> str:
-        return " + ".join(_term_text(m, c) for m, c in self.terms).replace("+ -", "- ") or "0"
+        return _text(self)
 
     def __repr__(self) -> str:
         return f"dim({str(self)!r})"
@@ -197,6 +199,11 @@ def _product(a: Dim, b: Dim) -> Dim:
 def _inverse(monomial: Dim) -> Dim:
     ((powers, coefficient),) = monomial.terms
     return Dim(((tuple((s, -e) for s, e in powers), 1 / coefficient),))
+
+
+@lru_cache(65536)
+def _text(d: Dim) -> str:
+    return " + ".join([_term_text(m, c) for m, c in d.terms]).replace("+ -", "- ") or "0"
 
 
 def _term_text(monomial: Monomial, coefficient: Fraction) -> str:

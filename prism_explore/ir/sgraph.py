@@ -186,14 +186,7 @@ class SGraph:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Symbols of grid sizes and loop ranges, in order of appearance: what a tuner chooses."""
-        seen: dict[str, None] = {}
-        for _, node in walk(self):
-            sizes = [p.size for p in node.op.block.parallel] if isinstance(node.op, Custom) else op_sizes(node.op)
-            for size in sizes:
-                for symbol in size.symbols:
-                    seen.setdefault(symbol)
-        given = self.data_symbols
-        return tuple(s for s in seen if s not in given)
+        return _parameters(self)
 
     @property
     def data_symbols(self) -> tuple[str, ...]:
@@ -220,19 +213,7 @@ class SGraph:
         be whole; and one more than what a slice leaves on each side, which may be nothing. Constants are checked by
         `types` and left out.
         """
-        types = self.types()
-        found: dict[Dim, None] = {}
-        for position, node in enumerate(self.nodes):
-            if isinstance(node.op, Custom):
-                operands = tuple(types[a] for a in node.args)
-                inside = block_types(node.op.block, operands)
-                found.update((d, None) for t in inside for d in t.dims if d.constant is None)
-                found.update((d, None) for d in _borders(node.op.block.nodes, inside))
-                found.update((p.size, None) for p in node.op.block.parallel if not _is_natural(p.size))
-            elif not isinstance(node.op, Input):
-                found.update((d, None) for d in types[position].dims if not _is_natural(d))
-        found.update((d, None) for d in _borders(self.nodes, types))
-        return tuple(found)
+        return _conditions(self)
 
     def substitute(self, sizes: Mapping[str, DimLike]) -> SGraph:
         """The same graph with numbers (or other sizes) for some symbols."""
@@ -444,6 +425,35 @@ def _types(graph: SGraph) -> tuple[TensorType, ...]:
             case op:
                 types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(args, where)))
     return tuple(types)
+
+
+@lru_cache(4096)
+def _parameters(graph: SGraph) -> tuple[str, ...]:
+    seen: dict[str, None] = {}
+    for _, node in walk(graph):
+        sizes = [p.size for p in node.op.block.parallel] if isinstance(node.op, Custom) else op_sizes(node.op)
+        for size in sizes:
+            for symbol in size.symbols:
+                seen.setdefault(symbol)
+    given = graph.data_symbols
+    return tuple(s for s in seen if s not in given)
+
+
+@lru_cache(4096)
+def _conditions(graph: SGraph) -> tuple[Dim, ...]:
+    types = graph.types()
+    found: dict[Dim, None] = {}
+    for position, node in enumerate(graph.nodes):
+        if isinstance(node.op, Custom):
+            operands = tuple(types[a] for a in node.args)
+            inside = block_types(node.op.block, operands)
+            found.update((d, None) for t in inside for d in t.dims if d.constant is None)
+            found.update((d, None) for d in _borders(node.op.block.nodes, inside))
+            found.update((p.size, None) for p in node.op.block.parallel if not _is_natural(p.size))
+        elif not isinstance(node.op, Input):
+            found.update((d, None) for d in types[position].dims if not _is_natural(d))
+    found.update((d, None) for d in _borders(graph.nodes, types))
+    return tuple(found)
 
 
 def _custom(graph: SGraph, position: int) -> tuple[BlockGraph, tuple[int, ...]]:

@@ -54,7 +54,7 @@ from prism_explore.verify.sums import components, fuse, indices_of, place_of, sp
 
 _HALF = Fraction(1, 2)
 _Operands = TypeVarTuple("_Operands")
-_Made = TypeVar("_Made", NormalForm, tuple[NormalForm, ...])
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)

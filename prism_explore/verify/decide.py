@@ -88,6 +88,8 @@ class Prover:
         self._plain = Algebra(budget)
         self._spelled = Algebra(budget, spell_out=True)
         self._goal = _lowered(program.graph, self._plain)
+        self._goal_is_whole = False
+        """Whether it was seen that no mask stands in the program's own way."""
         self._spelled_goal: Lowered | _Gap | None = None
         self._limits = saturation
         self._shown: dict[str, str] = {}
@@ -210,13 +212,21 @@ class Prover:
         if not goal.assumptions and not found.assumptions:
             return ""
         program = self.program.graph
-        algebra = Algebra(self._plain.budget, integers=(*graph.conditions(), *program.conditions()))
-        try:
-            check_masks(program, goal, algebra)
-            check_masks(graph, found, algebra)
-        except Stuck as stuck:
-            return stuck.limit
-        return ""
+        facts = (*graph.conditions(), *program.conditions())
+        self._plain.restart()
+        limit = ""
+        # What is seen without the facts holds with them; without, all candidates share what the algebra remembers.
+        for algebra in (self._plain, Algebra(self._plain.budget, integers=facts)):
+            try:
+                if goal is not self._goal or not self._goal_is_whole:
+                    check_masks(program, goal, algebra)
+                    self._goal_is_whole |= goal is self._goal and algebra is self._plain
+                check_masks(graph, found, algebra)
+            except Stuck as stuck:
+                limit = stuck.limit
+            else:
+                return ""
+        return limit
 
     def _audits(self) -> bool:
         """Whether the prover is asked about this one although it is refuted: now and then, to see the two disagree."""
@@ -326,27 +336,28 @@ class Prover:
     def _classes(self, graph: SGraph, wanted: Lowered, found: Lowered) -> tuple[EClass, ...]:
         """Tensors of program and candidate in groups of equal value; the two results are in one."""
         goal, result = wanted.values[self.program.graph.output], found.values[graph.output]
-        groups: dict[str, tuple[NormalForm, list[str]]] = {}
-
-        def put(form: NormalForm, member: str) -> None:
-            form = goal if form == result else form
-            groups.setdefault(form.key, (form, []))[1].append(member)
-
-        for n, form in enumerate(wanted.values):
-            put(form, f"program.%{n}")
+        named = [(f"program.%{n}", form) for n, form in enumerate(wanted.values)]
         for n, form in enumerate(found.values):
-            put(form, f"k{n}")
-            for m, inner in enumerate(found.blocks.get(n, ())):
-                put(inner, f"k{n}.b{m}")
-        return tuple(EClass(*self._name(key, form), tuple(members)) for key, (form, members) in groups.items())
+            named.append((f"k{n}", form))
+            named += [(f"k{n}.b{m}", inner) for m, inner in enumerate(found.blocks.get(n, ()))]
+        groups: dict[str, tuple[NormalForm, list[str]]] = {}
+        for member, form in named:
+            if form.key == result.key:
+                form = goal
+            group = groups.get(form.key)
+            if group is None:
+                groups[form.key] = form, [member]
+            else:
+                group[1].append(member)
+        return tuple([EClass(*self._name(key, form), tuple(members)) for key, (form, members) in groups.items()])
 
     def _name(self, key: str, form: NormalForm) -> tuple[str, str]:
         """The id and the text of a class; no id is given twice, and the oldest names are forgotten first."""
-        if key not in self._shown:
+        text = self._shown.get(key)
+        if text is None:
             _forget_oldest(self._shown)
-            self._shown[key] = show(form)
-        text = self._shown[key]
-        return self._name_of(text), text
+            text = self._shown[key] = show(form)
+        return self._named.get(text) or self._name_of(text), text
 
     def _name_of(self, text: str) -> str:
         if text not in self._named:

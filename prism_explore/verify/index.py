@@ -79,11 +79,6 @@ _set = object.__setattr__
 _CLOSED: frozenset[str] = frozenset()
 
 
-@lru_cache(65536)
-def _text(d: Dim) -> str:
-    return str(d)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Zero(Keyed):
     """The only index of a dim of size 1."""
@@ -104,7 +99,7 @@ class Var(Keyed):
     extent: Dim
 
     def __post_init__(self) -> None:
-        self._know(f"{self.name}:{_text(self.extent)}", frozenset((self.name,)))
+        self._know(f"{self.name}:{self.extent}", frozenset((self.name,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +123,7 @@ class Digit(Keyed):
     after: Dim
 
     def __post_init__(self) -> None:
-        cut = "|".join((_text(self.before), _text(self.size), _text(self.after)))
+        cut = "|".join((str(self.before), str(self.size), str(self.after)))
         self._know(f"{self.base.key}<{cut}>", self.base.free, 0, self.base.depth + 1)
 
 
@@ -141,7 +136,7 @@ class Moved(Keyed):
     size: Dim
 
     def __post_init__(self) -> None:
-        key = f"{self.base.key}{MOVED}{_text(self.by)}|{_text(self.size)}>"
+        key = f"{self.base.key}{MOVED}{self.by}|{self.size}>"
         self._know(key, self.base.free, 0, self.base.depth + 1)
 
 

@@ -26,6 +26,7 @@ from itertools import chain, product
 from prism_explore.ir import ops
 from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+from prism_explore.ir.tensors import TensorType
 from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.index import LOOP, Digit, Index, Moved, Radix, Var, at_most, extent, position, var
 from prism_explore.verify.lowering import (
@@ -91,8 +92,9 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
         match node.op:
             case ops.Custom(block):
                 operands = tuple(types[a] for a in node.args)
-                shapes = tuple(t.dims for t in block_types(block, operands))
-                stored[n] = _block(block, lowered.blocks[n], shapes, args, algebra)
+                forms = lowered.blocks[n]
+                what = ("masks", block, operands, *args, *[f.key for f in forms])
+                stored[n] = algebra.once(what, _block, block, forms, operands, args, algebra)
                 found = stored[n][0]
             case ops.Result(which):
                 found = stored[node.args[0]][which]
@@ -112,19 +114,21 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
 def _block(
     block: BlockGraph,
     forms: tuple[NormalForm, ...],
-    shapes: tuple[tuple[Dim, ...], ...],
+    operands: tuple[TensorType, ...],
     given: Sequence[Value],
     algebra: Algebra,
 ) -> tuple[Value, ...]:
     """What is known of a kernel's results."""
+    shapes = tuple(t.dims for t in block_types(block, operands))
     values: list[Value] = []
     for n, node in enumerate(block.nodes):
         args = [values[a] for a in node.args]
         match node.op:
             case ops.Load(operand, _, _) as load:
-                found = _moved(given[operand], forms[n], shapes[n], load_indices(block, load, shapes[n]), algebra)
+                by = load_indices(block, load, shapes[n]) if given[operand].hollow else {}
+                found = _moved(given[operand], forms[n], shapes[n], by, algebra)
             case ops.Store(omap):
-                by = store_indices(block, omap or (), args[0].dims, shapes[n])
+                by = store_indices(block, omap or (), args[0].dims, shapes[n]) if args[0].hollow else {}
                 found = _moved(args[0], forms[n], shapes[n], by, algebra)
             case ops.Accumulate(fn, along):
                 found = _reduced(fn, (LOOP, *_positions(along)), forms[n], shapes[n], args[0])
