@@ -6,7 +6,7 @@ for every summand; here is when they are worth applying, and on what.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeAlias, assert_never
 
@@ -110,30 +110,9 @@ def fuse(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
     after: dict[str, set[str | None]] = {}
     before: dict[str, set[str | None]] = {}
 
-    def meet(i: Index) -> None:
-        match i:
-            case Var(name, _):
-                if name in extents:
-                    after.setdefault(name, set()).add(None)
-                    before.setdefault(name, set()).add(None)
-            case Radix(parts):
-                names = [p.name if isinstance(p, Var) and p.name in extents else None for p in parts]
-                for n, p in enumerate(parts):
-                    if isinstance(p, Digit | Moved):
-                        meet(p)
-                    elif (name := names[n]) is not None:
-                        after.setdefault(name, set()).add(names[n + 1] if n + 1 < len(names) else None)
-                        before.setdefault(name, set()).add(names[n - 1] if n else None)
-            case Digit(base, _, _, _) | Moved(base, _, _):
-                meet(base)
-            case Zero():
-                pass
-            case _:
-                assert_never(i)
-
     for i in places:
         if not i.free.isdisjoint(extents):
-            meet(i)
+            _neighbours(i, extents, after, before)
     for a, followers in after.items():
         if len(followers) != 1:
             continue
@@ -146,28 +125,39 @@ def fuse(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
     return None
 
 
+def _neighbours(
+    i: Index, extents: Mapping[str, Dim], after: dict[str, set[str | None]], before: dict[str, set[str | None]]
+) -> None:
+    """What stands behind and before each of these variables in a number, None where no other of them does."""
+    match i:
+        case Var(name, _):
+            if name in extents:
+                after.setdefault(name, set()).add(None)
+                before.setdefault(name, set()).add(None)
+        case Radix(parts):
+            names = [p.name if isinstance(p, Var) and p.name in extents else None for p in parts]
+            for n, p in enumerate(parts):
+                if isinstance(p, Digit | Moved):
+                    _neighbours(p, extents, after, before)
+                elif (name := names[n]) is not None:
+                    after.setdefault(name, set()).add(names[n + 1] if n + 1 < len(names) else None)
+                    before.setdefault(name, set()).add(names[n - 1] if n else None)
+        case Digit(base, _, _, _) | Moved(base, _, _):
+            _neighbours(base, extents, after, before)
+        case Zero():
+            pass
+        case _:
+            assert_never(i)
+
+
 def split(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
     """Rule S4 for the first index that occurs in `places` as digits, if their borders form a chain."""
     extents = {v.name: v.extent for v in bound}
     digits: dict[str, dict[str, Digit]] = {}
 
-    def meet(i: Index) -> None:
-        match i:
-            case Radix(parts):
-                for p in parts:
-                    meet(p)
-            case Digit(Var(name, _), _, _, _):
-                digits.setdefault(name, {})[i.key] = i
-            case Digit(base, _, _, _) | Moved(base, _, _):
-                meet(base)
-            case Zero() | Var():
-                pass
-            case _:
-                assert_never(i)
-
     for i in places:
         if not i.free.isdisjoint(extents):
-            meet(i)
+            _digits(i, digits)
     for name, found in digits.items():
         if name not in extents:
             continue
@@ -186,26 +176,44 @@ def split(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
     return None
 
 
+def _digits(i: Index, found: dict[str, dict[str, Digit]]) -> None:
+    """Per variable, its digits in an index, by their keys."""
+    match i:
+        case Radix(parts):
+            for p in parts:
+                _digits(p, found)
+        case Digit(Var(name, _), _, _, _):
+            found.setdefault(name, {})[i.key] = i
+        case Digit(base, _, _, _) | Moved(base, _, _):
+            _digits(base, found)
+        case Zero() | Var():
+            pass
+        case _:
+            assert_never(i)
+
+
 def place_of(v: Var, places: Iterable[Index]) -> tuple[Dim, Dim] | None:
     """Where the piece lies over which v runs, and in a dim of which size; None where v is also read as it is."""
     found: set[tuple[Dim, Dim]] = set()
 
-    def meet(i: Index) -> bool:
-        match i:
-            case Moved(Var(name, _), by, size) if name == v.name:
-                found.add((by, size))
-                return True
-            case Var(name, _):
-                return name != v.name
-            case Radix(parts):
-                return all(meet(p) for p in parts)
-            case Digit(base, _, _, _) | Moved(base, _, _):
-                return meet(base)
-            case Zero():
-                return True
-            case _:
-                assert_never(i)
-
-    if not all(meet(i) for i in places if v.name in i.free) or len(found) != 1:
+    if not all(_is_moved(i, v.name, found) for i in places if v.name in i.free) or len(found) != 1:
         return None
     return found.pop()
+
+
+def _is_moved(i: Index, name: str, found: set[tuple[Dim, Dim]]) -> bool:
+    """Whether a variable is nowhere in an index as it is; where it is moved to is added to what was found."""
+    match i:
+        case Moved(Var(other, _), by, size) if other == name:
+            found.add((by, size))
+            return True
+        case Var(other, _):
+            return other != name
+        case Radix(parts):
+            return all(_is_moved(p, name, found) for p in parts)
+        case Digit(base, _, _, _) | Moved(base, _, _):
+            return _is_moved(base, name, found)
+        case Zero():
+            return True
+        case _:
+            assert_never(i)
