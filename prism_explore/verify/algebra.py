@@ -57,6 +57,16 @@ _Operands = TypeVarTuple("_Operands")
 _Made = TypeVar("_Made")
 
 
+@dataclass(slots=True)
+class _Tensor:
+    """What is remembered of an operator and its operands."""
+
+    form: NormalForm
+    steps: int
+    candidate: int
+    """Which one has paid for it last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lifted:
     """A sum over a piece of a dim, as if it ran over the whole dim."""
@@ -92,14 +102,34 @@ class Algebra(Naming):
         self.spell_out = spell_out
         self._memory: dict[tuple[Hashable, ...], tuple[Any, int]] = {}
         """Per operation and operands, the result and how many steps it took."""
+        self._tensors: dict[tuple[Hashable, ...], _Tensor] = {}
+        self._candidate = 0
 
     def restart(self) -> None:
         """A new candidate: the full budget again, and no more memories than allowed."""
         self.steps = 0
         self._fresh = 0
-        if len(self._memory) + len(self._renamed) > self.budget.kept:
+        self._candidate += 1
+        if len(self._memory) + len(self._renamed) + len(self._tensors) > self.budget.kept:
             self._memory.clear()
             self._renamed.clear()
+            self._tensors.clear()
+
+    def tensor(
+        self,
+        what: tuple[Hashable, ...],
+        make: Callable[[*_Operands], NormalForm],
+        *of: *_Operands,
+    ) -> NormalForm:
+        """What an operator of a graph gives; as `once`, but equal tensors of one candidate are paid for once."""
+        known = self._tensors.get(what)
+        if known is None:
+            began = self.steps
+            known = self._tensors[what] = _Tensor(make(*of), self.steps - began, self._candidate)
+        elif known.candidate != self._candidate:
+            known.candidate = self._candidate
+            self.spend(known.steps)
+        return known.form
 
     def once(self, what: tuple[Hashable, ...], make: Callable[[*_Operands], _Made], *of: *_Operands) -> _Made:
         """What an operation gives, worked out once.

@@ -94,9 +94,7 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
         match node.op:
             case Custom(block):
                 operands = tuple(types[a] for a in node.args)
-                given = [values[a] for a in node.args]
-                what = (block, operands, *[v.key for v in given])
-                inside = algebra.once(what, lower_block, block, given, operands, algebra)
+                inside = lower_block(block, [values[a] for a in node.args], operands, algebra)
                 blocks[n] = inside
                 values.append(inside[block.stores[0]])
             case Result(which):
@@ -123,12 +121,18 @@ def lower_tensor(
 ) -> NormalForm:
     """The normal form of a kernel-level tensor that no custom kernel writes."""
     match op:
-        case Input(name, t) as op:
-            return algebra.once((op,), algebra.read, name, t.dims)
+        case Input(name, t):
+            return algebra.tensor((op,), algebra.read, name, t.dims)
         case Band(rows, columns, low, high, _):
             return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
         case _:
-            return algebra.bounded(lower_op(op, values, dims, algebra))
+            return algebra.bounded(_compute(op, values, dims, algebra))
+
+
+def _compute(
+    op: ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
+) -> NormalForm:
+    return algebra.tensor((op, *[v.key for v in values], *dims), lower_op, op, values, dims, algebra)
 
 
 def lower_block(
@@ -152,23 +156,23 @@ def lower_block(
             case Load(operand, imap, fmap) as load:
                 args, dims = [values[operand]], [types[n].dims]
                 what = ("load", imap, fmap, args[0].key, dims[0], cut)
-                out.append(algebra.once(what, _load, block, load, args[0], dims[0], algebra))
+                out.append(algebra.tensor(what, _load, block, load, args[0], dims[0], algebra))
             case Accumulate(fn, along) as op:
                 what = (op, args[0].key, dims[0], iterations)
-                out.append(algebra.once(what, accumulate, fn, along, args[0], dims[0], block, algebra))
+                out.append(algebra.tensor(what, accumulate, fn, along, args[0], dims[0], block, algebra))
             case AccumulateRescaled(along) as op:
                 what = (op, args[0].key, args[1].key, dims[0], iterations)
-                out.append(algebra.once(what, accumulate_rescaled, along, args[0], args[1], dims[0], block, algebra))
+                out.append(algebra.tensor(what, accumulate_rescaled, along, args[0], args[1], dims[0], block, algebra))
             case RunningMax(along) as op:
                 what = (op, args[0].key, dims[0], iterations)
-                out.append(algebra.once(what, _running_max, along, args[0], dims[0], block, algebra))
+                out.append(algebra.tensor(what, _running_max, along, args[0], dims[0], block, algebra))
             case Store(omap):
                 what = ("store", omap, args[0].key, dims[0], types[n].dims, cut)
-                out.append(algebra.once(what, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra))
+                out.append(algebra.tensor(what, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra))
             case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case op:
-                out.append(lower_op(op, args, dims, algebra))
+                out.append(_compute(op, args, dims, algebra))
         algebra.bounded(out[n])
     return tuple(out)
 
@@ -284,13 +288,6 @@ def lower_op(
 
     Shapes: as `ir.ops.compute_dims` says; only literal ones broadcast, and those have no index at all.
     """
-    what = (op, *[v.key for v in values], *dims)
-    return algebra.once(what, _lower_op, op, values, dims, algebra)
-
-
-def _lower_op(
-    op: ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
-) -> NormalForm:
     match op:
         case Unary(fn):
             return _unary(fn, values[0], algebra)
