@@ -154,13 +154,14 @@ def write_triton(
     parameters: Parameters,
     target: Target | None = None,
     title: str = "sgraph",
+    dots: Mapping[int, frozenset[int]] | None = None,
 ) -> TritonModule | Obstacle:
-    """The source of an sGraph at `numbers`; see `emit_triton`.
+    """The source of an sGraph at `numbers`; see `emit_triton` and, for `dots`, `plan_kernels`.
 
     Raises:
         ShapeError: the maps are open, or a symbol has no number.
     """
-    plans = plan_kernels(graph, numbers, parameters, target)
+    plans = plan_kernels(graph, numbers, parameters, target, dots)
     if isinstance(plans, Obstacle):
         return plans
     by_position = {p.position: p for p in plans}

@@ -1,8 +1,7 @@
 """Axes of a whole sGraph: which dims are one index, named once, outside and inside custom kernels.
 
 `ir.axes` names the axes of a flat program. A generated kernel needs the same inside a block, where
-the same axis may appear as several tiles (a tensor loaded twice with different maps), so there are
-two answers here: the axis of every kernel-level dim, and the tile axis of every dim in one block.
+the same axis may appear as several tiles (a tensor loaded twice with different maps).
 Tile axes of one block have one extent each; that is what offsets and masks hang on.
 """
 
@@ -33,12 +32,6 @@ from prism_explore.ir.tensors import TensorType
 
 Slot: TypeAlias = tuple[int, int, int]
 """A dim: kernel position, block position (-1 for the kernel-level tensor itself), dim."""
-
-
-def kernel_axes(graph: SGraph) -> tuple[AxisNames, ...]:
-    """The axis of each dim of each kernel-level tensor; None for a dim of literal size 1."""
-    names = _global_names(graph)
-    return tuple(tuple(names.get((t, -1, d)) for d in range(ty.rank)) for t, ty in enumerate(graph.types()))
 
 
 def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, prod
 from typing import Literal, TypeAlias, assert_never
 
 import numpy as np
@@ -95,13 +95,17 @@ BINARY_TEXT: dict[BinaryFn, str] = {
     "div": "{0} / {1}",
     "max": "tl.maximum({0}, {1})",
     "min": "tl.minimum({0}, {1})",
-    "mask": "tl.where({1} != 0, {0}, {2!r})",
+    "mask": "tl.where({1}, {0}, {2})",
 }
 """The third argument stands for minus infinity."""
 
 
 LOWEST = -3.4028234663852886e38
 """The most negative float32: where a maximum starts, and what the padding holds while one is taken."""
+
+
+LARGEST_POWER = 8
+"""Powers up to here are products and square roots; others are exp(c log x), so x must be positive."""
 
 
 class Names:
@@ -152,6 +156,8 @@ class KernelText:
     dtypes: tuple[DType, ...]
     """Of the operands and the results, in order."""
     source: str
+    wide_index: bool
+    """Whether offsets into tensors are 64-bit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +191,8 @@ class _Writer:
     masked: dict[tuple[str, int, Section], str] = field(default_factory=dict[tuple[str, int, Section], str])
     pids: dict[int, str] = field(default_factory=dict[int, str])
     counter: str = ""
+    numbers: dict[float, str] = field(default_factory=dict[float, str])
+    """Numbers with names of their own."""
 
     # ------------------------------------------------------------ numbers by name
     def constant(self, kind: str, axis: str, value: int) -> str:
@@ -235,7 +243,9 @@ class _Writer:
         key = (axis, grid, looped, shift, whole)
         if key not in self.offsets:
             start = self.start(grid, looped)
-            lanes = f"tl.arange(0, {self.padded(axis)})" + (f" + {shift}" if shift else "")
+            lanes = f"tl.arange(0, {self.padded(axis)})" + (
+                f" {'+' if shift > 0 else '-'} {abs(shift)}" if shift else ""
+            )
             extent = str(whole) if whole else self.extent(axis)
             first = "" if not start else f"{start} + " if extent == "1" else f"{start} * {extent} + "
             text = f"{first}{lanes}"
@@ -274,10 +284,17 @@ class _Writer:
                 if start:
                     start = f"tl.cast({start}, tl.int64)" if self.wide_index else start
                     terms.append(f"{start} * {self.stride(which, d)}")
+            elif self.is_bare(shape, d - dropped, grid, looped, shift):
+                continue
             else:
                 offset = self.offset(shape[d - dropped], grid, looped, shift, whole)
                 terms.append(f"{offset}{_along(d - dropped, len(shape))} * {self.stride(which, d)}")
         return " + ".join(terms)
+
+    def is_bare(self, shape: AxisNames, d: int, grid: int | None, looped: bool, shift: int) -> bool:
+        """Whether a dim of one element adds nothing to an address, and other dims give the tile its shape."""
+        start = self.start(grid, looped)
+        return shape[d] is None and not start and not shift and any(shape)
 
     def stride(self, which: int, d: int) -> str:
         if (which, d) not in self.strides:
@@ -316,9 +333,12 @@ class _Writer:
         plan = self.plan
         loop = plan.block.loop
         self.counter = self.names.fresh(loop.name) if loop and plan.iterations > 1 else ""
+        unwritten = plan.unwritten
         for j, node in enumerate(plan.block.nodes):
+            if j in unwritten:
+                continue
             section = plan.sections[j]
-            args = [self.values[a] for a in node.args if a not in plan.fused]
+            args = [self.values[a] for a in node.args if a in self.values]
             match node.op:
                 case Load(operand) as load:
                     self.values[j] = self.band(j, load) if operand in plan.bands else self.load(j, load, section)
@@ -331,7 +351,11 @@ class _Writer:
                     zero = args[0].zero if keeps else self.no_padding(args[0].shape)
                     self.values[j] = self.made(j, _scalar_text(fn, args[0].name, value), zero)
                 case Binary(fn):
-                    text = BINARY_TEXT[fn].format(args[0].name, args[1].name, self.bottom(j))
+                    right, least = args[1].name, ""
+                    if fn == "mask":
+                        least = self.bottom(j)
+                        right = right if self.is_mask(node.args[1]) else f"{right} != 0"
+                    text = BINARY_TEXT[fn].format(args[0].name, right, least)
                     self.values[j] = self.made(j, text, self.zero_of(fn, args[0], args[1]))
                 case MatMul():
                     if j not in plan.fused:
@@ -355,17 +379,22 @@ class _Writer:
                     zero[along] = self.no_padding(plan.shapes[j])[along]
                     text = f"tl.broadcast_to({self.lifted(node.args[0])}, {self.shape(plan.shapes[j])})"
                     self.values[j] = self.made(j, text, tuple(zero))
-                case Reshape():
+                case Reshape() if plan.is_whole_reshape(j):
                     text = f"tl.reshape({self.lifted(node.args[0])}, {self.shape(plan.shapes[j])})"
                     self.values[j] = self.made(j, text, self.no_padding(plan.shapes[j]))
-                case Slice():
-                    self.values[j] = self.sliced(j, section)
+                case Reshape():
+                    self.values[j] = self.reshaped(j, section)
+                case Slice(along, _, _) if plan.is_read_anew(j):
+                    cut = along, self.start_of(j), plan.dims[node.args[0]][along]
+                    self.values[j] = self.load(j, self.loaded(j), section, cut)
+                case Slice(along, _, _):
+                    self.values[j] = self.sliced(j, along)
+                case Concat(along):
+                    self.values[j] = self.joined(j, along, section)
                 case Store(omap):
                     self.store(j, args[0], omap or (), section)
                 case Input() | Band() | Custom() | Result():
                     raise AssertionError("BlockGraph refuses kernel-level operators")
-                case Concat():
-                    raise AssertionError("plan_kernels refuses what cannot be written")
                 case _:
                     assert_never(node.op)
 
@@ -373,9 +402,22 @@ class _Writer:
         name = self.put(self.plan.sections[j], f"{op_name(self.plan.block.nodes[j].op)}_{j}", text)
         return _Value(name, self.plan.shapes[j], zero)
 
-    def bottom(self, j: int) -> float:
+    def bottom(self, j: int) -> str:
         """What stands for minus infinity in the arithmetic of %j."""
-        return bottom(np.dtype(np.float64 if self.plan.types[j].dtype == "f64" else np.float32))
+        number = bottom(np.dtype(np.float64 if self.plan.types[j].dtype == "f64" else np.float32))
+        return self.named("masked", number, "stands for minus infinity")
+
+    def named(self, name: str, number: float, says: str) -> str:
+        """The name of a number that is written out once, at the top of the body."""
+        if number not in self.numbers:
+            self.numbers[number] = self.names.fresh(name)
+            self.lines["before"].insert(0, f"{self.numbers[number]}: tl.constexpr = {number!r}  # {says}")
+        return self.numbers[number]
+
+    @property
+    def lowest(self) -> str:
+        """The most negative float32, by name."""
+        return self.named("lowest", LOWEST, "where a maximum starts")
 
     def lifted(self, j: int) -> str:
         """A value with all the dims of its tensor, also those that were dropped."""
@@ -394,29 +436,158 @@ class _Writer:
         ahead = f"{columns}[None, :] - {rows}[:, None]"
         tests = [f"({ahead} >= {ceil(d.rational({}))})" for d in (band.low,) if d is not None]
         tests += [f"({ahead} <= {floor(d.rational({}))})" for d in (band.high,) if d is not None]
-        kind = "tl.float64" if plan.types[j].dtype == "f64" else "tl.float32"
-        text = f"({' & '.join(tests) or f'{ahead} == {ahead}'}).to({kind})"
+        text = " & ".join(tests) or f"{ahead} == {ahead}"
+        if not self.is_mask(j):
+            text = f"({text}).to({'tl.float64' if plan.types[j].dtype == 'f64' else 'tl.float32'})"
         section: Section = "loop" if load.fmap is not None and plan.iterations > 1 else plan.sections[j]
         return _Value(self.put(section, f"band_{j}", text), shape, self.no_padding(shape))
 
-    def sliced(self, j: int, section: Section) -> _Value:
-        """A slice of a tile, loaded by itself."""
+    def is_mask(self, j: int) -> bool:
+        """Whether %j is a band that only masks read, so that it may be truth values."""
+        nodes = self.plan.block.nodes
+        load, readers = nodes[j].op, consumers(nodes)[j]
+        return (
+            isinstance(load, Load)
+            and load.operand in self.plan.bands
+            and all(nodes[r].op == Binary("mask") and nodes[r].args[0] != j for r in readers)
+        )
+
+    def loaded(self, j: int) -> Load:
+        """The load of which %j is a view."""
+        load = self.plan.block.nodes[self.plan.block.nodes[j].args[0]].op
+        assert isinstance(load, Load), "only views of what is loaded are loaded anew"
+        return load
+
+    def start_of(self, j: int) -> int:
+        """Where a slice begins, as a number."""
+        cut = self.plan.exact.nodes[j].op
+        assert isinstance(cut, Slice), "a slice has numbers where the graph does"
+        return cut.start.constant or 0
+
+    def lanes(self, axis: str | None) -> str:
+        """The numbers of a tile's lanes along one axis."""
+        return f"tl.arange(0, {self.padded(axis)})"
+
+    # ------------------------------------------------------------ views in registers
+    def gathered(self, j: int, arg: int, d: int, shift: int) -> str:
+        """Lanes of %arg along dim `d` of %j, `shift` further on; where there is none, any."""
+        shape, held = self.plan.shapes[j], self.values[arg]
+        missing = len(shape) - len(held.shape)
+        name = f"{held.name}[{', '.join(['None'] * missing + [':'] * len(held.shape))}]" if missing else held.name
+        last = self.plan.padded((*(None,) * missing, *held.shape))[d] - 1
+        lanes = self.lanes(shape[d])
+        if shift:
+            lanes = f"{lanes} {'+' if shift > 0 else '-'} {abs(shift)}"
+        if shift < 0:
+            lanes = f"tl.maximum({lanes}, 0)"
+        if self.plan.padded(shape)[d] - 1 + shift > last:
+            lanes = f"tl.minimum({lanes}, {last})"
+        section = self.plan.sections[j]
+        place = f"tl.broadcast_to(({lanes}){_along(d, len(shape))}, {self.shape(shape)})"
+        return f"tl.gather({name}, {self.put(section, f'place_{j}', place)}, axis={d})"
+
+    def sliced(self, j: int, along: int) -> _Value:
+        """A piece of a tile."""
+        shape, (arg,) = self.plan.shapes[j], self.plan.block.nodes[j].args
+        d = along - len(self.plan.dims[j]) + len(shape)
+        # a dim that was dropped has one element
+        text = self.gathered(j, arg, d, self.start_of(j)) if d >= 0 else self.values[arg].name
+        return self.made(j, text, self.no_padding(shape))
+
+    def joined(self, j: int, along: int, section: Section) -> _Value:
+        """Two tiles side by side."""
+        plan, shape = self.plan, self.plan.shapes[j]
+        left, right = plan.block.nodes[j].args
+        d = along - len(plan.dims[j]) + len(shape)
+        ahead = plan.dims[left][along]
+        first = self.put(section, f"first_{j}", f"({self.lanes(shape[d])} < {ahead}){_along(d, len(shape))}")
+        parts: list[str] = []
+        for arg, before, inside in ((left, 0, first), (right, ahead, f"~{first}")):
+            source = plan.shifted(arg, along)
+            if source is None:
+                text = self.gathered(j, arg, d, -before)
+            else:
+                text = self.side(j, arg, along, source, before, inside, section)
+            parts.append(self.put(section, f"part_{j}", text))
+        return self.made(j, f"tl.where({first}, {', '.join(parts)})", self.no_padding(shape))
+
+    def side(
+        self, j: int, arg: int, along: int, source: tuple[int, int], before: int, first: str, section: Section
+    ) -> str:
+        """One side of a concat, loaded at the lanes where it stands, with the functions behind it."""
+        plan, (loaded, start), shape = self.plan, source, self.plan.shapes[j]
+        load = plan.block.nodes[loaded].op
+        assert isinstance(load, Load), "what is shifted was loaded"
+        cut = along, start - before, plan.dims[loaded][along]
+        pointer = self.pointer(load.operand, shape, cuts(load, len(plan.dims[loaded])), cut)
+        inside = " & ".join(filter(None, (first, self.inside(shape))))
+        text = f"tl.load(\n    {pointer},\n    mask={inside},\n    other=0.0,\n)"
+        text = text if plan.types[loaded].dtype in ("f32", "f64") else f"{text}.to(tl.float32)"
+        functions: list[Unary] = []
+        while isinstance(op := plan.block.nodes[arg].op, Unary):
+            functions.append(op)
+            (arg,) = plan.block.nodes[arg].args
+        for op in reversed(functions):
+            text = UNARY_TEXT[op.fn].text.format(self.put(section, f"part_{j}", text))
+        return text
+
+    def reshaped(self, j: int, section: Section) -> _Value:
+        """A reshape that padding breaks: loaded anew where it is one of what is loaded, else element by element."""
         plan = self.plan
         (arg,) = plan.block.nodes[j].args
-        load, cut = plan.block.nodes[arg].op, plan.exact.nodes[j].op
-        assert isinstance(load, Load) and isinstance(cut, Slice), "plan_kernels refuses other slices"
-        return self.load(j, load, section, (cut.dim, cut.start.constant or 0, plan.dims[arg][cut.dim]))
+        if plan.is_read_anew(j):
+            load = self.loaded(j)
+            places = cuts(load, len(plan.dims[arg]))
+            terms = [self.pointers[load.operand]]
+            for d, (at, place) in enumerate(zip(self.coordinates(j), places, strict=True)):
+                start = self.start(*place)
+                at = f"{start} * {plan.dims[arg][d]} + {at}" if start else at
+                at = f"({at}).to(tl.int64)" if self.wide_index else f"({at})"
+                terms.append(f"{at} * {self.stride(load.operand, d)}")
+            return self.fetched(j, load.operand, " + ".join(terms), section)
+        shape, old = plan.shapes[j], plan.padded(plan.of[arg])
+        steps = [prod(old[d + 1 :]) for d in range(len(old))]
+        at = " + ".join(f"{c} * {step}" if step > 1 else c for c, step in zip(self.coordinates(j), steps, strict=True))
+        at = f"tl.minimum(tl.broadcast_to({at}, {self.shape(shape)}), {prod(old) - 1})"
+        place = self.put(section, f"place_{j}", at)
+        flat = f"tl.reshape({self.lifted(arg)}, ({prod(old)},))"
+        text = f"tl.gather({flat}, tl.reshape({place}, ({prod(plan.padded(shape))},)), axis=0)"
+        return self.made(j, f"tl.reshape({text}, {self.shape(shape)})", self.no_padding(shape))
+
+    def coordinates(self, j: int) -> list[str]:
+        """Of each element of a reshape, where it was: per dim of the operand, the place in its tile."""
+        plan = self.plan
+        (arg,) = plan.block.nodes[j].args
+        old, new = plan.changed(j)
+        rank = len(plan.of[j])
+        lanes = [f"{self.lanes(a)}{_along(d, rank)}" for d, a in enumerate(plan.of[j])]
+        counts = [prod(plan.dims[j][e] for e in new if e > d) for d in new]
+        flat = " + ".join(f"{lanes[d]} * {n}" if n > 1 else lanes[d] for d, n in zip(new, counts, strict=True))
+        found: list[str] = []
+        for d, axis in enumerate(plan.of[arg]):
+            if d not in old:
+                found.append(lanes[plan.of[j].index(axis)] if axis else "0")
+                continue
+            behind = prod(plan.dims[arg][e] for e in old if e > d)
+            place = f"({flat})" if len(new) > 1 else flat
+            place = f"{place} // {behind}" if behind > 1 else place
+            found.append(f"({place}) % {plan.dims[arg][d]}" if d != old[0] else f"({place})")
+        return found
 
     def load(self, j: int, load: Load, section: Section, cut: tuple[int, int, int] | None = None) -> _Value:
+        pointer = self.pointer(load.operand, self.plan.shapes[j], cuts(load, len(self.plan.dims[j])), cut)
+        return self.fetched(j, load.operand, pointer, section)
+
+    def fetched(self, j: int, operand: int, pointer: str, section: Section) -> _Value:
+        """A tile read from memory; 16-bit numbers are widened where something else than a product reads them."""
         plan = self.plan
         shape = plan.shapes[j]
-        pointer = self.pointer(load.operand, shape, cuts(load, len(plan.dims[j])), cut)
         inside = self.inside(shape)
         text = f"tl.load({pointer}, mask={inside}, other=0.0)" if inside else f"tl.load({pointer})"
         if len(text) > 88:
             parts = [pointer, *([f"mask={inside}", "other=0.0"] if inside else [])]
             text = "tl.load(\n" + "".join(f"    {p},\n" for p in parts) + ")"
-        wanted = self.pointers[load.operand].removesuffix("_ptr")
+        wanted = self.pointers[operand].removesuffix("_ptr")
         zero = (True,) * len(shape)
         if plan.types[j].dtype in ("f32", "f64"):
             return _Value(self.put(section, wanted, text), shape, zero)
@@ -508,7 +679,7 @@ class _Writer:
         axis = value.shape[d]
         if axis is None or not self.plan.axes[axis].is_padded:
             return value
-        text = f"tl.where({self.mask(axis)}{_along(d, len(value.shape))}, {value.name}, {LOWEST!r})"
+        text = f"tl.where({self.mask(axis)}{_along(d, len(value.shape))}, {value.name}, {self.lowest})"
         name = self.put(section, f"{value.name}_inside", text)
         return _Value(name, value.shape, (*value.zero[:d], False, *value.zero[d + 1 :]))
 
@@ -531,7 +702,8 @@ class _Writer:
 
     def start_at(self, j: int, name: str, value: float) -> None:
         kind = "tl.float64" if self.plan.types[j].dtype == "f64" else "tl.float32"
-        first = f"tl.full({self.shape(self.plan.shapes[j])}, {value!r}, dtype={kind})"
+        shape = self.shape(self.plan.shapes[j])
+        first = f"tl.full({shape}, {self.lowest}, dtype={kind})" if value else f"tl.zeros({shape}, dtype={kind})"
         self.lines["before"].append(f"{name} = {first}")
 
     def factor(self, scale: int) -> str:
@@ -640,7 +812,8 @@ def write_kernel(
     constants = sorted(writer.constants.items(), key=lambda c: order.get(c[0], (len(order), False)))
     arguments += [Argument(text, "constant", 0, 0, value) for _, (text, value) in constants]
     source = "\n".join(["@triton.jit", *_signature(name, arguments), *_indented(body)])
-    return KernelText(name, plan.position, plan.grid, tuple(arguments), tuple(t for t, _ in operand_types), source)
+    dtypes: tuple[DType, ...] = tuple(t for t, _ in operand_types)
+    return KernelText(name, plan.position, plan.grid, tuple(arguments), dtypes, source, writer.wide_index)
 
 
 def strides_of(type_: TensorType, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -699,6 +872,8 @@ def _scalar_text(fn: ScalarFn, x: str, value: Fraction) -> str:
             return f"tl.minimum({x}, {float(value)!r})"
         case "pow":
             whole, half = divmod(abs(value), 1)
+            if half not in (0, Fraction(1, 2)) or whole > LARGEST_POWER:
+                return f"tl.exp({float(value)!r} * tl.log({x}))"
             text = " * ".join([x] * int(whole) + ([f"tl.sqrt({x})"] if half else [])) or "1.0"
             return text if value > 0 else f"1.0 / ({text})" if value else f"{x} * 0.0 + 1.0"
 

@@ -1,9 +1,9 @@
 """Generated Triton kernels against the plain meaning of their sGraph, in Triton's interpreter.
 
 The interpreter runs a kernel block by block on the CPU: right, and slow. So a kernel for large shapes
-is checked through its *twin*: the same sGraph, with the same operators, maps and wiring, at small
-extents that are not all powers of two, written by the same code. The result is compared with
-`ir.evaluate` in float64 on the same inputs.
+is checked at small ones: the same sGraph, written by the same code, with the same products on
+`tl.dot` (`tune.gpu` chooses the extents). The result is compared with `ir.evaluate` in float64 on the
+same inputs.
 
 What this shows: that the writer is right about this structure. What it does not: anything about the
 GPU compiler, or about out-of-bounds loads, which the interpreter does not notice. bfloat16 is checked
@@ -17,23 +17,18 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import cycle
-from math import lcm, prod
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from prism_explore.codegen.triton import TritonModule, load_triton, write_triton
-from prism_explore.codegen.triton_axes import cuts, kernel_axes
 from prism_explore.codegen.triton_plan import Obstacle
 from prism_explore.codegen.triton_worker import Failure, Plain, Worker, serve
-from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import dim
 from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.ops import Band, Custom, Input, Load, Node
-from prism_explore.ir.sgraph import SGraph, tile_dims
-from prism_explore.ir.stages import Kernel, Parameters
+from prism_explore.ir.ops import Band, Input, Node
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Parameters
 from prism_explore.ir.tensors import DType, TensorType
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -43,14 +38,11 @@ ARITHMETIC: dict[DType, str] = {"f64": "longdouble", "f32": "float32", "f16": "f
 """What a second evaluation of the reference is done in: as the kernel computes, or better for float64."""
 
 TOLERANCE: dict[DType, float] = {"f64": 1e-12, "f32": 2e-5, "f16": 5e-3, "bf16": 5e-3}
-"""Largest deviation that rounding explains, over the largest magnitude of the reference, at twin sizes.
+"""Largest deviation that rounding explains, over the largest magnitude of the reference, at small sizes.
 
 Where the reference's own evaluation in the kernel's arithmetic deviates by more than a tenth of that
 (a sum that cancels, say), ten times its deviation counts instead.
 """
-
-TWIN_EXTENTS = (5, 12, 16, 9, 11, 10, 13)
-"""Tile extents of a twin's axes, in turn: some padded, some not, all within reach of `tl.dot`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +107,6 @@ class Interpreter:
         return answer if isinstance(answer, Failure) else _decoded(answer["array"])
 
 
-def check_triton(
-    kernel: Kernel, interpreter: Interpreter, seed: int = 0, timeout_s: float = 60.0
-) -> Checked | Unchecked:
-    """A kernel's twin against the reference."""
-    candidate = kernel.verified.candidate
-    numbers = {**dict(kernel.shapes), **kernel.parameters.numbers}
-    made = twin(candidate.sgraph, numbers)
-    if isinstance(made, Unchecked):
-        return made
-    graph, sizes = made
-    return check_graph(graph, sizes, kernel.parameters, interpreter, seed, timeout_s)
-
-
 def check_graph(
     graph: SGraph,
     numbers: Mapping[str, int],
@@ -135,14 +114,25 @@ def check_graph(
     interpreter: Interpreter,
     seed: int = 0,
     timeout_s: float = 60.0,
+    *,
+    dots: Mapping[int, frozenset[int]] | None = None,
 ) -> Checked | Unchecked:
     """An sGraph's kernels at these very numbers against the reference; keep them small.
+
+    Args:
+        graph: whose kernels are run.
+        numbers: for every symbol.
+        parameters: for the schedule.
+        interpreter: runs them.
+        seed: of the inputs.
+        timeout_s: after which the interpreter is given up.
+        dots: which products go to `tl.dot`; see `plan_kernels`.
 
     Raises:
         ShapeError: the maps are open, or a symbol has no number.
     """
     graph = _without_bf16(graph)
-    module = write_triton(graph, numbers, parameters)
+    module = write_triton(graph, numbers, parameters, dots=dots)
     if isinstance(module, Obstacle):
         return Unchecked(module.reason)
     types = {i.name: i.type for i in graph.inputs}
@@ -175,63 +165,6 @@ def check_graph(
 def _deviation(found: Array, wanted: Array) -> float:
     scale = float(np.abs(wanted).max()) or 1.0
     return float(np.abs(found.astype(np.float64) - wanted).max()) / scale
-
-
-def twin(graph: SGraph, numbers: Mapping[str, int]) -> tuple[SGraph, dict[str, int]] | Unchecked:
-    """The same sGraph at small extents, and numbers for its symbols.
-
-    Every axis of the inputs gets an extent of its own; grid sizes and loop ranges become 2, or 1 where
-    they were 1.
-    """
-    small = {s: min(2, numbers[s]) for s in graph.parameters}
-    axes = kernel_axes(graph)
-    extents = _extents(graph, small)
-    symbols: dict[str, int] = {}
-    nodes: list[Node] = []
-    for names, node in zip(axes, graph.nodes, strict=True):
-        if isinstance(node.op, Input):
-            dims = tuple(dim(extents[a]) if a else dim(1) for a in names)
-            for a, size in zip(names, node.op.type.dims, strict=True):
-                if a and str(size) == a:
-                    symbols[a] = extents[a]
-            node = Node(Input(node.op.name, replace(node.op.type, dims=dims)), node.args)
-        elif isinstance(node.op, Band):
-            rows, columns = (dim(extents[a]) if a else dim(1) for a in names)
-            node = Node(replace(node.op, rows=rows, columns=columns))
-        nodes.append(node)
-    try:
-        made = SGraph(tuple(nodes), graph.output).substitute(symbols)
-        for size in (d for t in made.types() for d in t.dims):
-            size.value(small)
-        for condition in made.conditions():
-            condition.value(small)
-    except ShapeError as failure:
-        return Unchecked(f"this sGraph has no small twin: {failure}")
-    return made, small
-
-
-def _extents(graph: SGraph, small: Mapping[str, int]) -> dict[str, int]:
-    """Per axis, a tile extent times what cuts it; blocks that see a single index still do."""
-    axes, types = kernel_axes(graph), graph.types()
-    parts: dict[str, int] = {}
-    single: set[str] = set()
-    for names, node in zip(axes, graph.nodes, strict=True):
-        parts |= {a: 1 for a in names if a and a not in parts}
-        if not isinstance(node.op, Custom):
-            continue
-        block = node.op.block
-        for load in (n.op for n in block.nodes if isinstance(n.op, Load)):
-            operand = node.args[load.operand]
-            tile = tile_dims(block, load, types[operand])
-            for d, (grid, looped) in enumerate(cuts(load, len(tile))):
-                a = axes[operand][d]
-                by = [block.grid[grid].size] if grid is not None else []
-                by += [block.loop.size] if block.loop and looped else []
-                if a and all(s in small for size in by for s in size.symbols):
-                    parts[a] = lcm(parts[a], prod(size.value(small) for size in by))
-                    single |= {a} if tile[d].is_one else set()
-    extents = cycle(TWIN_EXTENTS)
-    return {a: n if a in single else n * next(extents) for a, n in parts.items()}
 
 
 def _without_bf16(graph: SGraph) -> SGraph:

@@ -12,9 +12,10 @@ before the model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from math import ceil, gcd, prod
+from math import ceil, gcd, inf, prod
 
 from prism_explore.codegen.triton_plan import BlockPlan, Obstacle, plan_kernels
 from prism_explore.ir.ops import Load
@@ -30,7 +31,15 @@ ONE_BLOCK = 1 / 40
 """The share of the memory bandwidth that one multiprocessor can draw (assumed)."""
 
 MOST_VALUES = 12
-"""Values tried per symbol, so that a graph with three symbols needs under two thousand plans."""
+"""Values tried per symbol."""
+
+MOST_PLANS = 400
+"""Choices that are all looked at; of more, so many are drawn and the best of them improved number by number."""
+
+DESCENTS = 3
+"""How many of them."""
+
+NOTHING_WHOLE = Obstacle("tune.illegal", "no numbers make every tile whole")
 
 SCHEDULE = (("num_warps", 4), ("num_stages", 3))
 
@@ -53,21 +62,47 @@ def fit_triton(graph: SGraph, shapes: Mapping[str, int], target: Target) -> Para
         ShapeError: the maps are open, or a data symbol has no number.
     """
     symbols = graph.parameters
-    best: tuple[float, Parameters] | None = None
-    first: Obstacle | None = None
-    for values in product(*(tuple(_values(graph, s, shapes)) for s in symbols)):
-        parameters = Parameters(tuple(zip(symbols, values, strict=True)), SCHEDULE)
-        plans = plan_kernels(graph, {**shapes, **parameters.numbers}, parameters, target)
-        if isinstance(plans, Obstacle):
-            first = first or plans
-            continue
-        crowded = any(_is_crowded(plan, target) for plan in plans)
-        time_s = sum(_modelled_s(plan, target) for plan in plans) + (1.0 if crowded else 0.0)
-        if best is None or time_s < best[0]:
-            best = time_s, parameters
-    if best:
-        return best[1]
-    return first or Obstacle("tune.illegal", "no numbers make every tile whole")
+    domains = [tuple(_values(graph, s, shapes)) for s in symbols]
+    known: dict[tuple[int, ...], float | Obstacle] = {}
+
+    def time_s(values: tuple[int, ...]) -> float:
+        if values not in known:
+            known[values] = _judged(graph, {**shapes, **dict(zip(symbols, values, strict=True))}, target)
+        found = known[values]
+        return inf if isinstance(found, Obstacle) else found
+
+    if prod(map(len, domains)) <= MOST_PLANS:
+        tried = list(product(*domains))
+    else:
+        rng = random.Random(0)
+        tried = [tuple(map(rng.choice, domains)) for _ in range(MOST_PLANS)]
+        tried = [_descended(start, domains, time_s) for start in sorted(tried, key=time_s)[:DESCENTS]]
+    best = min(tried, key=time_s)
+    if time_s(best) < inf:
+        return Parameters(tuple(zip(symbols, best, strict=True)), SCHEDULE)
+    return next((found for found in known.values() if isinstance(found, Obstacle)), NOTHING_WHOLE)
+
+
+def _judged(graph: SGraph, numbers: Mapping[str, int], target: Target) -> float | Obstacle:
+    """The modelled time, a second more where a tile is crowded; or why there is no kernel."""
+    plans = plan_kernels(graph, numbers, Parameters((), SCHEDULE), target)
+    if isinstance(plans, Obstacle):
+        return plans
+    crowded = any(_is_crowded(plan, target) for plan in plans)
+    return sum(_modelled_s(plan, target) for plan in plans) + (1.0 if crowded else 0.0)
+
+
+def _descended(
+    start: tuple[int, ...], domains: Sequence[tuple[int, ...]], time_s: Callable[[tuple[int, ...]], float]
+) -> tuple[int, ...]:
+    """The best that is reached from a start by changing one number after another."""
+    best = start
+    while True:
+        before = best
+        for place, domain in enumerate(domains):
+            best = min((best, *((*best[:place], n, *best[place + 1 :]) for n in domain)), key=time_s)
+        if best == before:
+            return best
 
 
 def _values(graph: SGraph, symbol: str, shapes: Mapping[str, int]) -> Iterator[int]:

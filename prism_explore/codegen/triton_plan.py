@@ -32,6 +32,7 @@ from prism_explore.ir.ops import (
     Scalar,
     Slice,
     Store,
+    Unary,
     op_name,
 )
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, consumers, op_sizes, phases, walk
@@ -59,9 +60,6 @@ minutes to compile, so this is a cut by judgement, not by the machine."""
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks along x, y and z. Source: CUDA C++ Programming Guide, table of technical specifications."""
-
-LARGEST_POWER = 8
-"""Powers up to here are written as products."""
 
 SCHEDULE = {"num_warps": 4, "num_stages": 2}
 """Choices of the schedule and their defaults; a schedule's other keys belong to other backends."""
@@ -110,7 +108,8 @@ class BlockPlan:
     of: tuple[AxisNames, ...]
     """The tile axis of each dim of each block tensor but the stores'."""
     shapes: tuple[AxisNames, ...]
-    """Of each block tensor as the kernel holds it: leading dims of extent 1 are dropped down to rank 2."""
+    """Of each block tensor as the kernel holds it: leading dims of extent 1 are dropped down to rank 2, but not of
+    views."""
     sections: tuple[Section, ...]
     dots: frozenset[int]
     """Matrix products that go to `tl.dot`; the others are written out."""
@@ -118,10 +117,60 @@ class BlockPlan:
     """Products whose only use is an accumulator, which they add to directly."""
 
     def is_read_anew(self, j: int) -> bool:
-        """Whether %j is a slice of what is loaded, so that it can be loaded itself."""
+        """Whether %j is a view of what is loaded that is loaded itself: a slice, or a reshape that padding breaks."""
         node = self.block.nodes[j]
-        source = self.block.nodes[node.args[0]].op
-        return isinstance(node.op, Slice) and isinstance(source, Load) and source.operand not in self.bands
+        source = self.block.nodes[node.args[0]].op if node.args else None
+        if not isinstance(source, Load) or source.operand in self.bands:
+            return False
+        return isinstance(node.op, Slice) or (isinstance(node.op, Reshape) and not self.is_whole_reshape(j))
+
+    def shifted(self, j: int, along: int) -> tuple[int, int] | None:
+        """How %j, one side of a concat, is read from memory lane by lane: what is loaded, and where in it %j begins.
+
+        None where it is no chain of functions of a loaded tile or of a slice of one.
+        """
+        node = self.block.nodes[j]
+        match node.op:
+            case Unary():
+                return self.shifted(node.args[0], along)
+            case Load(operand) if operand not in self.bands:
+                return j, 0
+            case Slice(dim) if dim == along and self.is_read_anew(j):
+                cut = self.exact.nodes[j].op
+                assert isinstance(cut, Slice), "numbers change no operator"
+                return node.args[0], cut.start.constant or 0
+            case _:
+                return None
+
+    @property
+    def unwritten(self) -> frozenset[int]:
+        """Block tensors that nobody reads: their readers load what they want themselves."""
+        nodes, readers = self.block.nodes, consumers(self.block.nodes)
+        found: set[int] = set()
+
+        def loads_itself(r: int, j: int) -> bool:
+            op = nodes[r].op
+            return (
+                r in found or self.is_read_anew(r) or (isinstance(op, Concat) and self.shifted(j, op.dim) is not None)
+            )
+
+        for j in range(len(nodes) - 1, -1, -1):
+            is_read = not all(loads_itself(r, j) for r in readers[j])
+            if readers[j] and isinstance(nodes[j].op, Load | Slice | Reshape | Unary) and not is_read:
+                found.add(j)
+        return frozenset(found)
+
+    def changed(self, j: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The dims that a reshape splits or merges: of its operand, and of %j."""
+        (arg,) = self.block.nodes[j].args
+        old, new = self.of[arg], self.of[j]
+        apart = {*old} ^ {*new}
+        kept = [[a for a in axes if a and a not in apart] for axes in (old, new)]
+        if kept[0] != kept[1] or len({*kept[0]}) < len(kept[0]):
+            apart = {*old} | {*new}
+        apart.discard(None)
+        left, right = (tuple(d for d, a in enumerate(axes) if a in apart) for axes in (old, new))
+        return left, right
 
     def is_whole_reshape(self, j: int) -> bool:
         """Whether a reshape keeps every element where it is although extents are padded.
@@ -129,10 +178,11 @@ class BlockPlan:
         Dims that stay as they are may be padded; those that split or merge may not.
         """
         (arg,) = self.block.nodes[j].args
-        old, new = ([a for a in self.of[t] if a] for t in (arg, j))
-        changed = {*old} ^ {*new}
-        in_order = [a for a in old if a not in changed] == [a for a in new if a not in changed]
-        return in_order and not any(self.axes[a].is_padded for a in changed)
+        return not any(
+            a and self.axes[a].is_padded
+            for t, dims in zip((arg, j), self.changed(j), strict=True)
+            for a in (self.of[t][d] for d in dims)
+        )
 
     def padded(self, shape: AxisNames) -> tuple[int, ...]:
         """Extents in registers."""
@@ -159,7 +209,11 @@ class BlockPlan:
 
 
 def plan_kernels(
-    graph: SGraph, numbers: Mapping[str, int], parameters: Parameters, target: Target | None = None
+    graph: SGraph,
+    numbers: Mapping[str, int],
+    parameters: Parameters,
+    target: Target | None = None,
+    dots: Mapping[int, frozenset[int]] | None = None,
 ) -> tuple[BlockPlan, ...] | Obstacle:
     """A plan per custom kernel, or what stands in the way.
 
@@ -168,6 +222,8 @@ def plan_kernels(
         numbers: for every symbol of the graph.
         parameters: for its schedule; see `SCHEDULE`.
         target: the GPU whose limits hold; none are checked without one, but for Triton's own.
+        dots: per custom kernel, the products that go to `tl.dot` wherever they can, and no others; by their
+            extents if left out.
 
     Raises:
         ShapeError: the maps are open, or a symbol has no number.
@@ -181,7 +237,9 @@ def plan_kernels(
         for t in graph.types():
             for d in t.dims:
                 d.value(numbers)
-        plans = tuple(_plan(graph, position, numbers) for position, _ in graph.customs)
+        plans = tuple(
+            _plan(graph, position, numbers, None if dots is None else dots[position]) for position, _ in graph.customs
+        )
     except ShapeError as failure:
         return Obstacle("tune.illegal", str(failure))
     return _unsupported(plans) or _constant_obstacle(graph) or _first_obstacle(plans, parameters, target) or plans
@@ -193,7 +251,7 @@ def schedule_of(parameters: Parameters) -> dict[str, int]:
     return {name: given.get(name, default) for name, default in SCHEDULE.items()}
 
 
-def _plan(graph: SGraph, position: int, numbers: Mapping[str, int]) -> BlockPlan:
+def _plan(graph: SGraph, position: int, numbers: Mapping[str, int], wanted: frozenset[int] | None = None) -> BlockPlan:
     node = graph.nodes[position]
     kernel_types = graph.types()
     block = dict(graph.customs)[position]
@@ -207,14 +265,16 @@ def _plan(graph: SGraph, position: int, numbers: Mapping[str, int]) -> BlockPlan
     of = tile_axes(graph, position)
     extents = {a: n for names, sizes in zip(of, dims, strict=False) for a, n in zip(names, sizes, strict=True) if a}
     padded = {a: 1 << (n - 1).bit_length() for a, n in extents.items()}
-    _pad_products(block, of, types, padded)
+    _pad_products(block, of, types, padded, wanted)
     axes = {a: TileAxis(a, n, padded[a]) for a, n in extents.items()}
     shapes = _shapes(block, of, axes)
     iterations = block.loop.size.value(numbers) if block.loop else 1
     dots = frozenset(
         j
         for j, n in enumerate(block.nodes)
-        if isinstance(n.op, MatMul) and _is_dot([shapes[a] for a in n.args], types[j], padded)
+        if isinstance(n.op, MatMul)
+        and (wanted is None or j in wanted)
+        and _is_dot([shapes[a] for a in n.args], types[j], padded)
     )
     readers = consumers(block.nodes)
     fused = frozenset(
@@ -249,9 +309,13 @@ def _adds(reader: Node, j: int) -> bool:
 
 
 def _pad_products(
-    block: BlockGraph, of: tuple[AxisNames, ...], types: tuple[TensorType, ...], padded: dict[str, int]
+    block: BlockGraph,
+    of: tuple[AxisNames, ...],
+    types: tuple[TensorType, ...],
+    padded: dict[str, int],
+    wanted: frozenset[int] | None,
 ) -> None:
-    """Raise small extents to what `tl.dot` takes, where the wasted work is affordable."""
+    """Raise small extents to what `tl.dot` takes, where the wasted work is affordable, or where it is `wanted`."""
     for j, node in enumerate(block.nodes):
         if not isinstance(node.op, MatMul) or types[j].dtype == "f64":
             continue
@@ -260,7 +324,8 @@ def _pad_products(
         if None in sides:
             continue
         raised = {s: max(DOT_EXTENT, padded[s]) for s in sides if s}
-        if prod(raised.values()) <= DOT_PADDING * prod(padded[s] for s in raised):
+        is_affordable = prod(raised.values()) <= DOT_PADDING * prod(padded[s] for s in raised)
+        if is_affordable if wanted is None else j in wanted:
             padded.update(raised)
 
 
@@ -281,13 +346,17 @@ def _shapes(block: BlockGraph, of: tuple[AxisNames, ...], axes: Mapping[str, Til
             shapes.append(shapes[node.args[0]])
         elif isinstance(node.op, Permute | Reshape | Expand):
             shapes.append(of[j])
-        elif isinstance(node.op, Load | Slice):
+        elif isinstance(node.op, Load) or (
+            isinstance(node.op, Slice) and isinstance(block.nodes[node.args[0]].op, Load)
+        ):
             shape = of[j]
             while len(shape) > 2 and (shape[0] is None or axes[shape[0]].padded == 1):
                 shape = shape[1:]
             shapes.append(shape)
         else:
             rank = max(len(shapes[a]) for a in node.args)
+            if isinstance(node.op, Concat):
+                rank = max(rank, len(of[j]) - node.op.dim)
             shapes.append(of[j][len(of[j]) - rank :])
     return tuple(shapes)
 
@@ -318,14 +387,6 @@ def _unsupported(plans: tuple[BlockPlan, ...]) -> Obstacle | None:
         for j, node in enumerate(plan.block.nodes):
             missing = ""
             match node.op:
-                case Concat():
-                    missing = "tiles in registers cannot be put side by side"
-                case Slice() if not plan.is_read_anew(j):
-                    missing = "a tile in registers cannot be cut; only what is loaded can"
-                case Reshape() if not plan.is_whole_reshape(j):
-                    missing = "a padded dim would be split or merged"
-                case Scalar("pow", value) if value.denominator > 2 or abs(value) > LARGEST_POWER:
-                    missing = f"powers are products and square roots, up to {LARGEST_POWER}"
                 case Load(operand) if operand in plan.bands and len(plan.shapes[j]) < 2:
                     missing = "a band has two dims"
                 case _:

@@ -9,16 +9,21 @@ spilling registers is the answer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_explore.codegen.triton import emit_triton
 from prism_explore.codegen.triton_aot import AotCompiler, AotReport, architecture_of, compile_ahead
-from prism_explore.codegen.triton_check import Checked, Interpreter, check_triton
+from prism_explore.codegen.triton_check import Checked, Interpreter, Unchecked, check_graph
 from prism_explore.codegen.triton_fit import fit_triton
+from prism_explore.codegen.triton_plan import Obstacle, plan_kernels
 from prism_explore.errors import TargetUnavailable
-from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
+from prism_explore.ir.dims import dim
+from prism_explore.ir.ops import Input, Node
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Candidate, Infeasible, Kernel, Parameters, Verified
 from prism_explore.targets import Target
 from prism_explore.tune.model import model_of
+from prism_explore.verify.extents import Extents
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class GpuKernel:
     target: str
     modelled_s: float
     checked: Checked
-    """Its small twin against the reference, in Triton's interpreter."""
+    """At small sizes against the sGraph's meaning, in Triton's interpreter."""
     reports: tuple[AotReport, ...]
     """Registers, spills and shared memory per kernel, as compiled for the target's architecture."""
     passed_over: tuple[str, ...]
@@ -92,7 +97,7 @@ def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Tar
             if isinstance(made, Infeasible) or isinstance(reports, Infeasible):
                 passed_over.setdefault(f"{verified.candidate.id}: {_reason(made, reports)}")
                 continue
-            checked = check_triton(made, interpreter)
+            checked = check_small(verified.candidate, numbers, dots_of(made), interpreter)
             if not isinstance(checked, Checked) or not checked.agrees:
                 why = f"off by {checked.error:.0e}" if isinstance(checked, Checked) else checked.reason
                 passed_over.setdefault(f"{verified.candidate.id}: not confirmed by the interpreter, {why}")
@@ -103,6 +108,59 @@ def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Tar
                 break
             passed_over.setdefault(f"{verified.candidate.id}: spills {kernel.spill_bytes} bytes per thread")
     return min(found, key=lambda k: (k.spill_bytes, k.modelled_s), default=None)
+
+
+def check_small(
+    candidate: Candidate,
+    parameters: Parameters,
+    dots: Mapping[int, frozenset[int]],
+    interpreter: Interpreter,
+    seed: int = 0,
+    timeout_s: float = 60.0,
+) -> Checked | Unchecked:
+    """A candidate's Triton kernels at small sizes, in Triton's interpreter, against the float64 meaning of its sGraph.
+
+    The sizes are those at which the refuter tries candidates: every axis has an extent of its own, and grid sizes and
+    loop ranges are at least 2 where the kernel's are more than 1.
+
+    Args:
+        candidate: whose kernels are written.
+        parameters: numbers of the kernel that is meant, and its schedule.
+        dots: its products that go to `tl.dot`; they go there here, too, padded as far as they must be.
+        interpreter: runs them.
+        seed: of the inputs.
+        timeout_s: after which the interpreter is given up.
+    """
+    extents = Extents(candidate.family.program)
+    pair = extents.pair(candidate.sgraph)
+    alone = {name: 1 for name, n in parameters.sizes if n == 1}
+    instance = pair if isinstance(pair, str) else extents.instance(pair, 0, alone)
+    if isinstance(instance, str) and not isinstance(pair, str):
+        instance = extents.instance(pair)
+    if isinstance(instance, str):
+        return Unchecked(f"it has no small sizes: {instance}")
+    sizes = {**instance.symbols, **dict(instance.sizes)}
+    graph = _at(instance.candidate, dict(instance.shapes)).substitute(sizes)
+    found = check_graph(graph, {}, parameters, interpreter, seed, timeout_s, dots=dots)
+    return replace(found, sizes=instance.sizes) if isinstance(found, Checked) else found
+
+
+def dots_of(kernel: Kernel) -> dict[int, frozenset[int]]:
+    """Per custom kernel, the products that a Triton kernel leaves to `tl.dot`."""
+    numbers = {**dict(kernel.shapes), **kernel.parameters.numbers}
+    plans = plan_kernels(kernel.verified.candidate.sgraph, numbers, kernel.parameters)
+    assert not isinstance(plans, Obstacle), "a kernel that was written has a plan"
+    return {p.position: p.dots for p in plans}
+
+
+def _at(graph: SGraph, shapes: Mapping[str, tuple[int, ...]]) -> SGraph:
+    """The graph with numbers for the dims of its inputs."""
+    nodes = list(graph.nodes)
+    for position, node in enumerate(nodes):
+        if isinstance(node.op, Input):
+            dims = tuple(map(dim, shapes[node.op.name]))
+            nodes[position] = Node(Input(node.op.name, replace(node.op.type, dims=dims)))
+    return SGraph(tuple(nodes), graph.output)
 
 
 def _reason(*outcomes: object) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from prism_explore.codegen import emit
 from prism_explore.codegen.triton import TritonModule, emit_triton, triton_module, write_triton
-from prism_explore.codegen.triton_axes import kernel_axes, tile_axes
+from prism_explore.codegen.triton_axes import tile_axes
 from prism_explore.codegen.triton_body import Names
 from prism_explore.codegen.triton_plan import Obstacle
 from prism_explore.errors import ShapeError
@@ -17,7 +17,7 @@ from prism_explore.ir.text import parse
 from prism_explore.targets import GPUS
 from tests.codegen import triton_graphs as graphs
 from tests.codegen.triton_graphs import verified
-from tests.codegen.wider import CAUSAL_FLASH, LATEST, LORA_CONCAT, MERGED_INSIDE
+from tests.codegen.wider import CAUSAL_FLASH, LATEST, LORA_CONCAT, LORA_CONCAT_LOOP, MERGED_INSIDE
 
 NO_SCHEDULE = Parameters(())
 
@@ -73,21 +73,55 @@ def test_online_softmax_reads_as_it_did(golden):
     golden("triton_causal_flash", source(CAUSAL_FLASH.replace("f32", "f16"), h=2, m=32, d=32, s=64, e=32, gy=2, f=4))
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers", "reason"),
-    [
-        (LORA_CONCAT, {"b": 4, "d": 8, "n": 8, "r": 2, "gx": 2},
-         "kernel %5: the Triton backend has no concat (%4) here: tiles in registers cannot be put side by side"),
-        (MERGED_INSIDE, {"b": 6, "t": 3, "d": 8, "n": 8, "gx": 1, "gy": 2},
-         "kernel %2: the Triton backend has no reshape (%3) here: a padded dim would be split or merged"),
-        (LATEST.replace("gelu_tanh(%4)", "pow_scalar(%4, 1/3)"), {"b": 4, "d": 8, "gx": 2, "f": 2},
-         "kernel %1: the Triton backend has no pow_scalar (%5) here: powers are products and square roots, up to 8"),
-    ],
-)  # fmt: skip
-def test_what_has_no_text_is_told_with_its_operator(text, numbers, reason):
-    found = write_triton(parse(text), numbers, NO_SCHEDULE)
+def test_the_sides_of_a_concat_of_what_is_loaded_are_loaded_where_they_stand():
+    text = source(LORA_CONCAT, b=4, d=8, n=8, r=2, gx=2)
 
-    assert Obstacle("tune.unsupported", reason) == found
+    assert "concat_4 = tl.where(first_4, part_4, part_4_2)" in text
+    assert "mask=~first_4 & mask_" in text
+    assert "tl.gather(" not in text
+
+
+def test_a_tile_in_registers_is_cut_by_the_numbers_of_its_lanes():
+    assert 2 == source(LORA_CONCAT_LOOP, b=4, d=8, n=8, r=2, gx=2, f=2).count("tl.gather(")
+
+
+def test_a_side_of_a_concat_that_was_computed_is_gathered():
+    text = """sgraph
+      x = input f32[b, 6]
+      %1 = custom(x) grid[x=gx]
+        %0 = load(0, imap=[0])
+        %1 = mul(%0, %0)
+        %2 = exp(%0)
+        %3 = concat(%1, %2, dim=1)
+        %4 = store(%3, omap=[0])
+      return %1"""
+
+    assert 1 == source(text, b=4, gx=2).count("tl.gather(")
+
+
+def test_a_reshape_that_padding_breaks_is_made_element_by_element():
+    assert "tl.gather(" not in source(MERGED_INSIDE, b=32, t=4, d=8, n=32, gx=2, gy=2)
+    assert "place_3 = tl.minimum(" in source(MERGED_INSIDE, b=6, t=3, d=8, n=8, gx=1, gy=2)
+
+
+def test_a_reshape_of_what_is_loaded_is_loaded_as_it_is_wanted():
+    text = """sgraph
+      x = input f32[b, 30]
+      %1 = custom(x) grid[x=gx]
+        %0 = load(0, imap=[0])
+        %1 = reshape(%0, dims=[b/gx, 3, 10])
+        %2 = sum(%1, dim=1)
+        %3 = reshape(%2, dims=[b/gx, 10])
+        %4 = store(%3, omap=[0])
+      return %1"""
+
+    assert "tl.gather(" not in source(text, b=4, gx=2)
+
+
+def test_a_power_that_is_no_root_is_an_exponential():
+    text = source(LATEST.replace("gelu_tanh(%4)", "pow_scalar(%4, 1/3)"), b=4, d=8, gx=2, f=2)
+
+    assert "pow_scalar_5 = tl.exp(0.3333333333333333 * tl.log(acc_4))" in text
 
 
 def test_a_band_is_computed_in_its_kernel_and_never_passed():
@@ -182,7 +216,6 @@ def test_names_are_legal_and_differ():
 def test_the_axes_of_a_block_are_named_after_those_of_the_program():
     graph = parse(graphs.ATTENTION)
 
-    assert (("h", "q", "d"), ("h", "d", "n"), ("h", "n", "k"), ("h", "q", "k")) == kernel_axes(graph)
     assert ((None, "q", "d"), (None, "d", "n"), (None, "n", "k")) == tile_axes(graph, 3)[:3]
     assert ("h", "d", "n") == tile_axes(parse(graphs.SEVERAL_HEADS), 3)[1]
 
