@@ -903,7 +903,9 @@ def instances(
             one, other = (run(g, inputs, sizes, floating) for g in (left, right))
         except (Inexact, ShapeError):
             continue
-        found.append(one == other if not floating else bool(np.allclose(one, other, rtol=1e-12, atol=1e-12)))
+        found.append(
+            np.allclose(np.asarray(one), np.asarray(other), rtol=1e-12, atol=1e-12) if floating else one == other
+        )
         if len(found) == many or (not found[-1] and many > 20):
             break
     return found
