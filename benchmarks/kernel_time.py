@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/kernel_time.py --rows reported
     .venv/bin/python benchmarks/kernel_time.py --rows W1.1 W3 --trials 60 --again --json mine.json
     .venv/bin/python benchmarks/kernel_time.py --table --json mine.json
-    .venv/bin/python benchmarks/kernel_time.py --target cuda
+    .venv/bin/python benchmarks/kernel_time.py --target cuda --rows published --dtype f16
 
 A row goes through three stages, each in a process of its own with a time limit (`--limit-s`):
 
@@ -17,6 +17,9 @@ may be run apart, `tune` and `compare` on a quiet machine. A kernel is compared 
 
 Ratios are medians of the rounds' ratios. "Best other" is the fastest of the rivals that were there; which those were is
 in the file. "Of the limit" is the measured limit's time over ours.
+
+On a GPU a round is a `triton.testing.do_bench` of everybody, the cache overwritten before each run; torch packs no
+weights there, and its CUDA graphs are left out. Where no GPU is, `--target cuda` says so and measures nothing.
 """
 
 from __future__ import annotations
@@ -42,11 +45,13 @@ from benchmarks.rows import ROWS, Row, chosen
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
 from prism_explore.events.ledger import OURS
+from prism_explore.targets.devices import device_here
 from prism_explore.targets.host import cpu_model
+from prism_explore.tune.backend import untimed
 from prism_explore.tune.baselines import EAGER, LIBRARY, MODES, ROOFLINE, compare
 from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
 
-PACKAGES = ("prism-explore", "torch", "llvmlite", "numpy")
+PACKAGES = ("prism-explore", "torch", "triton", "llvmlite", "numpy")
 RESULTS = Path(__file__).resolve().parent / "results"
 STAGES = ("tune", "rivals", "compare")
 DISTURBED = 1.5
@@ -75,6 +80,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--rows", nargs="+", default=["reported"], metavar="ROW", help="names, or how they begin")
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES))
+    parser.add_argument("--dtype", choices=("f32", "bf16", "f16"), help="of all inputs; the row's own if left out")
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=70.0, help="for tuning a row")
     parser.add_argument("--strategy", default="climbing")
@@ -99,11 +105,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _no_device() -> str:
     """Why nothing can be timed on a GPU here; empty where it can."""
-    import torch
-
-    if not torch.cuda.is_available():
-        return "torch finds no CUDA device"
-    return "kernels are written for GPUs and checked, but timing them is not there yet"
+    try:
+        return untimed(px.target("cuda"))
+    except px.TargetUnavailable as error:
+        return str(error)
 
 
 def _is_done(stage: str, done: Mapping[str, Any]) -> bool:
@@ -120,6 +125,7 @@ def _apart(path: Path, row: Row, stage: str, args: argparse.Namespace) -> None:
     words = ["--rows", row.name, "--stages", stage, "--json", str(path), "--here"]
     for name in ("target", "trials", "seconds", "strategy", "rounds", "seed"):
         words += [f"--{name}", str(getattr(args, name))]
+    words += ["--dtype", args.dtype] if args.dtype else []
     words += ["--database", str(args.database)] if args.database else []
     try:
         subprocess.run([sys.executable, __file__, *words], check=True, timeout=args.limit_s)
@@ -131,13 +137,15 @@ def _apart(path: Path, row: Row, stage: str, args: argparse.Namespace) -> None:
 
 def _here(path: Path, args: argparse.Namespace) -> None:
     (row,), (stage,) = (r for r in chosen(args.rows) if r.name == args.rows[0]), args.stages
+    if args.dtype:
+        row = replace(row, inputs={name: replace(t, dtype=args.dtype) for name, t in row.inputs.items()})
     work: Mapping[str, Callable[..., dict[str, Any]]] = {"tune": _tune, "rivals": _rivals, "compare": _compare}
     found = work[stage](row, args, _read(path)["rows"].get(row.name, {}))
     data = _read(path)
     data["rows"].setdefault(row.name, {})[stage] = {"date": datetime.now(UTC).isoformat(timespec="minutes"), **found}
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps({**_machine(), "rows": data["rows"]}, indent=1) + "\n", encoding="utf-8")
+    fresh.write_text(json.dumps({**_machine(args.target), "rows": data["rows"]}, indent=1) + "\n", encoding="utf-8")
     fresh.replace(path)
 
 
@@ -146,7 +154,7 @@ def _tune(row: Row, args: argparse.Namespace, _: Mapping[str, Any]) -> dict[str,
     session = px.Session(
         row.code,
         name=row.code.__name__,
-        target="cpu",
+        target=args.target,
         at=row.at,
         seed=args.seed,
         budget=budget,
@@ -191,7 +199,7 @@ def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: 
     found = compare(
         traced,
         kernel,
-        px.target("cpu"),
+        px.target(args.target),
         Journal(),
         modes=[m.name for m in MODES],
         library=library,
@@ -206,11 +214,12 @@ def _read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": {}}
 
 
-def _machine() -> dict[str, Any]:
-    machine = px.target("cpu")
+def _machine(name: str) -> dict[str, Any]:
+    machine = px.target(name)
+    model = cpu_model() if name == "cpu" else device_here()
     return {
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
-        "machine": f"{cpu_model()}, {machine.cores} cores, {platform.system()} {platform.machine()}",
+        "machine": f"{model}, {machine.cores} cores, {platform.system()} {platform.machine()}",
         "target": asdict(machine),
         "versions": {p: version(p) for p in PACKAGES},
         "absent": {} if importlib.util.find_spec("tvm") else {"TVM MetaSchedule": "tvm is not installed"},

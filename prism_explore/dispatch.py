@@ -20,7 +20,7 @@ from threading import Lock
 from typing import Any
 
 from prism_explore.codegen import emit_cpu
-from prism_explore.codegen.load import LoadedKernel, load
+from prism_explore.codegen.load import Loaded, load
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import Traced, bound
 from prism_explore.frontend.gradients import called
@@ -75,7 +75,7 @@ class Dispatch:
         self._parameters: Mapping[str, Any] = {} if traced is None else traced.parameters
         self._reference = None if traced is None else unbound(traced)
         self._place = _place(program, symbol)
-        self._loaded: OrderedDict[int, LoadedKernel | str] = OrderedDict()
+        self._loaded: OrderedDict[int, Loaded | str] = OrderedDict()
         self._lock = Lock()
         self._warned = False
 
@@ -97,7 +97,7 @@ class Dispatch:
             return self._elsewhere(inputs, kernel)
         return called(kernel, self._reference, inputs)
 
-    def kernel(self, value: int) -> LoadedKernel | str:
+    def kernel(self, value: int) -> Loaded | str:
         """The kernel for a value of the symbol, made when it is first met; or why there is none."""
         low, high = self.range
         if not low <= value <= high:
@@ -110,7 +110,7 @@ class Dispatch:
             self._loaded.move_to_end(value)
             return self._loaded[value]
 
-    def _made(self, value: int) -> LoadedKernel | str:
+    def _made(self, value: int) -> Loaded | str:
         shapes = {**self._shapes, self.symbol: value}
         cases = None
         reason = "no numbers are legal there"

@@ -17,7 +17,8 @@ from typing import Any, cast
 import numpy as np
 
 from prism_explore.codegen import emit_cpu
-from prism_explore.codegen.load import LoadedKernel, load
+from prism_explore.codegen.load import Loaded, load
+from prism_explore.codegen.triton import emit_triton
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
 from prism_explore.events.archive import read_archive, write_archive
 from prism_explore.events.journal import Journal
@@ -41,7 +42,7 @@ class PortableKernel:
     """A proved and checked kernel; call it as the code that it replaces was called."""
 
     kernel: Kernel
-    run: LoadedKernel
+    run: Loaded
     """On the program's inputs, in their order."""
     signature: Signature | None = None
     """None: called with the program's inputs by position."""
@@ -141,14 +142,13 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Porta
         measured = cast("dict[str, Any]", dict(data["measured"]))
     except _DAMAGED as error:
         raise JournalVersionError(f"{path} is damaged: {type(error).__name__}: {error}") from None
-    if saved.backend != "cpu":
-        raise TargetUnavailable(f"{path} holds a {saved.backend} kernel; kernels for the CPU can be loaded")
     verified = _proved_again(path, saved, seed)
     parameters, note = _parameters(module, signature, path), ""
-    kernel = emit_cpu(verified, saved.parameters, dict(saved.shapes))
+    emit = emit_triton if saved.backend == "triton" else emit_cpu
+    kernel = emit(verified, saved.parameters, dict(saved.shapes))
     if isinstance(kernel, Infeasible):
         note = f"tuned for another machine, and not possible here: {kernel.reason}; it runs with usual choices"
-        kernel = emit_cpu(verified, Parameters(saved.parameters.sizes), dict(saved.shapes))
+        kernel = emit(verified, Parameters(saved.parameters.sizes), dict(saved.shapes))
     if isinstance(kernel, Infeasible):
         raise ShapeError(f"{path} cannot be compiled here: {kernel.reason}")
     if not note and kernel.source != saved.source:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from prism_explore.codegen.load import LoadedKernel
+from prism_explore.codegen.load import Loaded
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.ledger import OURS
 from prism_explore.floats import Assessment, explain
@@ -38,7 +38,7 @@ class Best:
     rivals: tuple[BaselineMeasured, ...]
     """Measured in one run with this kernel, which is the row named `ours`."""
     traced: Traced | None
-    kernel: LoadedKernel
+    kernel: Loaded
     machine: str
     """Where it was timed."""
     versions: tuple[tuple[str, str], ...]

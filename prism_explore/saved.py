@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from prism_explore.codegen import emit
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError
 from prism_explore.events.journal import Journal, build, read_manifest
 from prism_explore.events.retold import Retold
@@ -25,7 +26,6 @@ from prism_explore.ir.text import parse_program, show
 from prism_explore.search import Task
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
-from prism_explore.tune.backend import backend_of
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Prover
 
@@ -129,7 +129,7 @@ def proved_again(kernel: Kernel, task: Task) -> Verified:
     """
     candidate = kernel.verified.candidate
     verdict = Prover(task.program).verify(candidate, Journal(), task.seed)
-    made = backend_of(task.target).emit(kernel.verified, kernel.parameters, task.shapes, task.target)
+    made = emit(kernel.verified, kernel.parameters, task.shapes, task.target)
     if not isinstance(verdict, Verified) or not isinstance(made, Kernel) or made.source != kernel.source:
         raise JournalVersionError(
             f"{candidate.id}, the best of the saved search, is not proved again or gives another kernel here: the file "

@@ -43,6 +43,7 @@ from prism_explore.ir.text import show
 from prism_explore.pieces import in_pieces
 from prism_explore.targets import Target
 from prism_explore.tune import Budget, Database, tune
+from prism_explore.tune.backend import untimed
 from prism_explore.tune.baselines import compare
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Prover
@@ -189,9 +190,9 @@ def _tune(
     """Choose numbers for what is proved and allowed; what was accepted comes first, then what is preferred.
 
     Steering starts it anew. Families that are unsafe in floating point are passed over unless somebody said
-    otherwise. Kernels for a GPU are written, not timed: there the search ends with its proofs.
+    otherwise. For a GPU that is not here the search ends with its proofs.
     """
-    if task.target.kind != "cpu":
+    if untimed(task.target):
         return
     assessor = Assessor(task.program, seed=task.seed)
     while not stop():

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -34,19 +34,39 @@ Team: TypeAlias = Callable[[int, Sequence[int], int], None]
 """Runs the function at an address with these arguments on so many threads, and waits."""
 
 
-def load(kernel: Kernel, pool: Literal["auto", "openmp", "python"] = "auto") -> LoadedKernel:
-    """The callable of a CPU kernel, compiled on first demand.
+class Loaded(Protocol):
+    """A kernel that can be called with the program's inputs in their order."""
+
+    @property
+    def source(self) -> str:
+        """The kernel for people."""
+        ...
+
+    def __call__(self, *inputs: Array) -> Array:
+        """The result, a new tensor of the inputs' library."""
+        ...
+
+
+def load(kernel: Kernel, pool: Literal["auto", "openmp", "python"] = "auto") -> Loaded:
+    """The callable of a kernel; one for the CPU is compiled at once, one for a GPU at its first call.
 
     Args:
         kernel: made by `emit`.
-        pool: whose threads to run on; auto takes torch's OpenMP pool where there is one.
+        pool: whose threads a CPU kernel runs on; auto takes torch's OpenMP pool where there is one.
 
     Raises:
-        TargetUnavailable: the kernel is not for a CPU, or no OpenMP pool was found though asked for.
+        TargetUnavailable: the kernel is for a GPU and none is here, or no OpenMP pool was found though asked for.
         ShapeError: the kernel's numbers do not fit its sGraph.
     """
-    if kernel.backend != "cpu":
-        raise TargetUnavailable(f"a {kernel.backend} kernel needs a GPU; this loads CPU kernels")
+    if kernel.backend == "triton":
+        from prism_explore.codegen import triton_load
+
+        return triton_load.load(kernel)
+    return load_cpu(kernel, pool)
+
+
+def load_cpu(kernel: Kernel, pool: Literal["auto", "openmp", "python"] = "auto") -> LoadedKernel:
+    """The callable of a CPU kernel; see `load`."""
     made = plan(kernel.verified.candidate.sgraph, kernel.parameters, dict(kernel.shapes))
     if isinstance(made, str):
         raise ShapeError(made)

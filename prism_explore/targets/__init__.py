@@ -159,7 +159,7 @@ GPUS: dict[str, Target] = {
 }
 """Quoted, never measured here."""
 
-KNOWN: tuple[str, ...] = ("cpu", *GPUS)
+KNOWN: tuple[str, ...] = ("cpu", "cuda", *GPUS)
 
 
 def target(
@@ -171,7 +171,7 @@ def target(
     """The machine of this name.
 
     `cpu` is the host: measured at the first call, in about two seconds, then read from a file of the
-    user's cache directory.
+    user's cache directory. `cuda` is the row of the GPU that is here.
 
     Args:
         name: one of `KNOWN`.
@@ -179,15 +179,31 @@ def target(
         measure: how the host is measured when nothing is remembered; `host.measure_host` if not given.
 
     Raises:
-        TargetUnavailable: no such machine is known.
+        TargetUnavailable: no such machine is known, or no GPU is here.
     """
     if name == "cpu":
         from prism_explore.targets import host
 
         return host.remembered(cache or host.cache_file(), measure or host.measure_host)
+    if name == "cuda":
+        return _device()
     if name in GPUS:
         return GPUS[name]
     raise TargetUnavailable(
         f"no target {name!r}; known are {', '.join(KNOWN)}. For another machine, start from a known one: "
         f"target('h100').replace(name={name!r}, dram_bytes_per_s=...)"
     )
+
+
+def _device() -> Target:
+    from prism_explore.targets import devices
+
+    name = devices.device_here()
+    if name is None:
+        raise TargetUnavailable("no GPU is here: nvidia-smi names none")
+    row = devices.row_of(name)
+    if row is None:
+        raise TargetUnavailable(
+            f"no figures are known of {name}; start from those of another GPU: target('h100').replace(name=..., ...)"
+        )
+    return GPUS[row]

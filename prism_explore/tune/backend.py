@@ -26,19 +26,31 @@ class Backend:
     """`module:function` that makes a kernel callable; the worker imports it."""
 
 
+def untimed(target: Target) -> str:
+    """Why kernels for a target cannot be timed here; empty where they can."""
+    if target.kind == "cpu":
+        return ""
+    from prism_explore.tune.device import lacking
+
+    return lacking(target)
+
+
 def backend_of(target: Target) -> Backend:
     """The code generator whose kernels this process can time on a target.
 
     Raises:
-        TargetUnavailable: the target is a GPU; kernels for it are written, but not timed here.
+        TargetUnavailable: the target is a GPU that is not here.
     """
-    if target.kind != "cpu":
-        raise TargetUnavailable(
-            f"kernels for {target.name} cannot be timed yet: only target='cpu' is measured. "
-            "Search without tuning, or pass a Bench of your own"
-        )
     from prism_explore.codegen import emit
 
+    if reason := untimed(target):
+        raise TargetUnavailable(
+            f"kernels for {target.name} cannot be timed: {reason}. Search without tuning, or pass a Bench of your own"
+        )
+    if target.kind == "gpu":
+        from prism_explore.tune.device import choices
+
+        return Backend(emit, choices, "prism_explore.codegen.triton_load:load")
     return Backend(emit, _cpu_choices, "prism_explore.codegen.load:load")
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from prism_explore.codegen.triton_load import tensor_of
 from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
@@ -32,6 +33,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import NAMES
 from prism_explore.targets import Target, canary, host
+from prism_explore.tune.backend import backend_of
 from prism_explore.tune.measure import (
     COLD_FACTOR,
     Checked,
@@ -92,7 +94,7 @@ def compare(
     library: Callable[..., Any] | Traced | None = None,
     rounds: int = 24,
     seed: int = 0,
-    loader: str = "prism_explore.codegen.load:load",
+    loader: str = "",
     learn: Callable[[Target], None] = host.learn,
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[BaselineMeasured, ...]:
@@ -111,7 +113,7 @@ def compare(
         library: another torch function of the same value, to be timed as it is.
         rounds: how often each is timed.
         seed: of inputs and of the order in each round.
-        loader: `module:function` that makes the kernel callable.
+        loader: `module:function` that makes the kernel callable; the target's own if left out.
         learn: told of rates that were higher than the target's.
         stop: asked while waiting.
     """
@@ -121,7 +123,7 @@ def compare(
     codes |= {CALL: library} if library is not None else {}
     with (
         tempfile.TemporaryDirectory() as folder,
-        Worker(program, shapes, target, loader, seed=seed, stop=stop) as worker,
+        Worker(program, shapes, target, loader or backend_of(target).loader, seed=seed, stop=stop) as worker,
     ):
         absent: dict[str, str] = {}
         paths: dict[Mode, Path] = {}
@@ -130,7 +132,8 @@ def compare(
             reason = "" if paths[mode].exists() else _export(code, program, shapes, paths[mode])
             absent |= {mode.name: reason} if reason else {}
         ready = _prepare(worker, kernel, paths, absent)
-        short = all(i.type.dtype == "bf16" for i in program.inputs)
+        paired = ("bf16",) if target.kind == "cpu" else ("bf16", "f16")
+        short = all(i.type.dtype in paired for i in program.inputs)
         limits = worker.ask({"do": "canaries", "bytes": floor.bytes, "flops": floor.flops, "short": short}, 60.0)
         readers, scale = ([], 1.0) if isinstance(limits, Failure) else (limits["readers"], limits["scale"])
         keys = [*ready, *readers, *([_FMA] if readers else [])]
@@ -138,7 +141,7 @@ def compare(
     rows = _rows(samples, [OURS, *(m.name for m in codes)], absent, readers, scale, floor)
     for row in rows:
         journal.note(row)
-    if isinstance(samples, Samples) and readers:
+    if isinstance(samples, Samples) and readers and target.kind == "cpu":
         learn(_seen(target, samples, readers, scale, floor, short))
     return rows
 
@@ -298,15 +301,6 @@ def _export(
     return ""
 
 
-def _tensor(array: Any) -> Any:
-    """Torch's view of an array; NumPy's bfloat16 is a stranger to it, but not its bits."""
-    import torch
-
-    if str(array.dtype) == "bfloat16":
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
-
-
 # ---------------------------------------------------------------- inside the worker
 def serve(do: str, bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Answer what only a comparison asks of a worker."""
@@ -314,7 +308,8 @@ def serve(do: str, bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str
         case "rival":
             return _adopt(bench, str(request["key"]), Path(request["path"]))
         case "canaries":
-            return _keep_canaries(bench, float(request["bytes"]), float(request["flops"]), bool(request["short"]))
+            keep = _keep_canaries if bench.device == "cpu" else _keep_device_canaries
+            return keep(bench, float(request["bytes"]), float(request["flops"]), bool(request["short"]))
         case _:
             raise AssertionError(f"a worker was asked to {do!r}")
 
@@ -322,20 +317,32 @@ def serve(do: str, bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str
 def _adopt(bench: LocalBench, key: str, path: Path) -> Mapping[str, Any]:
     import torch
 
-    module = _flat(torch.export.load(path).module())
+    exported = torch.export.load(path)
+    if bench.device != "cpu":
+        from torch.export.passes import move_to_device_pass
+
+        exported = move_to_device_pass(exported, bench.device)
+    module = _flat(exported.module())
     try:
         if key in (EAGER, LIBRARY):
             run = _on_tensors(module)
         elif key == "torch.compile":
             run = _on_tensors(torch.compile(module, dynamic=False))
         else:
-            run = _frozen(bench, module)
+            run = _frozen(bench, module) if bench.device == "cpu" else _on_tensors(_autotuned(module))
         found = bench.adopt(key, run, bench.roundings)
     except Exception as failure:
         return {"failure": ["tune.compile", _first_line(failure)]}
     if isinstance(found, Failure):
         return {"failure": [found.code, found.reason]}
     return {"error": found.error}
+
+
+def _autotuned(module: Any) -> Any:
+    """On a GPU nothing is packed; CUDA graphs are left out, for they would copy the inputs inside the clock."""
+    import torch
+
+    return torch.compile(module, dynamic=False, mode="max-autotune-no-cudagraphs")
 
 
 def _flat(module: Any) -> Any:
@@ -359,7 +366,7 @@ def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*arrays: Any) -> Any:
         with torch.no_grad():
-            return function(*(_tensor(a) for a in arrays))
+            return function(*(tensor_of(a) for a in arrays))
 
     return run
 
@@ -388,13 +395,13 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
     config.max_autotune_gemm_backends = "CPP,ATEN"
     compiled: dict[int, Any] = {}
     for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases)):
-        held = {i: _tensor(inputs[i]) for i in weights}
+        held = {i: tensor_of(inputs[i]) for i in weights}
         compiled[id(inputs[weights[0]]) if weights else 0] = torch.compile(Frozen(held).eval(), dynamic=False)
 
     def run(*arrays: Any) -> Any:
         chosen = compiled[id(arrays[weights[0]]) if weights else 0]
         with torch.no_grad():
-            return chosen(*(_tensor(a) for i, a in enumerate(arrays) if i not in weights))
+            return chosen(*(tensor_of(a) for i, a in enumerate(arrays) if i not in weights))
 
     for inputs in bench.ring.all:
         run(*inputs)
@@ -424,6 +431,22 @@ def _keep_canaries(bench: LocalBench, wanted_bytes: float, flops: float, short: 
     spin = (canary.pairs_canary() if short else None) or canary.fma_canary()
     bench.keep(_FMA, lambda *_: spin.spin(flops))
     return {"readers": names, "scale": wanted_bytes / (4 * floats)}
+
+
+def _keep_device_canaries(bench: LocalBench, wanted_bytes: float, flops: float, short: bool) -> Mapping[str, Any]:
+    """The same by torch's own kernels: a sum over as many bytes, and a product of square matrices."""
+    import torch
+
+    read = torch.ones(max(1, int(wanted_bytes / 4)), dtype=torch.float32, device=bench.device)
+    bench.keep(f"canary: {_READ}", lambda *_: read.sum())
+    dtype = torch.bfloat16 if short else torch.float32
+    side = max(1, ceil((flops / 2) ** (1 / 3) / 128)) * 128  # square, so that arithmetic and not memory takes the time
+    a = torch.ones((side, side), dtype=dtype, device=bench.device)
+    bench.keep(_FMA, lambda *_: a @ a)
+    return {"readers": [f"canary: {_READ}"], "scale": 1.0}
+
+
+_READ = "a sum over all bytes"
 
 
 def _first_line(failure: BaseException) -> str:

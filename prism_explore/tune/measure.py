@@ -21,7 +21,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf
 from statistics import median
 from typing import Any, Protocol, TypeAlias
@@ -150,6 +150,10 @@ class Ring:
         self._next = (self._next + 1) % self.slots
         return self._inputs[self._next]
 
+    def move(self, to: Callable[[Array], Any]) -> None:
+        """Keep what `to` makes of each copy instead: a tensor on a device."""
+        self._inputs = [tuple(map(to, inputs)) for inputs in self._inputs]
+
     @property
     def all(self) -> Sequence[tuple[Array, ...]]:
         """Every copy."""
@@ -272,7 +276,7 @@ def compare(run: Run, cases: Sequence[Case], lenient: float = 1.0) -> Checked | 
     error = 0.0
     for case in cases:
         given = run(*case.inputs)
-        found = np.array(given.double() if hasattr(given, "double") else given, dtype=np.float64)
+        found = np.array(given.detach().double().cpu().numpy() if hasattr(given, "double") else given, dtype=np.float64)
         if found.shape != case.wanted.shape:
             return Failure("tune.wrong", f"{case.name}: shape {found.shape}, expected {case.wanted.shape}")
         deviation = row_error(found, case.wanted, case.comparable)
@@ -386,7 +390,16 @@ class LocalBench:
         self.last_cache_bytes = target.last_cache_bytes
         self.weights = tuple(i for i, given in enumerate(program.inputs) if not _symbols(given.type))
         """Positions of the inputs whose dims are all numbers: weights, for a rival that packs them beforehand."""
+        self.device = "cpu"
+        """Where inputs are, in torch's words."""
+        self.lost = False
+        """Whether a kernel did what no kernel after it can be timed after, in this process."""
         self._runs: dict[str, Run] = {}
+
+    def move(self, to: Callable[[Array], Any]) -> None:
+        """Give kernels what `to` makes of the inputs: tensors on a device."""
+        self.ring.move(to)
+        self.cases = tuple(replace(case, inputs=tuple(map(to, case.inputs))) for case in self.cases)
 
     def check(self, key: str, kernel: Kernel) -> Checked | Failure:
         """Compile and compare."""
@@ -395,7 +408,7 @@ class LocalBench:
         except MemoryError:
             return Failure("tune.memory", "out of memory while compiling")
         except Exception as failure:
-            return Failure("tune.compile", _said(failure))
+            return Failure("tune.compile", said(failure))
         return self.adopt(key, run)
 
     def adopt(self, key: str, run: Run, lenient: float = 1.0) -> Checked | Failure:
@@ -405,7 +418,7 @@ class LocalBench:
         except MemoryError:
             return Failure("tune.memory", "out of memory while running")
         except Exception as failure:
-            return Failure("tune.crash", _said(failure))
+            return Failure("tune.crash", said(failure))
         if isinstance(found, Checked):
             self._runs[key] = run
         return found
@@ -423,7 +436,7 @@ class LocalBench:
         except MemoryError:
             return Failure("tune.memory", "out of memory while timing")
         except Exception as failure:
-            return Failure("tune.crash", _said(failure))
+            return Failure("tune.crash", said(failure))
 
     def drop(self, key: str) -> None:
         """Forget a kernel."""
@@ -438,6 +451,7 @@ def _symbols(t: TensorType) -> set[str]:
     return {s for d in t.dims for s in d.symbols}
 
 
-def _said(failure: BaseException) -> str:
+def said(failure: BaseException) -> str:
+    """A failure in one line."""
     lines = str(failure).strip().splitlines()
     return f"{type(failure).__name__}: {lines[0]}" if lines else type(failure).__name__

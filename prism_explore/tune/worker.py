@@ -97,6 +97,7 @@ class Worker:
             "loader": loader,
             "seed": seed,
         }
+        self._on_device = target.kind == "gpu"
         self._limits = limits or WorkerLimits()
         self._stop = stop
         self._process: subprocess.Popen[bytes] | None = None
@@ -195,6 +196,8 @@ class Worker:
             said = self._last_words()
             self._end()
             return Failure("tune.crash", f"the worker died of {_death(status)} while {doing}{said}")
+        if answer.get("lost"):
+            self._end()
         if "failure" in answer:
             code, reason = answer["failure"]
             return Failure(str(code), str(reason))
@@ -221,7 +224,8 @@ class Worker:
         )
         _LIVING.add(self)
         threading.Thread(target=_listen, args=(process, answers), daemon=True).start()
-        hello = {**self._hello, "memory_bytes": self._limits.memory_bytes or _enough_memory()}
+        memory = 0 if self._on_device else self._limits.memory_bytes or _enough_memory()
+        hello = {**self._hello, "memory_bytes": memory}  # drivers of GPUs reserve more addresses than any limit
         found = self._exchange(hello, self._limits.start_s)
         if isinstance(found, Failure):
             self._end()
@@ -308,7 +312,8 @@ def serve(requests: queue.Queue[dict[str, Any] | None], answer: Callable[[Mappin
                 answer({"slots": bench.ring.slots, "is_cold": bench.ring.is_cold})
                 continue
             assert bench is not None, "a worker is started before it is asked"
-            answer(_done(bench, request))
+            found = _done(bench, request)
+            answer({**found, "lost": True} if bench.lost else found)
         except MemoryError:
             answer({"failure": ["tune.memory", "out of memory"]})
         except Exception as failure:
@@ -321,7 +326,12 @@ def _start(request: Mapping[str, Any]) -> LocalBench:
     load = getattr(importlib.import_module(module), name)
     shapes = {str(k): int(v) for k, v in request["shapes"].items()}
     program = parse_program(request["program"])
-    return LocalBench(program, shapes, target_from_plain(request["target"]), load, seed=int(request["seed"]))
+    target, seed = target_from_plain(request["target"]), int(request["seed"])
+    if target.kind == "gpu":
+        from prism_explore.tune.device import DeviceBench
+
+        return DeviceBench(program, shapes, target, load, seed=seed)
+    return LocalBench(program, shapes, target, load, seed=seed)
 
 
 def _done(bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str, Any]:
