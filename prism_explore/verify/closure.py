@@ -45,6 +45,10 @@ class Closure:
                 self._users[x].append(e)
             self._seen[node.op, node.label, node.inside] = e
 
+    def __len__(self) -> int:
+        """How many terms have classes."""
+        return len(self._leader)
+
     def same(self, a: Id, b: Id) -> bool:
         """Whether two terms are in one class."""
         return self._leader[a] == self._leader[b]

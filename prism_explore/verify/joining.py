@@ -4,7 +4,7 @@ A procedure that brings both sides into one shape takes detours, and what it say
 do without. Here axioms do what they do when egglog replays a derivation: they join two terms that are there and are
 instances of both sides, up to what is equal already, and add none. Axioms are left out one after the other as long
 as the others still make the two sides one; each join that is needed then becomes a step. In the end no
-axiom of a derivation can be left out.
+axiom of a derivation can be left out, but for the longest, which are not tried to the end.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ Choice: TypeAlias = "dict[str, Id | str | Fraction]"
 
 MOST_JOINS = 20_000
 """Pairs of terms that one attempt may look at; where there are more, the axiom stays."""
+EFFORT = 10_000
+"""Terms that all attempts of one lemma may take up, some two seconds; then the axioms that were not tried stay, too."""
 _LABELLED = frozenset({"num", "size", "call", "sum", "most"})
 _ARITHMETIC = {"+": Fraction.__add__, "*": Fraction.__mul__, "/": Fraction.__truediv__}
 _SIGNS = frozenset({"positive", "nonnegative", "nonzero", "bit", "independent"})
 
 
 def fewest(ledger: Products, left: Id, right: Id, steps: list[Step]) -> list[Step]:
-    """Steps that lead from one side to the other, by axioms of which none can be left out.
+    """Steps that lead from one side to the other, by axioms of which none can be left out, as far as `EFFORT` reaches.
 
     Args:
         ledger: what the steps speak of; terms may be added to it.
@@ -41,10 +43,12 @@ def fewest(ledger: Products, left: Id, right: Id, steps: list[Step]) -> list[Ste
         right: the other.
         steps: some that lead there.
     """
-    stays = frozenset[str]()
-    while (names := frozenset(s.axiom for s in steps)) - stays and len(names) > 1:
+    stays, effort = frozenset[str](), 0
+    while (names := frozenset(s.axiom for s in steps)) - stays and len(names) > 1 and effort < EFFORT:
         axiom = next(s.axiom for s in steps if s.axiom not in stays)
-        found = _Attempt(ledger, left, right, steps, names - {axiom}).steps()
+        attempt = _Attempt(ledger, left, right, steps, names - {axiom})
+        effort += attempt.size
+        found = attempt.steps()
         if found is None:
             stays |= {axiom}
         else:
@@ -62,6 +66,11 @@ class _Attempt:
         self._steps = [s for s in steps if s.axiom in axioms]
         self._rows = [row for row in _joinable() if row.name in axioms]
         self._left = MOST_JOINS
+
+    @property
+    def size(self) -> int:
+        """How many terms there are."""
+        return len(self._closure)
 
     def steps(self) -> list[Step] | None:
         """Those that lead from one side to the other; None where these axioms do not."""
