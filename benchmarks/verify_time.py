@@ -18,7 +18,7 @@ import gc
 import random
 import resource
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -98,7 +98,7 @@ class Clocks:
 
     of: list[tuple[float, str, str, str]] = field(default_factory=list[tuple[float, str, str, str]])
     """Milliseconds, how it was decided, name of the workload, id of the candidate."""
-    spent: Counter[str] = field(default_factory=Counter[str])
+    spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict[str, float](float))
     """Milliseconds per kind of work, what is within another of it not counted."""
     within: str = ""
     workload: str = ""

@@ -305,3 +305,10 @@ def _parse(text: str) -> Dim:
     if tokens != [""]:
         raise fail()
     return result
+
+
+def in_symbols(d: Dim) -> bool:
+    """Whether an extent has no number in it but 1, which is 1 at all extents, and is whole where its symbols are."""
+    if not d.symbols or any(abs(c) != 1 for _, c in d.terms):
+        return False
+    return len(d.terms) == 1 or all(e > 0 for powers, _ in d.terms for _, e in powers)

@@ -1,23 +1,24 @@
-"""All blocks of a grid at once: what `evaluate.run_blocks` gives, with far fewer calls of NumPy.
+"""All blocks and iterations at once: what `evaluate.run_blocks` gives, with far fewer calls of NumPy.
 
-Every grid dim is a leading axis of each value in a block, of length 1 where the value is the same along it; so a
-tile that all blocks load is there once, and broadcasting does the rest. A load is a view: the dim that grid and loop
-cut is reshaped to their numbers and the tile's extent, and the grid's go to the front. A store is the reverse.
+Every grid dim, and then the loop, is a leading axis of each value in a block, of length 1 where the value is the same
+along it; so a tile that all blocks load is there once, and broadcasting does the rest. A load is a view: the dim that
+grid and loop cut is reshaped to their numbers and the tile's extent, and theirs go to the front. A store is the
+reverse. An accumulator reduces along the loop's axis; one that is rescaled goes along it step by step.
 
-Operators mean what `evaluate.meaning` says, at axes that are moved behind those of the grid.
+Operators mean what `evaluate.apply` says, at axes that are moved behind those of grid and loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
-from typing import TypeAlias
 
 import numpy as np
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.evaluate import Array, Rounding, closed_sum, contribution, meaning, run_blocks, same
+from prism_explore.ir.evaluate import Array, Rounding, apply, closed_sum, contribution, run_blocks, same
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -29,10 +30,11 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    LoopOp,
     MatMul,
-    Node,
     Permute,
     Reduce,
+    ReduceFn,
     Reshape,
     Result,
     RunningMax,
@@ -43,7 +45,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.sgraph import BlockGraph, phases
 
-_Act: TypeAlias = Callable[..., Array]
+_ALL = slice(None)
 
 
 def run_together(
@@ -56,173 +58,152 @@ def run_together(
     """
     if block.is_open:
         raise ShapeError("this sGraph's maps are still open; evaluate one of its candidates")
-    if any(_overlaps(n.op.omap or ()) for n in block.nodes if isinstance(n.op, Store)):
+    phases(block)  # no value of one iteration is used behind the loop
+    if any(overlaps(n.op) for n in block.nodes if isinstance(n.op, Store)):
         return run_blocks(block, operands, sizes, rounded)
-    grid = tuple(p.size.value(sizes) for p in block.grid)
-    run = _Run(block, operands, sizes, grid, rounded)
-    stored = run.tiles()
-    dtype = np.result_type(*operands)
-    return tuple(_laid(tile, omap, grid).astype(dtype, copy=False) for tile, omap in stored)
+    lanes, dtype = lanes_of(block, sizes), np.result_type(*operands)
+    values: list[Array] = []
+    stored: list[Array] = []
+    for node in block.nodes:
+        match node.op:
+            case Load(operand):
+                values.append(lanes.tile(node.op, operands[operand]))
+            case Store():
+                values.append(values[node.args[0]])
+                stored.append(lanes.laid(node.op, values[-1]).astype(dtype, copy=False))
+            case RunningMax():
+                values.append(lanes.apply(node.op, [values[a] for a in node.args]))
+            case Input() | Band() | Custom() | Result():
+                raise AssertionError("no kernel-level operator in a block")
+            case op:
+                values.append(rounded(lanes.apply(op, [values[a] for a in node.args])))
+    return tuple(stored)
 
 
-def _overlaps(omap: tuple[int | None, ...]) -> bool:
+def overlaps(store: Store) -> bool:
     """Whether two grid dims lay tiles along one dim, so that they fall on one another."""
-    along = [d for d in omap if d is not None]
+    along = [d for d in store.omap or () if d is not None]
     return len(along) != len(set(along))
 
 
-class _Run:
-    """One run of a block graph."""
+def lanes_of(block: BlockGraph, sizes: Mapping[str, int]) -> Lanes:
+    """How often a block graph runs at these sizes."""
+    return Lanes(
+        tuple(p.size.value(sizes) for p in block.grid), block.loop.size.value(sizes) if block.loop else 1, sizes
+    )
 
-    def __init__(
-        self,
-        block: BlockGraph,
-        operands: list[Array],
-        sizes: Mapping[str, int],
-        grid: tuple[int, ...],
-        rounded: Rounding,
-    ) -> None:
-        self.grid, self.lead, self.rounded = grid, len(grid), rounded
-        self.iterations = block.loop.size.value(sizes) if block.loop else 1
-        self.nodes = block.nodes
-        self.values: dict[int, Array] = {}
-        self.held: dict[int, Array] = {}
-        """Per accumulator, what it held after the last iteration."""
-        self.scales: dict[int, Array] = {}
-        """Per rescaled accumulator, its last scale."""
-        self.loads: dict[int, tuple[Array, int | None]] = {}
-        """Per load, its view, and the axis of it that the loop's index picks from."""
-        self.acts: dict[int, _Act] = {}
-        self.once: list[int] = []
-        self.each: list[int] = []
-        self.behind: list[int] = []
-        for n, (node, when) in enumerate(zip(block.nodes, phases(block), strict=True)):
-            match node.op:
-                case Load() as load:
-                    self.loads[n] = self._view(load, operands[load.operand])
-                case Accumulate() | AccumulateRescaled():
-                    self.each.append(n)
-                case RunningMax() | Store():
-                    pass
-                case Input() | Band() | Custom() | Result():
-                    raise AssertionError("no kernel-level operator in a block")
-                case op:
-                    self.acts[n] = self._act(op, sizes)
-            (self.once if when == "invariant" else self.each if when == "loop" else self.behind).append(n)
 
-    def tiles(self) -> list[tuple[Array, tuple[int | None, ...]]]:
-        """What each store writes, with the grid's axes in front, and where."""
-        for i in range(self.iterations):
-            for n in self.each if i else (*self.once, *self.each):
-                self._step(n, self.nodes[n], i)
-        out: list[tuple[Array, tuple[int | None, ...]]] = []
-        for n in self.behind:
-            node = self.nodes[n]
-            match node.op:
-                case Accumulate(fn, along):
-                    axis = None if along is None else along + self.lead
-                    tile = self.values[node.args[0]]
-                    self.values[n] = self.rounded(closed_sum(fn, axis, self.held[n], tile, self.iterations))
-                case AccumulateRescaled():
-                    self.values[n] = self.rounded(self.held[n])
-                case Store(omap):
-                    out.append((self.values[node.args[0]], omap or ()))
-                case _:
-                    self.values[n] = self.rounded(self.acts[n](*[self.values[a] for a in node.args]))
-        return out
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """Values of all blocks and iterations: each has the grid's axes in front, and the loop's behind them."""
 
-    def _step(self, n: int, node: Node, i: int) -> None:
-        act = self.acts.get(n)
-        if act is not None:
-            self.values[n] = self.rounded(act(*[self.values[a] for a in node.args]))
-            return
-        match node.op:
-            case Load():
-                view, axis = self.loads[n]
-                self.values[n] = view if axis is None else view[(*[slice(None)] * axis, i)]
-            case Accumulate(fn, along):
-                part = contribution(fn, self._axis(along), self.values[node.args[0]])
-                join = np.maximum if fn == "max" else np.add
-                self.held[n] = join(self.held[n], part) if i else part
-            case AccumulateRescaled(along):
-                tile, scale = (self.values[a] for a in node.args)
-                part = contribution("sum", self._axis(along), tile)
-                if i:
-                    part = self.held[n] * np.exp(self.scales[n] - scale) + part
-                self.held[n], self.scales[n] = part, scale
-            case RunningMax(along):
-                part = contribution("max", self._axis(along), self.values[node.args[0]])
-                self.values[n] = np.maximum(self.values[n], part) if i else part
-            case _:
-                raise AssertionError("stores come behind the loop")
+    grid: tuple[int, ...]
+    iterations: int
+    sizes: Mapping[str, int]
+    """For operators that name sizes themselves."""
 
-    def _axis(self, along: int | None) -> int | None:
-        return None if along is None else along + self.lead
+    @property
+    def lead(self) -> int:
+        """How many axes are in front of a tile's."""
+        return len(self.grid) + 1
 
-    def _view(self, load: Load, operand: Array) -> tuple[Array, int | None]:
-        """An operand with the grid's axes in front; and the axis that the loop cuts it along, if it does."""
+    @property
+    def loop(self) -> int:
+        """The loop's axis."""
+        return len(self.grid)
+
+    def tile(self, load: Load, operand: Array) -> Array:
+        """What a load brings, as a view.
+
+        Raises:
+            ShapeError: a tile is not whole.
+        """
         shape: list[int] = []
-        of_grid: dict[int, int] = {}
+        ahead: dict[int, int] = {}
         rest: list[int] = []
-        loop: int | None = None
+        cuts = (*(load.imap or ()), load.fmap)
+        numbers = (*self.grid, self.iterations)
         for d, extent in enumerate(operand.shape):
             pieces = 1
-            for g, along in enumerate(load.imap or ()):
-                if along == d:
-                    of_grid[g] = len(shape)
-                    shape.append(self.grid[g])
-                    pieces *= self.grid[g]
-            if load.fmap == d:
-                loop = self.lead + len(rest)
-                rest.append(len(shape))
-                shape.append(self.iterations)
-                pieces *= self.iterations
+            if d in cuts:
+                for n, along in enumerate(cuts):
+                    if along == d:
+                        ahead[n] = len(shape)
+                        shape.append(numbers[n])
+                        pieces *= numbers[n]
             length, left = divmod(extent, pieces)
             if left:
                 raise ShapeError(f"dim {d} of an operand has {extent} elements, no multiple of {pieces} tiles")
             rest.append(len(shape))
             shape.append(length)
-        view = operand.reshape(shape).transpose((*(of_grid[g] for g in sorted(of_grid)), *rest))
-        front = [n if g in of_grid else 1 for g, n in enumerate(self.grid)]
-        return view.reshape((*front, *view.shape[len(of_grid) :])), loop
+        view = operand.reshape(shape).transpose((*(ahead[n] for n in sorted(ahead)), *rest))
+        return view[(*(_ALL if n in ahead else None for n in range(self.lead)), ...)]
 
-    def _act(self, op: ComputeOp, sizes: Mapping[str, int]) -> _Act:
-        """What an operator does to values with the grid's axes in front."""
+    def apply(self, op: ComputeOp | LoopOp, args: list[Array]) -> Array:
+        """What any other operator gives but a store, of values with the axes of grid and loop in front."""
         lead = self.lead
         match op:
             case Unary() | Scalar():
-                return meaning(op, sizes)
+                return apply(op, args, self.sizes)
             case Binary() | MatMul():
-                return partial(self._aligned, meaning(op, sizes))
+                return apply(op, self._aligned(*args), self.sizes)
             case Reduce(fn, along):
-                return meaning(Reduce(fn, along + lead), sizes)
+                return apply(Reduce(fn, along + lead), args, self.sizes)
+            case Accumulate(fn, along):
+                return self._total(fn, self._axis(along), args[0])
+            case AccumulateRescaled(along):
+                return self._rescaled(self._axis(along), *args)
+            case RunningMax(along):
+                return np.maximum.accumulate(contribution("max", self._axis(along), args[0]), axis=self.loop)
             case Permute(order):
-                return meaning(Permute((*range(lead), *(d + lead for d in order))), sizes)
+                return args[0].transpose((*range(lead), *(d + lead for d in order)))
             case Reshape(dims):
-                return partial(self._reshaped, tuple(d.value(sizes) for d in dims))
+                return args[0].reshape((*args[0].shape[:lead], *(d.value(self.sizes) for d in dims)))
             case Expand(along, size):
-                return meaning(Expand(along + lead, size), sizes)
+                return apply(Expand(along + lead, size), args, self.sizes)
             case Slice(along, start, stop):
-                return meaning(Slice(along + lead, start, stop), sizes)
+                return apply(Slice(along + lead, start, stop), args, self.sizes)
             case Concat(along):
-                return partial(self._joined, along + lead)
+                front = np.broadcast_shapes(*(x.shape[:lead] for x in args))
+                whole = [np.broadcast_to(x, (*front, *x.shape[lead:])) for x in args]
+                return apply(Concat(along + lead), whole, self.sizes)
 
-    def _aligned(self, act: _Act, a: Array, b: Array) -> Array:
-        """Of two values with different ranks: dims are aligned from the last on, behind the grid's axes."""
+    def laid(self, store: Store, value: Array) -> Array:
+        """The tiles of all blocks side by side; NaN where blocks write different values to one place."""
+        return _laid(value.squeeze(self.loop), store.omap or (), self.grid)
+
+    def _axis(self, along: int | None) -> int | None:
+        return None if along is None else along + self.lead
+
+    def _total(self, fn: ReduceFn, axis: int | None, tile: Array) -> Array:
+        """What an accumulator holds behind the loop."""
+        parts = contribution(fn, axis, tile)
+        join = np.maximum if fn == "max" else np.add
+        total = join.reduce(self._in_each(parts), axis=self.loop, keepdims=True)
+        return closed_sum(fn, axis, total, tile, self.iterations)
+
+    def _in_each(self, parts: Array) -> Array:
+        """What is the same in every iteration is there in each of them."""
+        if parts.shape[self.loop] == self.iterations:
+            return parts
+        before, after = parts.shape[: self.loop], parts.shape[self.lead :]
+        return np.broadcast_to(parts, (*before, self.iterations, *after))
+
+    def _rescaled(self, axis: int | None, tile: Array, scale: Array) -> Array:
+        """Iteration by iteration, as each needs what the one before it held."""
+        parts, scales = self._in_each(contribution("sum", axis, tile)), self._in_each(scale)
+        at = [(*[slice(None)] * self.loop, slice(i, i + 1)) for i in range(self.iterations)]
+        held = parts[at[0]]
+        for before, now in pairwise(at):
+            held = held * np.exp(scales[before] - scales[now]) + parts[now]
+        return held
+
+    def _aligned(self, a: Array, b: Array) -> list[Array]:
+        """Values of different ranks: dims are aligned from the last on, behind the axes of grid and loop."""
+        if a.ndim == b.ndim:
+            return [a, b]
         rank, lead = max(a.ndim, b.ndim), self.lead
-        if a.ndim < rank:
-            a = a.reshape((*a.shape[:lead], *[1] * (rank - a.ndim), *a.shape[lead:]))
-        if b.ndim < rank:
-            b = b.reshape((*b.shape[:lead], *[1] * (rank - b.ndim), *b.shape[lead:]))
-        return act(a, b)
-
-    def _reshaped(self, shape: tuple[int, ...], x: Array) -> Array:
-        return x.reshape((*x.shape[: self.lead], *shape))
-
-    def _joined(self, axis: int, a: Array, b: Array) -> Array:
-        front = np.broadcast_shapes(a.shape[: self.lead], b.shape[: self.lead])
-        a, b = (np.broadcast_to(x, (*front, *x.shape[self.lead :])) for x in (a, b))
-        return np.concatenate((a, b), axis=axis)
+        return [x.reshape((*x.shape[:lead], *[1] * (rank - x.ndim), *x.shape[lead:])) for x in (a, b)]
 
 
 def _laid(tile: Array, omap: tuple[int | None, ...], grid: tuple[int, ...]) -> Array:

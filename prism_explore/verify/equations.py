@@ -21,7 +21,7 @@ from itertools import accumulate
 from math import prod
 from typing import Literal, TypeAlias
 
-from prism_explore.ir.dims import ONE, ZERO, Dim, dim
+from prism_explore.ir.dims import ONE, ZERO, Dim, dim, in_symbols
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -108,7 +108,7 @@ class Variables:
         """
         if given.is_one:
             return 0
-        return self.size(given) if _in_symbols(given) else self._fresh(given)
+        return self.size(given) if in_symbols(given) else self._fresh(given)
 
     def _fresh(self, given: Dim) -> int:
         self.parent.append(len(self.parent))
@@ -252,13 +252,6 @@ class Variables:
                         self.join(known, s)
             kept[(kind, tuple(above), tuple(below))] = None
         return tuple(kept)
-
-
-def _in_symbols(d: Dim) -> bool:
-    """Whether an extent has no number in it but 1, which is 1 at all extents, and is whole where its symbols are."""
-    if not d.symbols or any(abs(c) != 1 for _, c in d.terms):
-        return False
-    return len(d.terms) == 1 or all(e > 0 for powers, _ in d.terms for _, e in powers)
 
 
 # ---------------------------------------------------------------- graphs to equations

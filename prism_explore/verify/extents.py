@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.ops import Band, Custom, Expand, Input, Node, Op, Reshape, Scalar, Slice
+from prism_explore.ir.ops import Band, Custom, Expand, Input, Load, Node, Op, Reshape, Scalar, Slice
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph
 from prism_explore.verify.equations import BEGIN, Equation, NoExtents, Path, Reader, Slots, Variables, View
@@ -36,6 +36,14 @@ MOST_ELEMENTS = 1 << 18
 """Of one tensor of a trial, 2 MiB: where sizes that all differ make it larger, the smallest there are will do."""
 KEPT = 2048
 """Solutions that are remembered."""
+MANIFOLD = (
+    ((20, 48, 36, 60, 72, 30), (42, 60, 48, 36, 24, 30)),
+    ((10, 12, 16, 24, 18, 20), (6, 20, 24, 12, 16, 18)),
+    ((4, 12, 8, 18, 10, 6), (6, 12, 8, 16, 9, 10)),
+)
+"""Extents with many divisors, for axes that candidates cut in many ways: for two trials, and smaller ones for two."""
+COMFORTABLE = 11_000
+"""Elements of the largest tensor of the program at such extents: NumPy's own time per call is as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +221,31 @@ class Extents:
             dear = f"a trial would take more than {MOST_STEPS:,} steps"
         return dear or "no small sizes meet its conditions"
 
+    def common(self, turn: int) -> Instance | str:
+        """The program alone at extents that many numbers cut, in one order or another; or why there are none."""
+        pair = self._pair(self.program)
+        if isinstance(pair, str):
+            return pair
+        for extents in MANIFOLD:
+            numbers = _solve(pair, 0, {}, True, (*extents[turn % len(extents)], *range(2, 40)))
+            if numbers is not None and _largest(pair, numbers) <= COMFORTABLE:
+                return _instance(pair, numbers)
+        return "extents with many divisors are too large"
+
+    def common_tiny(self, candidate: SGraph) -> Mapping[str, int]:
+        """Axes that a candidate's kernels cut more than once where they load an input, at the least such extent."""
+        found: dict[str, int] = {}
+        names = {slot: name for name, slot in reversed(self._axes.items())}
+        for node in candidate.nodes:
+            if isinstance(node.op, Custom):
+                for load in (n.op for n in node.op.block.nodes if isinstance(n.op, Load)):
+                    source = candidate.nodes[node.args[load.operand]].op
+                    if load.fmap is not None and isinstance(source, Input) and load.fmap in (load.imap or ()):
+                        name = names.get(self._inputs[source.name][load.fmap])
+                        if name is not None:
+                            found[name] = 4
+        return found
+
     def _numbers(self, pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[int, int] | None:
         key = (pair.system, n, differ, tuple(fixed.items()))
         if key not in self._solved:
@@ -284,8 +317,13 @@ def _spellings(name: str) -> Iterator[str]:
     yield from (f"{name}_{n}" for n in count(1))
 
 
-def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[int, int] | None:
-    """Numbers for all variables; where not all can `differ`, grid sizes and loop ranges may be equal."""
+def _solve(
+    pair: Pair, n: int, fixed: Mapping[str, int], differ: bool, extents: Sequence[int] = ()
+) -> dict[int, int] | None:
+    """Numbers for all variables, axes' among the extents if such are given.
+
+    Where not all can `differ`, grid sizes and loop ranges may be equal.
+    """
     find, named = pair.variables.find, dict(pair.names)
     constants = {find(s): number for s, number in pair.variables.numbers.items()}
     if any(constants[find(s)] != number for s, number in pair.variables.numbers.items()):
@@ -299,7 +337,7 @@ def _solve(pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[i
         order.append((root, (first, *(m for m in range(2, 10) if m != first), 1)))
     roots = {root for _, root in axes}
     made = {left[0] for _, left, right in pair.equations if len(left) == 1 and roots.issuperset(right)}
-    numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n), 1)
+    numbers = extents or (range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n), 1))
     order += [(root, numbers) for _, root in sorted(axes, key=lambda axis: axis[1] in made)]
     order += [(root, range(1, 40)) for root in others]
     places = _places(pair)

@@ -392,6 +392,8 @@ class Draw:
     """Inputs of a trial, and what the program gives on them."""
 
     inputs: Mapping[str, Array]
+    values: tuple[Array, ...]
+    """All of its tensors."""
     expected: Array
 
 
@@ -418,7 +420,8 @@ def draw(graph: SGraph, shapes: tuple[tuple[str, tuple[int, ...]], ...], symbols
         inputs[name] = values
     for _ in range(MOST_DRAWS):
         try:
-            return Draw(inputs, run(graph, inputs, symbols, blocks=run_together)[graph.output])
+            values = run(graph, inputs, symbols, blocks=run_together)
+            return Draw(inputs, values, values[graph.output])
         except Inconclusive as stuck:
             if not stuck.depends:
                 raise
@@ -447,10 +450,18 @@ def compare(draw: Draw, graph: SGraph, symbols: Mapping[str, int]) -> float | Di
     Raises:
         Inconclusive: a root that the candidate takes does not exist here, or fields say nothing about it.
     """
-    found = run(graph, draw.inputs, symbols, blocks=run_together)[graph.output]
+    return compared(draw.expected, run(graph, draw.inputs, symbols, blocks=run_together)[graph.output])
+
+
+def compared(expected: Array, found: Array) -> float | Differs:
+    """The error bound where two results are alike, else a difference.
+
+    Raises:
+        Inconclusive: the program's result depends on no input.
+    """
     bound = 0.0
     for place in np.ndindex(*found.shape):
-        one, other = draw.expected.item(place), found.item(place)
+        one, other = expected.item(place), found.item(place)
         if not isinstance(one, Residue):
             raise Inconclusive("a result without inputs")
         if one != other:

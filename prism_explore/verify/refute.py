@@ -1,9 +1,10 @@
 """The refuter: program and candidate are run on random numbers at small sizes.
 
-It shares nothing with the prover. Both graphs go through the block-by-block interpreter in float64,
+It shares nothing with the prover. Both graphs go through the interpreter in float64,
 at two assignments of sizes: every axis of the program gets its own small extent, every grid size and
 loop range is at least 2, and no two numbers are the same, so that a map to the wrong dim of equal
-extent, a factor that is 1 by accident, or a forgotten block shows (`extents` finds such numbers).
+extent, a factor that is 1 by accident, or a forgotten block shows. These numbers are first such that all
+candidates share them (`common`); what does not agree there is tried at numbers of its own (`extents`).
 
 The program's numbers are extents of axes: 4096 in a shape becomes another extent, the same wherever
 that axis occurs, while constants in formulas stay. A candidate that type-checks only because two axes
@@ -15,11 +16,12 @@ What survives may be tried once more in exact arithmetic (`fields`), with a boun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import inf, isfinite, prod
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -44,6 +46,7 @@ from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Trial, Witness
 from prism_explore.ir.together import run_together
 from prism_explore.verify import decimals, fields
+from prism_explore.verify.common import Common
 from prism_explore.verify.decimals import NoDecimal
 from prism_explore.verify.extents import TINY, Extents, Instance, Pair
 from prism_explore.verify.fields import Inconclusive
@@ -76,6 +79,12 @@ EXACT_TRIALS = 3
 EXPONENTIAL = frozenset({"exp", "silu", "sigmoid", "tanh", "erf", "gelu", "gelu_tanh"})
 KEPT = 512
 """Results of the program that are remembered."""
+MOST_COMMON = 12
+"""Choices of sizes and seeds at which candidates share what they compute."""
+MOST_SHARED = 1 << 21
+"""Elements that are kept for it at one choice of sizes, 16 MiB."""
+MOST_SHARED_EXACT = 1 << 14
+"""The same of residues, about half as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,8 @@ class Untried:
 
 
 Attempt: TypeAlias = Witness | Survived | Untried
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +139,14 @@ class Refuter:
         self._obstacle = fields.obstacle(program.graph)
         self._sides: dict[tuple[object, ...], _Side] = {}
         self._draws: dict[tuple[object, ...], fields.Draw | str] = {}
+        self._commons: dict[tuple[int, int], tuple[Common, _Side, tuple[float, float]] | None] = {}
+        self._exact_commons: dict[tuple[object, ...], tuple[Common, fields.Draw] | None] = {}
         self._last: tuple[SGraph, Pair | str] | None = None
 
     def attempt(self, candidate: SGraph, seed: int, instances: int = 2) -> Attempt:
         """Run both sides at `instances` assignments of sizes; the first difference ends it."""
+        if common := _all(self._common_trial(candidate, seed + n, n) for n in range(instances)):
+            return Survived(common)
         pair = self._pair(candidate)
         if isinstance(pair, str):
             return Untried(pair)
@@ -181,17 +196,26 @@ class Refuter:
         named = self._obstacle or fields.obstacle(candidate)
         if named:
             return Untried(f"prime fields have no {named}")
+        trials: list[Trial] = []
+        for n in range(EXACT_TRIALS):
+            if (trial := self._common_exact(candidate, seed + n)) is None:
+                break
+            trials.append(trial)
+            if _sure(trials):
+                return Survived(tuple(trials))
+        else:
+            return Survived(tuple(trials))
         pair = self._pair(candidate)
         instance = pair if isinstance(pair, str) else self._extents.instance(pair, TINY)
         if isinstance(instance, str):
             return Untried(instance)
-        trials: list[Trial] = []
+        trials = []
         for n in range(EXACT_TRIALS):
             outcome = self._exact(instance, seed + n)
             if not isinstance(outcome, Trial):
                 return outcome
             trials.append(outcome)
-            if prod(t.error_bound or 0.0 for t in trials) <= SURE:
+            if _sure(trials):
                 break
         return Survived(tuple(trials))
 
@@ -219,6 +243,63 @@ class Refuter:
         if self._last is None or self._last[0] is not candidate:
             self._last = candidate, self._extents.pair(candidate)
         return self._last[1]
+
+    # ------------------------------------------------------------ what candidates share
+    def _common_trial(self, candidate: SGraph, seed: int, turn: int) -> Trial | None:
+        """A trial at the sizes that candidates share; None where it shows no agreement, for whatever reason."""
+        key = seed, turn
+        if key not in self._commons:
+            _make_room(self._commons, MOST_COMMON)
+            self._commons[key] = self._common(seed, turn)
+        found = self._commons[key]
+        if found is None:
+            return None
+        common, side, between = found
+        judged = common.judged(candidate, partial(_largest_error, side))
+        if judged is None or judged[1] > TOLERANCE:
+            return None
+        return Trial(judged[0], seed, judged[1], between)
+
+    def _common(self, seed: int, turn: int) -> tuple[Common, _Side, tuple[float, float]] | None:
+        instance = self._extents.common(turn)
+        if isinstance(instance, str):
+            return None
+        for between in (BETWEEN, BETWEEN_POSITIVE):
+            side = self._side(instance, seed, between)
+            if side.finite.any():
+                with np.errstate(all="ignore"):
+                    values = _run(instance.program, side.inputs, instance.symbols, [])
+                return Common(self.program.graph, instance, values, MOST_SHARED, turn), side, between
+        return None
+
+    def _common_exact(self, candidate: SGraph, seed: int) -> Trial | None:
+        """The same in prime fields."""
+        cut_twice = self._extents.common_tiny(candidate)
+        key = seed, *sorted(cut_twice.items())
+        if key not in self._exact_commons:
+            _make_room(self._exact_commons, MOST_COMMON)
+            self._exact_commons[key] = self._exact_common(seed, cut_twice)
+        found = self._exact_commons[key]
+        if found is None:
+            return None
+        common, drawn = found
+        try:
+            judged = common.judged(candidate, lambda value: _bound(fields.compared(drawn.expected, value)))
+        except Inconclusive:
+            return None
+        if judged is None or judged[1] > USEFUL:
+            return None
+        return Trial(judged[0], seed, 0.0, (0.0, 0.0), "prime fields", judged[1])
+
+    def _exact_common(self, seed: int, fixed: Mapping[str, int]) -> tuple[Common, fields.Draw] | None:
+        pair = self._extents.pair(self.program.graph)
+        instance = pair if isinstance(pair, str) else self._extents.instance(pair, TINY, fixed)
+        if isinstance(instance, str):
+            return None
+        drawn = self._drawn(instance, seed)
+        if isinstance(drawn, str):
+            return None
+        return Common(self.program.graph, instance, drawn.values, MOST_SHARED_EXACT, 0, tiny=True), drawn
 
     # ------------------------------------------------------------ floats
     def _as_given(self, pair: Pair, seed: int) -> Attempt:
@@ -254,8 +335,7 @@ class Refuter:
         key = (*instance.key, seed, between)
         side = self._sides.get(key)
         if side is None:
-            if len(self._sides) >= KEPT:
-                self._sides.clear()
+            _make_room(self._sides, KEPT)
             side = self._sides[key] = self._side(instance, seed, between)
         if not side.finite.any():
             return Untried("the program has no finite value on random inputs")
@@ -321,16 +401,18 @@ class Refuter:
             return _Side(inputs, expected, np.isfinite(expected), _scale(expected), calm)
 
     # ------------------------------------------------------------ fields
-    def _exact(self, instance: Instance, seed: int) -> Trial | Witness | Untried:
+    def _drawn(self, instance: Instance, seed: int) -> fields.Draw | str:
         key = (*instance.key, seed)
         if key not in self._draws:
-            if len(self._draws) >= KEPT:
-                self._draws.clear()
+            _make_room(self._draws, KEPT)
             try:
                 self._draws[key] = fields.draw(instance.program, instance.shapes, instance.symbols, seed)
             except Inconclusive as stuck:
                 self._draws[key] = stuck.reason
-        drawn = self._draws[key]
+        return self._draws[key]
+
+    def _exact(self, instance: Instance, seed: int) -> Trial | Witness | Untried:
+        drawn = self._drawn(instance, seed)
         if isinstance(drawn, str):
             return Untried(f"{drawn} in the program")
         try:
@@ -348,6 +430,35 @@ class Refuter:
         if bound > USEFUL:
             return Untried(f"an exact trial at {_text(instance.sizes)} errs with probability up to {bound:.1g}")
         return Trial(instance.sizes, seed, 0.0, (0.0, 0.0), "prime fields", bound)
+
+
+def _all(trials: Iterable[Trial | None]) -> tuple[Trial, ...]:
+    """All of them, or none from the first on that is missing."""
+    found: list[Trial] = []
+    for trial in trials:
+        if trial is None:
+            return ()
+        found.append(trial)
+    return tuple(found)
+
+
+def _sure(trials: list[Trial]) -> bool:
+    return prod(t.error_bound or 0.0 for t in trials) <= SURE
+
+
+def _bound(found: float | fields.Differs) -> float:
+    return inf if isinstance(found, fields.Differs) else found
+
+
+def _make_room(memory: dict[_Key, _Value], most: int) -> None:
+    if len(memory) >= most:
+        memory.clear()
+
+
+def _largest_error(side: _Side, found: Array) -> float:
+    if found.shape != side.expected.shape:
+        return inf
+    return float(_errors(side.expected, found, np.abs(side.expected - found), side.scale).max())
 
 
 def _run(
@@ -385,31 +496,32 @@ def _calm(passed: list[Array], graph: SGraph) -> bool:
 
 def _total(graph: SGraph) -> SGraph:
     """The same graph with a/b as a b / max(b^2, tiny), which is 0 where b is 0, as the claim has it."""
-
-    def spelled(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[int]]:
-        out: list[Node] = []
-        place: list[int] = []
-        for node in nodes:
-            args = tuple(place[a] for a in node.args)
-            match node.op:
-                case Binary("div") | Unary("recip"):
-                    below = args[-1]
-                    above = below
-                    if len(args) > 1:
-                        out.append(Node(Binary("mul"), args))
-                        above = len(out) - 1
-                    out.append(Node(Unary("square"), (below,)))
-                    out.append(Node(Scalar("max", TINY_DIVISOR), (len(out) - 1,)))
-                    out.append(Node(Binary("div"), (above, len(out) - 1)))
-                case Custom(block):
-                    out.append(Node(Custom(replace(block, nodes=spelled(block.nodes)[0])), args))
-                case op:
-                    out.append(Node(op, args))
-            place.append(len(out) - 1)
-        return tuple(out), place
-
-    nodes, place = spelled(graph.nodes)
+    nodes, place = _spelled(graph.nodes)
     return SGraph(nodes, place[graph.output])
+
+
+def _spelled(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[int]]:
+    """The nodes with such quotients, and where each of the old ones went."""
+    out: list[Node] = []
+    place: list[int] = []
+    for node in nodes:
+        args = tuple(place[a] for a in node.args)
+        match node.op:
+            case Binary("div") | Unary("recip"):
+                below = args[-1]
+                above = below
+                if len(args) > 1:
+                    out.append(Node(Binary("mul"), args))
+                    above = len(out) - 1
+                out.append(Node(Unary("square"), (below,)))
+                out.append(Node(Scalar("max", TINY_DIVISOR), (len(out) - 1,)))
+                out.append(Node(Binary("div"), (above, len(out) - 1)))
+            case Custom(block):
+                out.append(Node(Custom(replace(block, nodes=_spelled(block.nodes)[0])), args))
+            case op:
+                out.append(Node(op, args))
+        place.append(len(out) - 1)
+    return tuple(out), place
 
 
 def _has(graph: SGraph, which: Callable[[Op], bool]) -> bool:
