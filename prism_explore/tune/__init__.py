@@ -29,7 +29,7 @@ from prism_explore.ir.text import show
 from prism_explore.targets import Target
 from prism_explore.tune.backend import Backend, backend_of
 from prism_explore.tune.database import Database, Known
-from prism_explore.tune.measure import Bench, Failure, calm, middle, quantile, ratios, was_disturbed
+from prism_explore.tune.measure import Bench, Failure, Samples, calm, middle, quantile, ratios, was_disturbed
 from prism_explore.tune.model import Model, Modelled, model_of
 from prism_explore.tune.sampled import Kept, Sampled
 from prism_explore.tune.space import legal_sizes, parameters
@@ -65,6 +65,9 @@ __all__ = [
     "tune",
 ]
 
+
+REPEATED = 2
+"""Rounds of which too few were quiet are repeated so often; then the least disturbed of all of them count."""
 
 RECALLED = 3
 """Of what a database knows, so many of the fastest are raced again: winners of many races were lucky in some."""
@@ -321,7 +324,7 @@ class _Tuning:
         """Rounds side by side with the incumbent, until the trial is too far behind or has run them all."""
         best = self._best
         if best is None:
-            found = self._bench.time([trial], sum(rung.rounds for rung in RUNGS))
+            found = self._timed([trial], sum(rung.rounds for rung in RUNGS))
             if isinstance(found, Failure):
                 return found
             times = found.times_s[trial]
@@ -330,7 +333,7 @@ class _Tuning:
         waits: list[float] = []
         counted: list[float] = []
         for rung in RUNGS:
-            found = self._bench.time([best.trial, trial], rung.rounds)
+            found = self._timed([best.trial, trial], rung.rounds)
             if isinstance(found, Failure):
                 return found
             seen += ratios(found.times_s[trial], found.times_s[best.trial])
@@ -339,6 +342,20 @@ class _Tuning:
             if middle(counted) > rung.behind * (DOUBT if was_disturbed(waits) else 1.0):
                 break
         return _decided(counted, best.timed.time_s, sum(waits) / len(waits))
+
+    def _timed(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+        """So many rounds; as many again, at most `REPEATED` times, where too few were quiet."""
+        times: dict[str, tuple[float, ...]] = dict.fromkeys(keys, ())
+        waits: tuple[float, ...] = ()
+        for _ in range(1 + REPEATED):
+            found = self._bench.time(keys, rounds)
+            if isinstance(found, Failure):
+                return found
+            times = {key: (*times[key], *found.times_s[key]) for key in keys}
+            waits = (*waits, *found.waits)
+            if not was_disturbed(waits) or self._stop():
+                break
+        return Samples(times, waits)
 
     def _settle(self, trial: _Incumbent) -> None:
         best = self._best

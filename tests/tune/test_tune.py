@@ -175,7 +175,25 @@ def test_a_disturbed_race_says_so_and_counts_the_least_disturbed_rounds_only() -
     _, events = run(bench=bench, budget=replace(LONG, trials=1))
     measured = next(e for e in events if isinstance(e, TrialMeasured))
 
-    assert (7, 0.25) == (measured.samples, measured.waited)
+    assert (10, 0.25) == (measured.samples, measured.waited)
+    assert [20, 20, 20] == [rounds for _, rounds in bench.raced]
+
+
+def test_rounds_that_others_disturbed_are_repeated_until_enough_were_quiet() -> None:
+    class Restless(ToyBench):
+        """Disturbed in the first rounds that it is asked for."""
+
+        def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+            self.wait = 0.0 if self.raced else 0.25
+            return super().time(keys, rounds)
+
+    bench = Restless()
+    _, events = run(bench=bench, budget=replace(LONG, trials=1))
+    measured = next(e for e in events if isinstance(e, TrialMeasured))
+
+    assert [20, 20] == [rounds for _, rounds in bench.raced]
+    assert 20 == measured.samples  # of 40 rounds, those that were quiet
+    assert measured.time_s == pytest.approx(bench.seconds(next(iter(bench.kernels.values()))))
 
 
 def test_on_a_disturbed_machine_nobody_is_given_up_for_a_small_gap() -> None:
@@ -184,7 +202,7 @@ def test_on_a_disturbed_machine_nobody_is_given_up_for_a_small_gap() -> None:
     _, events = run(bench=bench)
     samples = {e.samples for e in events if isinstance(e, TrialMeasured)}
 
-    assert {7} == samples
+    assert {10} == samples
 
 
 @pytest.mark.parametrize("code", ["tune.crash", "tune.hang", "tune.wrong", "tune.compile", "tune.memory"])
