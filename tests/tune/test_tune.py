@@ -22,6 +22,7 @@ from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Timed, Verified
 from prism_explore.targets import GPUS, Target
 from prism_explore.tune import Budget, floor_of, model_of, strategy_of, tune
 from prism_explore.tune.measure import Checked, Failure, Samples
+from prism_explore.tune.space import Choices
 from prism_explore.tune.strategy import Exhaustive, Strategy
 from tests.tune.toys import BACKEND, REFUSED, TOY, fused, split
 
@@ -219,7 +220,10 @@ def test_a_failure_is_an_outcome_with_a_reason_and_the_search_goes_on(code: str)
 
 
 def test_what_the_code_generator_refuses_never_reaches_the_bench() -> None:
-    refusing = replace(BACKEND, choices=lambda *_: (("behave", (REFUSED,)),))
+    def refuse(*_: object) -> Choices:
+        return (("behave", (REFUSED,)),)
+
+    refusing = replace(BACKEND, choices=refuse)
     journal = Journal()
     bench = ToyBench()
     outcomes = list(tune([fused()], SHAPES, TOY, journal, budget=Budget(trials=3), backend=refusing, bench=bench))
