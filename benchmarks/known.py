@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import prism_explore as px
 from prism_explore.cost.dominance import compared, cost_of
 from prism_explore.events.journal import Journal
-from prism_explore.generate.retrace import outside
+from prism_explore.generate.outside import outside
 from prism_explore.instantiate.constraints import TypedBlock, memory_broken
 from prism_explore.instantiate.solve import typed_blocks
 from prism_explore.ir.maps import AxisUse

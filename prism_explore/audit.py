@@ -28,7 +28,8 @@ from prism_explore.events.kinds import (
 from prism_explore.events.ledger import ledger
 from prism_explore.events.words import seconds_text
 from prism_explore.generate.canonical import Expressions
-from prism_explore.generate.retrace import Reopened, Trail, outside, region_steps, regrow, same_theorem
+from prism_explore.generate.outside import outside
+from prism_explore.generate.retrace import Reopened, Trail, region_steps, regrow, same_theorem
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.stages import Family
 from prism_explore.ir.text import parse

@@ -8,7 +8,7 @@ import pytest
 import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
-from prism_explore.generate.retrace import outside
+from prism_explore.generate.outside import outside
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.dims import dim
 from prism_explore.ir.evaluate import evaluate

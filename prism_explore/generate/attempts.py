@@ -76,11 +76,12 @@ class Letter:
     @property
     def label(self) -> str:
         """Its name, with the dim or the constant that tells it from its like."""
-        return _label(self.op)
+        return label_of(self.op)
 
 
 @lru_cache(1024)
-def _label(op: ComputeOp | LoopOp) -> str:
+def label_of(op: ComputeOp | LoopOp) -> str:
+    """An operator's name, with the dim or the constant that tells it from its like."""
     match op:
         case Reduce(_, along) | Accumulate(_, int() as along):
             return f"{op_name(op)}[{along}]"

@@ -17,25 +17,17 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
 from prism_explore.generate.attempts import BlockState, Fit, KernelState
-from prism_explore.generate.canonical import Application
 from prism_explore.generate.diary import CUSTOM, REST, WHOLE, Region, Step
 from prism_explore.generate.grow import Growth
-from prism_explore.generate.prune import RULES, Cut, Machine
-from prism_explore.generate.split import Split, fused, with_means_unfolded
-from prism_explore.ir.axes import axes_of
-from prism_explore.ir.ops import Band, Custom, Input, Load, Op, Store
+from prism_explore.generate.prune import RULES, Machine
+from prism_explore.generate.split import Split
+from prism_explore.ir.ops import Op
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.space import RULE_NAMES, Level, RuleName, Space
-from prism_explore.ir.splits import pair_of
+from prism_explore.ir.space import Level, Space
 from prism_explore.ir.stages import Family
 from prism_explore.ir.text import show as show_graph
 from prism_explore.ir.text import show_node
-
-_DEFINING: frozenset[RuleName] = frozenset({"shape.mismatch", "limit.accumulators", "limit.results"})
-"""Rules that state what the space is; the others only cut what cannot become a program of it."""
-_FITTING: frozenset[RuleName] = frozenset({"map.constraint", "mem.smem"})
-"""Rules that a kernel breaks whatever maps it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,62 +322,6 @@ def _beyond(here: Retracer, place: Place, level: Level, made: Made) -> Iterator[
     kernel = here.kernel_at(place)
     assert kernel is not None, "a kernel-level step was tried at a kernel graph"
     yield from growth.split_kept(kernel.id, made) if isinstance(made, Split) else growth.kernel_kept(kernel, made)
-
-
-def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:
-    """Why a whole graph is no program of the stated space; empty where it is one.
-
-    Two kernels behind a split are what the one kernel is that they are with a single share, maps and memory included.
-    """
-    if (pair := pair_of(graph)) is not None and space.results:
-        if len(pair.shares) > space.results:
-            return f"limit.results: partial results ≤ limit, where e = {len(pair.shares)}"
-        wider = replace(space, block=with_means_unfolded(space.block, axes_of(program.graph)))
-        why = _outside(program, wider, target, fused(graph, pair), _DEFINING | _FITTING)
-        return why and f"with a single share, {why}"
-    return _outside(program, space, target, graph, _DEFINING)
-
-
-def _outside(
-    program: TensorProgram, space: Space, target: Machine, graph: SGraph, defining: frozenset[RuleName]
-) -> str:
-    judged = replace(space, rules_off=frozenset(RULE_NAMES) - (defining - space.rules_off))
-    attempts = Growth(program, judged, target, Journal()).attempts
-    state = attempts.beginning("")
-    between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
-    core = attempts.core(graph)
-    if core is None:
-        return "it has other views around its kernels than the program"
-    for node in core.nodes:
-        if isinstance(node.op, Input | Band):
-            continue
-        if isinstance(node.op, Custom):
-            block = attempts.opened(state, node.args)
-            for inner in node.op.block.nodes:
-                if isinstance(block, BlockState) and not isinstance(inner.op, Load | Store):
-                    block = attempts.applied(block, inner.op, inner.args)
-            if isinstance(block, BlockState) and not attempts.storable(block):
-                return "map.constraint: no loop makes what is stored whole"
-            made = (
-                _closed_behind(attempts.outside(state, block.same), block) if isinstance(block, BlockState) else block
-            )
-        else:
-            kind = between.get(node.op)
-            made = attempts.predefined(state, Application(node.args, kind)) if kind is not None else None
-        if isinstance(made, Cut):
-            return f"{made.rule}: {made.formula}, where e = {made.evidence}"
-        if made is None:
-            return "an operator that the space does not have there"
-        state = made
-    if not attempts.is_result(state.tensors[-1].expression):
-        return "its result is the program's by an equality that does not follow from A_eq"
-    return ""
-
-
-def _closed_behind(state: KernelState, block: BlockState) -> KernelState:
-    newest = replace(block.tensors[-1], flows=(), behind=False)
-    unused = state.unused.difference(block.operands) | {len(state.tensors)}
-    return replace(state, tensors=(*state.tensors, newest), unused=unused, goals=block.goals, customs=state.customs + 1)
 
 
 def same_theorem(rule: str) -> frozenset[str]:

@@ -46,7 +46,7 @@ from prism_explore.ir.ops import (
     Store,
     Unary,
 )
-from prism_explore.ir.sgraph import BlockGraph, SGraph
+from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.space import Operators
 from prism_explore.ir.splits import Pair, State, joined_states, loop_states, pair_of, split_states
 
@@ -387,3 +387,41 @@ def with_means_unfolded(operators: Operators, axes: AxisTable) -> Operators:
         reductions=tuple(dict.fromkeys((*operators.reductions, "sum"))) if means else operators.reductions,
         accumulators=tuple(dict.fromkeys((*operators.accumulators, "sum"))) if means else operators.accumulators,
     )
+
+
+def with_means_folded(graph: SGraph, operators: Operators) -> SGraph:
+    """A kernel graph whose sums, times one over their extent, are means again, where the operators have them.
+
+    The inverse of what a split makes of means; a sum that something else uses stays as well.
+    """
+    types = graph.types()
+    nodes = list(graph.nodes)
+    for position, block in graph.customs:
+        inside = block_types(block, tuple(types[a] for a in nodes[position].args))
+        folded = _needed(_folded(block.nodes, [t.dims for t in inside], operators))
+        nodes[position] = Node(Custom(BlockGraph(block.grid, block.loop, folded)), nodes[position].args)
+    return SGraph(tuple(nodes), graph.output)
+
+
+def _folded(nodes: tuple[Node, ...], dims: Sequence[tuple[Dim, ...]], operators: Operators) -> tuple[Node, ...]:
+    def mean(position: int, fn: Literal["mean", "rms"]) -> Node | None:
+        """What a sum times one over its extent is; None where it is no such, or of what the operators have not."""
+        node = nodes[position]
+        total = nodes[node.args[0]].op if node.args else None
+        if not isinstance(node.op, Scalar) or node.op.fn != "mul" or not isinstance(total, Reduce | Accumulate):
+            return None
+        known = operators.accumulators if isinstance(total, Accumulate) else operators.reductions
+        (source,) = nodes[node.args[0]].args
+        extent = dims[source][total.dim].constant if total.dim is not None else None
+        if total.fn != "sum" or fn not in known or extent is None or extent * node.op.value != 1:
+            return None
+        return Node(replace(total, fn=fn), (source,))
+
+    made: list[Node] = []
+    for position, node in enumerate(nodes):
+        folded = mean(position, "mean")
+        if node.op == Unary("sqrt") and (root := mean(node.args[0], "rms")) is not None:
+            square = nodes[root.args[0]]
+            folded = Node(root.op, square.args) if square.op == Unary("square") else None
+        made.append(folded or node)
+    return tuple(made)

@@ -9,7 +9,7 @@ from itertools import count, islice
 
 import pytest
 
-from prism_explore.generate.retrace import outside
+from prism_explore.generate.outside import outside
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.space import RULE_NAMES
 from prism_explore.ir.text import parse
