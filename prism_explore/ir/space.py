@@ -7,11 +7,13 @@ the stated space" can be read back.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.apart import apart
+from prism_explore.ir.axes import axes_of
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -259,8 +261,9 @@ LARGEST_OPS = 23
 def fused_ops(program: TensorProgram) -> int:
     """How many operators a block graph has that computes a program as it is written, with one loop.
 
-    Its loads, its operators, and one accumulator where something is reduced: those of other reductions take
-    the reductions' places. Repetitions and views around the core are none, √ of the mean of squares is one.
+    Its loads, its operators, and its accumulators: those of reductions take the reductions' places, and where products
+    of matrices are summed along the axis of the loop, each has one; so of the axis that most of them are summed along.
+    Repetitions and views around the core are none, √ of the mean of squares is one.
     """
     graph = apart(program).program.graph
     nodes = graph.nodes
@@ -273,7 +276,9 @@ def fused_ops(program: TensorProgram) -> int:
             inner = (root.args[0], mean.args[0])
             if nodes[inner[1]].op == Unary("square") and all(uses.count(a) == 1 for a in inner):
                 count -= 2
-    return count + any(isinstance(n.op, MatMul | Reduce) for n in nodes)
+    named = axes_of(graph).of
+    summed = Counter(named[n.args[0]][-1] for n in nodes if isinstance(n.op, MatMul))
+    return count + max(summed.values(), default=int(any(isinstance(n.op, Reduce) for n in nodes)))
 
 
 def default_space(program: TensorProgram) -> Space:

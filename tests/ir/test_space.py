@@ -9,9 +9,15 @@ from tests.verify.workloads import program_of
 
 @pytest.mark.parametrize(
     ("workload", "operators"),
-    [("rmsnorm_linear", 11), ("qk_norm_attention", 11), ("qknorm", 13), ("residual_rmsnorm_linear", 13)],
+    [
+        ("rmsnorm_linear", 11),
+        ("qk_norm_attention", 11),
+        ("qknorm", 13),
+        ("residual_rmsnorm_linear", 13),
+        ("moe_gating", 16),
+    ],
 )
-def test_a_program_in_one_kernel_has_its_loads_its_operators_and_an_accumulator(workload, operators):
+def test_a_program_in_one_kernel_has_its_loads_its_operators_and_accumulators(workload, operators):
     program = program_of(workload)
 
     assert operators == fused_ops(program)

@@ -736,6 +736,15 @@ right(
   return $o
 """,
 )
+right(
+    "moe_gating",
+    "fused",
+    variant(
+        GATING,
+        e="exp(sub($l, max($l, dim=1)))",
+        z="sum(mul($w, $y), dim=0)",
+    ).replace("store($z, omap=[1])\n  return $o", "store($z, omap=[2])\n  return reshape($o, dims=[b, {n}])"),
+)
 wrong("moe_gating", "normalised-over-tokens", variant(GATING, p="div($e, sum($e, dim=0))"))
 wrong("moe_gating", "not-normalised", variant(GATING, p="mul_scalar($e, 1)"))
 wrong("moe_gating", "softmax-of-a-part", variant(GATING, e="accum(exp(matmul($x, $route)))"))
@@ -793,6 +802,21 @@ right(
   $h = silu(matmul(x, up))
   $rows = reshape(mul($w, permute($h, order=[1, 0, 2])), dims=[b, {en}])
   return matmul($rows, reshape(down, dims=[{en}, {d}]))
+""",
+)
+right(
+    "moe_routed",
+    "fused",
+    """
+  $w = reshape(route, dims=[{e}, b, 1])
+  $o = custom(x, $w, up, down) grid[x=gx] loop[i=f]
+    $x = load(x, imap=[0])
+    $w = load($w, imap=[1])
+    $up = load(up, imap=[-], fmap=2)
+    $down = load(down, imap=[-], fmap=1)
+    $y = accum(matmul(silu(matmul($x, $up)), $down))
+    store(sum(mul($w, $y), dim=0), omap=[1])
+  return reshape($o, dims=[b, {d}])
 """,
 )
 wrong(
