@@ -365,6 +365,27 @@ right(
   return reshape($o, dims=[b, {h}, {s}, {d}])
 """,
 )
+right(
+    GROUPS,
+    "R7-no-maximum",
+    """
+  $q = reshape(q, dims=[b, {g}, {each}*{s}, {d}])
+  $num = custom($q, k, v) grid[x=gb, y=gg, z=s] loop[i=f]
+    $q = load($q, imap=[0, 1, -])
+    $k = load(k, imap=[0, 1, 3], fmap=3)
+    $v = load(v, imap=[0, 1, 2], fmap=2)
+    $e = exp(mul_scalar(matmul($q, $k), {scale}))
+    store(accum(matmul($e, $v)), omap=[0, 1, 3])
+    store(accum_sum($e, dim=3), omap=[0, 1, 3])
+  $den = result($num, index=1)
+  $o = custom($num, $den) grid[x=pb, y=pg]
+    $num = reshape(load($num, imap=[0, 1]), dims=[b/pb, {g}/pg, {each}*{s}, s, {d}])
+    $den = load($den, imap=[0, 1])
+    $top = reshape(sum($num, dim=3), dims=[b/pb, {g}/pg, {each}*{s}, {d}])
+    store(div($top, sum($den, dim=3)), omap=[0, 1])
+  return reshape($o, dims=[b, {h}, {s}, {d}])
+""",
+)
 wrong(GROUPS, "heads-mapped-the-other-way", TILED + EXPANDED[EXPANDED.index("  $o = ") :])
 wrong(GROUPS, "scale-lost", variant(GROUPED, s="matmul($q, $k)"))
 wrong(GROUPS, "scale-behind", variant(GROUPED, s="matmul($q, $k)", e="mul_scalar(exp($s), {scale})"))
@@ -415,6 +436,13 @@ right(
     "safe_attention",
     "R6",
     variant(SAFE, m="mul_scalar(max($s, dim=3), 0)", num="accum(matmul($e, $v))", den="accum_sum($e, dim=3)"),
+)
+right(
+    "safe_attention",
+    "R6-no-maximum",
+    variant(SAFE, e="exp($s)", num="accum(matmul($e, $v))", den="accum_sum($e, dim=3)").replace(
+        "    $m = running_max($s, dim=3)\n", ""
+    ),
 )
 right("safe_attention", "two-passes", SAFE_TWO_PASSES)
 right(
@@ -532,6 +560,19 @@ CAUSAL_SPLIT = """
     store(div($top, $below), omap=[0, 1])
   return $o
 """
+right(
+    "safe_attention",
+    "R7",
+    swapped(
+        swapped(
+            swapped(CAUSAL_SPLIT, "  $keep = band(rows={s}, columns={s}, high=0, dtype=f32)\n", ""),
+            "    $keep = load($keep, imap=[-, -, 1], fmap=1)\n",
+            "",
+        ),
+        "custom(q, k, v, $keep)",
+        "custom(q, k, v)",
+    ).replace("mask(mul_scalar(matmul($q, $k), {scale}), $keep)", "mul_scalar(matmul($q, $k), {scale})"),
+)
 _BAND = "band(rows={s}, columns={s}, high=0, dtype=f32)"
 _WINDOW = "band(rows={s}, columns={s}, low={back}, high=0, dtype=f32)"
 for _name, _band in (("causal_attention", _BAND), ("sliding_window_attention", _WINDOW)):
