@@ -15,6 +15,8 @@ A row goes through three stages, each in a process of its own with a time limit 
 What is done is kept in the JSON file, and not done again but with `--again`; so a run may be interrupted, and stages
 may be run apart, `tune` and `compare` on a quiet machine. A kernel is compared with float64 before it is timed.
 
+A row is not counted where the quartiles of a ratio lie far apart, or where others had the cores meanwhile.
+
 Ratios are medians of the rounds' ratios. "Best other" is the fastest of the rivals that were there; which those were is
 in the file. "Of the limit" is the measured limit's time over ours.
 
@@ -27,9 +29,11 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -57,6 +61,8 @@ STAGES = ("tune", "rivals", "compare")
 DISTURBED = 1.5
 """Where quartiles of a ratio are further apart than this, other work was running; the row is not counted, and taken
 again by the next run."""
+OTHERS = 0.1
+"""The same where others, the host included, had more of the cores than this: an evenly slow machine shows no spread."""
 SHORT = {EAGER: "eager", "torch.compile": "default", "torch.compile max-autotune": "max+frozen", LIBRARY: "library"}
 
 
@@ -115,7 +121,7 @@ def _is_done(stage: str, done: Mapping[str, Any]) -> bool:
     """Whether a stage need not be done again; a comparison that other work disturbed must."""
     if stage not in done:
         return False
-    found = standing(done[stage]["rows"]) if stage == "compare" else None
+    found = standing(**_compared(done)) if stage == "compare" else None
     return found is None or not found["disturbed"]
 
 
@@ -183,9 +189,34 @@ def _rivals(row: Row, args: argparse.Namespace, done: Mapping[str, Any]) -> dict
 
 
 def _compare(row: Row, args: argparse.Namespace, done: Mapping[str, Any]) -> dict[str, Any]:
+    share = _share_of_others()
     rows = _raced(row, args, done, args.rounds)
     print("\n".join(_lines(row.name, rows)))
-    return {"rows": rows, "seed": args.seed}
+    return {"rows": rows, "seed": args.seed, "others": share()}
+
+
+def _share_of_others() -> Callable[[], float | None]:
+    """Asked later: the share of the cores that others have had since, steal included; None where no system tells."""
+
+    def spent() -> tuple[float, float, float] | None:
+        try:
+            ticks = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+        except OSError:
+            return None
+        user, nice, system, _, _, irq, softirq, steal = map(int, ticks)
+        busy_s = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        return time.monotonic(), busy_s, sum(os.times()[:4])
+
+    before = spent()
+
+    def share() -> float | None:
+        after = spent()
+        if before is None or after is None:
+            return None
+        wall_s, busy_s, ours_s = (b - a for a, b in zip(before, after, strict=True))
+        return max(0.0, busy_s - ours_s) / (wall_s * (os.cpu_count() or 1))
+
+    return share
 
 
 def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: int) -> list[dict[str, Any]]:
@@ -226,21 +257,32 @@ def _machine(name: str) -> dict[str, Any]:
     }
 
 
-def standing(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How a row stands: our time, the limit's share, the best other, all ratios; None if it was not timed."""
+def _compared(done: Mapping[str, Any]) -> dict[str, Any]:
+    found = done.get("compare", {})
+    return {"rows": found.get("rows", []), "others": found.get("others")}
+
+
+def standing(rows: Sequence[Mapping[str, Any]], others: float | None = None) -> dict[str, Any] | None:
+    """How a row stands: our time, the limit's share, the best other, all ratios; None if it was not timed.
+
+    Args:
+        rows: as they were compared.
+        others: the share of the cores that other work had meanwhile, where it is known.
+    """
     timed = {r["name"]: r for r in rows if r["samples"]}
-    others = {name: r["ratio"] for name, r in timed.items() if name not in (OURS, ROOFLINE)}
-    if OURS not in timed or not others:
+    rivals = {name: r["ratio"] for name, r in timed.items() if name not in (OURS, ROOFLINE)}
+    if OURS not in timed or not rivals:
         return None
-    best = min(others, key=lambda name: others[name])
+    best = min(rivals, key=lambda name: rivals[name])
+    spread = any(r["ratio_p75"] > DISTURBED * r["ratio_p25"] for r in timed.values())
     return {
         "us": timed[OURS]["time_s"] * 1e6,
         "limit": timed[ROOFLINE]["ratio"] if ROOFLINE in timed else None,
         "best": best,
-        "ratio": others[best],
+        "ratio": rivals[best],
         "quartiles": (timed[best]["ratio_p25"], timed[best]["ratio_p75"]),
-        "others": others,
-        "disturbed": any(r["ratio_p75"] > DISTURBED * r["ratio_p25"] for r in timed.values()),
+        "rivals": rivals,
+        "disturbed": spread or (others or 0.0) > OTHERS,
     }
 
 
@@ -256,12 +298,12 @@ def show(data: Mapping[str, Any]) -> None:
         names = [row.name for row in ROWS if row.group == group]
         for name in names:
             done = data["rows"].get(name, {})
-            if (found := standing(done.get("compare", {}).get("rows", []))) is None:
+            if (found := standing(**_compared(done))) is None:
                 continue
             if not found["disturbed"]:
                 seen.append(found["ratio"])
             limit = f"{found['limit']:.0%}" if found["limit"] else "-"
-            others = "".join(f"{found['others'][n]:>11.2f}" if n in found["others"] else f"{'-':>11}" for n in SHORT)
+            others = "".join(f"{found['rivals'][n]:>11.2f}" if n in found["rivals"] else f"{'-':>11}" for n in SHORT)
             spread = "[{:.2f}, {:.2f}]".format(*found["quartiles"])
             best = f"{found['ratio']:.2f} {SHORT[found['best']]}"
             print(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.kernel_time import main, standing
+from benchmarks.kernel_time import _share_of_others, main, standing
 from benchmarks.rows import ROWS, Row, chosen, decode, linear
 from prism_explore.events.ledger import OURS
 from prism_explore.tune.baselines import EAGER, LIBRARY, ROOFLINE
@@ -109,6 +110,22 @@ def test_a_row_that_other_work_disturbed_is_shown_and_not_counted(
     said = capsys.readouterr().out
     assert "geometric mean 3.00 over 1 of 19 rows" in said
     assert ["W1.8"] == [line.split()[0] for line in said.splitlines() if line.endswith("DISTURBED, not counted")]
+
+
+def test_a_row_is_disturbed_where_others_had_a_share_of_the_cores() -> None:
+    rows = [_timed(OURS, 1.0), _timed(EAGER, 3.0)]
+    alone, shared, unknown = (standing(rows, others) for others in (0.02, 0.3, None))
+
+    assert alone is not None and shared is not None and unknown is not None
+    assert [False, True, False] == [found["disturbed"] for found in (alone, shared, unknown)]
+
+
+def test_the_share_of_others_is_what_the_machine_did_and_this_process_did_not() -> None:
+    share = _share_of_others()
+    time.sleep(0.05)
+    found = share()
+
+    assert found is None or 0.0 <= found <= 1.05
 
 
 def test_without_a_gpu_it_says_so(

@@ -29,6 +29,8 @@ MOST_SIZES = 60_000
 """Of all candidates together; of a larger space a part from everywhere is searched, and `Pool.is_whole` says so."""
 FEWEST_SIZES = 256
 """Of each candidate, however many there are."""
+LATER_SIZES = 64
+"""Of each candidate that is proposed behind others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class Pool:
             shapes: numbers for the program's own symbols.
             target: the machine.
             choices: what the code generator offers.
-            most_sizes: of each candidate; a fair share of `MOST_SIZES` if not given.
+            most_sizes: of each candidate; a fair share of `MOST_SIZES` if not given, and few of those that come later.
             later: ids of candidates.
 
         Raises:
@@ -106,10 +108,11 @@ class Pool:
         """
         self._shapes, self._target, self._choices = dict(shapes), target, choices
         self.is_whole = True
-        most = most_sizes or max(FEWEST_SIZES, MOST_SIZES // max(1, len(verifieds)))
+        first = max(FEWEST_SIZES, MOST_SIZES // max(1, sum(v.candidate.id not in later for v in verifieds)))
         entrants: list[Entrant] = []
         for verified in verifieds:
             model = model_of(verified.candidate, shapes, target)
+            most = most_sizes or (LATER_SIZES if verified.candidate.id in later else first)
             found, whole = some_sizes(verified.candidate, shapes, target, most)
             self.is_whole &= whole
             ranked = sorted((model.at(dict(sizes)).time_s, sizes) for sizes in found)
