@@ -214,7 +214,7 @@ def _share_of_others() -> Callable[[], float | None]:
         if before is None or after is None:
             return None
         wall_s, busy_s, ours_s = (b - a for a, b in zip(before, after, strict=True))
-        return max(0.0, busy_s - ours_s) / (wall_s * (os.cpu_count() or 1))
+        return min(1.0, max(0.0, busy_s - ours_s) / (wall_s * (os.cpu_count() or 1)))
 
     return share
 

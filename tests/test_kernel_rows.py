@@ -125,18 +125,16 @@ def test_the_share_of_others_is_what_the_machine_did_and_this_process_did_not() 
     time.sleep(0.05)
     found = share()
 
-    assert found is None or 0.0 <= found <= 1.05
+    assert found is None or 0.0 <= found <= 1.0
 
 
 def test_without_a_gpu_it_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import torch
-
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr("benchmarks.kernel_time._no_device", lambda: "no GPU is here")
     path = tmp_path / "none.json"
 
     main(["--target", "cuda", "--json", str(path)])
 
-    assert "--target cuda: torch finds no CUDA device; nothing was measured\n" == capsys.readouterr().out
+    assert "--target cuda: no GPU is here; nothing was measured\n" == capsys.readouterr().out
     assert not path.exists()
