@@ -21,6 +21,7 @@ from prism_explore.events.kinds import (
     Event,
     ExplorationFinished,
     FamilyCompleted,
+    NodeExpanded,
     RegionPruned,
     Soundness,
     VerdictReached,
@@ -28,12 +29,14 @@ from prism_explore.events.kinds import (
 from prism_explore.events.ledger import ledger
 from prism_explore.events.words import seconds_text
 from prism_explore.generate.canonical import Expressions
+from prism_explore.generate.diary import Diary, is_of_a_row, row_text
 from prism_explore.generate.outside import outside
 from prism_explore.generate.retrace import Reopened, Trail, region_steps, regrow, same_theorem
 from prism_explore.instantiate import instantiate
-from prism_explore.ir.stages import Family
-from prism_explore.ir.text import parse
-from prism_explore.search import Task, ceiling
+from prism_explore.ir.stages import Family, Pieces
+from prism_explore.ir.text import parse, show
+from prism_explore.pieces import in_pieces
+from prism_explore.search import Task, ceiling, row_to_beat, with_time_to_beat
 from prism_explore.verify.decide import Prover
 
 Answer: TypeAlias = Literal["right", "wrong", "undecided", "covered", "gained", "nothing gained"]
@@ -146,12 +149,15 @@ def audit(
     for name, number in (("nodes", nodes), ("candidates", candidates), ("steps", steps)):
         if number is not None and number < 1:
             raise ShapeError(f"an audit's {name} start at 1, found {number}")
+    task = with_time_to_beat(task, facts)
     region = next((e for e in facts if isinstance(e, RegionPruned) and e.region == subject), None)
     if region is None:
         return _family_audit(task, facts, subject, candidates, tick)
     rule = region.reason.rule
     off = same_theorem(rule) | frozenset(rules_off)
     space = replace(task.space, rules_off=task.space.rules_off | off)
+    if is_of_a_row(region.operator):
+        return _row_audit(replace(task, space=space), facts, region, off, nodes, candidates, tick)
     trail = Trail(facts)
     reopened = region_steps(task.program, task.space, task.target, trail, region, ceiling(task))
     shadow = _Shadow(task, facts, candidates, tick)
@@ -225,8 +231,9 @@ class _Shadow:
             unknown |= said.verdict == "unknown"
         if first:
             same = self.known.get(number, "")
-            why = "" if same else outside(self.task.program, self.task.space, self.task.target, family.sgraph)
-            if not same and task.beat_s is not None and floor_s >= task.beat_s:
+            alone = not same and family.pieces is None
+            why = outside(self.task.program, self.task.space, self.task.target, family.sgraph) if alone else ""
+            if not same and isinstance(task.beat_s, float) and floor_s >= task.beat_s:
                 beat, bound = seconds_text(task.beat_s), seconds_text(floor_s)
                 why = why or f"no kernel of it beats {beat}, since its bound is {bound}"
             standing: Standing = "known" if same else "beyond" if why else "lost"
@@ -281,6 +288,43 @@ def _families(facts: Iterable[Event]) -> list[FamilyCompleted]:
     return [e for e in facts if isinstance(e, FamilyCompleted)]
 
 
+def _row_audit(
+    task: Task,
+    facts: Sequence[Event],
+    region: RegionPruned,
+    off: frozenset[str],
+    nodes: int,
+    candidates: int,
+    tick: Callable[[], None],
+) -> Audit:
+    """Kernels in a row that were cut: every row that there is without the rule."""
+    shadow = _Shadow(task, facts, candidates, tick)
+    diary = Diary(shadow.journal)
+    root = diary.expanded("", "inputs", "kernel")
+    taken = ((region.operator, ()),)
+    reopened = Reopened(taken, taken)
+
+    def over() -> bool:
+        reopened.over |= reopened.grown >= nodes
+        return reopened.over
+
+    for row in in_pieces(task.program, task.space, task.target, task.seed, over, row_to_beat(task)):
+        tick()
+        reopened.grown += 1
+        if isinstance(row, Pieces):
+            graph = row.together({number: family.sgraph for number, family in row.families})
+            born = diary.completed(diary.expanded(root, row_text(row.parts), "kernel"), show(graph))
+            if not shadow.settle(Family(born, task.program, graph, row), task):
+                break
+    ended = "candidates" if shadow.over else "nodes" if reopened.over else ""
+    answer, text = _judged(task, facts, region, reopened, shadow, ended, off)
+    rules = tuple(sorted(off))
+    rule, soundness = region.reason.rule, region.reason.soundness
+    return shadow.audit(
+        region.region, rule, soundness, answer, rules, (region.operator,), 1, reopened.grown, ended, text
+    )
+
+
 def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: int, tick: Callable[[], None]) -> Audit:
     """What a rejected family would have come to."""
     born = {e.family: e for e in facts if isinstance(e, FamilyCompleted)}
@@ -290,10 +334,19 @@ def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: 
         raise ShapeError(f"nothing to audit by the name {subject!r}; there are {ids}, and families that you rejected")
     shadow = _Shadow(task, [e for e in facts if e is not born[subject]], candidates, tick)
     shadow.journal.note(born[subject])
-    shadow.settle(Family(subject, task.program, parse(born[subject].sgraph)), task)
+    shadow.settle(Family(subject, task.program, parse(born[subject].sgraph), _row_of(task, facts, born[subject])), task)
     ended = "candidates" if shadow.over else ""
     answer, text = _gain(f"{subject}, which you rejected,", shadow, ended, 0)
     return shadow.audit(subject, "rejected", "user", answer, (), (subject,), 1, 0, ended, text)
+
+
+def _row_of(task: Task, facts: Sequence[Event], born: FamilyCompleted) -> Pieces | None:
+    """The row of kernels that a family is; None where it is none."""
+    if not any(isinstance(e, NodeExpanded) and e.node == born.node and is_of_a_row(e.operator) for e in facts):
+        return None
+    rows = in_pieces(task.program, task.space, task.target, task.seed, lambda: False, row_to_beat(task))
+    graphs = ((r, r.together({n: f.sgraph for n, f in r.families})) for r in rows if isinstance(r, Pieces))
+    return next((row for row, graph in graphs if show(graph) == born.sgraph), None)
 
 
 def _judged(

@@ -181,9 +181,8 @@ def _counts(book: Ledger) -> dict[str, str]:
 def _cuts(book: Ledger) -> dict[str, str]:
     said: dict[str, str] = {}
     for cut in book.cuts:
-        what = {"region": "regions", "maps": "maps", "family": "families"}[cut.what]
         stood = f", for {cut.stood_for:.4g} graphs" if cut.stood_for else ""
-        said[f"{cut.rule} [{cut.soundness}], {what}"] = f"{cut.count:,}{stood}"
+        said[f"{cut.rule} [{cut.soundness}], {cut.things}"] = f"{cut.count:,}{stood}"
     return said
 
 

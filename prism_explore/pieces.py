@@ -7,17 +7,26 @@ take the first family of every part, then one part at a time by another. Parts a
 of the whole once more as a whole, like any other.
 
 Products of matrices are grouped in the cheaper order before (`ir.regroup`), where one is.
+
+Where there is a time to beat, partial graphs of a part are held against what is left of it (`cost.rows`), and a row
+of which no candidate is below it is given up; both are rows of the ledger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from prism_explore.cost.dominance import never_above
+from prism_explore.cost.floor import Ceiling, floor_of, rates_of
+from prism_explore.cost.rows import ceilings_in_a_row, is_looser
 from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import RegionPruned
+from prism_explore.events.words import seconds_text
 from prism_explore.generate import generate
+from prism_explore.generate.diary import row_text
 from prism_explore.generate.large import fits
+from prism_explore.generate.prune import Cut, GivenUp
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.ops import Band, Input, Result, ViewOp
 from prism_explore.ir.parts import Part, alike, partition, with_names
@@ -35,9 +44,32 @@ FAMILIES = 2
 another, up to `Space.rows`."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToBeat:
+    """A time that the whole row has to stay below, at given shapes."""
+
+    best_s: float
+    shapes: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Search:
+    """Of one part, under one ceiling."""
+
+    ceiling: Ceiling | None
+    families: list[Family] = field(default_factory=list[Family])
+    slow: list[RegionPruned] = field(default_factory=list[RegionPruned])
+    """What was cut because of the ceiling."""
+
+
 def in_pieces(
-    program: TensorProgram, space: Space, target: Target, seed: int, over: Callable[[], bool]
-) -> Iterator[Pieces | None]:
+    program: TensorProgram,
+    space: Space,
+    target: Target,
+    seed: int,
+    over: Callable[[], bool],
+    to_beat: ToBeat | None = None,
+) -> Iterator[Pieces | GivenUp | None]:
     """Kernels in a row for a program's parts; None after every step, and nothing where no part has a kernel.
 
     Args:
@@ -46,10 +78,12 @@ def in_pieces(
         target: the machine.
         seed: of proofs.
         over: whether the time for growing is spent.
+        to_beat: a time that the row has to stay below.
     """
+    held = to_beat if space.active("cost.floor") else None
     cheaper = regrouped(program, never_above)
     for same in dict.fromkeys((cheaper, program)):
-        parts, found = yield from _covered(same, space, target, seed, over)
+        parts, found = yield from _covered(same, space, target, seed, over, held)
         searched = [n for n, part in enumerate(parts) if found.get(alike(part.program))]
         if not searched or over():
             continue
@@ -67,15 +101,37 @@ def in_pieces(
                 families.append((n, Family(family.id, part, with_names(family.sgraph, part))))
             made = Pieces(same, parts, tuple(families))
             if allowed is None or _kernels(made) <= allowed:
-                yield made
+                yield (_too_slow(made, program, space, target, held) if held else None) or made
         return
 
 
+def _too_slow(row: Pieces, program: TensorProgram, space: Space, target: Target, held: ToBeat) -> GivenUp | None:
+    """The row given up, where none of its candidates is below the time to beat."""
+    graph = row.together({number: family.sgraph for number, family in row.families})
+    candidates = instantiate(Family("f0", program, graph, row), space, target, Journal())
+    least_s = min((floor_of(c, held.shapes, target).time_s for c in candidates), default=0.0)
+    if least_s < held.best_s:
+        return None
+    detail = f"{rates_of(target)} This is the least of the row's choices of maps."
+    return GivenUp(row_text(row.parts), _cut(least_s, held, target, detail), 1.0)
+
+
+def _cut(least_s: float, held: ToBeat, target: Target, detail: str) -> Cut:
+    common = {"time to beat": seconds_text(held.best_s), "machine": target.name}
+    told = seconds_text(least_s)
+    return Cut("cost.floor", "e < time to beat", told, detail, heuristic=target.measured, common=common)
+
+
 def _covered(
-    program: TensorProgram, space: Space, target: Target, seed: int, over: Callable[[], bool]
-) -> Generator[None, None, tuple[tuple[Part, ...], dict[str, list[Family]]]]:
+    program: TensorProgram,
+    space: Space,
+    target: Target,
+    seed: int,
+    over: Callable[[], bool],
+    held: ToBeat | None,
+) -> Generator[GivenUp | None, None, tuple[tuple[Part, ...], dict[str, list[Family]]]]:
     """The parts of a program such that each that is searched has a proved family, and these."""
-    found: dict[str, list[Family]] = {}
+    found: dict[str, _Search] = {}
     looks: dict[str, bool] = {}
 
     def may_be_one(part: TensorProgram) -> bool:
@@ -86,33 +142,56 @@ def _covered(
     while True:
         parts = partition(program, may_be_one)
         yield None
+        ceilings = ceilings_in_a_row(program, parts, held.best_s, held.shapes, target) if held else {}
         for part in parts:
-            key = alike(part.program)
-            if part.searched and key not in found:
-                found[key] = yield from _families(part.program, program, space, target, seed, over)
-            if part.searched and not found[key]:
+            key, ceiling = alike(part.program), ceilings.get(alike(part.program))
+            known = found.get(key)
+            if part.searched and (known is None or (known.slow and is_looser(known.ceiling, ceiling))):
+                known = found[key] = yield from _families(part.program, program, space, target, seed, over, ceiling)
+                if known.slow and held:
+                    yield _slow_graphs(parts, part, known, held, target)
+            if part.searched and not (known and known.families):
                 looks[part.program.name] = False
                 break
         else:
-            return parts, found
+            return parts, {key: search.families for key, search in found.items()}
+
+
+def _slow_graphs(parts: Sequence[Part], part: Part, search: _Search, held: ToBeat, target: Target) -> GivenUp:
+    """What was cut while the kernel for a part grew."""
+    first = search.slow[0]
+    told = first.reason.substitution.get("e", next(iter(first.reason.substitution.values())))
+    detail = (
+        f"{rates_of(target)} While a kernel for %{part.result} grew, {len(search.slow):,} regions were cut, the first "
+        f"at {first.operator}; e is of that one, with what the rest of the row takes at least."
+    )
+    cut = replace(_cut(held.best_s, held, target, detail), evidence=told)
+    return GivenUp(row_text(parts, part), cut, sum(e.stood_for for e in search.slow))
 
 
 def _families(
-    part: TensorProgram, program: TensorProgram, space: Space, target: Target, seed: int, over: Callable[[], bool]
-) -> Generator[None, None, list[Family]]:
+    part: TensorProgram,
+    program: TensorProgram,
+    space: Space,
+    target: Target,
+    seed: int,
+    over: Callable[[], bool],
+    ceiling: Ceiling | None,
+) -> Generator[None, None, _Search]:
     """The first families of a part that are proved under some choice of maps."""
     own = _own_space(part, program, space)
-    prover, journal = Prover(part), Journal()
-    found: list[Family] = []
-    for family in generate(part, own, target, Journal(), over):
+    prover, journal, facts = Prover(part), Journal(), Journal()
+    search = _Search(ceiling)
+    for family in generate(part, own, target, facts, over, ceiling):
         candidates = instantiate(family, own, target, journal) if family is not None else iter(())
         first = next(candidates, None)
         if first is not None and isinstance(prover.verify(first, journal, seed), Verified):
-            found.append(first.family)
-            if len(found) == FAMILIES:
+            search.families.append(first.family)
+            if len(search.families) == FAMILIES:
                 break
         yield None
-    return found
+    search.slow = [e for e in facts.events if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"]
+    return search
 
 
 def _own_space(part: TensorProgram, program: TensorProgram, space: Space) -> Space:

@@ -22,6 +22,7 @@ from prism_explore.events.kinds import (
     KernelGenerated,
     ParametersProposed,
     RegionPruned,
+    RivalTimed,
     SaturationStepped,
     TrialFailed,
     TrialMeasured,
@@ -45,6 +46,15 @@ def time_is_up(journal: Journal, watch: Stopwatch) -> Callable[[], bool]:
         return isinstance(fact, RegionPruned) and fact.reason.code == TIME_SPENT
 
     return over
+
+
+def rivals(journal: Journal) -> bool:
+    """Whether the times of the rivals were saved, which are then told."""
+    found = False
+    while isinstance(journal, Retold) and isinstance(journal.upcoming, RivalTimed):
+        journal.tell()
+        found = True
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class _Saved:
     rivals: tuple[str, ...]
     versions: tuple[tuple[str, str], ...]
     allow_unsafe: bool
-    beat_s: float | None = None
+    beat_s: float | Literal["rivals"] | None = None
     ranges: Ranges = ANY
     dominated: Literal["later", "left out"] = "later"
 

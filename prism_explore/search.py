@@ -7,9 +7,9 @@ what was proved, cheapest bound first, and drops what cannot beat the incumbent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
 
@@ -20,17 +20,20 @@ from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     TIME_SPENT,
+    Event,
     ExplorationFinished,
     ExplorationStarted,
     FamilyDominated,
     FloatsAssessed,
+    RivalTimed,
     VerdictReached,
 )
-from prism_explore.events.ledger import Steering, was_cut_by_budget, withheld
+from prism_explore.events.ledger import Steering, fastest_rival, was_cut_by_budget, withheld
 from prism_explore.events.words import seconds_text
 from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
 from prism_explore.frontend import Traced
 from prism_explore.generate import generate
+from prism_explore.generate.prune import GivenUp
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.apart import apart
 from prism_explore.ir.axes import axes_of
@@ -40,11 +43,11 @@ from prism_explore.ir.space import Space
 from prism_explore.ir.stages import Candidate, Family, Outcome, Pieces, Timed, Verdict, Verified
 from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import show
-from prism_explore.pieces import in_pieces
+from prism_explore.pieces import ToBeat, in_pieces
 from prism_explore.targets import Target
 from prism_explore.tune import Budget, Database, tune
 from prism_explore.tune.backend import untimed
-from prism_explore.tune.baselines import compare
+from prism_explore.tune.baselines import compare, time_rivals
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Prover
 from prism_explore.verify.elsewhere import Elsewhere
@@ -68,11 +71,14 @@ class Task:
     versions: tuple[tuple[str, str], ...] = ()
     allow_unsafe: bool = False
     """Whether a family that is unsafe in floating point may win without being accepted."""
-    beat_s: float | None = None
-    """A time that a kernel has to beat to be of interest, such as the library's or an earlier search's.
+    beat_s: float | Literal["rivals"] | None = None
+    """A time that a kernel has to beat to be of interest, such as an earlier search's; or that of the fastest rival,
+    which is then measured first.
 
     What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
     """
+    library: Traced | None = None
+    """One more rival: torch code of the same value, such as one library call that does all of it."""
     ranges: Ranges = ANY
     """Of the program's own symbols; what is found holds at all values, and is called at these."""
     database: Database | None = None
@@ -123,15 +129,16 @@ def explore(
     """
     if progress.growing is None:
         journal.note(_started(task))
+        if task.beat_s == "rivals":
+            yield from _time_rivals(task, journal, stop)
+            if stop():
+                return
+    task = with_time_to_beat(task, journal.events)
+    if progress.growing is None:
         watch = Stopwatch(task.space.time_s)
         over = recall.time_is_up(journal, watch)
 
-        def pieces() -> Iterator[Pieces | None]:
-            """Kernels in a row, where no single one is proved."""
-            if task.space.rows and not progress.proved:
-                yield from in_pieces(task.program, task.space, task.target, task.seed, over)
-
-        growing = generate(task.program, task.space, task.target, journal, over, ceiling(task), task.executor, pieces)
+        growing = grown(task, journal, over, lambda: bool(progress.proved))
         progress.growing = watch.during(growing)
         progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
         progress.assessing = Stopwatch(task.space.time_s)
@@ -152,6 +159,25 @@ def explore(
         return
     ended = "budget" if was_cut_by_budget(journal.events) else "exhausted"
     journal.note(ExplorationFinished(ended, claim(journal.events, ended)))
+
+
+def grown(
+    task: Task, journal: Journal, over: Callable[[], bool], proved: Callable[[], bool]
+) -> Iterator[Family | None]:
+    """Every family of a task; None after each other step.
+
+    Args:
+        task: its time to beat is a number; see `with_time_to_beat`.
+        journal: hears of every step and every cut.
+        over: whether the time for growing is spent.
+        proved: whether any family was proved, for otherwise kernels in a row are searched behind the others.
+    """
+
+    def pieces() -> Iterator[Pieces | GivenUp | None]:
+        if task.space.rows and not proved():
+            yield from in_pieces(task.program, task.space, task.target, task.seed, over, row_to_beat(task))
+
+    return generate(task.program, task.space, task.target, journal, over, ceiling(task), task.executor, pieces)
 
 
 def _settle(
@@ -235,7 +261,7 @@ def _trials(
             seed=task.seed,
             incumbent=incumbent(progress, steering),
             idle=left.idle,
-            beat_s=task.beat_s,
+            beat_s=_seconds_to_beat(task),
             database=task.database,
             versions=task.versions,
             later={v.candidate.id for v in left.verifieds if v.candidate.family.id in progress.dominated},
@@ -302,17 +328,68 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
         progress.compared.append(best)
         if recall.compared(journal):
             return
-        compare(task.reference, best.kernel, task.target, journal, modes=task.rivals, seed=task.seed, stop=stop)
+        compare(
+            task.reference,
+            best.kernel,
+            task.target,
+            journal,
+            modes=task.rivals,
+            library=task.library,
+            seed=task.seed,
+            stop=stop,
+        )
         yield
 
 
+def _time_rivals(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iterator[None]:
+    """Measure what a kernel has to beat, before anything grows; a saved search has it in its file."""
+    if not recall.rivals(journal) and task.reference is not None:
+        for row in time_rivals(
+            task.reference,
+            task.program,
+            task.shapes,
+            task.target,
+            modes=task.rivals,
+            library=task.library,
+            seed=task.seed,
+            stop=stop,
+        ):
+            journal.note(row)
+    yield
+
+
 def _to_beat(task: Task) -> dict[str, str]:
-    return {} if task.beat_s is None else {"time to beat": seconds_text(task.beat_s)}
+    match task.beat_s:
+        case None:
+            return {}
+        case "rivals":
+            return {"time to beat": "that of the fastest rival, measured first"}
+        case seconds:
+            return {"time to beat": seconds_text(seconds)}
+
+
+def with_time_to_beat(task: Task, facts: Iterable[Event]) -> Task:
+    """The task with what its rivals took as its time to beat, where that was asked for; None where none was timed."""
+    if task.beat_s != "rivals":
+        return task
+    fastest = fastest_rival(e for e in facts if isinstance(e, RivalTimed))
+    return replace(task, beat_s=fastest.time_s if fastest is not None else None)
+
+
+def _seconds_to_beat(task: Task) -> float | None:
+    assert task.beat_s != "rivals", "their time is known once they were measured"
+    return task.beat_s
+
+
+def row_to_beat(task: Task) -> ToBeat | None:
+    """What kernels in a row are held against, where there is a time to beat."""
+    best_s = _seconds_to_beat(task)
+    return None if best_s is None else ToBeat(best_s, task.shapes)
 
 
 def ceiling(task: Task) -> Ceiling | None:
-    """What partial graphs are held against, where there is a time to beat."""
-    return ceiling_of(task.program, task.beat_s, task.shapes, task.target)
+    """What partial graphs are held against, where there is a time to beat; see `with_time_to_beat`."""
+    return ceiling_of(task.program, _seconds_to_beat(task), task.shapes, task.target)
 
 
 def allows(steering: Steering, family: Family) -> bool:

@@ -6,6 +6,7 @@ engine's own thread; methods that wait can be interrupted and lose nothing.
 
 from __future__ import annotations
 
+import inspect
 import platform
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -80,7 +81,9 @@ class Session:
         database: a file in which trials are remembered, so that no later search times them again.
         ranges: least and largest value of symbols, such as {"b": (1, 64)}: `best` says at which of them it holds and
             refuses to be called at others.
-        beat_s: a time to beat, such as the library's or an earlier search's; what cannot, by its bound, is cut.
+        beat_s: a time to beat, such as an earlier search's, or "rivals": that of the fastest of `rivals` and `library`,
+            measured before anything grows. What cannot, by its bound, is cut.
+        library: one more rival: a torch function of the same arguments and value, such as a library call.
         dominated: whether families that cost no less than another in the cost model come behind it or are left out.
         executor: a `concurrent.futures.Executor`, such as a Dask client's, whose workers grow graphs and decide
             candidates; the facts are the same with any. It pays where a search takes seconds. It is not shut down.
@@ -108,7 +111,8 @@ class Session:
         allow_unsafe: bool = False,
         database: str | Path | None = None,
         ranges: Mapping[str, tuple[int, int]] | None = None,
-        beat_s: float | None = None,
+        beat_s: float | Literal["rivals"] | None = None,
+        library: Callable[..., Any] | None = None,
         dominated: Literal["later", "left out"] = "later",
         executor: Executor | None = None,
         inputs: Mapping[str, Any] | None = None,
@@ -127,10 +131,11 @@ class Session:
         usual = {**dict.fromkeys(symbols, TUNED_AT), **{s: min(max(TUNED_AT, low), n) for s, low, n in bounds.bounds}}
         shapes = data_sizes(program, {**usual, **(at or {})})
         bounds.check(shapes, f"at={dict(at or {})}")
+        machine = _target(target)
         task = Task(
             program=program,
             space=space or default_space(program),
-            target=_target(target),
+            target=machine,
             shapes=shapes,
             seed=seed,
             budget=budget or Budget(),
@@ -141,7 +146,8 @@ class Session:
             ranges=bounds,
             executor=executor,
             database=None if database is None else _database(database),
-            beat_s=beat_s,
+            beat_s=_beat(beat_s, traced, machine, (*rivals, *(["library"] if library else []))),
+            library=None if library is None else _library(library, traced, program.name),
             dominated=dominated,
         )
         self._begin(task, Journal())
@@ -735,6 +741,46 @@ def _is_cancelled(fact: Event | None) -> bool:
 
 def _target(given: str | Target) -> Target:
     return given if isinstance(given, Target) else target(given)
+
+
+def _beat(
+    given: float | Literal["rivals"] | None, traced: Traced | None, machine: Target, rivals: Sequence[str]
+) -> float | Literal["rivals"] | None:
+    """The time to beat, refused where it is none or cannot be measured."""
+    if given is None:
+        return None
+    if given == "rivals":
+        missing = {
+            "torch code, and this is a program": traced is None,
+            f"a machine that is here, such as cpu, and this is {machine.name}": machine.kind != "cpu",
+            "a rival, and rivals=() names none": not rivals,
+        }
+        for what, is_missing in missing.items():
+            if is_missing:
+                raise ShapeError(f"beat_s='rivals' measures torch and needs {what}; give a number of seconds instead")
+        return given
+    if isinstance(given, str) or not given > 0:
+        raise ShapeError(f"beat_s takes seconds above 0 or 'rivals', found {given!r}")
+    return float(given)
+
+
+def _library(code: Callable[..., Any], traced: Traced | None, name: str) -> Traced:
+    """A rival's code on the same arguments; whether it computes the same is found out when it is timed.
+
+    Raises:
+        ShapeError: it takes other arguments, or there is no torch code whose arguments it could share.
+    """
+    if traced is None:
+        raise ShapeError(f"library= is a rival of torch code, and {name} was given as a program: nothing is raced")
+    try:
+        inspect.signature(code).bind(*traced.arguments)
+    except TypeError as problem:
+        raise ShapeError(
+            f"library= is called with the arguments of {name} in their order, {', '.join(traced.arguments)}: {problem}"
+        ) from None
+    except ValueError:  # a builtin may not tell its arguments
+        pass
+    return replace(traced, reference=code)
 
 
 def _database(path: str | Path) -> Database:

@@ -21,16 +21,15 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.ledger import family_of, was_cut_by_budget
-from prism_explore.generate import generate
 from prism_explore.generate.canonical import Expressions
-from prism_explore.generate.diary import REST, WHOLE
+from prism_explore.generate.diary import REST, WHOLE, is_of_a_row
 from prism_explore.generate.retrace import Place, Retracer, Trail, Tried
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.space import Level, Space
 from prism_explore.ir.stages import Family, Verified
 from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import parse
-from prism_explore.search import Task, ceiling
+from prism_explore.search import Task, ceiling, grown, with_time_to_beat
 from prism_explore.targets import Target
 from prism_explore.verify.decide import Prover
 
@@ -148,6 +147,7 @@ def what_if(
     """
     wanted = space or task.space
     wanted = replace(wanted, rules_off=wanted.rules_off | frozenset(rules_off))
+    task = with_time_to_beat(task, facts)
     beat_s = task.beat_s if target is None else None  # a time is of the machine that it was taken on
     other = replace(task, target=target or task.target, space=wanted, beat_s=beat_s)
     walk = _Walk(task, other, facts)
@@ -175,6 +175,7 @@ class _Walk:
         self.trail = Trail(facts)
         self.ended = any(isinstance(e, ExplorationFinished) and e.stop != "cancelled" for e in facts)
         self.opened = self.closed = 0
+        self.has_rows = False
         self.fate: dict[str, str] = {}
         """Per region that was come to: reopened, covered, cut."""
         self.cut = [e for e in facts if isinstance(e, RegionPruned)]
@@ -199,6 +200,8 @@ class _Walk:
                 if more > 0
                 else "What the budget left out stays unknown."
             )
+        if self.has_rows:
+            self.estimated.append("Kernels in a row are put together from searches of parts: run=True searches them.")
         if self.other.space.block != self.task.space.block or self.other.space.kernel != self.task.space.kernel:
             self.estimated.append(
                 "The operators differ, and with them the order of growth, so a graph may be met at another node."
@@ -216,6 +219,9 @@ class _Walk:
             self.opened += len(set(now.kept) - set(was.kept) - set(was.cut))
         both: list[tuple[str, Place, Place]] = []
         for child in children:
+            if is_of_a_row(child.operator):
+                self.has_rows = True
+                continue
             a, b = self.here.follow(here, child, was), self.there.follow(there, child, now)
             assert a is not None, f"{child.node} was kept by the search whose facts these are"
             if b is None:
@@ -229,7 +235,7 @@ class _Walk:
         if region.operator == REST:
             return "reopened" if self.other.space.nodes > self.task.space.nodes else "cut"
         rule = region.reason.rule
-        if region.operator == WHOLE[region.level]:
+        if region.operator == WHOLE[region.level] or is_of_a_row(region.operator):
             return "reopened" if rule in self.other.space.rules_off - self.task.space.rules_off else "cut"
         steps = next(
             (r.steps for r in was.regions if (r.title, r.reason) == (region.operator, region.reason)),
@@ -261,10 +267,13 @@ def _families(facts: Iterable[Event]) -> list[FamilyCompleted]:
     return [e for e in facts if isinstance(e, FamilyCompleted)]
 
 
-def _maps(task: Task, facts: Iterable[Event], tick: Callable[[], None]) -> list[Maps]:
-    """Every candidate of the families of the search that a setting admits."""
+def _maps(task: Task, facts: Sequence[Event], tick: Callable[[], None]) -> list[Maps]:
+    """Every candidate of the families of the search that a setting admits, but for kernels in a row."""
     found: list[Maps] = []
+    rows = {e.node for e in facts if isinstance(e, NodeExpanded) and is_of_a_row(e.operator)}
     for born in _families(facts):
+        if born.node in rows:
+            continue
         tick()
         family = Family(born.family, task.program, parse(born.sgraph))
         for candidate in instantiate(family, task.space, task.target, Journal()):
@@ -280,7 +289,7 @@ def _compared(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> 
     journal, prover = Journal(), Prover(other.program)
     watch = Stopwatch(other.space.time_s)
     found: dict[int, str] = {}
-    growing = generate(other.program, other.space, other.target, journal, watch.is_over, ceiling(other))
+    growing = grown(other, journal, watch.is_over, lambda: bool(found))
     for family in watch.during(growing):
         tick()
         if family is None:

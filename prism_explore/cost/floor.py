@@ -24,8 +24,9 @@ in all its elements (as in `cost.work`, and on the same terms: no view may move 
 What lies along both does not count, but for results, which are written in full. Of other masks nothing is known.
 
 What it takes for granted: that times are taken with a cold cache (see `tune.measure`), since from a warm one a
-kernel can outrun memory; and that the machine's rates are ceilings. They are the best that was measured, or a
-datasheet's; where a kernel outruns its floor all the same, the tuner trusts no floor any more.
+kernel can outrun memory; and that the machine's rates are ceilings. A datasheet's peaks are. Measured ones are the best
+that was seen, which a better minute of a shared machine may pass: a cut by them says so and is *heuristic*, and
+where a kernel outruns its floor all the same, the tuner trusts no floor any more.
 
 Source: Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009. Cold misses as a lower bound:
 Hong and Kung, "I/O complexity: the red-blue pebble game", STOC 1981.
@@ -61,6 +62,14 @@ from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Candidate
 from prism_explore.ir.tensors import DType, TensorType
 from prism_explore.targets import Target
+
+
+def rates_of(target: Target) -> str:
+    """What a cut by a machine's rates takes for granted, as a sentence."""
+    rates = f"{target.dram_bytes_per_s / 1e9:.4g} GB/s and {target.peak_flops_per_s / 1e9:.4g} Gflop/s"
+    if target.measured:
+        return f"It takes {rates} for limits, which are the best that was measured here and may be passed."
+    return f"Limits are {rates}, as the figures of {target.name} say."
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +183,22 @@ class Ceiling:
     target: Target
     masks: frozenset[Dim] = frozenset()
     """Rows, and columns, of the masks: what may be hidden by one is not known to be read."""
+    warm: frozenset[int] = frozenset()
+    """Inputs, by number, that kernels before have written or read, where this is one of a row of kernels."""
+    elsewhere_s: float = 0.0
+    """What the other kernels of that row take at least."""
 
     def rest(self, inputs: Iterable[TensorType]) -> Growing:
         """Of an empty graph that is to read these inputs."""
-        return Growing(unread_s=sum(map(self._read, inputs)) / self.target.dram_bytes_per_s)
+        return Growing(self.elsewhere_s, unread_s=sum(map(self.read_s, inputs)))
+
+    def read_s(self, tensor: TensorType) -> float:
+        """Seconds to read an input from memory once; 0 of what a mask may hide."""
+        return self._read(tensor) / self.target.dram_bytes_per_s
 
     def opened(self, before: Growing, cold: Iterable[TensorType], warm: Iterable[TensorType]) -> Growing:
         """One kernel more, open; `cold` are the inputs that it is the first to read, `warm` what it reads besides."""
-        first_s = sum(map(self._read, cold)) / self.target.dram_bytes_per_s
+        first_s = sum(map(self.read_s, cold))
         again_s = sum(map(self._read_again, warm)) / self.target.dram_bytes_per_s
         return Growing(before.closed_s, first_s + again_s, 0.0, max(0.0, before.unread_s - first_s))
 

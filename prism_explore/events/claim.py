@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from prism_explore.events.kinds import TIME_SPENT, Event, ExplorationStarted, Soundness
-from prism_explore.events.ledger import Ledger, Stop, ledger
+from prism_explore.events.ledger import Ledger, Stop, fastest_rival, ledger
 from prism_explore.events.words import seconds_text
 
 
@@ -28,6 +28,7 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
         _tried(book),
         _ranges(book),
         _lacking(book),
+        _to_beat(book),
         _excluded(book),
         _undecided(book),
         _missed(book, ended),
@@ -72,6 +73,17 @@ def _tried(book: Ledger) -> str:
         return f"{said}; none had one in exact arithmetic."
     which = "it" if len(proved) == 1 else "all of them" if len(exact) == len(proved) else f"{len(exact)} of them"
     return f"{said}, and {which} exact trials in prime fields, which err with probability {max(exact):.0e} at most."
+
+
+def _to_beat(book: Ledger) -> str:
+    """What the search had to beat, where that was measured."""
+    if not book.rivals:
+        return ""
+    first = fastest_rival(book.rivals)
+    if first is None:
+        said = "; ".join(f"{r.name}: {r.note}" for r in book.rivals)
+        return f"Nothing was held against a rival's time, because none could be timed ({said})."
+    return f"The time to beat was that of {first.name}, {seconds_text(first.time_s)}, measured first."
 
 
 def _untimed(book: Ledger) -> str:
@@ -211,7 +223,9 @@ def _tuned(book: Ledger) -> str:
         verb = "was" if n == 1 else "were"
         bound = "its modelled bound is" if n == 1 else "their modelled bounds are"
         one = _count(n, "proved candidate", "proved candidates")
-        says += f"; {one} {verb} not timed because {bound} no better than the best time"
+        rates = any(c.what == "candidate" and c.soundness == "heuristic" for c in book.cuts)
+        limits = ", if the machine's measured rates are its limits" if rates else ""
+        says += f"; {one} {verb} not timed because {bound} no better than the best time{limits}"
     last = [f.family for f in book.families if f.dominated_by and f.status == "proved" and f.best_s is None]
     if last and not any(cut.what == "family" for cut in book.cuts):
         verb = "was" if len(last) == 1 else "were"

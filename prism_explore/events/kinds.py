@@ -62,6 +62,20 @@ class ExplorationStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class RivalTimed:
+    """How long a rival takes, before anything grew: the fastest of them is the time to beat."""
+
+    name: str
+    time_s: float
+    """Median, from a cold cache; 0 where it was not measured."""
+    p20_s: float
+    p80_s: float
+    samples: int
+    note: str = ""
+    """Why it was not measured, where it was not."""
+
+
+@dataclass(frozen=True, slots=True)
 class NodeExpanded:
     """A partial sGraph was grown by one operator and kept."""
 
@@ -140,6 +154,7 @@ class CandidateBounded:
     candidate: str
     floor_s: float
     best_s: float
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +344,7 @@ class ExplorationFinished:
 
 Event: TypeAlias = (
     ExplorationStarted
+    | RivalTimed
     | NodeExpanded
     | RegionPruned
     | FamilyCompleted

@@ -35,6 +35,7 @@ from prism_explore.events.kinds import (
     ParametersProposed,
     Reason,
     RegionPruned,
+    RivalTimed,
     SaturationStepped,
     Soundness,
     SpaceCounted,
@@ -45,8 +46,8 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.misses import Miss, Misses
 
-What: TypeAlias = Literal["region", "maps", "family"]
-"""What was cut: partial graphs, choices of maps, or families that were proved and not tuned."""
+What: TypeAlias = Literal["region", "maps", "family", "candidate"]
+"""What was cut: partial graphs, choices of maps, or families and candidates that were proved and not tuned."""
 CutKey: TypeAlias = tuple[str, str, Soundness, What]
 """Code, rule, soundness, what was cut."""
 Status: TypeAlias = Literal["open", "proved", "unknown", "refuted", "impossible"]
@@ -79,8 +80,13 @@ class Cut:
 
     @property
     def regions(self) -> int:
-        """How many regions of the search tree; none where it was about maps."""
+        """How many regions of the search tree; none where it was about something else."""
         return self.count if self.what == "region" else 0
+
+    @property
+    def things(self) -> str:
+        """What was cut, in the plural."""
+        return {"region": "regions", "maps": "maps", "family": "families", "candidate": "candidates"}[self.what]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +255,8 @@ class Ledger:
     """What came farthest, nearest first; none where something is proved."""
     account: Account | None = None
     """Once all has grown."""
+    rivals: tuple[RivalTimed, ...] = ()
+    """Timed before anything grew, where the fastest of them is the time to beat."""
 
     @property
     def best(self) -> Trial | None:
@@ -345,6 +353,7 @@ class Fold:
         self._ended: list[str] = []
         self._floors: dict[str, float] = {}
         self._incumbents: list[Improvement] = []
+        self._rivals: dict[str, RivalTimed] = {}
         self._baselines: dict[str, dict[str, BaselineMeasured]] = {}
         """Rows of side-by-side runs, per trial that was raced."""
         self._steering = Steering()
@@ -375,6 +384,7 @@ class Fold:
                 self._cut(event.reason, "maps", 1.0, event.family)
             case CandidateBounded():
                 self._counts["bounded"] += 1
+                self._cut(event.reason, "candidate", 1.0, event.candidate)
                 self._floor(event.candidate, event.floor_s)
             case VerdictReached():
                 self._verdicts[event.candidate] = event
@@ -413,6 +423,8 @@ class Fold:
                 if event.left_out and event.family not in self._dominated:
                     self._cut(event.reason, "family", 1.0, event.family)
                 self._dominated[event.family] = event
+            case RivalTimed():
+                self._rivals[event.name] = event
             case SaturationStepped() | CertificateReplayed() | KernelGenerated():
                 pass
 
@@ -468,6 +480,7 @@ class Fold:
             dict(self._floats),
             self._misses.nearest(),
             self._account(),
+            tuple(self._rivals.values()),
         )
 
     def _dominated_by(self, family: str) -> str:
@@ -533,3 +546,8 @@ def _status(words: Counter[str], candidates: int, maps_rejected: int) -> Status:
     if candidates and words["refuted"] >= candidates:
         return "refuted"
     return "impossible" if maps_rejected and not candidates else "open"
+
+
+def fastest_rival(rivals: Iterable[RivalTimed]) -> RivalTimed | None:
+    """The fastest rival of those that were timed before anything grew."""
+    return min((r for r in rivals if r.samples), key=lambda r: r.time_s, default=None)

@@ -23,6 +23,7 @@ from prism_explore.events.kinds import (
     NodeExpanded,
     ParametersProposed,
     RegionPruned,
+    RivalTimed,
     SaturationStepped,
     SpaceCounted,
     Steered,
@@ -56,7 +57,7 @@ def phase_of(event: Event) -> Phase | None:
             | BaselineMeasured()
         ):
             return "tune"
-        case ExplorationStarted() | Steered() | ExplorationFinished():
+        case ExplorationStarted() | RivalTimed() | Steered() | ExplorationFinished():
             return None
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache, reduce
 from itertools import combinations, product
 from typing import TypeAlias, overload
 
-from prism_explore.cost.floor import EMPTY, Ceiling, Growing, least_flops
+from prism_explore.cost.floor import EMPTY, Ceiling, Growing, least_flops, rates_of
 from prism_explore.events.words import seconds_text
 from prism_explore.generate.abstract import Goal, Theory
 from prism_explore.generate.canonical import Alphabet, Application, Args, Expressions, Rank
@@ -230,6 +230,7 @@ class Attempts:
     def __init__(self, program: TensorProgram, space: Space, target: Machine, ceiling: Ceiling | None = None) -> None:
         self.space, self.target = space, target
         self.ceiling = ceiling if space.active("cost.floor") else None
+        self._warm = {op.name for n, op in enumerate(program.inputs) if ceiling and n in ceiling.warm}
         self.apart = apart(program)
         """What grows computes the program with its inputs told apart."""
         graph = self.apart.program.graph
@@ -322,10 +323,14 @@ class Attempts:
         """Whether it is an input, and no copy of one."""
         return isinstance(tensor.node.op, Input) and tensor.node.op.name not in self.apart.copies
 
+    def _is_cold(self, tensor: Tensor) -> bool:
+        """Whether it has to come out of memory when it is read first."""
+        return self._is_first(tensor) and isinstance(tensor.node.op, Input) and tensor.node.op.name not in self._warm
+
     # ------------------------------------------------------------ kernel level
     def beginning(self, node: str) -> KernelState:
         """The kernel graph that has nothing but what is given."""
-        given = [self._type(t) for t in self.inputs if self._is_first(t)]
+        given = [self._type(t) for t in self.inputs if self._is_cold(t)]
         floor = self.ceiling.rest(given) if self.ceiling else EMPTY
         return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), self._all, floor=floor)
 
@@ -862,7 +867,7 @@ class Attempts:
             match state.tensors[i].node.op:
                 case Band():
                     pass
-                case Input() if i not in state.read and self._is_first(state.tensors[i]):
+                case Input() if i not in state.read and self._is_cold(state.tensors[i]):
                     cold.append(self._type(state.tensors[i]))
                 case _:
                     warm.append(self._type(state.tensors[i]))
@@ -890,8 +895,12 @@ class Attempts:
         """The cut of a graph that cannot grow into a kernel below the time to beat."""
         if self.ceiling is None or floor.time_s < self.ceiling.best_s:
             return None
-        common = {"time to beat": seconds_text(self.ceiling.best_s), "machine": self.ceiling.target.name}
-        return Cut("cost.floor", "e < time to beat", seconds_text(floor.time_s), common=common)
+        beat, target = self.ceiling.best_s, self.ceiling.target
+        common = {"time to beat": seconds_text(beat), "machine": target.name}
+        if self.ceiling.elsewhere_s:
+            common["of e, other kernels"] = f"{seconds_text(self.ceiling.elsewhere_s)} at least"
+        told, guessed = seconds_text(floor.time_s), target.measured
+        return Cut("cost.floor", "e < time to beat", told, rates_of(target), heuristic=guessed, common=common)
 
     def _dims(self, tensor: Tensor, thin: frozenset[str] = frozenset()) -> tuple[Dim, ...]:
         return tuple(self.extents[a] if a and a not in thin else dim(1) for a in tensor.axes)

@@ -7,13 +7,15 @@ evidence for each operator in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, Reason, RegionPruned, SpaceCounted
 from prism_explore.generate.prune import Cut, reason
+from prism_explore.ir.parts import Part
 from prism_explore.ir.space import Level
 
 _TOLD_PER_NODE = frozenset({"shape.mismatch", "map.constraint"})
@@ -129,6 +131,21 @@ class Cuts:
             yield Region(
                 "; ".join(titles[:_SHOWN]) + more, reason(first, {**evidence, **common}), self._weights[key], group
             )
+
+
+def row_text(parts: Sequence[Part], part: Part | None = None) -> str:
+    """Kernels in a row as a step from the inputs, or the kernel for one of their parts."""
+    if part is not None:
+        return f"in {len(parts)} parts, {CUSTOM} for %{part.result}"
+    return f"in {len(parts)} parts({', '.join(f'%{p.result}' for p in parts)})"
+
+
+def is_of_a_row(operator: str) -> bool:
+    """Whether a step, or a region, is of kernels in a row, which do not grow operator by operator."""
+    return _ROW.match(operator) is not None
+
+
+_ROW = re.compile(r"in [0-9]+ parts\b")
 
 
 class Diary:

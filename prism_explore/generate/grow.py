@@ -28,9 +28,9 @@ from prism_explore.events.kinds import Reason
 from prism_explore.generate.attempts import Attempts, BlockState, Fit, KernelState, Same, Tensor
 from prism_explore.generate.canonical import Application, Rank
 from prism_explore.generate.counting import Tree
-from prism_explore.generate.diary import CUSTOM, Cuts, Diary
+from prism_explore.generate.diary import CUSTOM, Cuts, Diary, row_text
 from prism_explore.generate.polynomials import show
-from prism_explore.generate.prune import Cut, Machine, nodes_spent, time_spent
+from prism_explore.generate.prune import Cut, GivenUp, Machine, nodes_spent, reason, time_spent
 from prism_explore.generate.split import Split, splits
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import Custom, Node, Store
@@ -103,7 +103,9 @@ class Growth:
         self.nodes = min(space.nodes, space.patience)
         """That budget; until the first family a smaller one."""
 
-    def run(self, pieces: Callable[[], Iterator[Pieces | None]] = lambda: iter(())) -> Iterator[Family | None]:
+    def run(
+        self, pieces: Callable[[], Iterator[Pieces | GivenUp | None]] = lambda: iter(())
+    ) -> Iterator[Family | None]:
         """Every family of the space, from the inputs on."""
         root = self.diary.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
         yield None
@@ -111,17 +113,25 @@ class Growth:
         yield from self.kernel(state)
         yield from self.rest()
         yield from self.second_pass()
-        rows = 0
+        rows = 0.0
         for row in pieces():
-            rows += row is not None
-            yield self.assembled(root, row) if row is not None else None
+            match row:
+                case Pieces():
+                    rows += 1
+                    yield self.assembled(root, row)
+                case GivenUp():
+                    rows += row.stood_for
+                    told = {"e": row.cut.evidence, **row.cut.common}
+                    self.diary.pruned(root, row.text, "kernel", reason(row.cut, told), row.stood_for)
+                    yield None
+                case None:
+                    yield None
         self.diary.counted(float(1 + self.tree.beyond(state)) + self.splits + rows)
         yield None
 
     def assembled(self, root: str, row: Pieces) -> Family | None:
         """Note kernels in a row as a step from the inputs, and the family that they are."""
-        text = ", ".join(f"%{part.result}" for part in row.parts)
-        node = self.diary.expanded(root, f"in {len(row.parts)} parts({text})", "kernel")
+        node = self.diary.expanded(root, row_text(row.parts), "kernel")
         graph = row.together({number: family.sgraph for number, family in row.families})
         found = self.completed(node, "kernel", graph)
         return replace(found, pieces=row) if found is not None else None

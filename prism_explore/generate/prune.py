@@ -165,6 +165,16 @@ class Cut:
     begins with, no larger graph does; but a definition that is shorter now may not be there later."""
 
 
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """Kernels in a row, or part of one, that were cut outside of growth."""
+
+    text: str
+    """What was cut, as an operator."""
+    cut: Cut
+    stood_for: float
+
+
 def reason(cut: Cut, substitution: Mapping[str, str]) -> Reason:
     """The reason card of a cut."""
     rule = RULES[cut.rule]

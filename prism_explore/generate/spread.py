@@ -24,7 +24,7 @@ from prism_explore.events.kinds import NodeExpanded, RegionPruned
 from prism_explore.generate.attempts import Attempts, BlockState, Fit, KernelState, Tensor
 from prism_explore.generate.diary import Diary
 from prism_explore.generate.grow import Growth, Put, Whole
-from prism_explore.generate.prune import Machine
+from prism_explore.generate.prune import GivenUp, Machine
 from prism_explore.ir.flow import Flow, FlowRule
 from prism_explore.ir.ops import Band, Custom, Input, Load, Op, Result, Store
 from prism_explore.ir.program import TensorProgram
@@ -47,7 +47,7 @@ def generate(
     over: Callable[[], bool] = lambda: False,
     ceiling: Ceiling | None = None,
     executor: Executor | None = None,
-    pieces: Callable[[], Iterator[Pieces | None]] = lambda: iter(()),
+    pieces: Callable[[], Iterator[Pieces | GivenUp | None]] = lambda: iter(()),
 ) -> Iterator[Family | None]:
     """Every family of the space whose result is the program's by A_eq.
 

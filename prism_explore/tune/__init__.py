@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from prism_explore.cost.floor import Floor, floor_of
+from prism_explore.cost.floor import Floor, floor_of, rates_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
@@ -24,6 +24,7 @@ from prism_explore.events.kinds import (
     TrialFailed,
     TrialMeasured,
 )
+from prism_explore.events.words import seconds_text
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
@@ -388,7 +389,10 @@ class _Tuning:
         for entrant in tuple(self._pool.entrants):
             if entrant.floor.time_s >= limit_s and (best is None or entrant.verified is not best.point.verified):
                 self._pool.drop(entrant)
-                self._journal.note(CandidateBounded(entrant.verified.candidate.id, entrant.floor.time_s, limit_s))
+                whose = f"of {best.timed.kernel.verified.candidate.id}" if best and best.timed.time_s <= limit_s else ""
+                reason = too_slow(entrant.floor, limit_s, whose or "to beat", self._target)
+                name = entrant.verified.candidate.id
+                self._journal.note(CandidateBounded(name, entrant.floor.time_s, limit_s, reason))
 
     @property
     def _outran_its_floor(self) -> bool:
@@ -406,6 +410,26 @@ class _Tuning:
             return False
         least = min(e.floor.time_s for e in self._pool.entrants)
         return best.timed.time_s <= least * (1 + self._budget.near)
+
+
+def too_slow(floor: Floor, limit_s: float, whose: str, target: Target) -> Reason:
+    """The reason card of a candidate that is not timed because of its floor."""
+    bounds = {"memory": f"{floor.bytes:.4g} B of compulsory traffic", "compute": f"{floor.flops:.4g} flops at least"}
+    return Reason(
+        code="cost.floor",
+        layer="tune",
+        soundness="heuristic" if target.measured else "sound",
+        rule="cost.floor",
+        sentence="Whatever its numbers, compulsory traffic and arithmetic alone take as long as the time that it has "
+        f"to stay below. {rates_of(target)}",
+        formula=f"floor < time {whose}",
+        substitution={
+            "floor": f"{seconds_text(floor.time_s)}, of {bounds[floor.bound_by]}",
+            f"time {whose}": f"{seconds_text(limit_s)}, measured",
+            "machine": target.name,
+        },
+        would_reopen_if="that time were longer, or the machine faster than its figures say",
+    )
 
 
 _SOUND = ("tune.illegal", "tune.wrong")

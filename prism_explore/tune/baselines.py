@@ -26,7 +26,7 @@ from prism_explore.codegen.triton_load import tensor_of
 from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.events.ledger import OURS
 from prism_explore.frontend import Traced
 from prism_explore.ir.program import TensorProgram
@@ -119,18 +119,12 @@ def compare(
     """
     program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
     floor = floor_of(kernel.verified.candidate, shapes, target)
-    codes = {m: reference for m in MODES if m.name in modes and reference is not None}
-    codes |= {CALL: library} if library is not None else {}
+    codes = _codes(reference, modes, library)
     with (
         tempfile.TemporaryDirectory() as folder,
         Worker(program, shapes, target, loader or backend_of(target).loader, seed=seed, stop=stop) as worker,
     ):
-        absent: dict[str, str] = {}
-        paths: dict[Mode, Path] = {}
-        for mode, code in codes.items():
-            paths[mode] = Path(folder) / ("library.pt2" if mode is CALL else "reference.pt2")
-            reason = "" if paths[mode].exists() else _export(code, program, shapes, paths[mode])
-            absent |= {mode.name: reason} if reason else {}
+        paths, absent = _written(codes, program, shapes, Path(folder))
         ready = _prepare(worker, kernel, paths, absent)
         paired = ("bf16",) if target.kind == "cpu" else ("bf16", "f16")
         short = all(i.type.dtype in paired for i in program.inputs)
@@ -149,8 +143,76 @@ def compare(
 _FMA = "canary: multiply-add"
 
 
-def _prepare(worker: Worker, kernel: Kernel, paths: Mapping[Mode, Path], absent: dict[str, str]) -> list[str]:
-    """Make all rivals ready in one worker; one that kills it is left out, and all begin again."""
+def time_rivals(
+    reference: Callable[..., Any] | Traced,
+    program: TensorProgram,
+    shapes: Mapping[str, int],
+    target: Target,
+    *,
+    modes: Sequence[str] = USUAL,
+    library: Callable[..., Any] | Traced | None = None,
+    rounds: int = 24,
+    seed: int = 0,
+    stop: Callable[[], bool] = lambda: False,
+) -> tuple[RivalTimed, ...]:
+    """Time what the user could have had, before there is a kernel: side by side, cold, each compared with float64.
+
+    Args:
+        reference: the traced function, or a torch function of the program's inputs in their order.
+        program: what it computes.
+        shapes: numbers for the program's symbols.
+        target: this machine.
+        modes: names out of `MODES`.
+        library: another torch function of the same value, to be timed as it is.
+        rounds: how often each is timed.
+        seed: of inputs and of the order in each round.
+        stop: asked while waiting.
+    """
+    codes = _codes(reference, modes, library)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Worker(program, shapes, target, "prism_explore.codegen.load:load", seed=seed, stop=stop) as worker,
+    ):
+        paths, absent = _written(codes, program, shapes, Path(folder))
+        ready = _prepare(worker, None, paths, absent)
+        samples = _timed(worker, ready, rounds) if ready else Failure("tune.wrong", "no rival was ready")
+    if isinstance(samples, Failure):
+        return tuple(RivalTimed(m.name, 0.0, 0.0, 0.0, 0, absent.get(m.name, samples.reason)) for m in codes)
+    counted = calm(samples.waits)
+    rows: list[RivalTimed] = []
+    for mode in codes:
+        if mode.name in absent:
+            rows.append(RivalTimed(mode.name, 0.0, 0.0, 0.0, 0, absent[mode.name]))
+            continue
+        times = [samples.times_s[mode.name][i] for i in counted]
+        rows.append(RivalTimed(mode.name, middle(times), quantile(times, 0.2), quantile(times, 0.8), len(times)))
+    return tuple(rows)
+
+
+def _codes(
+    reference: Callable[..., Any] | Traced | None,
+    modes: Sequence[str],
+    library: Callable[..., Any] | Traced | None,
+) -> dict[Mode, Callable[..., Any] | Traced]:
+    codes = {m: reference for m in MODES if m.name in modes and reference is not None}
+    return codes | ({CALL: library} if library is not None else {})
+
+
+def _written(
+    codes: Mapping[Mode, Callable[..., Any] | Traced], program: TensorProgram, shapes: Mapping[str, int], folder: Path
+) -> tuple[dict[Mode, Path], dict[str, str]]:
+    """Where each rival is written for the worker, and why one could not be."""
+    paths: dict[Mode, Path] = {}
+    absent: dict[str, str] = {}
+    for mode, code in codes.items():
+        paths[mode] = folder / ("library.pt2" if mode is CALL else "reference.pt2")
+        reason = "" if paths[mode].exists() else _export(code, program, shapes, paths[mode])
+        absent |= {mode.name: reason} if reason else {}
+    return paths, absent
+
+
+def _prepare(worker: Worker, kernel: Kernel | None, paths: Mapping[Mode, Path], absent: dict[str, str]) -> list[str]:
+    """Make all rivals, and the kernel, ready in one worker; one that kills it is left out, and all begin again."""
     while True:
         ready: list[str] = []
         for mode, path in paths.items():
@@ -164,6 +226,8 @@ def _prepare(worker: Worker, kernel: Kernel, paths: Mapping[Mode, Path], absent:
             if worker.pid is None and ready:
                 break
         else:
+            if kernel is None:
+                return ready
             checked = worker.check(OURS, kernel)
             if isinstance(checked, Checked):
                 return [OURS, *ready]

@@ -29,6 +29,7 @@ from prism_explore.events.kinds import (
     NodeExpanded,
     ParametersProposed,
     RegionPruned,
+    RivalTimed,
     SaturationStepped,
     SpaceCounted,
     Steered,
@@ -139,6 +140,9 @@ def sentence(event: Event) -> tuple[str, str, str]:
     match event:
         case ExplorationStarted():
             return "", f"the search began: {event.program.splitlines()[0]}, on {event.target}, seed {event.seed}", ""
+        case RivalTimed():
+            took = f"takes {seconds_text(event.time_s)}" if event.samples else f"was not timed: {event.note}"
+            return "", f"{event.name}, to be beaten, {took}", ""
         case NodeExpanded():
             return "expanded", f"{event.node} grew by {event.operator}", event.node
         case RegionPruned():

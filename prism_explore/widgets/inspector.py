@@ -231,7 +231,8 @@ def _reason_code(ref: str, facts: Facts, book: Ledger, desk: Desk) -> Inspector 
         return None
     shown = [r for r in facts.regions.values() if r.reason.code == ref]
     maps = [r for rows in facts.rejected.values() for r in rows if r.reason.code == ref]
-    reasons = [r.reason for r in (*shown, *maps)]
+    slow = [b for b in facts.bounded.values() if b.reason.code == ref]
+    reasons = [r.reason for r in (*shown, *maps, *slow)]
     return Inspector(
         ref,
         ref,
@@ -239,7 +240,7 @@ def _reason_code(ref: str, facts: Facts, book: Ledger, desk: Desk) -> Inspector 
         word=f"{sum(c.count for c in cuts):,} cuts",
         what=("Everything that was cut for this reason.",),
         facts=tuple(
-            (f"by {c.rule}", f"{c.count:,} {'regions' if c.what == 'region' else 'choices of maps'}") for c in cuts
+            (f"by {c.rule}", f"{c.count:,} {'choices of maps' if c.what == 'maps' else c.things}") for c in cuts
         ),
         why=(reason_card(reasons[0], f"{ref}, for example"),) if reasons else (),
         actions=(action("Audit a sample of each rule", "audit", {"sample": SAMPLE}, True),)

@@ -536,7 +536,7 @@ def _ledger(ledger: Ledger, facts: Facts) -> LedgerSection:
                 Cell(c.code, kind=f"pruned-{c.soundness}", tip=c.sentence),
                 c.rule,
                 c.soundness,
-                Cell(f"{c.count:,} {'maps' if c.what == 'maps' else ''}".strip(), c.count),
+                Cell(f"{c.count:,} {'' if c.what == 'region' else c.things}".strip(), c.count),
                 Cell(f"{c.stood_for:,.0f}", c.stood_for),
             ),
         )

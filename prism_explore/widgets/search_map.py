@@ -489,7 +489,7 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
         )
         tip = (
             f"{cut.rule} [{cut.soundness}]: {cut.sentence}\n"
-            f"{cut.count:,} {cut.what if cut.what == 'maps' else 'regions'}, for example "
+            f"{cut.count:,} {cut.things}, for example "
             f"{cut.example}; stood for {cut.stood_for:,.0f} programs"
         )
         items.append(Shape(f"{ident}#says", "text", "plain", 0, y, width, ROW_PX, "none", line, cut.example, tip))
@@ -510,7 +510,7 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
     if not items:
         nothing = (Text(width / 2, 17, "nothing has been cut yet", "muted"),)
         items.append(Shape("nothing", "text", "plain", 0, 0, width, ROW_PX, "none", nothing))
-    desc = "; ".join(f"{c.code} by {c.rule} [{c.soundness}]: {c.count:,} {c.what}" for c in book.cuts) or "no cuts"
+    desc = "; ".join(f"{c.code} by {c.rule} [{c.soundness}]: {c.count:,} {c.things}" for c in book.cuts) or "no cuts"
     return Scene("reasons", "cuts by reason", desc, width, max(1, len(book.cuts)) * ROW_PX, tuple(items))
 
 
@@ -520,7 +520,7 @@ def _reason_value(cut: Cut, total: int, narrow: bool) -> str:
 
 def _reason_label(cut: Cut, narrow: bool) -> str:
     rule = "" if narrow or cut.rule == cut.code else f" · {shorten(cut.rule, 20)}"
-    return f"{shorten(cut.code, 24)}{rule}{'' if cut.what == 'region' else ' (maps)'}"
+    return f"{shorten(cut.code, 24)}{rule}{'' if cut.what == 'region' else f' ({cut.things})'}"
 
 
 def _percent(share: float) -> str:

@@ -34,6 +34,7 @@ class Watched(Growth):
     def __init__(self, program: TensorProgram, space: Space, ceiling: Ceiling) -> None:
         self.journal = Journal(clock=lambda: 0.0)
         super().__init__(program, space, TINY, self.journal, ceiling=ceiling)
+        self.families: dict[str, Family] = {}
         self.floors: list[tuple[float, float]] = []
         """Of a graph, and of what it grew out of."""
         self.floor_of: dict[str, float] = {}
@@ -221,6 +222,38 @@ def test_a_partial_graph_is_no_slower_than_what_is_counted_of_all_that_it_grows_
 
             assert 0 < growth.floor_of[family.id] <= exact_s(tally, cached=False) * (1 + 1e-12)
     assert kernels >= {1, 2}
+
+
+@pytest.mark.parametrize("name", ["chain", "attention", "rms_linear_small"])
+def test_no_family_that_is_cut_would_have_been_faster_by_what_is_counted(name):
+    """Whatever is to be beaten: some choices of maps of every family that is then left out, run and counted."""
+    program, rng = PROGRAMS[name], random.Random(name)
+    space = replace(space_of(program, 0), results=default_space(program).results)
+
+    def grown_below(best_s: float) -> Watched:
+        ceiling = ceiling_of(program, best_s, BATCH, BARE)
+        assert ceiling is not None
+        growth = Watched(program, space, ceiling)
+        growth.families = {show(f.sgraph): f for f in growth.run() if f is not None}
+        return growth
+
+    @cache
+    def counts(text: str) -> list[float]:
+        candidates = list(instantiate(everything.families[text], space, TINY, Journal()))
+        some = rng.sample(candidates, min(2, len(candidates)))
+        return [
+            exact_s(counted(c.sgraph, next(legal_sizes(c.sgraph, c.conditions)), BATCH), cached=False) for c in some
+        ]
+
+    everything = grown_below(float("inf"))
+    floors = sorted(set(everything.floor_of.values()))
+    lost: set[str] = set()
+    for best_s in (floors[0], floors[len(floors) // 2], floors[-1]):
+        out = everything.families.keys() - grown_below(best_s).families.keys()
+        lost |= out
+        for text in rng.sample(sorted(out), min(8, len(out))):
+            assert all(best_s <= s * (1 + 1e-12) for s in counts(text))
+    assert everything.families.keys() == lost
 
 
 def test_additions_that_a_loop_may_take_over_do_not_count():

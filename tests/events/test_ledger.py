@@ -21,11 +21,21 @@ from prism_explore.events.kinds import (
     IncumbentImproved,
     ParametersProposed,
     RegionPruned,
+    RivalTimed,
     Steered,
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import Fold, Funnel, Steering, cuts, family_rows, ledger, was_cut_by_budget
+from prism_explore.events.ledger import (
+    Fold,
+    Funnel,
+    Steering,
+    cuts,
+    family_rows,
+    fastest_rival,
+    ledger,
+    was_cut_by_budget,
+)
 from prism_explore.events.phases import phase_of, seconds_per_stage
 from prism_explore.events.words import seconds_text, verdict_text
 from tests.conftest import Golden
@@ -72,13 +82,30 @@ def test_facts_one_by_one_add_up_to_the_same_as_all_at_once() -> None:
 
 @given(st.integers(0, 2**32))
 def test_cuts_do_not_depend_on_the_order_of_facts(seed: int) -> None:
-    shuffled = [e for e in STORY if isinstance(e, RegionPruned | CandidateRejected)]
+    shuffled = [e for e in STORY if isinstance(e, RegionPruned | CandidateRejected | CandidateBounded)]
     random.Random(seed).shuffle(shuffled)
 
     def counts(events: list[Event]) -> list[tuple[str, int, float]]:
         return [(c.code, c.count, c.stood_for) for c in cuts(events)]
 
     assert counts(list(STORY)) == counts(list(shuffled))
+
+
+def test_candidates_that_were_not_timed_for_their_bound_are_rows_with_their_reason() -> None:
+    (event,) = [e for e in STORY if isinstance(e, CandidateBounded)]
+    (row,) = [c for c in cuts(STORY) if c.what == "candidate"]
+
+    assert (row.code, row.count, row.example, row.regions) == (event.reason.code, 1, event.candidate, 0)
+
+
+def test_the_time_of_the_fastest_rival_is_said_and_of_none_why() -> None:
+    slow, fast = RivalTimed("torch eager", 2e-3, 2e-3, 2e-3, 24), RivalTimed("torch library call", 1e-3, 1e-3, 1e-3, 24)
+    absent = RivalTimed("torch.compile", 0.0, 0.0, 0.0, 0, "no compiler")
+
+    assert fast == fastest_rival([slow, absent, fast])
+    assert "The time to beat was that of torch library call, 1 ms, measured first." in claim([slow, absent, fast])
+    assert "none could be timed (torch.compile: no compiler)" in claim([absent])
+    assert "beat" not in claim(STORY)
 
 
 def test_cuts_add_up_to_all_that_was_cut() -> None:

@@ -47,6 +47,7 @@ MEMORY = Reason("mem.smem", "generate", "sound", "shared memory", "more shared m
 GUESS = Reason("dominated.by", "generate", "heuristic", "rule of thumb", "graphs like this one were never fast")
 BUDGET = Reason("budget.nodes", "generate", "budget", "node budget", "the node budget was spent")
 MAPS = Reason("map.constraint", "instantiate", "sound", "one cut per dim", "two grid dims cut one dim")
+BOUNDED = Reason("cost.floor", "tune", "heuristic", "cost.floor", "its bound is above the best time")
 SLOW = Reason("tune.crash", "tune", "sound", "run in a process of its own", "the kernel crashed")
 
 REASONS = (UNREACHABLE, UNREACHABLE, UNREACHABLE, DUPLICATE, DUPLICATE, SHAPE, MEMORY, GUESS, BUDGET)
@@ -104,7 +105,7 @@ def tuning(trials: int = 12, seed: int = 0) -> list[Event]:
         if t < best:
             best = t
             events.append(IncumbentImproved(f"u{i}", "f1.c1", t))
-    events.append(CandidateBounded("f1.c2", 800e-6, best))
+    events.append(CandidateBounded("f1.c2", 800e-6, best, BOUNDED))
     return events
 
 

@@ -1,0 +1,167 @@
+"""The fastest rival's time is the time to beat: measured before anything grows, noted, and taken over when resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import prism_explore as px
+import prism_explore.search as search
+from prism_explore.events.kinds import NodeExpanded, RegionPruned, RivalTimed
+from prism_explore.events.ledger import ledger
+from prism_explore.tune.baselines import EAGER, LIBRARY, time_rivals
+from tests.test_session import machine
+
+
+def chain(x: Any, y: Any, z: Any) -> Any:
+    return (x @ y) @ z
+
+
+INPUTS = {"x": px.T("b", 64), "y": px.T(64, 4), "z": px.T(4, 96)}
+
+
+def session(**more: Any) -> px.Session:
+    return px.Session(chain, inputs=INPUTS, at={"b": 4}, beat_s="rivals", rivals=(EAGER,), **more)
+
+
+def told(*rows: RivalTimed) -> Any:
+    """In the place of a measurement."""
+    return lambda *_, **__: rows
+
+
+def searched(monkeypatch: pytest.MonkeyPatch, *rows: RivalTimed, **more: Any) -> px.Session:
+    """A search with these rivals that times nothing."""
+    monkeypatch.setattr(search, "time_rivals", told(*rows))
+    monkeypatch.setattr(search, "tune", TUNER)
+    TUNER.beat_s.clear()
+    sess = session(target=machine().replace(measured=True), **more)
+    sess.run()
+    sess.close()
+    return sess
+
+
+class Tuner:
+    """Tries nothing, and remembers what there was to beat."""
+
+    def __init__(self) -> None:
+        self.beat_s: list[float | None] = []
+
+    def __call__(self, *_: Any, beat_s: float | None, **__: Any) -> Iterator[Any]:
+        self.beat_s.append(beat_s)
+        return iter(())
+
+
+TUNER = Tuner()
+FAST = RivalTimed(EAGER, 1e-12, 1e-12, 1e-12, 24)
+SLOW = RivalTimed(LIBRARY, 1.0, 1.0, 1.0, 24)
+
+
+def test_the_fastest_rival_is_what_partial_graphs_are_held_against(monkeypatch: pytest.MonkeyPatch) -> None:
+    sess = searched(monkeypatch, SLOW, FAST)
+    facts = sess.journal.events
+    cards = [e.reason for e in facts if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"]
+
+    assert facts.index(FAST) < next(n for n, e in enumerate(facts) if isinstance(e, NodeExpanded))
+    assert (SLOW, FAST) == ledger(facts).rivals
+    assert not sess.families
+    assert cards
+    assert {"0.001 ns"} == {c.substitution["time to beat"] for c in cards}
+    assert {"heuristic"} == {c.soundness for c in cards}
+    assert f"The time to beat was that of {EAGER}, 0.001 ns, measured first." in sess.claim
+    assert "by heuristic rules" in sess.claim
+
+
+def test_a_slow_rival_cuts_nothing_that_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    sess = searched(monkeypatch, SLOW)
+
+    assert "proved" in {f.row.status for f in sess.families.values()}
+    assert [1.0] == TUNER.beat_s
+
+
+def test_where_no_rival_could_be_timed_nothing_is_held_against_one_and_it_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sess = searched(monkeypatch, RivalTimed(EAGER, 0.0, 0.0, 0.0, 0, "torch crashed"))
+
+    assert sess.families
+    assert [None] == TUNER.beat_s
+    assert "none could be timed (torch eager: torch crashed)" in sess.claim
+
+
+def test_a_search_that_goes_on_takes_the_rivals_times_from_its_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sess = searched(monkeypatch, SLOW)
+    path = sess.save(tmp_path / "run.prism")
+    monkeypatch.setattr(search, "time_rivals", None)
+    for code in (chain, None):
+        loaded = px.Session.load(path, code, inputs=INPUTS)
+
+        assert sess.journal.events == loaded.journal.events
+        assert "rivals" == loaded.task.beat_s
+        loaded.close()
+
+
+def test_questions_about_what_was_cut_hold_against_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    sess = searched(monkeypatch, FAST)
+    (region,) = [e.region for e in sess.journal.events if getattr(e, "parent", "") == "n1" and "x, y, z" in e.operator]
+    asked = sess.pruned[region].audit(nodes=200, candidates=20)
+
+    assert "cost.floor" == asked.rule
+    assert {"beyond"} == {f.standing for f in asked.found}
+    assert "no kernel of it beats" in asked.found[0].note
+    assert sess.what_if(rules_off=["cost.floor"]).reopened
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"target": "h100"}, "needs a machine that is here, such as cpu, and this is h100"),
+        ({"rivals": ()}, r"needs a rival, and rivals=\(\) names none"),
+        ({"beat_s": "library"}, "seconds above 0 or 'rivals', found 'library'"),
+        ({"beat_s": 0.0}, "seconds above 0 or 'rivals', found 0.0"),
+        ({"library": lambda x, y: x @ y}, "called with the arguments of chain in their order, x, y, z: too many"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_with_the_reason(options: dict[str, Any], says: str) -> None:
+    given = {"target": machine(), "rivals": (EAGER,), "beat_s": "rivals", **options}
+    with pytest.raises(px.ShapeError, match=says):
+        px.Session(chain, inputs=INPUTS, at={"b": 4}, **given)
+
+
+def test_a_program_has_no_torch_code_to_measure() -> None:
+    traced = px.Session(chain, inputs=INPUTS, target="h100")
+    with pytest.raises(px.ShapeError, match="needs torch code, and this is a program"):
+        px.Session(traced.program, target=machine(), beat_s="rivals")
+    with pytest.raises(px.ShapeError, match="library= is a rival of torch code"):
+        px.Session(traced.program, target=machine(), library=chain)
+
+
+# ---------------------------------------------------------------- really measured
+@pytest.fixture(scope="module")
+def rows() -> Iterator[dict[str, RivalTimed]]:
+    traced = px.Session(chain, inputs=INPUTS, target="h100").traced
+    assert traced is not None
+
+    def wrong(x: Any, y: Any, z: Any) -> Any:
+        return x @ (y @ z) * 2
+
+    def run(library: Any) -> tuple[RivalTimed, ...]:
+        return time_rivals(traced, traced.program, {"b": 4}, machine(), modes=(EAGER,), library=library, rounds=3)
+
+    right, other = run(lambda x, y, z: x @ (y @ z)), run(wrong)
+    yield {"eager": right[0], "library": right[1], "wrong": other[1]}
+
+
+def test_rivals_are_compared_with_float64_and_timed_without_a_kernel(rows: dict[str, RivalTimed]) -> None:
+    for name in ("eager", "library"):
+        assert 3 == rows[name].samples
+        assert 0 < rows[name].p20_s <= rows[name].time_s <= rows[name].p80_s
+
+
+def test_a_library_call_of_another_value_is_no_rival(rows: dict[str, RivalTimed]) -> None:
+    assert (LIBRARY, 0) == (rows["wrong"].name, rows["wrong"].samples)
+    assert "a row deviates by" in rows["wrong"].note
