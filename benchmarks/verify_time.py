@@ -19,7 +19,7 @@ import random
 import resource
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,16 +92,40 @@ def report(what: str, times: Sequence[float], words: Sequence[str]) -> None:
     print(f"  over {SLOW_MS:.0f} ms without being unknown: {len(late)}")
 
 
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """A verdict of a search."""
+
+    time: float
+    """Milliseconds, those of the trials and of the collector included."""
+    trials: float
+    """Milliseconds of the refuter's trials."""
+    collected: float
+    """Milliseconds of the garbage collector, which comes when it comes."""
+    word: str
+    workload: str
+    candidate: str
+
+
 @dataclass(slots=True)
 class Clocks:
     """Verdicts of searches with their milliseconds, and where these went."""
 
-    of: list[tuple[float, str, str, str]] = field(default_factory=list[tuple[float, str, str, str]])
-    """Milliseconds, how it was decided, name of the workload, id of the candidate."""
+    of: list[Clocked] = field(default_factory=list["Clocked"])
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict[str, float](float))
     """Milliseconds per kind of work, what is within another of it not counted."""
     within: str = ""
     workload: str = ""
+    collected: float = 0.0
+    """Milliseconds of the garbage collector in the verdict that is under way."""
+    _began: float = 0.0
+
+    def collector(self, phase: str, info: Mapping[str, int]) -> None:
+        """What `gc.callbacks` calls."""
+        if phase == "start":
+            self._began = cpu()
+        elif self.within:
+            self.collected += (cpu() - self._began) * 1e3
 
     def around(self, kind: str, what: Callable[..., Any]) -> Callable[..., Any]:
         """The same function, its time counted where it is called by a verdict and by no other kind of work."""
@@ -122,14 +146,15 @@ class Clocks:
         """`Prover.verify`, timed."""
 
         def timed_verify(prover: Prover, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:
-            self.within, began = "verdict", cpu()
+            self.within, self.collected, trials, began = "verdict", 0.0, self.spent["trials"], cpu()
             try:
                 verdict = verify(prover, candidate, journal, seed)
             finally:
                 self.within = ""
             time = (cpu() - began) * 1e3
             self.spent["verdicts"] += time
-            self.of.append((time, said(verdict), self.workload, candidate.id))
+            trials = self.spent["trials"] - trials
+            self.of.append(Clocked(time, trials, self.collected, said(verdict), self.workload, candidate.id))
             return verdict
 
         return timed_verify
@@ -144,6 +169,8 @@ def searches(names: Sequence[str]) -> None:
             stack.enter_context(patch.object(Refuter, method, clocks.around("trials", getattr(Refuter, method))))
         for module in (decide, cuts):
             stack.enter_context(patch.object(module, "lower", clocks.around("forms", module.lower)))
+        gc.callbacks.append(clocks.collector)
+        stack.callback(gc.callbacks.remove, clocks.collector)
         for workload in px.WORKLOADS:
             if names and not any(name in workload.name for name in names):
                 continue
@@ -152,19 +179,27 @@ def searches(names: Sequence[str]) -> None:
             set_aside()
             for _ in explore(session.task, Journal(), Steering, Progress(), stop=lambda: True):
                 pass
-            if times := [time for time, *_ in clocks.of[before:]]:
+            if times := [each.time for each in clocks.of[before:]]:
                 print(
                     f"  {workload.name}: {len(times)} verdicts, median {median(times):.2f} ms, "
                     f"mean {mean(times):.2f}, longest {max(times):.1f}",
                     flush=True,
                 )
-    report("inside searches", [time for time, *_ in clocks.of], [word for _, word, *_ in clocks.of])
-    time, word, where, which = max(clocks.of, key=lambda entry: entry[0])
-    print(f"  longest: {time:.0f} ms, {which} of {where}, {word}")
+    words = [each.word for each in clocks.of]
+    report("inside searches", [each.time for each in clocks.of], words)
+    report("  without the refuter's trials", [each.time - each.trials for each in clocks.of], words)
+    worst = max(clocks.of, key=lambda each: each.time)
+    print(
+        f"  longest: {worst.time:.0f} ms, {worst.candidate} of {worst.workload}, {worst.word}; "
+        f"the collector had {worst.collected:.0f} of them"
+    )
+    late = sum(each.time - each.collected > SLOW_MS and each.word != "unknown" for each in clocks.of)
+    print(f"  over {SLOW_MS:.0f} ms without the collector and without being unknown: {late}")
     whole = clocks.spent.pop("verdicts")
     shares = clocks.spent | {"rest": whole - sum(clocks.spent.values())}
     parts = ", ".join(f"{kind} {spent / whole:.0%}" for kind, spent in shares.items())
-    print(f"  {whole / 1e3:.1f} CPU s: {parts}", flush=True)
+    collected = sum(each.collected for each in clocks.of) / whole
+    print(f"  {whole / 1e3:.1f} CPU s: {parts}; the collector, in all of these: {collected:.0%}", flush=True)
 
 
 def set_aside() -> None:
