@@ -8,6 +8,7 @@ the second of two kernels, up to a grid dim of size 1 as well.
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import permutations
 from typing import Any
@@ -33,6 +34,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.sgraph import BlockGraph, SGraph
 from prism_explore.ir.text import parse
+from prism_explore.targets import Target, target
 from tests.verify.mutate import mutant
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
 
@@ -42,10 +44,12 @@ TARGETS = (
     "rmsnorm_linear_bare-R1",
     "rmsnorm-R1",
     "rmsnorm_mlp-R2",
+    "rmsnorm_mlp-R2-divided-twice",
     "swiglu-R3",
     "gated_mlp-R3",
     "lora-R4",
     "lora-R4-loop",
+    "lora-R4-two-accumulators",
     "attention-R6",
     "gqa-R6",
     "attention-R7",
@@ -54,10 +58,13 @@ TARGETS = (
     "gqa-R7-rows",
     "mha-R6",
     "mha-R7",
+    "mha-R7-rows",
     "mqa-R6",
     "mqa-R7",
     "mqa-R7-rows",
     "safe_grouped_attention-R7",
+    "safe_grouped_attention-R7-no-maximum",
+    "safe_grouped_attention-R6",
     "qk_norm_attention-R8-split",
     "qknorm-R8-split",
     "qk_norm_attention-R8-split-rows",
@@ -66,6 +73,7 @@ TARGETS = (
     "qk_norm_attention-R8",
     "qk_norm_attention-R8-norm-behind-the-product",
     "qknorm-R8",
+    "qknorm-R8-norm-behind-the-product",
     "llama_mlp-one-kernel",
     "mlp_gelu-one-kernel",
     "mlp_relu-one-kernel",
@@ -76,16 +84,22 @@ TARGETS = (
     "residual_rmsnorm_linear-R1",
     "ntrans-R5",
     "grouped_attention-R6",
+    "grouped_attention-R7-no-maximum",
     "safe_grouped_attention-R10",
     "softmax-rows",
     "softmax-no-maximum",
     "safe_attention-R10",
     "safe_attention-R10-scaled-queries",
+    "safe_attention-R6-no-maximum",
+    "safe_attention-R7",
     "causal_attention-R10",
     "causal_attention-R6-mask-before-exp",
     "sliding_window_attention-R10",
     "sliding_window_attention-R6-mask-before-exp",
 )
+HELD_BY_NO_GPU = ("moe_routed-fused", "causal_attention-R7-split")
+"""Their tiles exceed the shared memory of a GPU at the published shape: all rows in one block, or all experts."""
+H100 = target("h100")
 BY_NAME = {e.name: e for e in ENTRIES}
 
 
@@ -175,7 +189,7 @@ SAME_GRAPH = {"commuted", "grid exchanged"}
 """Mutations that may give the same graph again."""
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", (*TARGETS, *HELD_BY_NO_GPU))
 def test_no_mutant_has_the_form_of_its_target(name):
     entry = BY_NAME[name]
     target = sgraph_of(entry)
@@ -249,10 +263,10 @@ def _left_out(entries: tuple[Any, ...], p: int) -> tuple[Any, ...]:
 
 
 @cache
-def proved(workload: str) -> frozenset[str]:
+def proved(workload: str, machine: Target = H100) -> frozenset[str]:
     """The forms of the candidates that a default search of a workload proves; a GPU is named, so nothing is tuned."""
     row = px.workload(workload)
-    session = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100")
+    session = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target=machine)
     session.run()
     events = session.journal.events
     session.close()
@@ -267,3 +281,13 @@ def test_a_default_search_proves_the_known_form(name):
 
     assert entry.right
     assert form(sgraph_of(entry)) in proved(entry.workload)
+
+
+@pytest.mark.parametrize("name", HELD_BY_NO_GPU)
+def test_with_more_shared_memory_a_default_search_proves_forms_that_no_gpu_holds(name):
+    entry = BY_NAME[name]
+    wanted = form(sgraph_of(entry))
+
+    assert entry.right
+    assert wanted in proved(entry.workload, replace(H100, shared_memory_bytes=2 << 20))
+    assert wanted not in proved(entry.workload)
