@@ -18,6 +18,7 @@ from tests.verify.corpus import candidate
 from tests.verify.mutate import TOLERANCE, Mutant, judge, mutant
 
 COINCIDING = "it type-checks only because"
+BY_ZERO = "a division by a value that is always 0"
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,14 @@ def run(
             for _ in range((count - account.legal) // left):
                 found = next((m for _ in range(20) if (m := mutant(base.sgraph, program, r)) is not None), None)
                 if found is not None:
-                    account.note(base, found, _verdict(prover, base, found, account))
+                    account.note(base, found, decided(prover, base, found, account))
                     beside(account)
             left -= 1
     return account
 
 
-def _verdict(prover: Prover, base: Base, found: Mutant, account: Account) -> str:
+def decided(prover: Prover, base: Base, found: Mutant, account: Account) -> str:
+    """The word for what became of a mutant."""
     try:
         verdict = prover.verify(candidate(base.program, found.graph), Journal())
     except Exception as error:
@@ -138,7 +140,7 @@ def _verdict(prover: Prover, base: Base, found: Mutant, account: Account) -> str
             why = verdict.limit.split(":")[0]
             account.limits[why] += 1
             truth = judge(base.program, found.graph)
-            if verdict.limit == DISAGREE and truth.lost:
+            if truth.lost and (verdict.limit == DISAGREE or why == BY_ZERO):
                 return "unknown, no number in floats"
             if verdict.limit == DISAGREE:
                 account.disagreements.append(f"{base.name}: {_names(found)}\n{show(found.graph)}")

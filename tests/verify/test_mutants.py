@@ -12,9 +12,11 @@ import pytest
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import parse
+from prism_explore.verify.decide import Prover
 from tests.verify.corpus import CASES, PROGRAMS
-from tests.verify.hostile import Base, run
-from tests.verify.mutate import apply_kind, judge, smaller, tidy
+from tests.verify.hostile import Account, Base, decided, run
+from tests.verify.mutate import Mutant, apply_kind, judge, smaller, tidy
 from tests.verify.mutations import KINDS
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
 
@@ -48,6 +50,17 @@ def test_no_mutant_is_falsely_proved(request, capsys):
     assert account.verdicts["refuted"] > wanted / 2
     assert account.missed_share < 0.01, "\n".join(account.examples[:5])
     assert account.open_share < 0.05, account.open
+
+
+def test_a_mutant_that_divides_by_0_everywhere_counts_as_one_without_numbers():
+    times_zero = parse("sgraph\n  x = input f32[n, 6]\n  %1 = mul_scalar(x, 0)\n  return %1\n")
+    divided = parse("sgraph\n  x = input f32[n, 6]\n  %1 = sub(x, x)\n  %2 = div(x, %1)\n  return %2\n")
+    program, account = TensorProgram("p", times_zero), Account()
+
+    word = decided(Prover(program, saturation=None), Base("b", program, times_zero), Mutant(divided, ()), account)
+
+    assert word == "unknown, no number in floats"
+    assert not account.missed
 
 
 def test_there_are_more_than_forty_kinds_and_each_has_a_name():
