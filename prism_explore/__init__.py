@@ -3,7 +3,7 @@
     import prism_explore as px
     sess = px.Session(f, x=px.T("b", 4096), w=px.T(4096, 4096), target="cpu", at={"b": 8})
     sess                    # the explorer
-    best = sess.best()      # a checked kernel, called like f
+    best = sess.best()      # a checked kernel, or torch where that was faster; called like f
 
 Names are loaded when they are first used, so that the import itself is fast and needs neither torch nor
 a notebook.

@@ -230,6 +230,8 @@ def _tell(session: Session, best: Best | None) -> None:
     out.print(_prunings(book), _families(book), _trials(book))
     if best is not None:
         out.print(_rivals(best))
+        if best.why:
+            out.print(best.why, markup=False)
         out.print(f"{best.verified.proof.claim}", markup=False)
         replayed = sum(lemma.replayed for lemma in best.verified.proof.lemmas)
         out.print(
@@ -322,6 +324,8 @@ def _as_data(session: Session, best: Best | None) -> Mapping[str, Any]:
             "time_s": best.timed.time_s,
             "floor_s_modelled": best.timed.floor_s,
             "error": best.error,
+            "runs": best.runs,
+            "why": best.why,
             "rivals": [asdict(r) for r in best.rivals],
             "times_faster_than": best.ratios,
             "floats": explain(best.floats) if best.floats is not None else "",

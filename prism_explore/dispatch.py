@@ -5,6 +5,9 @@ takes the numbers of the nearest one, where "near" is a matter of ratios: betwee
 code is made for each value that is met, and is compared with the program's float64 meaning before it is used. Where
 the nearest point's numbers do not divide a value, other legal numbers of its candidate do, or the next point's.
 
+At a point where the torch code was faster beside the kernel (`events/race.py`), it runs instead, there and at the
+values that are nearest to it. Only eager is asked: compiled code would be compiled anew for each value that is met.
+
 Beyond the first and the last point nothing was tuned. There the torch code runs, with one warning.
 """
 
@@ -19,10 +22,14 @@ from itertools import islice, pairwise
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
 from prism_explore.errors import ShapeError
-from prism_explore.frontend import Traced, bound
+from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.events.race import EAGER, Outrun, outrun
+from prism_explore.frontend import Traced, bound, single
 from prism_explore.frontend.gradients import called
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel, Parameters, Timed
@@ -46,12 +53,15 @@ class Point:
     timed: Timed
     upto: float
     """The largest value that takes these numbers first; infinite for the last."""
+    outrun: Outrun | None = None
+    """Where torch was faster here, by how much; then it is called, not the kernel."""
 
     def __str__(self) -> str:
         kernel = self.timed.kernel
         border = "and beyond" if math.isinf(self.upto) else f"up to {self.upto:.4g}"
         took = f"{self.timed.time_s * 1e6:,.0f} us measured at {self.value}"
-        return f"{border}: {kernel.verified.candidate.id} at {kernel.parameters}, {took}"
+        instead = f"{self.outrun.by.name} runs, not the kernel: {self.outrun}; " if self.outrun is not None else ""
+        return f"{border}: {instead}{kernel.verified.candidate.id} at {kernel.parameters}, {took}"
 
 
 class Dispatch:
@@ -65,14 +75,19 @@ class Dispatch:
         timed: Sequence[tuple[int, Timed]],
         target: Target,
         traced: Traced | None,
+        raced: Mapping[int, Sequence[BaselineMeasured]] | None = None,
     ) -> None:
-        """`timed`: per value the fastest kernel there, in ascending order."""
+        """`timed`: per value the fastest kernel there, in ascending order; `raced`: the rows of its race, if any."""
         self.program, self.symbol = program, symbol
         borders = [math.sqrt(a * b) for (a, _), (b, _) in pairwise(timed)]
-        self.points = tuple(Point(n, t, upto) for (n, t), upto in zip(timed, (*borders, math.inf), strict=True))
+        self.points = tuple(
+            Point(n, t, upto, outrun((raced or {}).get(n, ()), at_hand=() if traced is None else (EAGER,)))
+            for (n, t), upto in zip(timed, (*borders, math.inf), strict=True)
+        )
         self._shapes, self._target = dict(shapes), target
         self._signature = None if traced is None else traced.signature
         self._parameters: Mapping[str, Any] = {} if traced is None else traced.parameters
+        self._code = None if traced is None else traced.reference
         self._reference = None if traced is None else unbound(traced)
         self._place = _place(program, symbol)
         self._loaded: OrderedDict[int, Loaded | str] = OrderedDict()
@@ -85,17 +100,27 @@ class Dispatch:
         return self.points[0].value, self.points[-1].value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result, by the kernel for the value at hand; outside the range, or where none is legal, by torch.
+        """The result, by the kernel for the value at hand, or by torch where that was faster at the nearest point.
+
+        Outside the range, or where no kernel is legal, it is torch as well. Arrays go to the kernel where there is one.
 
         Raises:
             ShapeError: an argument is missing, a dim, dtype or stride does not fit, or there is no torch code to
                 fall back to.
         """
         inputs = bound(self._signature, args, kwargs, self._parameters)
-        kernel = self.kernel(self._value(inputs))
+        value = self._value(inputs)
+        kernel = self.kernel(value)
         if isinstance(kernel, str):
             return self._elsewhere(inputs, kernel)
-        return called(kernel, self._reference, inputs)
+        if self._code is None or self.at(value).outrun is None or any(isinstance(x, np.ndarray) for x in inputs):
+            return called(kernel, self._reference, inputs)
+        kernel.check(*inputs)
+        return single(self._code(*args, **kwargs))
+
+    def at(self, value: int) -> Point:
+        """The point whose numbers a value takes first."""
+        return next(point for point in self.points if value <= point.upto)
 
     def kernel(self, value: int) -> Loaded | str:
         """The kernel for a value of the symbol, made when it is first met; or why there is none."""
@@ -143,8 +168,9 @@ class Dispatch:
     def _elsewhere(self, inputs: Sequence[Any], reason: str) -> Any:
         if self._reference is None:
             raise ShapeError(f"{reason}, and there is no torch code to fall back to")
-        if not self._warned:
-            self._warned = True
+        with self._lock:
+            said, self._warned = self._warned, True
+        if not said:
             warnings.warn(f"{self.program.name} runs in torch: {reason}", stacklevel=3)
         return self._reference(*inputs)
 

@@ -35,6 +35,7 @@ FORM, VERSION, WHAT = "prism-kernel", 1, ("saved kernel", ".kernel")
 _DATA, _SOURCE = "kernel.json", "kernel.txt"
 _DAMAGED = (ValueError, KeyError, TypeError, IndexError, ParseError, ShapeError, RecursionError, AssertionError)
 """What reading a text of anybody's making can raise."""
+_NO_CODE = "torch was faster where it was tuned, and no torch code is in the file: the kernel runs"
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ class PortableKernel:
         ]
         if isinstance(took, float):
             lines.append(f"  {took * 1e6:,.0f} us measured on {self.measured.get('machine', 'another machine')}")
+        if outrun := self.measured.get("outrun"):
+            lines.append(f"  {outrun}; this runs the kernel")
         return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
 
 
@@ -153,6 +156,8 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Porta
         raise ShapeError(f"{path} cannot be compiled here: {kernel.reason}")
     if not note and kernel.source != saved.source:
         note = "the same tiles and loops are written otherwise by this version or for this machine"
+    if measured.get("outrun"):
+        note = f"{note}; {_NO_CODE}" if note else _NO_CODE
     made = PortableKernel(kernel, load(kernel), signature, parameters, None, measured, note)
     checked = compare(made.run, cases_of(made.program, dict(kernel.shapes), seed))
     if isinstance(checked, Failure):

@@ -1,34 +1,45 @@
-"""The kernel that a search offers: a callable with its evidence.
+"""What a search offers: a callable with its evidence.
 
-`Best` is what `sess.best()` returns. It holds three independent evidences (the proof, the refuter's
-evaluations, the float comparison made before timing) and the figures of one side-by-side run.
+`Best` is what `sess.best()` returns. It holds three independent evidences for a kernel (the proof, the refuter's
+evaluations, the float comparison made before timing) and the figures of one side-by-side run. A call runs what was
+fastest in that run: the kernel, or the torch code that it was made from, see `events/race.py`.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from prism_explore.codegen.load import Loaded
 from prism_explore.events.kinds import BaselineMeasured
-from prism_explore.events.ledger import OURS
+from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS, Outrun, outrun
 from prism_explore.floats import Assessment, explain
-from prism_explore.frontend import Traced, bound
+from prism_explore.frontend import Traced, bound, single
 from prism_explore.ir.ranges import ANY, Held, Ranges, sizes_of
 from prism_explore.ir.stages import Timed, Verified
 from prism_explore.portable import PortableKernel
 from prism_explore.targets import target
-from prism_explore.tune.baselines import unbound
+from prism_explore.tune.baselines import AUTOTUNED, unbound
 from prism_explore.tune.gpu import GpuKernel, on_gpu
 from prism_explore.verify.certificate import derivation
 from prism_explore.verify.equalities import Equalities, of_verified
 
+_NOT_CALLED = "faster, and a call does not run it: it is tuned and packs its weights beforehand"
+
 
 @dataclass(frozen=True)
 class Best:
-    """The fastest checked kernel; call it with the arguments of the function it replaces."""
+    """The fastest checked kernel, or torch where that was faster; call it with the arguments of the function.
+
+    `runs` says which of the two a call runs, and printing it says why. `kernel` is the kernel in any case; `source`,
+    `proof`, `error` and `check` are about it.
+    """
 
     timed: Timed
     verified: Verified
@@ -38,7 +49,8 @@ class Best:
     rivals: tuple[BaselineMeasured, ...]
     """Measured in one run with this kernel, which is the row named `ours`."""
     traced: Traced | None
-    kernel: Loaded
+    run: Loaded
+    """The kernel on the program's inputs, in their order."""
     machine: str
     """Where it was timed."""
     versions: tuple[tuple[str, str], ...]
@@ -46,20 +58,78 @@ class Best:
     """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
     ranges: Ranges = ANY
     """Of the program's symbols, as they were declared."""
+    library: Traced | None = None
+    """The library call that it was raced against, if one was given."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on torch tensors or NumPy arrays, with the torch code's gradient where one is recorded.
+
+        Arrays always go to the kernel, for the torch code takes tensors. Both take the same shapes, for at others
+        nobody knows which is faster.
 
         Raises:
             ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a symbol is
                 outside its range.
         """
         if self.ranges.bounds:
-            given = bound(self.portable.signature, args, kwargs, self.portable.parameters)
+            given = bound(self.kernel.signature, args, kwargs, self.kernel.parameters)
             program = self.verified.candidate.family.program
             found = sizes_of((i.type for i in program.inputs), (tuple(getattr(x, "shape", ())) for x in given))
             self.ranges.check(found, program.name)
-        return self.portable(*args, **kwargs)
+        code = self._torch
+        if code is None:
+            return self.kernel(*args, **kwargs)
+        given = bound(self.kernel.signature, args, kwargs, self.kernel.parameters)
+        if any(isinstance(x, np.ndarray) for x in given):
+            return self.kernel(*args, **kwargs)
+        self.run.check(*given)
+        names = self.traced.arguments if self.traced is not None else ()
+        return single(code(*args, *(kwargs[name] for name in names[len(args) :])))
+
+    @property
+    def outrun(self) -> Outrun | None:
+        """Who was faster than the kernel in the side-by-side run, beyond its noise, and by how much.
+
+        Of those whose code is here; where no code is, of all.
+        """
+        return outrun(self.rivals, at_hand=self._codes) or outrun(self.rivals)
+
+    @property
+    def runs(self) -> str:
+        """What a call with tensors runs: the kernel's id, `torch eager`, `torch.compile` or `torch library call`."""
+        by = self.outrun
+        return by.by.name if by is not None and by.by.name in self._codes else self.candidate
+
+    @property
+    def why(self) -> str:
+        """Why a call does not run the kernel, or why it does though torch was faster; empty where nothing was."""
+        by = self.outrun
+        match self.runs:
+            case _ if by is None:
+                return ""
+            case self.candidate:
+                return f"{by}; a call runs the kernel, for that code is not here (Session.load takes the program's)"
+            case name:
+                more = {COMPILED: ", compiled at its first call", LIBRARY: ", which was compared, not proved"}
+                return f"{by}; a call runs {name}{more.get(name, '')}, and best.kernel is the kernel"
+
+    @property
+    def _codes(self) -> dict[str, Callable[..., Any]]:
+        """Torch's ways to compute it, as far as their code is here."""
+        if self.traced is None:
+            return {}
+        own = {EAGER: self.traced.reference, COMPILED: self.traced.reference}
+        return own if self.library is None else {**own, LIBRARY: self.library.reference}
+
+    @cached_property
+    def _torch(self) -> Callable[..., Any] | None:
+        """The code in the way that was faster; None where a call runs the kernel."""
+        code = self._codes.get(self.runs)
+        if code is None or self.runs != COMPILED:
+            return code
+        import torch
+
+        return torch.compile(code, dynamic=False)  # pyright: ignore[reportUnknownMemberType]
 
     @property
     def holds(self) -> Held | None:
@@ -71,8 +141,8 @@ class Best:
         return self.ranges.held(self.verified.candidate.conditions, numbers) if self.ranges.bounds else None
 
     @cached_property
-    def portable(self) -> PortableKernel:
-        """The kernel apart from its search, which can be saved."""
+    def kernel(self) -> PortableKernel:
+        """The kernel apart from its search, called like the function whatever was faster; it can be saved."""
         traced, timed = self.traced, self.timed
         measured: dict[str, Any] = {
             "time_s": timed.time_s,
@@ -83,24 +153,32 @@ class Best:
             "machine": self.machine,
             "versions": dict(self.versions),
             "rivals": [[r.name, r.time_s, r.ratio, r.note] for r in self.rivals],
+            "outrun": str(self.outrun or ""),
             "evidence": self.verified.evidence,
         }
         if traced is None:
-            return PortableKernel(timed.kernel, self.kernel, measured=measured)
+            return PortableKernel(timed.kernel, self.run, measured=measured)
         code = unbound(traced)
-        return PortableKernel(timed.kernel, self.kernel, traced.signature, traced.parameters, code, measured)
+        return PortableKernel(timed.kernel, self.run, traced.signature, traced.parameters, code, measured)
 
     def save(self, path: str | Path) -> Path:
         """Write the kernel to a file that `load_kernel` opens, proves again and compiles anywhere.
 
-        The weights of a module are not in it.
+        The weights of a module are not in it, and torch code is not: where torch was faster, the file says so, and a
+        warning does now.
         """
-        return self.portable.save(path)
+        if self.outrun is not None:
+            warnings.warn(f"the kernel is saved, without torch code: {self.outrun}", stacklevel=2)
+        return self.kernel.save(path)
 
     @property
     def source(self) -> str:
-        """The kernel for people: its tiles and loops."""
-        return self.timed.kernel.source
+        """The kernel for people: its tiles and loops; headed by why, where a call does not run it."""
+        return f"{self._said}{self.timed.kernel.source}"
+
+    @property
+    def _said(self) -> str:
+        return f"# {self.why}\n" if self.why else ""
 
     def on_gpu(self, name: str = "h100") -> GpuKernel | None:
         """A Triton kernel of a proved family for a GPU, with numbers that the model chose; it is not timed.
@@ -133,7 +211,12 @@ class Best:
     def proof(self) -> str:
         """The claim that was proved, how, every step with its axioms, and what the refuter tried in vain."""
         proof = self.verified.proof
-        lines = [f"proved by {proof.method}", derivation(self.verified), "", "The refuter, block by block in float64"]
+        lines = [
+            f"{self._said}proved by {proof.method}",
+            derivation(self.verified),
+            "",
+            "The refuter, block by block in float64",
+        ]
         lines += [
             f"  at {', '.join(f'{k}={v}' for k, v in t.sizes)}: relative error {t.relative_error:.1e}"
             for t in self.verified.trials
@@ -155,11 +238,12 @@ class Best:
 
     def check(self, n: int = 5, seed: int = 0) -> tuple[float, ...]:
         """Relative errors against the float64 meaning of the program on `n` fresh random inputs."""
-        return self.portable.check(n, seed)
+        return self.kernel.check(n, seed)
 
     def __repr__(self) -> str:
         us = 1e6
         lines = [
+            *([self.why] if self.why else []),
             f"{self.candidate} at {self.timed.kernel.parameters}",
             f"  {self.timed.time_s * us:,.0f} us measured, error {self.error:.1e}, "
             f"roofline {self.timed.floor_s * us:,.0f} us modelled",
@@ -169,7 +253,8 @@ class Best:
         ]
         for r in self.rivals:
             ratio = f"  ours is {self.ratios[r.name]:.2f}x as fast" if r.name in self.ratios else ""
-            note = f"  ({r.note})" if r.note else ""
+            notes = [n for n in (r.note, _NOT_CALLED if r.name == AUTOTUNED and 0 < r.ratio_p75 < 1 else "") if n]
+            note = f"  ({'; '.join(notes)})" if notes else ""
             time = f"{r.time_s * us:>10,.0f} us" if r.samples else "  not timed"
             lines.append(f"  {r.name:<28} {time}{ratio}{note}")
         return "\n".join(lines)

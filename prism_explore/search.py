@@ -324,9 +324,9 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
         saved = recall.certified(journal, verified.candidate.id)
         progress.certified[verified.candidate.id] = verified if saved else certify(verified, journal)
         yield
-    if task.reference is not None and best not in progress.compared:
+    if best not in progress.compared:
         progress.compared.append(best)
-        if recall.compared(journal):
+        if recall.compared(journal) or task.reference is None:
             return
         compare(
             task.reference,

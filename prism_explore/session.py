@@ -25,6 +25,7 @@ from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import (
+    BaselineMeasured,
     Event,
     ExplorationFinished,
     FamilyCompleted,
@@ -34,6 +35,7 @@ from prism_explore.events.kinds import (
 from prism_explore.events.ledger import Steering, ledger
 from prism_explore.events.misses import Miss
 from prism_explore.events.phases import phase_of
+from prism_explore.events.race import EAGER
 from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence
 from prism_explore.floats import Assessment, Assessor
@@ -51,7 +53,7 @@ from prism_explore.saved import proved_again, read_search, task_to_plain
 from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget, Database, tune
-from prism_explore.tune.baselines import USUAL
+from prism_explore.tune.baselines import USUAL, compare
 from prism_explore.verify.decide import Replay
 from prism_explore.verify.equalities import Equalities
 from prism_explore.views import Families, FamilyHandle, Pruned, Record, Tuning
@@ -76,7 +78,8 @@ class Session:
         budget: how far tuning goes.
         space: what is searched; `default_space` otherwise.
         name: what to call the program.
-        rivals: what the result is raced against, names out of `tune.baselines.MODES`.
+        rivals: what the kernel is raced against, names out of `tune.baselines.MODES`; `best` runs torch eager,
+            torch.compile or `library` where that was faster.
         allow_unsafe: whether a family that is unsafe in floating point, though equal over the reals, may win.
         database: a file in which trials are remembered, so that no later search times them again.
         ranges: least and largest value of symbols, such as {"b": (1, 64)}: `best` says at which of them it holds and
@@ -544,10 +547,11 @@ class Session:
         return self.record.svg(picture)
 
     def best(self) -> Best | None:
-        """The fastest checked kernel, with its evidence; searches to the end first where that is left to do.
+        """What is called in place of the code, with its evidence; searches to the end first where that is left to do.
 
-        Its time, the rivals' and the machine's limit were measured side by side in one run. None where no
-        kernel was timed; `claim` says how far the search came.
+        That is the fastest checked kernel, or torch where that was faster beside it; printing it says which. Its time,
+        the rivals' and the machine's limit were measured side by side in one run. None where no kernel was timed;
+        `claim` says how far the search came.
         """
         if self.state not in ("finished", "cancelled"):
             self.run()
@@ -569,12 +573,14 @@ class Session:
             task.versions,
             self._floats(verified),
             task.ranges,
+            task.library,
         )
 
     def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:
         """One callable for a range of values of a symbol, such as the batch: `sess.dispatch(b=(1, 4, 16))`.
 
-        What is proved holds for every value; only numbers are chosen anew at each of these.
+        What is proved holds for every value; only numbers are chosen anew at each of these, and the fastest kernel is
+        raced against torch eager there, if that is among the session's rivals.
 
         Args:
             budget: of tuning at each value; the session's if left out.
@@ -588,13 +594,15 @@ class Session:
         if self.state not in ("finished", "cancelled"):
             self.run()
         open_now = [v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family)]
-        task, found = self.task, list[tuple[int, Timed]]()
+        task, found, raced = self.task, list[tuple[int, Timed]](), dict[int, tuple[BaselineMeasured, ...]]()
+        modes = tuple(name for name in task.rivals if name == EAGER)
         for value in points:
+            journal = Journal()
             outcomes = tune(
                 open_now,
                 {**task.shapes, symbol: value},
                 task.target,
-                Journal(),
+                journal,
                 budget=budget or task.budget,
                 seed=task.seed,
                 database=task.database,
@@ -603,8 +611,11 @@ class Session:
             timed = [o for o in outcomes if isinstance(o, Timed)]
             if not timed:
                 raise ShapeError(f"no kernel could be timed at {symbol}={value}; {self.claim}")
-            found.append((value, min(timed, key=lambda t: t.time_s)))
-        return Dispatch(self.program, symbol, task.shapes, found, task.target, self.traced)
+            fastest = min(timed, key=lambda t: t.time_s)
+            found.append((value, fastest))
+            if self.traced is not None and modes:
+                raced[value] = compare(self.traced, fastest.kernel, task.target, journal, modes=modes, seed=task.seed)
+        return Dispatch(self.program, symbol, task.shapes, found, task.target, self.traced, raced)
 
     @property
     def chosen(self) -> Verified | None:

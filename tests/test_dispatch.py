@@ -2,6 +2,8 @@
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 import pytest
@@ -62,6 +64,31 @@ def test_a_value_outside_goes_to_torch_with_one_warning(sess):
     assert ["b=2 is outside of 4 to 8, for which kernels were tuned"] == [
         str(w.message).partition("runs in torch: ")[2] for w in said
     ]
+
+
+def test_threads_that_meet_a_value_outside_at_once_warn_once(sess, monkeypatch):
+    """Both would read that nothing was said before either says it, were it not for the lock."""
+    both, said = Barrier(2), []
+
+    class Met(Dispatch):
+        @property
+        def _warned(self):
+            now = self.__dict__.get("said", False)
+            with suppress(BrokenBarrierError):
+                both.wait(0.5)
+            return now
+
+        @_warned.setter
+        def _warned(self, value):
+            self.__dict__["said"] = value
+
+    made = sess.dispatch(b=(4,))
+    met = Met(made.program, "b", {"b": 4}, [(4, made.points[0].timed)], machine(), sess.traced)
+    monkeypatch.setattr(warnings, "warn", lambda text, **_: said.append(text))
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: met(*given(2)), range(2)))
+
+    assert 1 == len(said)
 
 
 def test_machine_code_is_made_once_per_value_also_from_many_threads(sess):

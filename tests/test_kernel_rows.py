@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.kernel_time import _share_of_others, main, standing
 from benchmarks.rows import ROWS, Row, chosen, decode, linear
-from prism_explore.events.ledger import OURS
-from prism_explore.tune.baselines import EAGER, LIBRARY, ROOFLINE
+from prism_explore.events.race import EAGER, LIBRARY, OURS
+from prism_explore.tune.baselines import ROOFLINE
 
 
 def test_every_row_has_a_name_of_its_own() -> None:

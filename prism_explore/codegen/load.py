@@ -46,6 +46,10 @@ class Loaded(Protocol):
         """The result, a new tensor of the inputs' library."""
         ...
 
+    def check(self, *inputs: Array) -> None:
+        """Raise what a call with these inputs would raise for them, and compute nothing."""
+        ...
+
 
 def load(kernel: Kernel, pool: Literal["auto", "openmp", "python"] = "auto") -> Loaded:
     """The callable of a kernel; one for the CPU is compiled at once, one for a GPU at its first call.
@@ -114,10 +118,7 @@ class LoadedKernel:
             ShapeError: a wrong number of inputs, a wrong shape, dtype or memory order, or an `out` that
                 shares memory with an input.
         """
-        if len(inputs) != len(self._inputs):
-            names = ", ".join(e.buffer.name for e in self._inputs)
-            raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
-        pointers = [e.pointer(x) for e, x in zip(self._inputs, inputs, strict=True)]
+        pointers = self._pointers(inputs)
         result: Any = _empty_like(inputs[0], self._output.buffer) if out is None else out
         target = self._output.pointer(result)
         if out is not None:
@@ -136,6 +137,16 @@ class LoadedKernel:
             self._run(entry, arguments, self.threads)
         self._idle.append(memory)
         return result
+
+    def check(self, *inputs: Array) -> None:
+        """Raise ShapeError where a call with these inputs would; nothing is computed."""
+        self._pointers(inputs)
+
+    def _pointers(self, inputs: Sequence[Array]) -> list[int]:
+        if len(inputs) != len(self._inputs):
+            names = ", ".join(e.buffer.name for e in self._inputs)
+            raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
+        return [e.pointer(x) for e, x in zip(self._inputs, inputs, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ back, so that what checks kernels for the CPU checks these.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,10 +70,7 @@ class LoadedTriton:
         import torch
 
         where = torch.cuda.device if self.device == "cuda" else nullcontext
-        if len(inputs) != len(self._inputs):
-            names = ", ".join(i.name for i in self._inputs)
-            raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
-        given = [self._tensor(i.name, i.type, x) for i, x in zip(self._inputs, inputs, strict=True)]
+        given = self._given(inputs)
         try:
             with where(given[0].device):
                 found = self._launch(*given)
@@ -81,6 +79,16 @@ class LoadedTriton:
                 raise TargetUnavailable(f"this kernel was made for another GPU: {failure}") from failure
             raise
         return found if isinstance(inputs[0], torch.Tensor) else _array(found)
+
+    def check(self, *inputs: Any) -> None:
+        """Raise ShapeError where a call with these inputs would; nothing is computed."""
+        self._given(inputs)
+
+    def _given(self, inputs: Sequence[Any]) -> list[Any]:
+        if len(inputs) != len(self._inputs):
+            names = ", ".join(i.name for i in self._inputs)
+            raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
+        return [self._tensor(i.name, i.type, x) for i, x in zip(self._inputs, inputs, strict=True)]
 
     def _tensor(self, name: str, wanted: Any, x: Any) -> Any:
         import torch

@@ -25,6 +25,7 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
     ended = book.finished.stop if stop is None and book.finished else stop
     says = (
         _found(book),
+        _outrun(book),
         _tried(book),
         _ranges(book),
         _lacking(book),
@@ -59,6 +60,12 @@ def _found(book: Ledger) -> str:
     if book.families:
         return f"{_count(len(book.families), 'family', 'families')} found {within}; none has been proved."
     return f"No family found {within}."
+
+
+def _outrun(book: Ledger) -> str:
+    """Where torch was faster than the best kernel; nothing where it was not."""
+    by = book.outrun
+    return "" if by is None else f"Torch was faster beside it: {by}; where the torch code is at hand, that is called."
 
 
 def _tried(book: Ledger) -> str:

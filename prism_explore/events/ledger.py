@@ -45,6 +45,7 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.misses import Miss, Misses
+from prism_explore.events.race import OURS, Outrun, outrun
 
 What: TypeAlias = Literal["region", "maps", "family", "candidate"]
 """What was cut: partial graphs, choices of maps, or families and candidates that were proved and not tuned."""
@@ -53,8 +54,6 @@ CutKey: TypeAlias = tuple[str, str, Soundness, What]
 Status: TypeAlias = Literal["open", "proved", "unknown", "refuted", "impossible"]
 """Of a family: what its best candidate came to; impossible where the constraints admit no maps."""
 Choice: TypeAlias = Literal["", "accepted", "rejected"]
-OURS = "ours"
-"""The incumbent's name among the rows of a side-by-side run."""
 Stop: TypeAlias = Literal["exhausted", "budget", "cancelled"]
 
 
@@ -275,6 +274,11 @@ class Ledger:
             return None
         ours = next((b for b in self.baselines if b.name == OURS and b.samples), None)
         return ours.time_s if ours is not None else self.best.time_s
+
+    @property
+    def outrun(self) -> Outrun | None:
+        """Who beat the best kernel in the side-by-side run, and is called instead of it."""
+        return outrun(self.baselines)
 
     def by_soundness(self) -> Mapping[Soundness, int]:
         """How many regions and maps were cut, per soundness class."""

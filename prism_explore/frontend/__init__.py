@@ -10,7 +10,7 @@
 | `rows` | the table of ATen operators; `views`, `attention` hold the longer rows |
 """
 
-from prism_explore.frontend.traced import Binding, Signature, Traced, bound, data_sizes
+from prism_explore.frontend.traced import Binding, Signature, Traced, bound, data_sizes, single
 from prism_explore.frontend.tracing import declared, trace
 
-__all__ = ["Binding", "Signature", "Traced", "bound", "data_sizes", "declared", "trace"]
+__all__ = ["Binding", "Signature", "Traced", "bound", "data_sizes", "declared", "single", "trace"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.program import TensorProgram
@@ -95,6 +95,13 @@ class Traced:
             ShapeError: an argument is missing or unknown.
         """
         return self.signature.bind(args, kwargs, self.parameters)
+
+
+def single(found: Any) -> Any:
+    """The one tensor that torch code returns, which may stand in a tuple."""
+    if not isinstance(found, tuple | list):
+        return found
+    return next(x for x in cast("Sequence[Any]", found) if x is not None)
 
 
 def _permuted_tensor(x: Any, binding: Binding) -> Any:

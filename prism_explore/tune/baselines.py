@@ -27,7 +27,7 @@ from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
-from prism_explore.events.ledger import OURS
+from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.frontend import Traced
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel
@@ -48,8 +48,7 @@ from prism_explore.tune.measure import (
 from prism_explore.tune.worker import Worker
 
 ROOFLINE = "roofline"
-EAGER = "torch eager"
-LIBRARY = "torch library call"
+AUTOTUNED = "torch.compile max-autotune"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +63,15 @@ class Mode:
 
 MODES: tuple[Mode, ...] = (
     Mode(EAGER, "operator by operator, as written", 60.0),
-    Mode("torch.compile", "its default", 180.0),
-    Mode("torch.compile max-autotune", "tuned, weights frozen and packed beforehand", 600.0),
+    Mode(COMPILED, "its default", 180.0),
+    Mode(AUTOTUNED, "tuned, weights frozen and packed beforehand", 600.0),
 )
 """Weights are the inputs whose dims are all numbers. Only the last mode may pack them outside the clock."""
 
 CALL = Mode(LIBRARY, "one call that does all of it, eager", 60.0)
 """For a function that was given for this, such as scaled_dot_product_attention for attention spelled out."""
 
-USUAL = (EAGER, "torch.compile")
+USUAL = (EAGER, COMPILED)
 
 MOST_FROZEN = 6
 """Freezing compiles once per copy in the ring; with more copies than this it is not tried."""
@@ -390,7 +389,7 @@ def _adopt(bench: LocalBench, key: str, path: Path) -> Mapping[str, Any]:
     try:
         if key in (EAGER, LIBRARY):
             run = _on_tensors(module)
-        elif key == "torch.compile":
+        elif key == COMPILED:
             run = _on_tensors(torch.compile(module, dynamic=False))
         else:
             run = _frozen(bench, module) if bench.device == "cpu" else _on_tensors(_autotuned(module))

@@ -226,6 +226,8 @@ def _incumbent(ledger: Ledger) -> Incumbent | None:
     if best is None or best.time_s is None:
         return None
     facts = ["measured"]
+    if by := ledger.outrun:
+        facts.append(f"{by.by.name} was faster: best runs it")
     rivals = {b.name: b for b in ledger.baselines if b.samples}
     if "roofline" in rivals:
         facts.append(f"{rivals['roofline'].ratio:.0%} of roofline (measured)")

@@ -107,6 +107,7 @@ def trials_table(book: Ledger) -> TextTable:
 
 def baselines_table(book: Ledger) -> TextTable:
     """One row per rival."""
+    by = book.outrun
     heads = ("rival", "measured>", "p20>", "p80>", "times the best>", "note")
     rows = tuple(
         (
@@ -115,7 +116,7 @@ def baselines_table(book: Ledger) -> TextTable:
             _time(b.p20_s),
             _time(b.p80_s),
             f"{b.ratio:.2f} ({b.ratio_p25:.2f} to {b.ratio_p75:.2f})" if b.ratio > 0 else "",
-            b.note,
+            "faster: best runs it" if by is not None and b == by.by else b.note,
         )
         for b in book.baselines
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from prism_explore.events.kinds import BaselineMeasured, Event
 from prism_explore.events.ledger import Ledger, Trial, ledger
+from prism_explore.events.race import Outrun
 from prism_explore.events.words import seconds_text
 from prism_explore.widgets.charts import Chart, Series, empty, log_steps
 from prism_explore.widgets.facts import numbers_text
@@ -55,7 +56,7 @@ def tuning_scene(
     best = book.best
     for number, trial in enumerate(ended, 1):
         _point(chart, number, trial, best is not None and trial.trial == best.trial)
-    return chart.scene("tuning", f"tuning {family}".strip(), describe(ended, best, floor, rivals))
+    return chart.scene("tuning", f"tuning {family}".strip(), describe(ended, best, floor, rivals, book.outrun))
 
 
 def _rival(baseline: BaselineMeasured) -> str:
@@ -111,7 +112,13 @@ def _point(chart: Chart, number: int, trial: Trial, is_best: bool) -> None:
         chart.mark(trial.trial, "trial", "circle", number, trial.time_s, trial.trial, tip)
 
 
-def describe(ended: list[Trial], best: Trial | None, floor: float | None, rivals: list[tuple[str, float]]) -> str:
+def describe(
+    ended: list[Trial],
+    best: Trial | None,
+    floor: float | None,
+    rivals: list[tuple[str, float]],
+    outrun: Outrun | None,
+) -> str:
     """The picture in sentences."""
     failed = sum(t.failure is not None for t in ended)
     says = [f"{len(ended)} trials ended, {failed} without a timed kernel."]
@@ -120,4 +127,5 @@ def describe(ended: list[Trial], best: Trial | None, floor: float | None, rivals
         if floor:
             says.append(f"The lowest modelled bound is {seconds_text(floor)}, {floor / best.time_s:.0%} of that.")
     says += [f"Rival: {text}." for text, _ in rivals]
+    says += [f"Torch was faster: {outrun}; best runs it."] if outrun is not None else []
     return " ".join(says)

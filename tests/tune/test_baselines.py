@@ -11,11 +11,12 @@ import pytest
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.frontend import trace
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.targets import Target
-from prism_explore.tune.baselines import EAGER, LIBRARY, MODES, OURS, ROOFLINE, compare, unbound
+from prism_explore.tune.baselines import MODES, ROOFLINE, compare, unbound
 from tests.tune.toys import TOY, WRONG, fused, kernel
 
 LOADER = "tests.tune.toys:load"
@@ -129,10 +130,10 @@ def test_without_a_compiler_torch_compile_is_absent_and_says_so(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    found = {r.name: r for r in run(reference, modes=(EAGER, "torch.compile"))}
+    found = {r.name: r for r in run(reference, modes=(EAGER, COMPILED))}
 
-    assert 0 == found["torch.compile"].samples
-    assert "compiler" in found["torch.compile"].note.lower()
+    assert 0 == found[COMPILED].samples
+    assert "compiler" in found[COMPILED].note.lower()
     assert 3 == found[EAGER].samples == found[OURS].samples
 
 
