@@ -25,7 +25,7 @@ from prism_explore.ir.ranges import ANY, Held, Ranges, sizes_of
 from prism_explore.ir.stages import Timed, Verified
 from prism_explore.portable import PortableKernel
 from prism_explore.targets import target
-from prism_explore.tune.baselines import AUTOTUNED, unbound
+from prism_explore.tune.baselines import AUTOTUNED, compiled, unbound
 from prism_explore.tune.gpu import GpuKernel, on_gpu
 from prism_explore.verify.certificate import derivation
 from prism_explore.verify.equalities import Equalities, of_verified
@@ -125,11 +125,7 @@ class Best:
     def _torch(self) -> Callable[..., Any] | None:
         """The code in the way that was faster; None where a call runs the kernel."""
         code = self._codes.get(self.runs)
-        if code is None or self.runs != COMPILED:
-            return code
-        import torch
-
-        return torch.compile(code, dynamic=False)  # pyright: ignore[reportUnknownMemberType]
+        return compiled(code) if code is not None and self.runs == COMPILED else code
 
     @property
     def holds(self) -> Held | None:

@@ -307,6 +307,13 @@ def _seen(target: Target, samples: Samples, readers: Sequence[str], scale: float
 
 
 # ---------------------------------------------------------------- the user's function, for the journey
+def compiled(code: Callable[..., Any]) -> Callable[..., Any]:
+    """The rival `torch.compile` of some torch code: its default, compiled anew for other shapes."""
+    import torch
+
+    return torch.compile(code, dynamic=False)
+
+
 def unbound(traced: Traced) -> Callable[..., Any]:
     """The user's function or module as a function of the program's inputs in their order.
 
@@ -390,7 +397,7 @@ def _adopt(bench: LocalBench, key: str, path: Path) -> Mapping[str, Any]:
         if key in (EAGER, LIBRARY):
             run = _on_tensors(module)
         elif key == COMPILED:
-            run = _on_tensors(torch.compile(module, dynamic=False))
+            run = _on_tensors(compiled(module))
         else:
             run = _frozen(bench, module) if bench.device == "cpu" else _on_tensors(_autotuned(module))
         found = bench.adopt(key, run, bench.roundings)
