@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from prism_explore.codegen.triton_check import Checked, Interpreter
+from prism_explore.codegen.triton_check import Checked, Interpreter, Unchecked
 from prism_explore.ir.ops import MatMul
 from prism_explore.ir.stages import Candidate, Family, Parameters
 from prism_explore.tune.gpu import check_small
@@ -32,6 +32,8 @@ KNOWN = (
 )
 FIRST = tuple({e.workload: e for e in reversed(RIGHT)}.values())
 """One form of each workload."""
+TOO_LARGE = "transformer_block-five-kernels"
+"""A product over all heads at once: at the smallest sizes already more numbers than the threads of a block may hold."""
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,17 @@ def test_all_of_the_known_forms_are_there() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", [e for e in FIRST if e.name not in KNOWN], ids=lambda e: e.name)
+@pytest.mark.parametrize("entry", [e for e in FIRST if e.name not in (*KNOWN, TOO_LARGE)], ids=lambda e: e.name)
 def test_a_form_of_every_workload_is_right(entry: Entry, interpreter: Interpreter) -> None:
     agrees(entry, interpreter)
+
+
+def test_a_form_whose_tile_no_block_of_threads_holds_is_told_as_unchecked(interpreter: Interpreter) -> None:
+    (entry,) = (e for e in RIGHT if e.name == TOO_LARGE)
+    graph = sgraph_of(entry)
+    candidate = Candidate("f1.c1", Family("f1", program_of(entry.workload), graph), graph, (), graph.conditions())
+
+    found = check_small(candidate, Parameters(()), {n: frozenset[int]() for n, _ in graph.customs}, interpreter)
+
+    assert isinstance(found, Unchecked)
+    assert "numbers per thread" in found.reason
