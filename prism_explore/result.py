@@ -58,7 +58,7 @@ class Best:
     """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
     ranges: Ranges = ANY
     """Of the program's symbols, as they were declared."""
-    library: Traced | None = None
+    also: Traced | None = None
     """The library call that it was raced against, if one was given."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -71,16 +71,15 @@ class Best:
             ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a symbol is
                 outside its range.
         """
+        code = self._torch
+        if code is None and not self.ranges.bounds:
+            return self.kernel(*args, **kwargs)
+        given = bound(self.kernel.signature, args, kwargs, self.kernel.parameters)
         if self.ranges.bounds:
-            given = bound(self.kernel.signature, args, kwargs, self.kernel.parameters)
             program = self.verified.candidate.family.program
             found = sizes_of((i.type for i in program.inputs), (tuple(getattr(x, "shape", ())) for x in given))
             self.ranges.check(found, program.name)
-        code = self._torch
-        if code is None:
-            return self.kernel(*args, **kwargs)
-        given = bound(self.kernel.signature, args, kwargs, self.kernel.parameters)
-        if any(isinstance(x, np.ndarray) for x in given):
+        if code is None or any(isinstance(x, np.ndarray) for x in given):
             return self.kernel(*args, **kwargs)
         self.run.check(*given)
         names = self.traced.arguments if self.traced is not None else ()
@@ -119,7 +118,7 @@ class Best:
         if self.traced is None:
             return {}
         own = {EAGER: self.traced.reference, COMPILED: self.traced.reference}
-        return own if self.library is None else {**own, LIBRARY: self.library.reference}
+        return own if self.also is None else {**own, LIBRARY: self.also.reference}
 
     @cached_property
     def _torch(self) -> Callable[..., Any] | None:

@@ -77,7 +77,7 @@ class Task:
 
     What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
     """
-    library: Traced | None = None
+    also: Traced | None = None
     """One more rival: torch code of the same value, such as one library call that does all of it."""
     ranges: Ranges = ANY
     """Of the program's own symbols; what is found holds at all values, and is called at these."""
@@ -334,7 +334,7 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
             task.target,
             journal,
             modes=task.rivals,
-            library=task.library,
+            library=task.also,
             seed=task.seed,
             stop=stop,
         )
@@ -350,7 +350,7 @@ def _time_rivals(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iter
             task.shapes,
             task.target,
             modes=task.rivals,
-            library=task.library,
+            library=task.also,
             seed=task.seed,
             stop=stop,
         ):

@@ -150,7 +150,7 @@ class Session:
             executor=executor,
             database=None if database is None else _database(database),
             beat_s=_beat(beat_s, traced, machine, (*rivals, *(["library"] if library else []))),
-            library=None if library is None else _library(library, traced, program.name),
+            also=None if library is None else _library(library, traced, program.name),
             dominated=dominated,
         )
         self._begin(task, Journal())
@@ -573,7 +573,7 @@ class Session:
             task.versions,
             self._floats(verified),
             task.ranges,
-            task.library,
+            task.also,
         )
 
     def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:

@@ -212,15 +212,15 @@ def test_a_library_call_runs_where_it_won_and_is_called_with_the_arguments_in_th
 
     calls = []
     rivals = raced(eager=0.9, library=0.5)
-    best = replace(slower[1], rivals=rivals, library=replace(slower[1].traced, reference=library))
+    best = replace(slower[1], rivals=rivals, also=replace(slower[1].traced, reference=library))
     x, g, w = given()
 
     torch.testing.assert_close(best.kernel(x, g, w), best(x, w=w, g=g), rtol=2e-4, atol=2e-5)
     assert [(B, D)] == calls
     assert LIBRARY == best.runs
     assert "a call runs torch library call, which was compared, not proved" in best.why
-    assert EAGER == replace(best, library=None).runs
-    lost = replace(best, rivals=raced(eager=1.2, library=0.5), library=None)
+    assert EAGER == replace(best, also=None).runs
+    lost = replace(best, rivals=raced(eager=1.2, library=0.5), also=None)
     assert best.candidate == lost.runs
     assert "a call runs the kernel, for that code is not here" in lost.why
 

@@ -351,5 +351,5 @@ def test_a_saved_search_has_all_of_its_task_but_code(timed, tmp_path):
         assert {"manifest.json", "events.jsonl"} == set(archive.namelist())
         head = json.loads(archive.read("manifest.json"))
 
-    not_data = {"reference", "library", "database", "executor"}
+    not_data = {"reference", "also", "database", "executor"}
     assert {f.name for f in fields(Task)} - not_data == set(head["task"])
