@@ -247,11 +247,7 @@ class Refuter:
     # ------------------------------------------------------------ what candidates share
     def _common_trial(self, candidate: SGraph, seed: int, turn: int) -> Trial | None:
         """A trial at the sizes that candidates share; None where it shows no agreement, for whatever reason."""
-        key = seed, turn
-        if key not in self._commons:
-            _make_room(self._commons, MOST_COMMON)
-            self._commons[key] = self._common(seed, turn)
-        found = self._commons[key]
+        found = _remembered(self._commons, MOST_COMMON, (seed, turn), lambda: self._common(seed, turn))
         if found is None:
             return None
         common, side, between = found
@@ -276,10 +272,7 @@ class Refuter:
         """The same in prime fields."""
         cut_twice = self._extents.common_tiny(candidate)
         key = seed, *sorted(cut_twice.items())
-        if key not in self._exact_commons:
-            _make_room(self._exact_commons, MOST_COMMON)
-            self._exact_commons[key] = self._exact_common(seed, cut_twice)
-        found = self._exact_commons[key]
+        found = _remembered(self._exact_commons, MOST_COMMON, key, lambda: self._exact_common(seed, cut_twice))
         if found is None:
             return None
         common, drawn = found
@@ -333,10 +326,7 @@ class Refuter:
         self, instance: Instance, seed: int, between: tuple[float, float]
     ) -> Trial | Witness | Untried | _Doubt:
         key = (*instance.key, seed, between)
-        side = self._sides.get(key)
-        if side is None:
-            _make_room(self._sides, KEPT)
-            side = self._sides[key] = self._side(instance, seed, between)
+        side = _remembered(self._sides, KEPT, key, lambda: self._side(instance, seed, between))
         if not side.finite.any():
             return Untried("the program has no finite value on random inputs")
         passed: list[Array] = []
@@ -402,14 +392,13 @@ class Refuter:
 
     # ------------------------------------------------------------ fields
     def _drawn(self, instance: Instance, seed: int) -> fields.Draw | str:
-        key = (*instance.key, seed)
-        if key not in self._draws:
-            _make_room(self._draws, KEPT)
+        def draw() -> fields.Draw | str:
             try:
-                self._draws[key] = fields.draw(instance.program, instance.shapes, instance.symbols, seed)
+                return fields.draw(instance.program, instance.shapes, instance.symbols, seed)
             except Inconclusive as stuck:
-                self._draws[key] = stuck.reason
-        return self._draws[key]
+                return stuck.reason
+
+        return _remembered(self._draws, KEPT, (*instance.key, seed), draw)
 
     def _exact(self, instance: Instance, seed: int) -> Trial | Witness | Untried:
         drawn = self._drawn(instance, seed)
@@ -450,9 +439,13 @@ def _bound(found: float | fields.Differs) -> float:
     return inf if isinstance(found, fields.Differs) else found
 
 
-def _make_room(memory: dict[_Key, _Value], most: int) -> None:
-    if len(memory) >= most:
-        memory.clear()
+def _remembered(memory: dict[_Key, _Value], most: int, key: _Key, make: Callable[[], _Value]) -> _Value:
+    """What a memory has for a key, made now if it has none; a full one is emptied first."""
+    if key not in memory:
+        if len(memory) >= most:
+            memory.clear()
+        memory[key] = make()
+    return memory[key]
 
 
 def _largest_error(side: _Side, found: Array) -> float:
