@@ -18,9 +18,7 @@ from prism_explore.events.words import seconds_text
 OURS = "ours"
 EAGER = "torch eager"
 COMPILED = "torch.compile"
-
 LIBRARY = "torch library call"
-
 CALLED = (EAGER, LIBRARY, COMPILED)
 """Rivals that a call can run as they were measured, what needs no compiler first.
 

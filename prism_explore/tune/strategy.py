@@ -16,7 +16,6 @@ import math
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Protocol, TypeAlias
 
 from prism_explore.cost.floor import Floor, floor_of
@@ -339,7 +338,7 @@ class Halving:
         """The better half goes on with twice the trials; behind a bracket's last round begins the next bracket."""
         if len(self._round) > 1:
             order = sorted(self._round, key=lambda f: self._fastest[f][0] if f in self._fastest else math.inf)
-            self._round, self._each = order[: ceil(len(order) / 2)], 2 * self._each
+            self._round, self._each = order[: math.ceil(len(order) / 2)], 2 * self._each
         else:
             entering = [f for f in waiting if f in alive][: self._width]
             waiting[:] = [f for f in waiting if f not in entering]
