@@ -48,11 +48,11 @@ import prism_explore as px
 from benchmarks.rows import ROWS, Row, chosen
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
-from prism_explore.events.race import EAGER, LIBRARY, OURS
+from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.targets.devices import device_here
 from prism_explore.targets.host import cpu_model
 from prism_explore.tune.backend import untimed
-from prism_explore.tune.baselines import MODES, ROOFLINE, compare
+from prism_explore.tune.baselines import AUTOTUNED, MODES, ROOFLINE, compare
 from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
 
 PACKAGES = ("prism-explore", "torch", "triton", "llvmlite", "numpy")
@@ -63,7 +63,7 @@ DISTURBED = 1.5
 again by the next run."""
 OTHERS = 0.1
 """The same where others, the host included, had more of the cores than this: an evenly slow machine shows no spread."""
-SHORT = {EAGER: "eager", "torch.compile": "default", "torch.compile max-autotune": "max+frozen", LIBRARY: "library"}
+SHORT = {EAGER: "eager", COMPILED: "default", AUTOTUNED: "max+frozen", LIBRARY: "library"}
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -75,8 +75,8 @@ def said(verdict: Verdict) -> str:
             return "unknown"
 
 
-def report(what: str, times: Sequence[float], words: Sequence[str]) -> None:
-    """The figures of some verdicts."""
+def figures(what: str, times: Sequence[float]) -> None:
+    """How long some verdicts took."""
     ordered = sorted(times)
 
     def at(share: float) -> float:
@@ -86,6 +86,11 @@ def report(what: str, times: Sequence[float], words: Sequence[str]) -> None:
         f"{what}: {len(times)} verdicts, median {median(times):.2f} ms, mean {mean(times):.2f}, 95 % {at(0.95):.1f}, "
         f"99 % {at(0.99):.1f}, longest {ordered[-1]:.0f}"
     )
+
+
+def report(what: str, times: Sequence[float], words: Sequence[str]) -> None:
+    """How long some verdicts took, and what they were."""
+    figures(what, times)
     counts = Counter(words).most_common()
     print("  " + ", ".join(f"{word} {n} ({n / len(times):.1%})" for word, n in counts))
     late = [word for time, word in zip(times, words, strict=True) if time > SLOW_MS and word != "unknown"]
@@ -185,9 +190,8 @@ def searches(names: Sequence[str]) -> None:
                     f"mean {mean(times):.2f}, longest {max(times):.1f}",
                     flush=True,
                 )
-    words = [each.word for each in clocks.of]
-    report("inside searches", [each.time for each in clocks.of], words)
-    report("  without the refuter's trials", [each.time - each.trials for each in clocks.of], words)
+    report("inside searches", [each.time for each in clocks.of], [each.word for each in clocks.of])
+    figures("  without the refuter's trials", [each.time - each.trials for each in clocks.of])
     worst = max(clocks.of, key=lambda each: each.time)
     print(
         f"  longest: {worst.time:.0f} ms, {worst.candidate} of {worst.workload}, {worst.word}; "

@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from prism_explore.events.journal import Journal
 from prism_explore.generate.attempts import Attempts, KernelState, label_of
 from prism_explore.generate.canonical import Application
-from prism_explore.generate.grow import Growth
 from prism_explore.generate.prune import Cut, Machine
 from prism_explore.generate.split import fused, with_means_folded, with_means_unfolded
 from prism_explore.ir.apart import apart
@@ -70,8 +68,8 @@ class Excess:
 
 def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:
     """Why a whole graph is no program of the stated space, every restriction named; empty where it is one."""
-    found = excesses(program, space, target, graph)
     core = _core(program, space, target, graph)
+    found = _excesses(core or graph, space)
     if core is None:
         return "; ".join((*map(str, found), "it has other views around its kernels than the program"))
     wider = _raised(space, found)
@@ -93,7 +91,10 @@ def excesses(program: TensorProgram, space: Space, target: Machine, graph: SGrap
     Raised to these, the space has the graph as far as it can be counted. A graph whose views are not the program's
     is counted as it stands.
     """
-    core = _core(program, space, target, graph) or graph
+    return _excesses(_core(program, space, target, graph) or graph, space)
+
+
+def _excesses(core: SGraph, space: Space) -> tuple[Excess, ...]:
     dims = max((len(b.grid) for _, b in core.customs), default=0)
     needed: dict[str, int] = {}
     if (pair := pair_of(core)) is not None and space.results:
@@ -116,7 +117,7 @@ def excesses(program: TensorProgram, space: Space, target: Machine, graph: SGrap
 def _core(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> SGraph | None:
     """The core of a graph with numbers of 1, so that views inside its blocks are those of the program."""
     ones = graph.substitute(dict.fromkeys(graph.parameters, 1))
-    return Growth(program, space, target, Journal()).attempts.core(ones)
+    return Attempts(program, space, target).core(ones)
 
 
 def _single(core: SGraph) -> SGraph:
@@ -168,7 +169,7 @@ def _once(program: TensorProgram, core: SGraph) -> str:
 def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, defining: frozenset[RuleName]) -> str:
     """The first step of a core that the space does not have; empty where it has them all."""
     judged = replace(space, rules_off=frozenset(RULE_NAMES) - (defining - space.rules_off))
-    attempts = Growth(program, judged, target, Journal()).attempts
+    attempts = Attempts(program, judged, target)
     state = attempts.beginning("")
     between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
     for node in core.nodes:

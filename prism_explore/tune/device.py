@@ -13,7 +13,6 @@ the tuner ends its worker and starts another.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -75,7 +74,6 @@ class DeviceBench(LocalBench):
         super().__init__(program, shapes, target, load, seed=seed, most_bytes=1)
         self.move(lambda a: tensor_of(a).to(device))
         self.device = device
-        self._order = random.Random(seed)
         self._do_bench = do_bench or _do_bench()
 
     def adopt(self, key: str, run: Run, lenient: float = 1.0) -> Checked | Failure:
@@ -84,15 +82,14 @@ class DeviceBench(LocalBench):
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """Time kept kernels against one another; no thread waits for a core here, so every round counts."""
-        missing = [key for key in keys if key not in self._runs]
-        assert not missing, f"never checked: {', '.join(missing)}; a kernel is compared before it is timed"
+        runs = self._kept(keys)
         order, times = list(keys), {key: list[float]() for key in keys}
         inputs = self.ring.next()
         try:
             for _ in range(rounds):
-                self._order.shuffle(order)
+                self._rng.shuffle(order)
                 for key in order:
-                    run = self._runs[key]
+                    run = runs[key]
                     took_ms = self._do_bench(
                         lambda run=run: run(*inputs), warmup=WARMUP_MS, rep=REPEAT_MS, return_mode="median"
                     )

@@ -429,14 +429,18 @@ class LocalBench:
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """Time kept kernels against one another."""
-        missing = [key for key in keys if key not in self._runs]
-        assert not missing, f"never checked: {', '.join(missing)}; a kernel is compared before it is timed"
+        runs = self._kept(keys)
         try:
-            return self._watch.interleave({key: self._runs[key] for key in keys}, self.ring, rounds, self._rng)
+            return self._watch.interleave(runs, self.ring, rounds, self._rng)
         except MemoryError:
             return Failure("tune.memory", "out of memory while timing")
         except Exception as failure:
             return Failure("tune.crash", said(failure))
+
+    def _kept(self, keys: Sequence[str]) -> dict[str, Run]:
+        missing = [key for key in keys if key not in self._runs]
+        assert not missing, f"never checked: {', '.join(missing)}; a kernel is compared before it is timed"
+        return {key: self._runs[key] for key in keys}
 
     def drop(self, key: str) -> None:
         """Forget a kernel."""
