@@ -5,6 +5,7 @@ import { add, fresh, h, mark, refill } from "./lib/dom.ts";
 import type { Direction } from "./lib/draw.ts";
 import { icon } from "./lib/glyph.ts";
 import { isCharacter, isPressable, isTyping, type Key, nameOf } from "./lib/keys.ts";
+import { Press } from "./lib/press.ts";
 import { CodePanel, EClassesPanel, FamiliesPanel, LedgerPanel, TuningPanel } from "./panels/dock.ts";
 import { InspectorPanel } from "./panels/inspector.ts";
 import type { Host, Panel, PanelName } from "./panels/panel.ts";
@@ -90,6 +91,7 @@ export class App implements Host {
   /** The node that the map is zoomed into. */
   private root = "";
   private sizes = { map: 0, dock: 0, high: 0 };
+  private readonly press: Press;
   private sizer: ReturnType<typeof setTimeout> | undefined;
   private speaker: ReturnType<typeof setTimeout> | undefined;
   private toSay = "";
@@ -152,8 +154,9 @@ export class App implements Host {
     this.resize = new ResizeObserver(() => this.measure());
     this.resize.observe(this.element);
     this.arrange();
+    this.press = new Press(this.element, (changed) => this.receive(changed));
     this.wire = new Wire(model, {
-      sections: (changed) => this.receive(changed),
+      sections: (changed) => this.press.take(changed),
       reply: (reply) => this.answered(reply),
       connected: (yes) => this.connected(yes),
     });
@@ -166,6 +169,7 @@ export class App implements Host {
 
   close(): void {
     this.wire.close();
+    this.press.close();
     this.resize.disconnect();
     clearTimeout(this.speaker);
     clearTimeout(this.sizer);

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import explorer from "../src/explorer.ts";
-import type { Sections } from "../src/sections.ts";
+import type { Card, Sections, StepRow } from "../src/sections.ts";
 import { FakeModel, recorded, withTexts } from "./python.ts";
 
 let cleanUp: (() => void) | null = null;
@@ -239,29 +239,33 @@ describe("time", () => {
 });
 
 describe("evidence", () => {
-  const proved = (): Sections => {
-    const all = recorded();
-    const lines = [
-      ["a b", ""],
-      ["b a", "mul commutes"],
-    ] as const;
-    const steps = [
-      {
-        ref: "f1.c1/k3.b1",
-        name: "k3.b1",
-        says: "mul(%0) = b a",
-        because: "by mul commutes",
-        kind: "proved",
-        lines,
-      },
-      { ref: "f1.c1/k3", name: "k3", says: "store(%1) = b a", because: "by definition", kind: "proved" },
-    ];
-    const copies = [{ label: "the case", text: "refutation of f1.c1\nseed 0" }];
-    const why = [
-      { title: "certificate", kind: "proved", sentence: "2 of 2", label: "Evidence", steps, copies },
-    ];
-    return { ...all, inspector: { ref: "f1.c1", title: "f1.c1: a candidate", why } };
+  const lines = [
+    ["a b", ""],
+    ["b a", "mul commutes"],
+  ] as const;
+  const chained: StepRow = {
+    ref: "f1.c1/k3.b1",
+    name: "k3.b1",
+    says: "mul(%0) = b a",
+    because: "by mul commutes",
+    kind: "proved",
+    lines,
   };
+  const plain: StepRow = {
+    ref: "f1.c1/k3",
+    name: "k3",
+    says: "store(%1) = b a",
+    because: "by definition",
+    kind: "proved",
+  };
+  const certificate = (steps: readonly StepRow[], sentence = "2 of 2"): Card => {
+    const copies = [{ label: "the case", text: "refutation of f1.c1\nseed 0" }];
+    return { title: "certificate", kind: "proved", sentence, label: "Evidence", steps, copies };
+  };
+  const inspected = (...why: readonly Card[]): Partial<Sections> => ({
+    inspector: { ref: "f1.c1", title: "f1.c1: a candidate", why },
+  });
+  const proved = (): Sections => ({ ...recorded(), ...inspected(certificate([chained, plain])) });
 
   it("opens a lemma to its chain, and leads to its tensor", () => {
     const { python, root } = shown(proved());
@@ -285,6 +289,86 @@ describe("evidence", () => {
     python.tell({ inspector: { ...(proved().inspector as object), ref: "f2.c1" } as Sections["inspector"] });
 
     expect(fold()?.open).toBe(false);
+  });
+
+  it("stays closed when the same thing is drawn again", () => {
+    const { python, root } = shown(inspected(certificate([chained])));
+    const fold = () => panel(root, "inspector")?.querySelector<HTMLDetailsElement>(".pe-steps details");
+    expect(fold()?.open).toBe(true);
+    (fold() as HTMLDetailsElement).open = false;
+    python.tell(inspected(certificate([chained], "1 of 2")));
+
+    expect(fold()?.open).toBe(false);
+  });
+
+  it("keeps which are open, where others come before and its own words change", () => {
+    const { python, root } = shown(proved());
+    const folds = () => [...(panel(root, "inspector")?.querySelectorAll(".pe-steps details") ?? [])];
+    const first = folds()[0] as HTMLDetailsElement;
+    first.open = true;
+    const other = { ...chained, ref: "f1.c1/k9", name: "k9" };
+    python.tell(inspected(certificate([other, { ...chained, says: "mul(%0) = a b" }, plain])));
+
+    expect(folds().map((fold) => (fold as HTMLDetailsElement).open)).toEqual([false, true]);
+  });
+
+  it("is the very same element where its card did not change, with its focus and scroll position", () => {
+    const { python, root } = shown(proved());
+    const fold = () => panel(root, "inspector")?.querySelector<HTMLDetailsElement>(".pe-steps details");
+    const before = fold() as HTMLDetailsElement;
+    const button = before.querySelector("button") as HTMLButtonElement;
+    button.focus();
+    const audit = { ...certificate([]), title: "audit of p3" };
+    python.tell(inspected(audit, certificate([chained, plain])));
+
+    expect(fold()).toBe(before);
+    expect(document.activeElement).toBe(button);
+  });
+
+  it("gives the focus and the scroll position back to what is drawn again", () => {
+    const { python, root } = shown(proved());
+    const find = (name: string) =>
+      [...(panel(root, "inspector")?.querySelectorAll("button") ?? [])].find((b) => b.textContent === name);
+    const body = panel(root, "inspector")?.querySelector(".pe-body") as HTMLElement;
+    find("k3")?.focus();
+    body.scrollTop = 40;
+    python.tell(inspected(certificate([chained, plain], "1 of 2 replayed")));
+    expect(document.activeElement).toBe(find("k3"));
+    expect(body.scrollTop).toBe(40);
+    python.tell({ inspector: { ref: "f2", title: "f2: a family" } as Sections["inspector"] });
+
+    expect(body.scrollTop).toBe(0);
+  });
+
+  it("opens though the search goes on between press and release", () => {
+    const { python, root } = shown(proved());
+    const summary = () => panel(root, "inspector")?.querySelector(".pe-steps summary") as HTMLElement;
+    const pressed = summary();
+    pressed.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    python.tell(inspected(certificate([chained, plain], "1 of 2 replayed")));
+    expect(summary()).toBe(pressed);
+    pressed.dispatchEvent(new Event("pointerup", { bubbles: true }));
+    click(pressed);
+    vi.advanceTimersByTime(1);
+
+    expect(panel(root, "inspector")?.textContent).toContain("1 of 2 replayed");
+    expect(panel(root, "inspector")?.querySelector<HTMLDetailsElement>(".pe-steps details")?.open).toBe(true);
+  });
+
+  it("holds nothing off for long, and nothing where no click is due", () => {
+    const { python, root } = shown(proved());
+    const text = () => panel(root, "inspector")?.textContent;
+    panel(root, "inspector")
+      ?.querySelector(".pe-steps summary")
+      ?.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    python.tell(inspected(certificate([chained], "one")));
+    expect(text()).not.toContain("one");
+    vi.advanceTimersByTime(2001);
+    expect(text()).toContain("one");
+    root.querySelector("input[type=range]")?.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    python.tell(inspected(certificate([chained], "two")));
+
+    expect(text()).toContain("two");
   });
 
   it("can be copied", async () => {

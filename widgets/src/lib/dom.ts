@@ -55,6 +55,11 @@ export function mark(element: Element, name: string, value: string | boolean | n
   else element.setAttribute(name, text);
 }
 
+/** Set an element's text, and touch the page only when it changes: somebody may be selecting in it. */
+export function rewrite(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 let last = 0;
 
 /** An id that no other element of the page has. */

@@ -80,7 +80,7 @@ export class TableView {
     this.select(this.selected);
     if (focused !== null) {
       for (const row of this.body.querySelectorAll("tr"))
-        if (row.getAttribute("data-ref") === focused) row.focus();
+        if (row.getAttribute("data-ref") === focused) row.focus({ preventScroll: true });
     }
   }
 

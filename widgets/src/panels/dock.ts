@@ -1,6 +1,6 @@
 // The panels behind the tabs: families, e-classes, tuning, ledger, code.
 
-import { h, mark, refill } from "../lib/dom.ts";
+import { h, mark, refill, rewrite } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
 import { Stage } from "../lib/stage.ts";
 import { TableView } from "../lib/table.ts";
@@ -195,7 +195,7 @@ export class LedgerPanel implements Panel<LedgerSection> {
   }
 
   update(data: LedgerSection): void {
-    this.claim.textContent = data.claim;
+    rewrite(this.claim, data.claim);
     this.tables.soundness.update(data.soundness);
     this.tables.reasons.update(data.reasons);
     this.tables.steering.update(data.steering);
@@ -212,7 +212,7 @@ export class LedgerPanel implements Panel<LedgerSection> {
 
   showScript(script: Script): void {
     this.lines = script.lines;
-    this.script.textContent = script.lines.join("\n");
+    rewrite(this.script, script.lines.join("\n"));
     this.script.hidden = script.lines.length === 0;
   }
 
@@ -252,7 +252,7 @@ export class CodePanel implements Panel<Code> {
   update(data: Code): void {
     this.data = data;
     this.frame.says.textContent = [data.title, data.says].filter(Boolean).join(" · ");
-    this.source.textContent = data.source || "No source has been generated yet.";
+    rewrite(this.source, data.source || "No source has been generated yet.");
     const count = data.source ? data.source.split("\n").length : 0;
     this.numbers.textContent = Array.from({ length: count }, (_, i) => String(i + 1)).join("\n");
   }

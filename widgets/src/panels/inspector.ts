@@ -1,7 +1,8 @@
 // What is this, why is it so, and what can be done about it.
 
-import { add, h, refill } from "../lib/dom.ts";
+import { add, h } from "../lib/dom.ts";
 import { glyph, type Icon, icon } from "../lib/glyph.ts";
+import { type Part, Parts } from "../lib/keep.ts";
 import type { Action, Card, Copy, Inspector, StepRow } from "../sections.ts";
 import { Frame, type Host, type Panel } from "./panel.ts";
 
@@ -34,17 +35,22 @@ const SHOWN = 6;
 
 type Whole = Required<Inspector>;
 
+const NO_SUBJECT: Part = [
+  "",
+  () => h("p", { class: "pe-empty" }, "Select something: a block of the map, an operator, a family."),
+];
+
 export class InspectorPanel implements Panel<Inspector | null> {
   readonly name = "inspector";
   readonly element: HTMLElement;
   private readonly frame: Frame;
-  /** What is shown. */
-  private ref = "";
+  private readonly parts: Parts;
 
   constructor(private readonly host: Host) {
     this.frame = new Frame("inspector", "Inspector", host);
     this.frame.body.classList.add("pe-inspector");
     this.frame.body.tabIndex = 0;
+    this.parts = new Parts(this.frame.body);
     this.element = this.frame.element;
     this.update(null);
   }
@@ -55,32 +61,18 @@ export class InspectorPanel implements Panel<Inspector | null> {
 
   update(given: Inspector | null): void {
     const data = given && { ...NOTHING, ...given };
-    if (data === null) {
-      this.frame.says.textContent = "";
-      refill(
-        this.frame.body,
-        h("p", { class: "pe-empty" }, "Select something: a block of the map, an operator, a family."),
-      );
-      return;
-    }
-    this.frame.says.textContent = data.ref;
-    const opened = this.opened(data.ref);
-    refill(this.frame.body, this.what(data));
-    for (const card of data.why) add(this.frame.body, this.card(card));
-    if (data.actions.length > 0) add(this.frame.body, this.actions(data.actions));
-    this.reopen(opened);
+    this.frame.says.textContent = data?.ref ?? "";
+    this.parts.draw(data?.ref ?? "", data ? this.drawn(data) : [NO_SUBJECT]);
   }
 
-  /** Which folds the reader opened, where the same thing is drawn again. */
-  private opened(ref: string): ReadonlySet<string> {
-    const same = ref === this.ref;
-    this.ref = ref;
-    const folds = same ? [...this.frame.body.querySelectorAll("details")] : [];
-    return new Set(folds.filter((fold) => fold.open).map(wordsOf));
-  }
-
-  private reopen(opened: ReadonlySet<string>): void {
-    for (const fold of this.frame.body.querySelectorAll("details")) fold.open ||= opened.has(wordsOf(fold));
+  /** What is shown of a thing, part by part. */
+  private drawn(data: Whole): Part[] {
+    const { why, actions, ...what } = data;
+    return [
+      [JSON.stringify(what), () => this.what(data)],
+      ...why.map((card): Part => [JSON.stringify(card), () => this.card(card)]),
+      ...(actions.length > 0 ? [[JSON.stringify(actions), () => this.actions(actions)] as const] : []),
+    ];
   }
 
   select(): void {}
@@ -128,7 +120,7 @@ export class InspectorPanel implements Panel<Inspector | null> {
       card.formula ? h("pre", { class: "pe-formula" }, card.formula) : null,
       card.substituted ? h("pre", { class: "pe-formula pe-numbers" }, card.substituted) : null,
       card.steps.length > 0 ? this.steps(card.steps) : null,
-      card.facts.length > 0 ? this.facts(card.facts) : null,
+      card.facts.length > 0 ? this.facts(card.facts, `${card.label} ${card.title}`) : null,
       ...card.copies.map((copy) => this.copy(copy)),
       card.soundness_says ? h("p", { class: "pe-muted" }, card.soundness_says) : null,
       card.would_reopen_if
@@ -138,11 +130,11 @@ export class InspectorPanel implements Panel<Inspector | null> {
   }
 
   /** Facts; many of them behind a word, because a card is read from its sentence down. */
-  private facts(facts: Whole["facts"]): HTMLElement {
+  private facts(facts: Whole["facts"], name: string): HTMLElement {
     if (facts.length <= MANY) return definitions(facts);
     const rest = h(
       "details",
-      {},
+      { "data-keep": name },
       h("summary", {}, `${facts.length - SHOWN} more`),
       definitions(facts.slice(SHOWN)),
     );
@@ -169,7 +161,17 @@ export class InspectorPanel implements Panel<Inspector | null> {
       add(
         list,
         lines.length > 0
-          ? h("li", {}, h("details", { open }, h("summary", {}, ...head), because, chain))
+          ? h(
+              "li",
+              {},
+              h(
+                "details",
+                { open, "data-keep": `${step.ref} ${step.name}` },
+                h("summary", {}, ...head),
+                because,
+                chain,
+              ),
+            )
           : h("li", {}, ...head, because),
       );
     }
@@ -215,10 +217,6 @@ export class InspectorPanel implements Panel<Inspector | null> {
     }
     return box;
   }
-}
-
-function wordsOf(fold: HTMLDetailsElement): string {
-  return fold.querySelector("summary")?.textContent ?? "";
 }
 
 function definitions(facts: readonly (readonly [string, string])[]): HTMLElement {
