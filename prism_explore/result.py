@@ -107,7 +107,7 @@ class Best:
             case _ if by is None:
                 return ""
             case self.candidate:
-                return f"{by}; a call runs the kernel, for that code is not here (Session.load takes the program's)"
+                return f"{by}; a call runs the kernel, for that code is not here (Session.load takes it)"
             case name:
                 more = {COMPILED: ", compiled at its first call", LIBRARY: ", which was compared, not proved"}
                 return f"{by}; a call runs {name}{more.get(name, '')}, and best.kernel is the kernel"

@@ -7,7 +7,7 @@ in it: who wants the race against it gives it again. Neither is a database of tr
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.metadata import version
@@ -17,6 +17,8 @@ from typing import Any, Literal, cast
 from prism_explore.codegen import emit
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError
 from prism_explore.events.journal import Journal, build, read_manifest
+from prism_explore.events.kinds import BaselineMeasured, Event, RivalTimed
+from prism_explore.events.race import LIBRARY
 from prism_explore.events.retold import Retold
 from prism_explore.frontend import Traced
 from prism_explore.ir.ranges import ANY, Ranges
@@ -26,6 +28,7 @@ from prism_explore.ir.text import parse_program, show
 from prism_explore.search import Task
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
+from prism_explore.tune.baselines import disagrees
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Prover
 
@@ -70,16 +73,17 @@ def task_to_plain(task: Task) -> dict[str, Any]:
     return json.loads(json.dumps(asdict(saved), default=_plain))
 
 
-def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task, Retold]:
+def read_search(path: str | Path, reference: Traced | None = None, also: Traced | None = None) -> tuple[Task, Retold]:
     """The task of a saved search and its facts, to go on with.
 
     Args:
         path: what `Session.save` wrote.
         reference: the torch code that it was traced from, for the race against it.
+        also: the library call that was one more rival.
 
     Raises:
         JournalVersionError: no saved search, damaged, by other versions, or without its task.
-        ShapeError: the torch code computes another program.
+        ShapeError: the torch code computes another program; the library call is none that was raced.
     """
     plain = read_manifest(path).get("task")
     if plain is None:
@@ -116,9 +120,28 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
         allow_unsafe=saved.allow_unsafe,
         beat_s=saved.beat_s,
         ranges=saved.ranges,
+        also=also,
         dominated=saved.dominated,
     )
-    return task, Retold(Journal.load(path).entries)
+    journal = Journal.load(path)
+    if also is not None:
+        _check_library(path, task, also, journal.events)
+    return task, Retold(journal.entries)
+
+
+def _check_library(path: str | Path, task: Task, also: Traced, facts: Sequence[Event]) -> None:
+    """Refuse a library call that the saved race was not against; one that is still to be raced is compared there."""
+    raced = {e.name: e.samples for e in facts if isinstance(e, RivalTimed | BaselineMeasured)}
+    if raced and LIBRARY not in raced:
+        raise ShapeError(
+            f"{path}: its rivals were timed without a library call ({', '.join(raced)}), so library= was not one of "
+            "them; load it without, or race it in a new px.Session"
+        )
+    if raced.get(LIBRARY) and (reason := disagrees(also, task.program, task.shapes, task.target, seed=task.seed)):
+        raise ShapeError(
+            f"{path}: library= is not the call that was raced there, or does not run here: {reason}. Give the same "
+            "function as to the first session"
+        )
 
 
 def proved_again(kernel: Kernel, task: Task) -> Verified:

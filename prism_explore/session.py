@@ -201,6 +201,7 @@ class Session:
         path: str | Path,
         code: Callable[..., Any] | None = None,
         *,
+        library: Callable[..., Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> Session:
@@ -214,18 +215,27 @@ class Session:
             path: what `save` wrote.
             code: the torch code, as it was given to the first session, for its arguments by name and for the race
                 against it; without it `best` takes the program's inputs in order, and nothing is raced.
+            library: the library call that was the first session's `library`: code, which is not saved. Without it a
+                race that is still to come is held without it, and `best` cannot call it where it won.
             inputs: types of its arguments, as for a new session.
             more_inputs: the same, as keywords.
 
         Raises:
             JournalVersionError: no saved search, by another version, or the search does not repeat what it says.
-            ShapeError: the code computes another program.
+            ShapeError: the code computes another program, or `library` another value; or `library` is given without
+                the code, or to a search whose rivals were timed without one.
         """
-        traced = None
+        traced, also = None, None
         if code is not None:
             name = str(read_manifest(path).get("program", "")) or None
             traced = trace(code, {**(inputs or {}), **more_inputs}, name)
-        task, journal = read_search(path, traced)
+        if library is not None:
+            if traced is None:
+                raise ShapeError(
+                    "library= is raced against torch code, and none was given: px.Session.load(path, code, library=...)"
+                )
+            also = _library(library, traced, traced.program.name)
+        task, journal = read_search(path, traced, also)
         sess = cls.__new__(cls)
         sess._begin(task, journal)
         sess._retell(journal)

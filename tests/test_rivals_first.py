@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import prism_explore as px
 import prism_explore.search as search
@@ -103,6 +104,62 @@ def test_a_search_that_goes_on_takes_the_rivals_times_from_its_file(
         assert sess.journal.events == loaded.journal.events
         assert "rivals" == loaded.task.beat_s
         loaded.close()
+
+
+# ---------------------------------------------------------------- the library call, which is code and not saved
+def library(x: Any, y: Any, z: Any) -> Any:
+    return torch.linalg.multi_dot((x, y, z))
+
+
+BOTH = (SLOW, RivalTimed(EAGER, 2.0, 2.0, 2.0, 24))
+
+
+def test_a_search_that_goes_on_takes_its_library_call_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sess = searched(monkeypatch, *BOTH, library=library)
+    loaded = px.Session.load(sess.save(tmp_path / "run.prism"), chain, library=library, inputs=INPUTS)
+
+    assert sess.journal.events == loaded.journal.events
+    assert loaded.task.also is not None
+    assert library is loaded.task.also.reference
+    loaded.close()
+
+
+def test_a_race_that_is_still_to_come_is_held_with_the_library_call_that_was_given_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    raced: list[Any] = []
+    monkeypatch.setattr(search, "compare", lambda *_, library, **__: raced.append(library))
+    sess = px.Session(chain, inputs=INPUTS, at={"b": 4}, target=machine(), budget=px.Budget(trials=1))
+    sess.run(until=lambda s: bool(s.families))
+    loaded = px.Session.load(sess.save(tmp_path / "run.prism"), chain, library=library, inputs=INPUTS)
+    sess.close()
+    loaded.run()
+    loaded.close()
+
+    assert [loaded.task.also] == raced
+    assert loaded.task.also is not None
+
+
+def test_another_library_call_than_was_raced_is_refused_with_what_was_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = searched(monkeypatch, *BOTH, library=library).save(tmp_path / "run.prism")
+    with pytest.raises(
+        px.ShapeError, match=r"run.prism: library= is not the call that was raced there.*a row deviates"
+    ):
+        px.Session.load(path, chain, library=lambda x, y, z: x @ (y @ z) * 2, inputs=INPUTS)
+    with pytest.raises(px.ShapeError, match="called with the arguments of chain in their order, x, y, z: missing"):
+        px.Session.load(path, chain, library=lambda x, y, z, u: x @ y @ z @ u, inputs=INPUTS)
+    with pytest.raises(px.ShapeError, match=r"torch code, and none was given: px.Session.load\(path, code, library="):
+        px.Session.load(path, library=library)
+
+
+def test_a_library_call_is_refused_where_the_rivals_were_timed_without_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = searched(monkeypatch, BOTH[1]).save(tmp_path / "run.prism")
+    with pytest.raises(px.ShapeError, match=r"timed without a library call \(torch eager\), .* in a new px.Session"):
+        px.Session.load(path, chain, library=library, inputs=INPUTS)
 
 
 def test_questions_about_what_was_cut_hold_against_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,6 +188,32 @@ def time_rivals(
     return tuple(rows)
 
 
+def disagrees(
+    code: Callable[..., Any] | Traced,
+    program: TensorProgram,
+    shapes: Mapping[str, int],
+    target: Target,
+    *,
+    seed: int = 0,
+) -> str:
+    """Why a torch function is no library call for a program: another value than float64's, or a failure; else empty.
+
+    Args:
+        code: of the program's inputs in their order.
+        program: what it should compute.
+        shapes: numbers for the program's symbols.
+        target: this machine.
+        seed: of inputs.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Worker(program, shapes, target, "prism_explore.codegen.load:load", seed=seed) as worker,
+    ):
+        paths, absent = _written({CALL: code}, program, shapes, Path(folder))
+        _prepare(worker, None, paths, absent)
+    return absent.get(LIBRARY, "")
+
+
 def _codes(
     reference: Callable[..., Any] | Traced | None,
     modes: Sequence[str],
