@@ -171,7 +171,7 @@ def target(
     """The machine of this name.
 
     `cpu` is the host: measured at the first call, in about two seconds, then read from a file of the
-    user's cache directory. `cuda` is the row of the GPU that is here.
+    user's cache directory. `cuda` is the row of the GPU that is here, which may be AMD's, as in torch.
 
     Args:
         name: one of `KNOWN`.
@@ -200,10 +200,13 @@ def _device() -> Target:
 
     name = devices.device_here()
     if name is None:
-        raise TargetUnavailable("no GPU is here: nvidia-smi names none")
+        raise TargetUnavailable(
+            f"no GPU is here: {devices.ASK[0]} names none, and AMD's driver lists none below {devices.NODES}"
+        )
     row = devices.row_of(name)
     if row is None:
         raise TargetUnavailable(
-            f"no figures are known of {name}; start from those of another GPU: target('h100').replace(name=..., ...)"
+            f"no figures are known of {name}; start from those of a GPU that is like it: "
+            f"target({'mi300x' if name.startswith('AMD') else 'h100'!r}).replace(name=..., ...)"
         )
     return GPUS[row]

@@ -20,7 +20,7 @@ from prism_explore.codegen.triton_load import tensor_of
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Verified
 from prism_explore.targets import GPUS, Target
-from prism_explore.targets.devices import row_of
+from prism_explore.targets.devices import amd_name, row_of
 from prism_explore.tune.measure import Checked, Failure, Load, LocalBench, Run, Samples, said
 from prism_explore.tune.space import Choices, Sizes
 
@@ -43,11 +43,21 @@ def lacking(target: Target) -> str:
 
     if not torch.cuda.is_available():
         return "torch finds no GPU here"
-    name = torch.cuda.get_device_name()
+    name = _name()
     here = row_of(name)
     if here != target.name and (here is not None or target.name in GPUS):
         return f"the GPU here is {name}, not {target.name}"
     return ""
+
+
+def _name() -> str:
+    """The device's name; an AMD one's is made of what it has, which is all that torch knows for certain."""
+    import torch
+
+    if torch.version.hip is None:
+        return torch.cuda.get_device_name()
+    told = torch.cuda.get_device_properties(0)
+    return amd_name(told.gcnArchName, told.multi_processor_count, told.total_memory)
 
 
 def choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -118,6 +119,8 @@ def test_the_limit_is_drawn_from_torch_s_own_kernels_on_the_device():
         ("NVIDIA GB200", None),
         ("NVIDIA GeForce RTX 4090", "rtx4090"),
         ("NVIDIA L4", None),
+        ("AMD Instinct MI300X", "mi300x"),
+        ("AMD gfx90a, 104 compute units, 64 GiB", None),
     ],
 )
 def test_the_driver_s_name_leads_to_the_datasheet_s_row(device, row):
@@ -136,6 +139,60 @@ def test_without_one_or_with_a_stranger_it_says_so(monkeypatch, device, said):
 
     with pytest.raises(TargetUnavailable, match=said):
         px.target("cuda")
+
+
+def kfd(folder, *processors):
+    """As AMD's driver lists processors: what each has, and the bytes of its memory."""
+    for n, (told, size) in enumerate(processors):
+        bank = folder / str(n) / "mem_banks" / "0"
+        bank.mkdir(parents=True)
+        (bank / "properties").write_text(f"heap_type 1\nsize_in_bytes {size}\nflags 0\n")
+        lines = {"cpu_cores_count": 0, "simd_per_cu": 4, "gfx_target_version": 0, **told}
+        (folder / str(n) / "properties").write_text("".join(f"{k} {v}\n" for k, v in lines.items()))
+    return folder
+
+
+CPU = ({"cpu_cores_count": 64, "simd_per_cu": 0}, 512 << 30)
+MI300X = ({"simd_count": 1216, "gfx_target_version": 90402}, (192 << 30) - 4096)
+MI325X = ({"simd_count": 1216, "gfx_target_version": 90402}, 256 << 30)
+MI250 = ({"simd_count": 416, "gfx_target_version": 90010}, 64 << 30)
+
+
+def test_a_gpu_of_amd_s_is_told_by_its_own_driver(monkeypatch, tmp_path):
+    monkeypatch.setattr(devices, "ASK", ("there-is-no-such-tool",))
+    monkeypatch.setattr(devices, "NODES", kfd(tmp_path / "mi300x", CPU, MI300X, MI250))
+
+    assert px.target("cuda") is GPUS["mi300x"]
+
+
+@pytest.mark.parametrize(
+    ("processors", "said"),
+    [
+        ((CPU, MI325X), r"no figures are known of AMD gfx942, 304 compute units, 256 GiB; .*target\('mi300x'\)"),
+        ((CPU, MI250), r"no figures are known of AMD gfx90a, 104 compute units, 64 GiB"),
+        ((CPU,), "no GPU is here: there-is-no-such-tool names none, and AMD's driver lists none below"),
+        ((), "no GPU is here"),
+    ],
+)
+def test_another_gpu_of_amd_s_and_none_are_told_apart(monkeypatch, tmp_path, processors, said):
+    monkeypatch.setattr(devices, "ASK", ("there-is-no-such-tool",))
+    monkeypatch.setattr(devices, "NODES", kfd(tmp_path, *processors))
+
+    with pytest.raises(TargetUnavailable, match=said):
+        px.target("cuda")
+
+
+@pytest.mark.parametrize(("gib", "said"), [(192, ""), (256, "AMD gfx942, 304 compute units, 256 GiB, not mi300x")])
+def test_torch_s_amd_gpu_is_not_taken_for_nvidia_s(monkeypatch, gib, said):
+    told = SimpleNamespace(gcnArchName="gfx942:sramecc+:xnack-", multi_processor_count=304, total_memory=gib << 30)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "AMD Radeon Graphics")
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: told)
+    monkeypatch.setattr(torch.version, "hip", "6.4")
+
+    assert said in untimed(GPUS["mi300x"])
+    assert bool(said) == bool(untimed(GPUS["mi300x"]))
+    assert f"the GPU here is {devices.amd_name('gfx942', 304, gib << 30)}, not h100" == untimed(GPUS["h100"])
 
 
 def test_another_gpu_than_the_one_that_is_here_is_not_timed(monkeypatch):
