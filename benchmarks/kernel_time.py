@@ -224,16 +224,14 @@ def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: 
     if "tune" not in done:
         sys.exit(f"{row.name}: tune it first, there is no kernel in the file")
     kernel = kernel_from_plain(done["tune"]["kernel"])
-    traced = px.Session(row.code, name=row.code.__name__, inputs=row.inputs, at=row.at).traced
-    assert traced is not None, "rows are torch code"
-    library = replace(traced, reference=row.rival) if row.rival else None
+    task = px.Session(row.code, name=row.code.__name__, inputs=row.inputs, at=row.at, library=row.rival).task
     found = compare(
-        traced,
+        task.reference,
         kernel,
         px.target(args.target),
         Journal(),
         modes=[m.name for m in MODES],
-        library=library,
+        library=task.also,
         rounds=rounds,
         seed=args.seed,
     )

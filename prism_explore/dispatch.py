@@ -6,7 +6,8 @@ code is made for each value that is met, and is compared with the program's floa
 the nearest point's numbers do not divide a value, other legal numbers of its candidate do, or the next point's.
 
 At a point where the torch code was faster beside the kernel (`events/race.py`), it runs instead, there and at the
-values that are nearest to it. Only eager is asked: compiled code would be compiled anew for each value that is met.
+values that are nearest to it. Eager and a library call are asked: compiled code would be compiled anew for each value
+that is met.
 
 Beyond the first and the last point nothing was tuned. There the torch code runs, with one warning.
 """
@@ -28,8 +29,8 @@ from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import BaselineMeasured
-from prism_explore.events.race import EAGER, Outrun, outrun
-from prism_explore.frontend import Traced, bound, single
+from prism_explore.events.race import EAGER, LIBRARY, Outrun, outrun
+from prism_explore.frontend import LibraryCall, Traced, bound, single
 from prism_explore.frontend.gradients import called
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel, Parameters, Timed
@@ -76,18 +77,31 @@ class Dispatch:
         target: Target,
         traced: Traced | None,
         raced: Mapping[int, Sequence[BaselineMeasured]] | None = None,
+        also: LibraryCall | None = None,
     ) -> None:
-        """`timed`: per value the fastest kernel there, in ascending order; `raced`: the rows of its race, if any."""
+        """Begin with nothing loaded.
+
+        Args:
+            program: what is computed.
+            symbol: the one that has many values.
+            shapes: numbers for the others.
+            timed: per value the fastest kernel there, in ascending order.
+            target: the machine.
+            traced: the torch code, if there is any.
+            raced: per value the rows of its race, if there was one.
+            also: the library call that took part.
+        """
         self.program, self.symbol = program, symbol
         borders = [math.sqrt(a * b) for (a, _), (b, _) in pairwise(timed)]
+        self._codes = {} if traced is None else {EAGER: traced.reference}
+        self._codes |= {} if also is None else {LIBRARY: also.traced.reference}
         self.points = tuple(
-            Point(n, t, upto, outrun((raced or {}).get(n, ()), at_hand=() if traced is None else (EAGER,)))
+            Point(n, t, upto, outrun((raced or {}).get(n, ()), at_hand=self._codes))
             for (n, t), upto in zip(timed, (*borders, math.inf), strict=True)
         )
         self._shapes, self._target = dict(shapes), target
         self._signature = None if traced is None else traced.signature
         self._parameters: Mapping[str, Any] = {} if traced is None else traced.parameters
-        self._code = None if traced is None else traced.reference
         self._reference = None if traced is None else unbound(traced)
         self._place = _place(program, symbol)
         self._loaded: OrderedDict[int, Loaded | str] = OrderedDict()
@@ -113,10 +127,12 @@ class Dispatch:
         kernel = self.kernel(value)
         if isinstance(kernel, str):
             return self._elsewhere(inputs, kernel)
-        if self._code is None or self.at(value).outrun is None or any(isinstance(x, np.ndarray) for x in inputs):
+        by = self.at(value).outrun
+        if by is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
             return called(kernel, self._reference, inputs)
         kernel.check(*inputs)
-        return single(self._code(*args, **kwargs))
+        named = self._signature.arguments[len(args) :]
+        return single(self._codes[by.by.name](*args, *(kwargs[name] for name in named)))
 
     def at(self, value: int) -> Point:
         """The point whose numbers a value takes first."""

@@ -20,7 +20,7 @@ from prism_explore.codegen.load import Loaded
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS, Outrun, outrun
 from prism_explore.floats import Assessment, explain
-from prism_explore.frontend import Traced, bound, single
+from prism_explore.frontend import LibraryCall, Traced, bound, single
 from prism_explore.ir.ranges import ANY, Held, Ranges, sizes_of
 from prism_explore.ir.stages import Timed, Verified
 from prism_explore.portable import PortableKernel
@@ -58,8 +58,8 @@ class Best:
     """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
     ranges: Ranges = ANY
     """Of the program's symbols, as they were declared."""
-    also: Traced | None = None
-    """The library call that it was raced against, if one was given."""
+    also: LibraryCall | None = None
+    """The library call that it was raced against, if one was given or found."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on torch tensors or NumPy arrays, with the torch code's gradient where one is recorded.
@@ -109,7 +109,9 @@ class Best:
             case self.candidate:
                 return f"{by}; a call runs the kernel, for that code is not here (Session.load takes it)"
             case name:
-                more = {COMPILED: ", compiled at its first call", LIBRARY: ", which was compared, not proved"}
+                spelled = self.also.spelled if self.also is not None else ""
+                library = f", {spelled}, which is proved equal" if spelled else ", which was compared, not proved"
+                more = {COMPILED: ", compiled at its first call", LIBRARY: library}
                 return f"{by}; a call runs {name}{more.get(name, '')}, and best.kernel is the kernel"
 
     @property
@@ -118,7 +120,7 @@ class Best:
         if self.traced is None:
             return {}
         own = {EAGER: self.traced.reference, COMPILED: self.traced.reference}
-        return own if self.also is None else {**own, LIBRARY: self.also.reference}
+        return own if self.also is None else {**own, LIBRARY: self.also.traced.reference}
 
     @cached_property
     def _torch(self) -> Callable[..., Any] | None:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from prism_explore.calls import library_call
 from prism_explore.codegen import emit
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError
 from prism_explore.events.journal import Journal, build, read_manifest
 from prism_explore.events.kinds import BaselineMeasured, Event, RivalTimed
 from prism_explore.events.race import LIBRARY
 from prism_explore.events.retold import Retold
-from prism_explore.frontend import Traced
+from prism_explore.frontend import LibraryCall, Traced
 from prism_explore.ir.ranges import ANY, Ranges
 from prism_explore.ir.space import Space
 from prism_explore.ir.stages import Kernel, Verified
@@ -73,13 +74,15 @@ def task_to_plain(task: Task) -> dict[str, Any]:
     return json.loads(json.dumps(asdict(saved), default=_plain))
 
 
-def read_search(path: str | Path, reference: Traced | None = None, also: Traced | None = None) -> tuple[Task, Retold]:
+def read_search(
+    path: str | Path, reference: Traced | None = None, also: LibraryCall | None = None
+) -> tuple[Task, Retold]:
     """The task of a saved search and its facts, to go on with.
 
     Args:
         path: what `Session.save` wrote.
         reference: the torch code that it was traced from, for the race against it.
-        also: the library call that was one more rival.
+        also: the library call that was one more rival; one that was found is found again.
 
     Raises:
         JournalVersionError: no saved search, damaged, by other versions, or without its task.
@@ -125,8 +128,17 @@ def read_search(path: str | Path, reference: Traced | None = None, also: Traced 
     )
     journal = Journal.load(path)
     if also is not None:
-        _check_library(path, task, also, journal.events)
+        _check_library(path, task, also.traced, journal.events)
+    elif reference is not None and LIBRARY in saved.rivals:
+        task = replace(task, also=_found_again(reference, journal.events))
     return task, Retold(journal.entries)
+
+
+def _found_again(reference: Traced, facts: Sequence[Event]) -> LibraryCall | None:
+    """The call that a search finds for itself, unless it was another one that was raced."""
+    found = library_call(reference)
+    raced = {e.note for e in facts if isinstance(e, RivalTimed | BaselineMeasured) and e.name == LIBRARY and e.samples}
+    return found if found is not None and raced <= {found.spelled} else None
 
 
 def _check_library(path: str | Path, task: Task, also: Traced, facts: Sequence[Event]) -> None:

@@ -31,7 +31,7 @@ from prism_explore.events.kinds import (
 from prism_explore.events.ledger import Steering, fastest_rival, was_cut_by_budget, withheld
 from prism_explore.events.words import seconds_text
 from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
-from prism_explore.frontend import Traced
+from prism_explore.frontend import LibraryCall, Traced
 from prism_explore.generate import generate
 from prism_explore.generate.prune import GivenUp
 from prism_explore.instantiate import instantiate
@@ -77,7 +77,7 @@ class Task:
 
     What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
     """
-    also: Traced | None = None
+    also: LibraryCall | None = None
     """One more rival: torch code of the same value, such as one library call that does all of it."""
     ranges: Ranges = ANY
     """Of the program's own symbols; what is found holds at all values, and is called at these."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, assert_never, get_args, overload
 
 from prism_explore.audit import Audit, audit
+from prism_explore.calls import library_call
 from prism_explore.codegen.load import load
 from prism_explore.dispatch import Dispatch
 from prism_explore.engine import Engine, Enough, Job, State, wait
@@ -35,11 +36,11 @@ from prism_explore.events.kinds import (
 from prism_explore.events.ledger import Steering, ledger
 from prism_explore.events.misses import Miss
 from prism_explore.events.phases import phase_of
-from prism_explore.events.race import EAGER
+from prism_explore.events.race import EAGER, LIBRARY
 from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence
 from prism_explore.floats import Assessment, Assessor
-from prism_explore.frontend import Traced, data_sizes, declared, trace
+from prism_explore.frontend import LibraryCall, Traced, data_sizes, declared, trace
 from prism_explore.generate.large import beyond
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.ranges import ranges_of
@@ -86,7 +87,8 @@ class Session:
             refuses to be called at others.
         beat_s: a time to beat, such as an earlier search's, or "rivals": that of the fastest of `rivals` and `library`,
             measured before anything grows. What cannot, by its bound, is cut.
-        library: one more rival: a torch function of the same arguments and value, such as a library call.
+        library: one more rival: a torch function of the same arguments and value, such as a library call. Where none
+            is given and `rivals` names the "torch library call", one that is proved equal is looked for.
         dominated: whether families that cost no less than another in the cost model come behind it or are left out.
         executor: a `concurrent.futures.Executor`, such as a Dask client's, whose workers grow graphs and decide
             candidates; the facts are the same with any. It pays where a search takes seconds. It is not shut down.
@@ -133,6 +135,7 @@ class Session:
         bounds = ranges_of(ranges or {}, symbols, program.name)
         usual = {**dict.fromkeys(symbols, TUNED_AT), **{s: min(max(TUNED_AT, low), n) for s, low, n in bounds.bounds}}
         shapes = data_sizes(program, {**usual, **(at or {})})
+        also = _also(library, traced, rivals, program.name)
         bounds.check(shapes, f"at={dict(at or {})}")
         machine = _target(target)
         task = Task(
@@ -149,8 +152,8 @@ class Session:
             ranges=bounds,
             executor=executor,
             database=None if database is None else _database(database),
-            beat_s=_beat(beat_s, traced, machine, (*rivals, *(["library"] if library else []))),
-            also=None if library is None else _library(library, traced, program.name),
+            beat_s=_beat(beat_s, traced, machine, [r for r in rivals if r != LIBRARY or also is not None]),
+            also=also,
             dominated=dominated,
         )
         self._begin(task, Journal())
@@ -216,7 +219,8 @@ class Session:
             code: the torch code, as it was given to the first session, for its arguments by name and for the race
                 against it; without it `best` takes the program's inputs in order, and nothing is raced.
             library: the library call that was the first session's `library`: code, which is not saved. Without it a
-                race that is still to come is held without it, and `best` cannot call it where it won.
+                race that is still to come is held without it, and `best` cannot call it where it won. One that was
+                found is found again.
             inputs: types of its arguments, as for a new session.
             more_inputs: the same, as keywords.
 
@@ -225,16 +229,17 @@ class Session:
             ShapeError: the code computes another program, or `library` another value; or `library` is given without
                 the code, or to a search whose rivals were timed without one.
         """
-        traced, also = None, None
+        traced = None
         if code is not None:
             name = str(read_manifest(path).get("program", "")) or None
             traced = trace(code, {**(inputs or {}), **more_inputs}, name)
+        also = None
         if library is not None:
             if traced is None:
                 raise ShapeError(
                     "library= is raced against torch code, and none was given: px.Session.load(path, code, library=...)"
                 )
-            also = _library(library, traced, traced.program.name)
+            also = _also(library, traced, (), traced.program.name)
         task, journal = read_search(path, traced, also)
         sess = cls.__new__(cls)
         sess._begin(task, journal)
@@ -590,7 +595,7 @@ class Session:
         """One callable for a range of values of a symbol, such as the batch: `sess.dispatch(b=(1, 4, 16))`.
 
         What is proved holds for every value; only numbers are chosen anew at each of these, and the fastest kernel is
-        raced against torch eager there, if that is among the session's rivals.
+        raced there against torch eager, if that is among the session's rivals, and against its library call.
 
         Args:
             budget: of tuning at each value; the session's if left out.
@@ -623,9 +628,11 @@ class Session:
                 raise ShapeError(f"no kernel could be timed at {symbol}={value}; {self.claim}")
             fastest = min(timed, key=lambda t: t.time_s)
             found.append((value, fastest))
-            if self.traced is not None and modes:
-                raced[value] = compare(self.traced, fastest.kernel, task.target, journal, modes=modes, seed=task.seed)
-        return Dispatch(self.program, symbol, task.shapes, found, task.target, self.traced, raced)
+            if self.traced is not None and (modes or task.also is not None):
+                raced[value] = compare(
+                    self.traced, fastest.kernel, task.target, journal, modes=modes, library=task.also, seed=task.seed
+                )
+        return Dispatch(self.program, symbol, task.shapes, found, task.target, self.traced, raced, task.also)
 
     @property
     def chosen(self) -> Verified | None:
@@ -785,12 +792,16 @@ def _beat(
     return float(given)
 
 
-def _library(code: Callable[..., Any], traced: Traced | None, name: str) -> Traced:
-    """A rival's code on the same arguments; whether it computes the same is found out when it is timed.
+def _also(
+    code: Callable[..., Any] | None, traced: Traced | None, rivals: Sequence[str], name: str
+) -> LibraryCall | None:
+    """A rival's code on the same arguments: given, and compared when it is timed, or found and proved.
 
     Raises:
         ShapeError: it takes other arguments, or there is no torch code whose arguments it could share.
     """
+    if code is None:
+        return library_call(traced) if traced is not None and LIBRARY in rivals else None
     if traced is None:
         raise ShapeError(f"library= is a rival of torch code, and {name} was given as a program: nothing is raced")
     try:
@@ -801,7 +812,7 @@ def _library(code: Callable[..., Any], traced: Traced | None, name: str) -> Trac
         ) from None
     except ValueError:  # a builtin may not tell its arguments
         pass
-    return replace(traced, reference=code)
+    return LibraryCall("", replace(traced, reference=code))
 
 
 def _database(path: str | Path) -> Database:

@@ -16,6 +16,7 @@ from prism_explore import session as doors
 from prism_explore.dispatch import Dispatch
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
+from prism_explore.frontend import LibraryCall
 from prism_explore.tune.baselines import AUTOTUNED
 from tests.test_session import B, D, N, machine, rmsnorm_linear
 
@@ -212,13 +213,17 @@ def test_a_library_call_runs_where_it_won_and_is_called_with_the_arguments_in_th
 
     calls = []
     rivals = raced(eager=0.9, library=0.5)
-    best = replace(slower[1], rivals=rivals, also=replace(slower[1].traced, reference=library))
+    best = replace(slower[1], rivals=rivals, also=LibraryCall("", replace(slower[1].traced, reference=library)))
     x, g, w = given()
 
     torch.testing.assert_close(best.kernel(x, g, w), best(x, w=w, g=g), rtol=2e-4, atol=2e-5)
     assert [(B, D)] == calls
     assert LIBRARY == best.runs
     assert "a call runs torch library call, which was compared, not proved" in best.why
+    assert (
+        "torch library call, same(x), which is proved equal"
+        in replace(best, also=replace(best.also, spelled="same(x)")).why
+    )
     assert EAGER == replace(best, also=None).runs
     lost = replace(best, rivals=raced(eager=1.2, library=0.5), also=None)
     assert best.candidate == lost.runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import prism_explore as px
 import prism_explore.search as search
 from prism_explore.events.kinds import NodeExpanded, RegionPruned, RivalTimed
 from prism_explore.events.ledger import ledger
+from prism_explore.frontend import LibraryCall
 from prism_explore.tune.baselines import EAGER, LIBRARY, time_rivals
 from tests.test_session import machine
 
@@ -120,7 +122,7 @@ def test_a_search_that_goes_on_takes_its_library_call_again(monkeypatch: pytest.
 
     assert sess.journal.events == loaded.journal.events
     assert loaded.task.also is not None
-    assert library is loaded.task.also.reference
+    assert library is loaded.task.also.traced.reference
     loaded.close()
 
 
@@ -206,7 +208,8 @@ def rows() -> Iterator[dict[str, RivalTimed]]:
     def wrong(x: Any, y: Any, z: Any) -> Any:
         return x @ (y @ z) * 2
 
-    def run(library: Any) -> tuple[RivalTimed, ...]:
+    def run(code: Any) -> tuple[RivalTimed, ...]:
+        library = LibraryCall("", replace(traced, reference=code))
         return time_rivals(traced, traced.program, {"b": 4}, machine(), modes=(EAGER,), library=library, rounds=3)
 
     right, other = run(lambda x, y, z: x @ (y @ z)), run(wrong)

@@ -72,7 +72,7 @@ class RivalTimed:
     p80_s: float
     samples: int
     note: str = ""
-    """Why it was not measured, where it was not."""
+    """Why it was not measured, where it was not; else how the call is spelled, where one was found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
-from prism_explore.frontend import Traced
+from prism_explore.frontend import LibraryCall, Traced
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import NAMES
@@ -69,9 +69,9 @@ MODES: tuple[Mode, ...] = (
 """Weights are the inputs whose dims are all numbers. Only the last mode may pack them outside the clock."""
 
 CALL = Mode(LIBRARY, "one call that does all of it, eager", 60.0)
-"""For a function that was given for this, such as scaled_dot_product_attention for attention spelled out."""
+"""Such as scaled_dot_product_attention for attention spelled out: given by the user, or found (`calls.py`)."""
 
-USUAL = (EAGER, COMPILED)
+USUAL = (EAGER, COMPILED, LIBRARY)
 
 MOST_FROZEN = 6
 """Freezing compiles once per copy in the ring; with more copies than this it is not tried."""
@@ -90,7 +90,7 @@ def compare(
     journal: Journal,
     *,
     modes: Sequence[str] = USUAL,
-    library: Callable[..., Any] | Traced | None = None,
+    library: LibraryCall | None = None,
     rounds: int = 24,
     seed: int = 0,
     loader: str = "",
@@ -109,7 +109,7 @@ def compare(
         target: the machine; the limit is measured anew.
         journal: hears of every row.
         modes: names out of `MODES`.
-        library: another torch function of the same value, to be timed as it is.
+        library: other torch code of the same value, timed as it is.
         rounds: how often each is timed.
         seed: of inputs and of the order in each round.
         loader: `module:function` that makes the kernel callable; the target's own if left out.
@@ -131,7 +131,8 @@ def compare(
         readers, scale = ([], 1.0) if isinstance(limits, Failure) else (limits["readers"], limits["scale"])
         keys = [*ready, *readers, *([_FMA] if readers else [])]
         samples = _timed(worker, keys, rounds) if OURS in ready else Failure("tune.wrong", absent[OURS])
-    rows = _rows(samples, [OURS, *(m.name for m in codes)], absent, readers, scale, floor)
+    says = {LIBRARY: library.spelled} if library is not None else {}
+    rows = _rows(samples, [OURS, *(m.name for m in codes)], absent, says, readers, scale, floor)
     for row in rows:
         journal.note(row)
     if isinstance(samples, Samples) and readers and target.kind == "cpu":
@@ -149,7 +150,7 @@ def time_rivals(
     target: Target,
     *,
     modes: Sequence[str] = USUAL,
-    library: Callable[..., Any] | Traced | None = None,
+    library: LibraryCall | None = None,
     rounds: int = 24,
     seed: int = 0,
     stop: Callable[[], bool] = lambda: False,
@@ -162,7 +163,7 @@ def time_rivals(
         shapes: numbers for the program's symbols.
         target: this machine.
         modes: names out of `MODES`.
-        library: another torch function of the same value, to be timed as it is.
+        library: other torch code of the same value, timed as it is.
         rounds: how often each is timed.
         seed: of inputs and of the order in each round.
         stop: asked while waiting.
@@ -184,7 +185,8 @@ def time_rivals(
             rows.append(RivalTimed(mode.name, 0.0, 0.0, 0.0, 0, absent[mode.name]))
             continue
         times = [samples.times_s[mode.name][i] for i in counted]
-        rows.append(RivalTimed(mode.name, middle(times), quantile(times, 0.2), quantile(times, 0.8), len(times)))
+        says = library.spelled if library is not None and mode is CALL else ""
+        rows.append(RivalTimed(mode.name, middle(times), quantile(times, 0.2), quantile(times, 0.8), len(times), says))
     return tuple(rows)
 
 
@@ -217,10 +219,10 @@ def disagrees(
 def _codes(
     reference: Callable[..., Any] | Traced | None,
     modes: Sequence[str],
-    library: Callable[..., Any] | Traced | None,
+    library: LibraryCall | None,
 ) -> dict[Mode, Callable[..., Any] | Traced]:
     codes = {m: reference for m in MODES if m.name in modes and reference is not None}
-    return codes | ({CALL: library} if library is not None else {})
+    return codes | ({CALL: library.traced} if library is not None else {})
 
 
 def _written(
@@ -277,6 +279,7 @@ def _rows(
     samples: Samples | Failure,
     names: Sequence[str],
     absent: Mapping[str, str],
+    says: Mapping[str, str],
     readers: Sequence[str],
     scale: float,
     floor: Floor,
@@ -287,7 +290,7 @@ def _rows(
     times = {n: [t[i] for i in counted] for n, t in samples.times_s.items()}
     ours = times[OURS]
     rows = [
-        _row(n, times[n], ours, "")
+        _row(n, times[n], ours, says.get(n, ""))
         if n in times
         else BaselineMeasured(n, 0.0, 0.0, 0.0, 0, absent.get(n, "not measured"))
         for n in names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
-from prism_explore.frontend import trace
+from prism_explore.frontend import LibraryCall, trace
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.targets import Target
@@ -74,6 +75,8 @@ def test_a_library_call_is_one_more_rival_and_is_compared_like_the_others() -> N
     def other(x: Any, g: Any, w: Any) -> Any:
         return (x * g) @ w
 
+    traced = trace(reference, {i.name: i.type for i in KERNEL.verified.candidate.family.program.inputs})
+
     def found(library: Any) -> list[BaselineMeasured]:
         return list(
             compare(
@@ -82,14 +85,16 @@ def test_a_library_call_is_one_more_rival_and_is_compared_like_the_others() -> N
                 HERE,
                 Journal(),
                 modes=(EAGER,),
-                library=library,
+                library=LibraryCall("same(x, g, w)", replace(traced, reference=library)),
                 rounds=3,
                 loader=LOADER,
                 learn=lambda _: None,
             )
         )
 
-    assert [(OURS, 3), (EAGER, 3), (LIBRARY, 3), (ROOFLINE, 3)] == [(r.name, r.samples) for r in found(same)]
+    right = found(same)
+    assert [(OURS, 3), (EAGER, 3), (LIBRARY, 3), (ROOFLINE, 3)] == [(r.name, r.samples) for r in right]
+    assert "same(x, g, w)" == right[2].note
     wrong = found(other)[2]
     assert (LIBRARY, 0) == (wrong.name, wrong.samples)
     assert wrong.note.startswith("random: a row deviates by")
