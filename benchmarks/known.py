@@ -1,27 +1,34 @@
 """Forms that others found or wrote by hand, held against what a search of ours proved: ours, dominated, or neither.
 
-Two sources: the right forms of `tests.verify.workloads` (R1 and so on, written down apart from the search), and the
-graphs that Mirage's search saved, `tests/data/mirage`, generalised from their numbers and read over a program of
-their shapes. A form is *ours* if a proved candidate is the same graph up to names and order; it is *dominated* if a
-proved candidate costs no more whatever the sizes, in the cost model (`cost.dominance`). It is *outside* if it is no
-program of the stated space, and the restriction that excludes it is told, and of saved graphs with predefined
-operators, which the default space has none of, how they stand with one; *refuted*, if it does not compute the
-program, as some graphs that were saved do not. What is *open* is none of these, or was not shown to be.
+    .venv/bin/python benchmarks/known.py
+    .venv/bin/python benchmarks/known.py mha "scaled LoRA"
+
+Three sources: the right forms of `tests.verify.workloads` (R1 and so on, written down apart from the search); the
+graphs that Mirage's search saved, `tests/data/mirage`; and right graphs of other workloads in its form,
+`tests/mirage/others.py`. Graphs are generalised from their numbers and read over a program of their shapes.
+
+A form is *ours* if a proved candidate is the same graph up to names and order. It is *dominated* if a proved candidate
+costs no more whatever the sizes, in the cost model, or if one with numbers that fill the machine, which are told, costs
+no more than the form with any (`cost.dominance` says what either means). It is *outside* if it is no program of the
+stated space, and the restriction that excludes it is told; *refuted*, if it does not compute the program, as some that
+were saved do not. What is *open* is none of these, or was not shown to be.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
-from prism_explore.cost.dominance import compared, cost_of
+from prism_explore.cost.dominance import Cost, Dominance, compared, cost_of, outdone
 from prism_explore.events.journal import Journal
 from prism_explore.generate.outside import outside
 from prism_explore.instantiate.constraints import TypedBlock, memory_broken
@@ -33,8 +40,14 @@ from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.stages import Candidate, Family, Refuted, Unknown, Verified
 from prism_explore.mirage.general import generalise
 from prism_explore.search import Progress, Steering, Task, explore
+from prism_explore.targets import Target
+from prism_explore.tune.model import evaluator, model_of
+from prism_explore.tune.space import some_sizes
+from prism_explore.verdicts import as_meant
 from prism_explore.verify.decide import Prover
+from tests.mirage import others
 from tests.mirage.references import FILES, path
+from tests.mirage.written import save
 from tests.test_rediscovery import form
 from tests.verify.workloads import ENTRIES, sgraph_of
 
@@ -60,57 +73,85 @@ class Known:
     standing: Standing
     by: str = ""
     """The candidate of ours; the restriction that excludes it; what is known of a form that is open."""
+    step: Dominance | None = None
+    """Of a dominated one, how it is."""
 
 
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="How forms of others stand to what a default search of ours proves.")
+    names = list(dict.fromkeys((*(w.name for w in px.WORKLOADS), *others.WORKLOADS)))
+    parser.add_argument("names", nargs="*", metavar="NAME", help="workloads, also of others; none for all")
+    args = parser.parse_args(argv)
+    if strangers := sorted(set(args.names) - set(names)):
+        parser.error(f"no workload {', '.join(strangers)}; there are {', '.join(names)}")
+    for name in args.names or names:
+        print(name)
+        for line in told(_of(name)):
+            print(f"  {line}", flush=True)
+
+
+def _of(name: str) -> Iterator[Known]:
+    if row := next((w for w in px.WORKLOADS if w.name == name), None):
+        session = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100")
+        session.close()
+        yield from forms(name, session.task, _proved(session.task))
+        yield from saved(name, session.task.target)
+    if name in others.WORKLOADS:
+        yield from written(name)
+
+
+def told(found: Iterator[Known]) -> Iterator[str]:
+    """A line per standing, with the forms that have it."""
+    alike: dict[tuple[Standing, str], list[str]] = {}
+    for known in found:
+        alike.setdefault((known.standing, known.by), []).append(known.name)
+    for (standing, by), names in alike.items():
+        yield f"{standing}{f' ({by})' if by else ''}: {', '.join(names)}"
+
+
+# ---------------------------------------------------------------- where forms come from
 def forms(workload: str, task: Task, proved: Sequence[Candidate]) -> Iterator[Known]:
     """The right forms of a workload that were written by hand."""
+    standings = Standings(task, proved)
     for entry in ENTRIES:
         if entry.workload == workload and entry.right:
-            yield _held(entry.name, sgraph_of(entry), task, proved)
+            yield standings.of(entry.name, sgraph_of(entry))
 
 
-def saved(workload: str, task: Task) -> Iterator[Known]:
-    """The right graphs that Mirage saved for a workload, against a search of ours over a program of their shapes."""
-    if workload not in SAVED:
-        return
-    name = SAVED[workload]
-    graphs = px.load_mirage(path(name))
-    builder = ProgramBuilder(workload)
-    inputs = (builder.input(i.name, *i.type.dims, dtype=i.type.dtype, order=i.type.order) for i in graphs[0].inputs)
-    program = builder.build(FILES[name][0](builder, *inputs))
-    ours, there = search(program, task)
-    called: Sequence[Candidate] | None = None
-    prover = Prover(program)
-    for number, graph in enumerate(graphs):
-        general = generalise(graph).sgraph
-        theirs = with_uses(f"saved {number}", program, general)
-        verdict = prover.verify(theirs, Journal(), 0)
-        match verdict:
-            case Verified():
-                known = _held(f"saved {number}", general, there, ours)
-                if known.standing == "outside" and "predefined operators" in known.by:
-                    called = _proved(with_a_library_call(there)) if called is None else called
-                    again = _held(known.name, general, there, called)
-                    if again.standing in ("ours", "dominated"):
-                        by = f"{known.by}; with one predefined operator {again.standing} ({again.by})"
-                        known = replace(known, by=by)
-                yield known
-            case Refuted():
-                yield Known(f"saved {number}", "refuted")
-            case Unknown():
-                yield Known(f"saved {number}", "open", "not proved to be right")
+def saved(workload: str, target: Target) -> Iterator[Known]:
+    """The graphs that Mirage saved for a workload, against a search of ours over a program of their shapes."""
+    if workload in SAVED:
+        graphs = px.load_mirage(path(SAVED[workload]))
+        named = {f"saved {number}": graph for number, graph in enumerate(graphs)}
+        yield from _read(workload, FILES[SAVED[workload]][0], named, target)
 
 
-def search(program: TensorProgram, task: Task) -> tuple[list[Candidate], Task]:
-    """The proved candidates of a default search, and what was searched."""
-    session = px.Session(program, target=task.target)
+def written(name: str) -> Iterator[Known]:
+    """The right graphs of another workload in Mirage's form, in the same way."""
+    build, right, _ = others.WORKLOADS[name]
+    with TemporaryDirectory() as folder:
+        graphs = px.load_mirage(save(Path(folder) / "graphs.json", *(way() for way in right.values())))
+    yield from _read(name, build, dict(zip(right, graphs, strict=True)), px.target("h100"))
+
+
+def _read(name: str, build: Callable[..., int], graphs: Mapping[str, SGraph], target: Target) -> Iterator[Known]:
+    builder = ProgramBuilder(name)
+    first = next(iter(graphs.values()))
+    inputs = (builder.input(i.name, *i.type.dims, dtype=i.type.dtype, order=i.type.order) for i in first.inputs)
+    program = builder.build(build(builder, *inputs))
+    session = px.Session(program, target=target)
     session.close()
-    return _proved(session.task), session.task
-
-
-def with_a_library_call(task: Task) -> Task:
-    """The same search with one predefined operator beside the custom kernel, which the default leaves out."""
-    return replace(task, space=replace(task.space, predefined_kernels=1))
+    standings = Standings(session.task, _proved(session.task))
+    prover = Prover(program)
+    for way, graph in graphs.items():
+        general = generalise(as_meant(graph, {})).sgraph
+        match prover.verify(with_uses(way, program, general), Journal(), 0):
+            case Verified():
+                yield standings.of(way, general)
+            case Refuted():
+                yield Known(way, "refuted")
+            case Unknown():
+                yield Known(way, "open", "not proved to be right")
 
 
 def _proved(task: Task) -> list[Candidate]:
@@ -120,19 +161,60 @@ def _proved(task: Task) -> list[Candidate]:
     return [v.candidate for v in progress.proved]
 
 
-def _held(name: str, graph: SGraph, task: Task, proved: Sequence[Candidate]) -> Known:
-    graph = plain(graph)
-    wanted = form(graph)
-    same = next((c.id for c in proved if form_of(c) == wanted), None)
-    if same:
-        return Known(name, "ours", same)
-    theirs = with_uses(name, task.program, graph)
-    cost = cost_of(theirs, staged=True)
-    for ours in proved:
-        if compared(ours, theirs, cost_of(ours, staged=True), cost) is not None:
-            return Known(name, "dominated", ours.id)
-    why = outside(task.program, task.space, task.target, graph) or _too_much(graph, task.target.shared_memory_bytes)
-    return Known(name, "outside", why) if why else Known(name, "open")
+# ---------------------------------------------------------------- how they stand
+class Standings:
+    """What a search proved, for one form after another to be held against."""
+
+    def __init__(self, task: Task, proved: Sequence[Candidate]) -> None:
+        self._task = task
+        self._proved = proved
+        self._staged = task.target.kind == "gpu"
+        self._costs = {c.id: cost_of(c, self._staged) for c in proved}
+
+    def of(self, name: str, graph: SGraph) -> Known:
+        """How a right graph stands."""
+        task, graph = self._task, plain(graph)
+        wanted = form(graph)
+        same = next((c.id for c in self._proved if form_of(c) == wanted), None)
+        if same:
+            return Known(name, "ours", same)
+        theirs = with_uses(name, task.program, graph)
+        cost = cost_of(theirs, self._staged)
+        for ours in self._proved:
+            if step := compared(ours, theirs, self._costs[ours.id], cost):
+                return Known(name, "dominated", ours.id, step)
+        for ours, numbers in self._fastest:
+            if step := outdone(ours, theirs, self._costs[ours.id], cost, numbers, task.target):
+                chosen = ", ".join(f"{s}={n}" for s, n in step.numbers)
+                return Known(name, "dominated", f"{ours.id} on {task.target.name} with {chosen}", step)
+        why = outside(task.program, task.space, task.target, graph)
+        why = why or _too_much(graph, task.target.shared_memory_bytes)
+        return Known(name, "outside", why) if why else Known(name, "open")
+
+    @cached_property
+    def _fastest(self) -> list[tuple[Candidate, Mapping[str, int]]]:
+        """Candidates that can fill the machine, with the numbers that the model takes for the fastest; fastest first.
+
+        None where shapes are no numbers.
+        """
+        found: list[tuple[float, Candidate, Mapping[str, int]]] = []
+        for candidate in self._proved:
+            if not candidate.sgraph.data_symbols:
+                modelled = _filling(candidate, self._costs[candidate.id], self._task.target)
+                found += [(time_s, candidate, numbers) for time_s, numbers in modelled]
+        return [(candidate, numbers) for _, candidate, numbers in sorted(found, key=lambda row: row[0])]
+
+
+MOST_SIZES = 2000
+"""Choices of numbers of one candidate that are looked at."""
+
+
+def _filling(candidate: Candidate, cost: Cost, target: Target) -> list[tuple[float, dict[str, int]]]:
+    """The fastest numbers of those that fill a machine, in the model; none where there are none."""
+    model, blocks = model_of(candidate, {}, target), [evaluator(d) for d in cost.blocks]
+    rows = (dict(sizes) for sizes in some_sizes(candidate, {}, target, MOST_SIZES)[0])
+    full = [(model.at(row).time_s, row) for row in rows if all(of(row) >= target.cores for of in blocks)]
+    return sorted(full, key=lambda timed: timed[0])[:1]
 
 
 def _too_much(graph: SGraph, limit: int) -> str:
@@ -202,3 +284,7 @@ def _uses(typed: TypedBlock) -> tuple[AxisUse, ...]:
             if along is not None and (axis := axes[along]):
                 grid.setdefault(axis, p)
     return tuple(AxisUse(a, grid.get(a), a in looped) for a in typed.names)
+
+
+if __name__ == "__main__":
+    main()

@@ -126,7 +126,7 @@ def _known(name: str, session: px.Session, proved: Sequence[Candidate]) -> list[
     """How the forms that others have stand to ours, once the search has been measured."""
     from known import forms, saved
 
-    found = (*forms(name, session.task, proved), *saved(name, session.task))
+    found = (*forms(name, session.task, proved), *saved(name, session.task.target))
     return [{"name": k.name, "standing": k.standing, "by": k.by} for k in found]
 
 

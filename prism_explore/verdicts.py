@@ -149,7 +149,7 @@ class Checker:
         self._count += 1
         graph, program = fitted(self.program, graph)
         read: dict[Fraction, Fraction] = {}
-        graph, program = _meant(graph, read), replace(program, graph=_meant(program.graph, read))
+        graph, program = as_meant(graph, read), replace(program, graph=as_meant(program.graph, read))
         verdict = self._checked(program, graph, seed)
         if not read or not isinstance(verdict, Verified):
             return verdict
@@ -188,7 +188,7 @@ class Checker:
         return self._provers[program]
 
 
-def _meant(graph: SGraph, read: dict[Fraction, Fraction]) -> SGraph:
+def as_meant(graph: SGraph, read: dict[Fraction, Fraction]) -> SGraph:
     """The graph with simple fractions for numbers that are the doubles nearest to them; these are noted in `read`."""
 
     def meant(nodes: Sequence[Node]) -> tuple[Node, ...]:

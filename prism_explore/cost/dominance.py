@@ -3,6 +3,12 @@
 A candidate *dominates* another if for every legal choice of the other's numbers it has one, at the same shapes, with
 no more traffic, arithmetic, scratch and launches, as written, and with as many blocks: fewer would leave cores idle
 and more may be illegal. A family dominates another if each of the other's candidates is dominated by one of its own.
+How many blocks a predefined operator has is its library's choice, so none are compared with those.
+
+On one machine a candidate *outdoes* another if one choice of its numbers costs no more than any of the other's. These
+numbers fill the machine: every core has a block of each custom kernel, and a block's scratch is there. So neither more
+blocks nor less scratch are a gain of the other's, and a kernel that is split may outdo one that is not. What a last
+round of blocks leaves idle is not counted, here as there.
 
 Numbers are matched by axes: a grid size or loop range takes the value of one that cuts the same axis in the other
 candidate, or 1. That is legal where every condition it leads to is a condition of the other candidate, or trivial.
@@ -15,7 +21,7 @@ and not complete: what is not shown is unknown, and unknown is no dominance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -27,6 +33,7 @@ from prism_explore.ir.dims import ONE, Dim, Monomial, dim
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.splits import stores_shares
 from prism_explore.ir.stages import Candidate
+from prism_explore.targets import Target
 
 Renaming: TypeAlias = tuple[tuple[str, Dim], ...]
 """What each of one candidate's numbers becomes, in those of another."""
@@ -43,7 +50,22 @@ class Cost:
     """Per custom kernel, bytes of one block."""
     launches: int
     blocks: tuple[Dim, ...]
-    """Per kernel."""
+    """Per custom kernel."""
+
+    @property
+    def calls(self) -> int:
+        """Predefined operators."""
+        return self.launches - len(self.blocks)
+
+    def at(self, numbers: Renaming) -> Cost:
+        """With its numbers chosen."""
+        return Cost(
+            _renamed(self.traffic, numbers),
+            _renamed(self.flops, numbers),
+            tuple(_renamed(d, numbers) for d in self.scratch),
+            self.launches,
+            tuple(_renamed(d, numbers) for d in self.blocks),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +92,9 @@ def cost_of_graph(graph: SGraph, staged: bool) -> Cost:
         least_scratch(block, tuple(types[a] for a in graph.nodes[at].args), staged) for at, block in graph.customs
     )
     moved = (b for w in works for b in (w.store_bytes, *(load.bytes for load in w.loads)))
-    return Cost(
-        total_of(moved), total_of(w.executed for w in works), scratch, len(works), tuple(w.blocks for w in works)
-    )
+    customs = {at for at, _ in graph.customs}
+    blocks = tuple(w.blocks for w in works if w.position in customs)
+    return Cost(total_of(moved), total_of(w.executed for w in works), scratch, len(works), blocks)
 
 
 def dominated(candidates: Sequence[Candidate], staged: bool) -> dict[str, tuple[Dominance, ...]]:
@@ -155,33 +177,55 @@ def compared(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominanc
     """How a is never dearer than b; None where that was not shown."""
     if stores_shares(a.sgraph) != stores_shares(b.sgraph):
         return None  # a split costs more of everything and fills more cores
-    if cost_a.launches > cost_b.launches:
+    if cost_a.launches > cost_b.launches or cost_a.calls > cost_b.calls:
         return None
-    conditions = tuple(sorted(d for d in frozenset(b.conditions) if d.is_monomial))
+    conditions = _products(b)
     for numbers in _renamings(a, b):
-        blocks = tuple(_renamed(d, numbers) for d in cost_a.blocks)
-        if not all(x in cost_b.blocks for x in blocks):
+        if not all(_renamed(d, numbers) in cost_b.blocks for d in cost_a.blocks):
             continue
-        here = Cost(
-            _renamed(cost_a.traffic, numbers),
-            _renamed(cost_a.flops, numbers),
-            tuple(_renamed(d, numbers) for d in cost_a.scratch),
-            cost_a.launches,
-            blocks,
-        )
+        here = cost_a.at(numbers)
         if _dearer_nowhere(here, cost_b, conditions):
             return Dominance(a, b, numbers, (here, cost_b))
     return None
 
 
-def _dearer_nowhere(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
-    def below(x: Dim, y: Dim) -> bool:
-        return never_above(x, y, conditions)
+def outdone(
+    a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost, sizes: Mapping[str, int], target: Target
+) -> Dominance | None:
+    """How a with some numbers is never dearer than b with any on one machine; None where that was not shown.
 
-    return (
-        below(a.traffic, b.traffic)
-        and below(a.flops, b.flops)
-        and all(any(below(x, y) for y in b.scratch) for x in a.scratch)
+    Args:
+        a: of the same program as b.
+        b: any candidate, also one with predefined operators.
+        cost_a: of a, as in `cost_of`.
+        cost_b: of b.
+        sizes: for all of a's own symbols.
+        target: the machine that they are to fill.
+    """
+    conditions = _products(b)
+    numbers = tuple((s, dim(sizes[s])) for s in a.sgraph.parameters)
+    if not all(d in frozenset(b.conditions) or _is_natural(d) for d in (_renamed(c, numbers) for c in a.conditions)):
+        return None
+    here = cost_a.at(numbers)
+    full = all(never_above(dim(target.cores), d, conditions) for d in here.blocks)
+    fits = all(never_above(d, dim(target.shared_memory_bytes), conditions) for d in here.scratch)
+    if not (full and fits and here.launches <= cost_b.launches and here.calls <= cost_b.calls):
+        return None
+    return Dominance(a, b, numbers, (here, cost_b)) if _moves_no_more(here, cost_b, conditions) else None
+
+
+def _products(candidate: Candidate) -> tuple[Dim, ...]:
+    """The conditions of a candidate that are products, each at least 1."""
+    return tuple(sorted(d for d in frozenset(candidate.conditions) if d.is_monomial))
+
+
+def _moves_no_more(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
+    return never_above(a.traffic, b.traffic, conditions) and never_above(a.flops, b.flops, conditions)
+
+
+def _dearer_nowhere(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
+    return _moves_no_more(a, b, conditions) and all(
+        any(never_above(x, y, conditions) for y in b.scratch) for x in a.scratch
     )
 
 

@@ -6,19 +6,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism_explore.cost.dominance import at_least, compared, cost_of, dominance_reason, dominated, never_above
+from prism_explore.cost.dominance import at_least, compared, cost_of, dominance_reason, dominated, never_above, outdone
 from prism_explore.events.journal import Journal
+from prism_explore.generate import generate
+from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, dim
 from prism_explore.ir.maps import AxisUse
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.space import default_space
 from prism_explore.ir.splits import stores_shares
 from prism_explore.ir.stages import Candidate, Family, Verified
 from prism_explore.ir.text import parse
 from prism_explore.verify.decide import Prover
 from tests.cost.counting import BATCH, cases, counted, legal
 from tests.cost.linear import linear
+from tests.generate.programs import MACHINE
 from tests.strategies import SYMBOLS, dims
+from tests.tune.toys import TOY
 
 # ---------------------------------------------------------------- inequalities
 CONDITIONS = (dim("b/gy"), dim("12/(f*gx)"))
@@ -222,3 +227,97 @@ def test_a_kernel_that_is_split_and_one_that_is_not_are_not_compared():
     assert stores_shares(ONE_BY_ONE.sgraph)
     assert not stores_shares(whole.sgraph)
     assert compared(whole, ONE_BY_ONE, cost_of(whole, True), cost_of(ONE_BY_ONE, True)) is None
+
+
+# ---------------------------------------------------------------- one machine that is filled
+TWO_CORES = TOY.replace(kind="gpu", cores=2, shared_memory_bytes=1 << 20)
+
+
+@cache
+def with_a_library() -> Candidate:
+    """Attention whose products and exponentials are predefined operators, and a kernel for what is left."""
+    b = ProgramBuilder("attention")
+    q, k, v = b.input("q", 2, 4, 6), b.input("k", 2, 6, 8), b.input("v", 2, 8, 10)
+    e = b.unary("exp", b.matmul(q, k))
+    program = b.build(b.matmul(b.binary("div", e, b.reduce("sum", e, 2)), v))
+    graph = parse("""sgraph
+  q = input f32[2, 4, 6]
+  k = input f32[2, 6, 8]
+  v = input f32[2, 8, 10]
+  %3 = matmul(q, k)
+  %4 = exp(%3)
+  %5 = matmul(%4, v)
+  %6 = custom(%4, %5) grid[x=gx, y=gy]
+    %0 = load(0, imap=[0, 1])
+    %1 = load(1, imap=[0, 1])
+    %2 = sum(%0, dim=2)
+    %3 = div(%1, %2)
+    %4 = store(%3, omap=[0, 1])
+  return %6""")
+    return Candidate("f0.c1", Family("f0", program, graph), graph, (), graph.conditions())
+
+
+@cache
+def ours() -> tuple[Candidate, ...]:
+    """Kernels of our own for the same program, also split ones."""
+    program, journal = with_a_library().family.program, Journal(clock=lambda: 0.0)
+    space, prover = default_space(program), Prover(program)
+    families = (f for f in generate(program, space, MACHINE, journal) if f)
+    made = (c for f in families for c in instantiate(f, space, MACHINE, journal))
+    return tuple(c for c in made if isinstance(prover.verify(c, Journal(), 0), Verified))
+
+
+@cache
+def outdoing() -> tuple[tuple[Candidate, dict[str, int]], ...]:
+    """Candidates of ours, with some of their numbers, by which the one with library calls is outdone."""
+    theirs = with_a_library()
+    cost = cost_of(theirs, staged=True)
+    return tuple(
+        (mine, sizes)
+        for mine in ours()
+        for sizes in legal(mine)[::11]
+        if outdone(mine, theirs, cost_of(mine, True), cost, sizes, TWO_CORES)
+    )
+
+
+def test_what_outdoes_another_fills_the_machine_and_costs_no_more_by_count_than_the_other_with_any_numbers():
+    theirs = with_a_library()
+    others = [counted(theirs.sgraph, sizes, {}) for sizes in legal(theirs)]
+
+    assert len(others) > 3
+    assert {False, True} == {stores_shares(mine.sgraph) for mine, _ in outdoing()[::5]}
+    for mine, sizes in outdoing()[::5]:
+        one = counted(mine.sgraph, sizes, {})
+        assert sizes in legal(mine)
+        assert all(k.blocks >= TWO_CORES.cores for k in one.kernels)
+        assert [] == [o for o in others if one.loaded + one.stored > o.loaded + o.stored or one.flops > o.flops]
+
+
+def test_numbers_that_leave_a_core_idle_or_do_not_fit_outdo_nothing_and_neither_does_what_costs_more():
+    theirs = with_a_library()
+    mine, sizes = outdoing()[0]
+    costs = cost_of(mine, staged=True), cost_of(theirs, staged=True)
+
+    assert outdone(mine, theirs, *costs, sizes, TWO_CORES.replace(cores=1000)) is None
+    assert outdone(mine, theirs, *costs, sizes, TWO_CORES.replace(shared_memory_bytes=8)) is None
+    assert outdone(theirs, mine, *costs[::-1], {"gx": 1, "gy": 4}, TWO_CORES) is None
+
+
+def test_numbers_that_some_shape_does_not_allow_outdo_nothing():
+    whole, halved = (linear("f1", "bn", False) for _ in range(2))
+    costs = cost_of(whole, staged=True), cost_of(halved, staged=True)
+    sizes = dict.fromkeys(whole.sgraph.parameters, 2)
+
+    assert any("b" in c.symbols for c in whole.conditions)
+    assert outdone(whole, halved, *costs, sizes, TWO_CORES) is None
+
+
+def test_a_library_call_is_no_kernel_of_one_block():
+    """How many blocks it has is not known, so it is no leave to have few."""
+    theirs = with_a_library()
+    cost = cost_of(theirs, staged=True)
+
+    assert (4, 3, 1) == (cost.launches, cost.calls, len(cost.blocks))
+    for mine in ours():
+        step = compared(mine, theirs, cost_of(mine, True), cost)
+        assert step is None or all(d in cost.blocks for d in step.costs[0].blocks)
