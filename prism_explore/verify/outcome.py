@@ -19,6 +19,7 @@ class Limits:
     iterations: int = 12
     nodes: int = 20_000
     seconds: float = 5.0
+    """CPU time of the process that runs egglog: a busy machine changes no outcome."""
     memory_bytes: int = MEMORY_BYTES
 
 

@@ -183,7 +183,7 @@ class Rewriter:
         }
         try:
             if not self._ready:
-                said = next(self._answers(process, time.monotonic() + STARTING_S), None)
+                said = next(self._answers(process, STARTING_S), None)
                 if said is None and process.poll() is None:
                     self.close()
                     return {"stop": "crashed", "detail": f"the prover's process did not start within {STARTING_S:g} s"}
@@ -191,7 +191,7 @@ class Rewriter:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
             # A process that ends by itself in time answers within its own limit.
-            for part in self._answers(process, time.monotonic() + limits.seconds + GRACE_S):
+            for part in self._answers(process, limits.seconds + GRACE_S):
                 if "done" in part:
                     return part["done"]
                 if seen is not None:
@@ -210,12 +210,13 @@ class Rewriter:
             return {"stop": "memory"}
         return {"stop": "crashed", "detail": detail}
 
-    def _answers(self, process: subprocess.Popen[bytes], deadline: float) -> Iterator[dict[str, Any]]:
-        """Answers until the process ends or the time is up."""
+    def _answers(self, process: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, Any]]:
+        """Answers until the process ends or its time is up; see `_Patience`."""
         assert process.stdout is not None, "the process was started with a pipe"
+        patience = _Patience(process.pid, seconds)
         with selectors.DefaultSelector() as waiting:
             waiting.register(process.stdout, selectors.EVENT_READ)
-            while (left := deadline - time.monotonic()) > 0:
+            while (left := patience.left()) > 0:
                 while b"\n" in self._unread:
                     line, self._unread = self._unread.split(b"\n", 1)
                     yield json.loads(line)
@@ -231,6 +232,36 @@ class Rewriter:
         self._noise.seek(0)
         words = self._noise.read().decode(errors="replace").strip()[-400:]
         return f"the prover's process ended with code {process.returncode}: {words or 'no message'}"
+
+
+class _Patience:
+    """How long to wait for a process that may take so many seconds of CPU time, or of time where no more is known.
+
+    A process that gets nothing done, because others have the cores or because it was stopped, is waited for
+    `PATIENCE` times as long.
+    """
+
+    def __init__(self, process: int, seconds: float) -> None:
+        self._process, self._seconds = process, seconds
+        self._began, self._spent = time.monotonic(), _cpu_of(process)
+
+    def left(self) -> float:
+        """Seconds until it is worth asking again; none where its time is up."""
+        waited = time.monotonic() - self._began
+        now = _cpu_of(self._process)
+        if waited < self._seconds or now is None or self._spent is None:
+            return self._seconds - waited
+        left = self._seconds - (now - self._spent)
+        return max(left, 0.01) if left > 0 and waited < self._seconds * PATIENCE else 0.0
+
+
+def _cpu_of(process: int) -> float | None:
+    """Seconds of CPU time that a process has taken; None where that cannot be read."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
 
 
 # ---------------------------------------------------------------- processes that are kept
@@ -287,11 +318,13 @@ def shared(memory_bytes: int = MEMORY_BYTES) -> AbstractContextManager[Rewriter]
 USES = 2000
 """How many questions one process answers before a fresh one takes its place."""
 STARTING_S = 20.0
-"""How long a process may take to start on a busy machine before it counts as hanging, in seconds.
+"""How long a process may take to start before it counts as hanging, in seconds of CPU time.
 
 No question's time begins before."""
 GRACE_S = 1.0
-"""How long an iteration may go on behind the time limit before the process is killed, in seconds."""
+"""How long an iteration may go on behind the time limit before the process is killed, in seconds of CPU time."""
+PATIENCE = 60
+"""How many times its CPU time a process may take where others have the cores."""
 
 
 def _stop(done: dict[str, Any], limits: Limits) -> StopReason:
