@@ -40,14 +40,16 @@ class Step:
     """Axioms; none where it holds by definition."""
     replayed: bool
     note: str = ""
-    """Why not, where it was not replayed."""
+    """Why not, where it was not replayed; where it was, whether its axioms may be more than it takes."""
     lines: tuple[Line, ...] = ()
     """From the operator's definition to the value; empty where one step is all."""
 
     @property
     def because(self) -> str:
         """By what it holds, in words."""
-        return f"not replayed: {self.note}" if not self.replayed else f"by {', '.join(self.by) or 'definition'}"
+        if not self.replayed:
+            return f"not replayed: {self.note}"
+        return f"by {', '.join(self.by) or 'definition'}{f' ({self.note})' if self.note else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,11 +79,12 @@ class Lemma:
     value: str
     """The normal form of the result, as printed."""
     axioms: tuple[str, ...]
-    """Names of a minimal set of axioms from which egglog derives it; empty where definitional."""
+    """Names of a minimal set of axioms from which egglog derives it, unless `note` says that fewer may do; empty where
+    definitional."""
     replayed: bool
     """Whether egglog derived it from axioms alone and the checker agreed."""
     note: str = ""
-    """Why not, where it was not replayed."""
+    """Why not, where it was not replayed; where it was, whether its axioms may be more than it takes."""
     statement: str = ""
     """Both sides as expressions over named axes, for the checker; see `verify.statement`."""
 

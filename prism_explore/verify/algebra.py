@@ -189,7 +189,7 @@ class Algebra(Naming):
             pieces += bool(t.bound) and MOVED in t.key
         found = list(total.values())
         while special:
-            found = [(t, 1 if t.masked else c) for t, c in found]
+            found = self._masks_in_one([(t, 1 if t.masked else c) for t, c in found])
             fewer = joined(found, self.integers)
             if fewer is None:
                 break
@@ -368,9 +368,35 @@ class Algebra(Naming):
     def mask(self, n: NormalForm, keep: NormalForm) -> NormalForm:
         """n where keep is not 0, else minus infinity (rules B1, B2)."""
         kept = self.power(keep, 0)
-        if kept == NF_ONE:
-            return n
-        return self.add(n, single(Bottom(kept)))
+        return n if kept == NF_ONE else self.add(n, single(Bottom(kept)))
+
+    def beside(self, pieces: Iterable[tuple[NormalForm, NormalForm]]) -> NormalForm:
+        """A sum of values, each times a 0/1 value; exactly one of these is 1 at each place (rule B3)."""
+        pieces, total, kept = tuple(pieces), NF_ZERO, NF_ZERO
+        for where, n in pieces:
+            finite = NormalForm(tuple(p for p in n.terms if not p[0].masked)) if n.masked else n
+            total = self.add(total, self.mul(where, finite))
+        if not any(n.masked for _, n in pieces):
+            return total
+        for where, n in pieces:
+            kept = self.add(kept, self.mul(where, self._kept(t for t, _ in n.terms if t.masked)))
+        return self.mask(total, kept)
+
+    def _kept(self, low: Iterable[Term]) -> NormalForm:
+        """Where none of some masked terms is minus infinity."""
+        keep = NF_ONE
+        for t in low:
+            for a, _ in t.factors:
+                if isinstance(a, Bottom):
+                    keep = self.mul(keep, a.keep)
+        return keep
+
+    def _masks_in_one(self, terms: list[tuple[Term, Number]]) -> list[tuple[Term, Number]]:
+        """What several masks keep is what their product keeps (rule B2)."""
+        low = [t for t, _ in terms if t.masked]
+        if len(low) < 2:
+            return terms
+        return [*(p for p in terms if not p[0].masked), *single(Bottom(self._kept(low))).terms]
 
     # ------------------------------------------------------------ substitution
     def substitute(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:

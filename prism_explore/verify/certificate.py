@@ -46,6 +46,8 @@ from prism_explore.verify.saturate import noting, problem, replay
 from prism_explore.verify.statement import TOO_DEEP, CannotState, Statement, spell, state
 from prism_explore.verify.terms import Expr, Fresh, of_normal_form
 
+NOT_FEWEST = "fewer axioms may do: it is too long for each of them to be tried to be left out"
+"""What is noted of the longest lemmas, whose set of axioms is not known to be minimal."""
 LEMMA_LIMITS = Limits(iterations=10)
 """The usual ones for a lemma; most take three iterations and a hundred e-nodes."""
 
@@ -134,13 +136,13 @@ def _proved(statement: Statement, blank: Lemma, rewriter: Rewriter, limits: Limi
     found = derive(statement)
     if found is not None:
         run = rewriter.prove(replay(found), limits, found.axioms, joining=True)
-        text, axioms = found.text, found.axioms
+        text, axioms, note = found.text, found.axioms, "" if found.fewest else NOT_FEWEST
     else:
         run = rewriter.minimise(problem(statement), limits)
-        text, axioms = statement.text, run.axioms
+        text, axioms, note = statement.text, run.axioms, ""
     if not run.equal:
         return replace(blank, note=f"egglog: {explain(run.stop)}", statement=text), run
-    return replace(blank, axioms=axioms, replayed=True, statement=text), run
+    return replace(blank, axioms=axioms, replayed=True, note=note, statement=text), run
 
 
 # ---------------------------------------------------------------- what is to be shown
@@ -343,6 +345,8 @@ def derivation(verified: Verified) -> str:
     missing = [x.tensor for x in proof.lemmas if not x.replayed]
     total = len(proof.lemmas)
     lines += ["", f"{total - len(missing)} of {total} lemmas replayed in egglog from these axioms and checked again"]
+    if longest := [x.tensor for x in proof.lemmas if x.replayed and x.note]:
+        lines.append(f"by an axiom more than it takes, perhaps: {', '.join(longest)}")
     if missing:
         lines.append(f"not replayed: {', '.join(missing)}; there the proof rests on the normal form alone")
     return "\n".join(lines)
@@ -356,14 +360,14 @@ def _chained(x: Lemma) -> list[str]:
     lines = [f"      {found[0].expression}"]
     for line in found[1:]:
         lines += [f"    = {line.expression}", f"        by {', '.join(line.axioms)}"]
-    return lines
+    return [*lines, f"    ({x.note})"] if x.note else lines
 
 
 def _why(x: Lemma) -> str:
     if not x.replayed:
         return f"not replayed: {x.note}"
     if x.axioms:
-        return f"by {', '.join(x.axioms)}"
+        return f"by {', '.join(x.axioms)}" + (f" ({x.note})" if x.note else "")
     if x.operation.startswith(("load(", "store(")):
         return "by definition: the same elements, at other indices"
     return "by definition" if x.tensor != "goal" else "they are one expression"

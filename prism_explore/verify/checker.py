@@ -274,7 +274,7 @@ def _test(lemma: Lemma, step: Step | None, tensors: Tensors, results: tuple[str,
             raise
     if step is None:
         for side, tensor in zip((reading.left, reading.right), results, strict=True):
-            same_result(point, side, reading, tensor, tensors.shapes[tensor])
+            same_result(point, side, reading, tensor, tensors.shapes[tensor], tensors.given)
         return
     at = point.points(_axes(step))
     meaning = Meaning(step.op, step.operands, step.shapes, step.shape, step.block, point, tensors.given)

@@ -52,7 +52,8 @@ def of_operator(
     """The element p0, p1, .. of an operator's result, as the operator is defined.
 
     A masked operand is `finite + bottom(keep)`, and stands for the limit as bottom goes to minus infinity.
-    There exp is `keep * exp(finite)`, and a positive multiple is as low: these are readings, not axioms.
+    There exp is `keep * exp(finite)`, a positive multiple is as low, what is masked twice is kept by both, and what is
+    put side by side is masked piece by piece: these are readings, not axioms.
 
     Raises:
         ValueError: a definition that has no spelling here.
@@ -89,7 +90,7 @@ def masked(e: Expr) -> tuple[Expr, tuple[Expr, ...]]:
 
 
 def _with_mask(finite: Expr, keep: tuple[Expr, ...]) -> Expr:
-    return reduce(Add, map(Bottom, keep), finite)
+    return Add(finite, Bottom(product(keep))) if keep else finite
 
 
 def _unary(fn: ops.UnaryFn, a: Expr) -> Expr:
@@ -138,9 +139,8 @@ def _least(a: Expr, b: Expr) -> Expr:
 def _binary(fn: ops.BinaryFn, a: Expr, b: Expr) -> Expr:
     match fn:
         case "add":
-            if masked(a)[1] and masked(b)[1]:
-                return _with_mask(*masked(Add(a, b)))
-            return Add(a, b)
+            (x, keep), (y, more) = masked(a), masked(b)
+            return _with_mask(Add(x, y), (*keep, *more)) if keep and more else Add(a, b)
         case "sub":
             return Add(a, Mul(MINUS_ONE, b))
         case "mul" | "div":
@@ -156,8 +156,7 @@ def _binary(fn: ops.BinaryFn, a: Expr, b: Expr) -> Expr:
             return _least(a, b)
         case "mask":
             finite, keep = masked(a)
-            more = power(b, Fraction(0))
-            return _with_mask(finite, keep if more in keep else (*keep, more))
+            return _with_mask(finite, (*keep, power(b, Fraction(0))))
         case _:
             assert_never(fn)
 
@@ -181,13 +180,15 @@ def _view(
             by = {position(along): moved(var(position(along), stop - start), start, whole[along])}
         case ops.Concat(along):
             here = var(position(along), whole[along] + shapes[1][along])
-            start, pieces = ZERO_DIM, list[Expr]()
+            start, pieces, keeps = ZERO_DIM, list[Expr](), list[Expr]()
             for e, dims in zip(operands, shapes, strict=True):
                 stop = start + dims[along]
-                piece = put(e, {position(along): moved(here, ZERO_DIM - start, dims[along])}, known)
-                pieces.append(Mul(known_value(interval(here, start, stop)), piece))
+                finite, keep = masked(put(e, {position(along): moved(here, ZERO_DIM - start, dims[along])}, known))
+                lies_there = known_value(interval(here, start, stop))
+                pieces.append(Mul(lies_there, finite))
+                keeps.append(Mul(lies_there, product(keep)))
                 start = stop
-            return reduce(Add, pieces)
+            return _with_mask(reduce(Add, pieces), (reduce(Add, keeps),) if any(masked(e)[1] for e in operands) else ())
         case _:
             assert_never(op)
     return put(operands[0], by, known)

@@ -79,7 +79,8 @@ def needed(ledger: Products, left: Id, right: Id) -> Derivation | None:
         return None
     for axiom in dict.fromkeys(s.axiom for s in steps):
         steps = follow(ledger.nodes, [s for s in steps if s.axiom != axiom], left, right) or steps
-    return ledger.extract(left, right, fewest(ledger, left, right, steps))
+    steps, tried = fewest(ledger, left, right, steps)
+    return ledger.extract(left, right, steps, tried)
 
 
 class Deriver(Extremes):
@@ -202,6 +203,9 @@ class Deriver(Extremes):
         if fn == "abs" and self.nonnegative(a):
             self.say("abs of a nonnegative", this, a)
             return p
+        if fn == "abs" and (larger := self._larger_of_opposites(p)) is not None:
+            self.say("abs", this, self.make("greater", a, self.mul(self.number(-ONE), a)))
+            return larger
         if fn in ODD | EVEN:
             kind = "odd" if fn in ODD else "even"
             if not p:
@@ -216,6 +220,17 @@ class Deriver(Extremes):
                 self.say(f"{fn} is {kind}", self.make("call", self.mul(self.number(-ONE), x), label=fn), flipped)
                 return self.normal(flipped)
         return self._homogeneous(fn, p) if fn == "abs" else self.single(this)
+
+    def _larger_of_opposites(self, p: Poly) -> Poly | None:
+        """Which of p and -p is never less than the other, if maxima tell."""
+        opposite = self.multiply(self.constant(-ONE), p)
+        a, b = self.spell(p), self.spell(opposite)
+        if self.covers(a, b):
+            return p
+        if self.covers(b, a):
+            self.say("greater commutes", self.make("greater", a, b), self.make("greater", b, a))
+            return opposite
+        return None
 
     def _definition(self, fn: str, a: Id) -> Id | None:
         """What a function is, where the two sides of a lemma may spell it differently."""
@@ -243,6 +258,9 @@ class Deriver(Extremes):
         this = self.make("call", a, label="relu")
         if self.nonnegative(a):
             self.say("relu of a nonnegative", this, a)
+            return p
+        if self.covers(a, self.zero):
+            self.say("relu", this, self.make("greater", a, self.zero))
             return p
         if self.spelled == "root" and not any(self.is_bottom(m) for m, _ in p):
             return self._relu_by_root(p, this)
@@ -353,17 +371,21 @@ class Deriver(Extremes):
                 for i in places(self.shell(e)):
                     if isinstance(i, Moved) and isinstance(i.base, Var):
                         ends = (i.by, i.by + i.base.extent)
-                        if all(at_most(ZERO, end) and at_most(end, i.size) for end in ends):
+                        if all(self._at_most(ZERO, end) and self._at_most(end, i.size) for end in ends):
                             borders = met.setdefault(str(i.size), {str(d): d for d in (ZERO, i.size)})
                             borders |= {str(end): end for end in ends}
         for size, borders in met.items():
-            chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if at_most(a, b) else 1))
-            if all(at_most(a, b) for a, b in pairwise(chain)):
+            chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if self._at_most(a, b) else 1))
+            if all(self._at_most(a, b) for a, b in pairwise(chain)):
                 self._borders[size] = chain
         return bool(self._borders)
 
     def _interval(self, shell: Within, low: Dim, high: Dim) -> Id:
         return self.of(Within(shell.index, low, high))
+
+    def _at_most(self, a: Dim, b: Dim) -> bool:
+        """Whether a <= b for all sizes that meet the conditions."""
+        return at_most(a, b) or is_count(b - a, self.integers)
 
     def _within(self, e: Id) -> Poly:
         """An interval as a sum of those between neighbouring borders; the last of them is 1 minus the others."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from prism_explore.verify.binders import Binders
+from prism_explore.verify.entries import Entries
 from prism_explore.verify.index import Zero, moved
 from prism_explore.verify.ledger import AS_LOW, LAST_RUNNING, MOST_IN_PIECES, MOST_OVER_DIGITS, RENAME, Id
 from prism_explore.verify.polynomials import ONE, Poly, TooMany
@@ -20,7 +20,7 @@ Piece: TypeAlias = tuple[tuple[str, ...], Poly]
 """Axes and what is taken at all their values."""
 
 
-class Extremes(Binders):
+class Extremes(Entries):
     """Chains of pieces."""
 
     spelled: str
@@ -245,10 +245,6 @@ class Extremes(Binders):
         self._out_of_chain("greater of multiples", "mul", outside, [self._of(p) for p in rest])
         return self.multiply(by, self.greatest(rest))
 
-    def is_bottom(self, m: Monomial) -> bool:
-        """Whether a term is what a mask adds."""
-        return len(m) == 1 and self.nodes[m[0][0]].op == "bottom"
-
     # ------------------------------------------------------------ one chain in order
     def _closed(self, pieces: list[Piece]) -> Poly:
         items: list[tuple[Id, Poly | None]] = []
@@ -337,6 +333,11 @@ class Extremes(Binders):
                 self._swap_greater(a, b)
             self.say("greater than what is not positive", self.make("greater", found, other), found)
             return found
+        if self.covers(a, b):
+            return a
+        if self.covers(b, a):
+            self._swap_greater(a, b)
+            return b
         return None
 
     # ------------------------------------------------------------ running maxima

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from prism_explore.verify.naming import Stuck
 from prism_explore.verify.normal_form import NF_ONE, NF_ZERO, Bottom, Exp, Max, NormalForm, Opaque, single
+from prism_explore.verify.order import never_greater
 from prism_explore.verify.powers import by_cases, content, leads_negative, number_power, without
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ def apply(algebra: Algebra, function: str, n: NormalForm) -> NormalForm:
             return spelled
     if function == "relu":
         return _relu(algebra, n)
-    if function == "abs" and n.sign:
+    if function == "abs" and (n.sign or never_greater(algebra, NF_ZERO, n)):
         return n
+    if function == "abs" and never_greater(algebra, n, NF_ZERO):
+        return algebra.scale(n, -1)
     if not n.terms and function in _ODD | _EVEN:
         return NF_ZERO
     if function in _ODD | _EVEN and leads_negative(n.terms):
@@ -82,7 +85,7 @@ def _spelled(algebra: Algebra, function: str, n: NormalForm) -> NormalForm | Non
 
 
 def _relu(algebra: Algebra, n: NormalForm) -> NormalForm:
-    if n.sign:
+    if n.sign or never_greater(algebra, NF_ZERO, n):
         return n
     if any(isinstance(a, Max) for t, _ in n.terms for a, _ in t.factors) and len(n.terms) == 1:
         ((t, c),) = n.terms

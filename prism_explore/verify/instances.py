@@ -6,7 +6,7 @@ sizes, from the indices and extents themselves. Part of `kernel`, and like it in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -51,6 +51,8 @@ def holds(k: Kernel, name: str, a: int, b: int) -> bool:
             return _is_rescaled(k, a, b)
         case "as low":
             return _is_as_low(k, a, b)
+        case "maximum and an entry":
+            return _is_entry(k, a, b)
         case _:
             raise Complaint(f"no axiom is stated as {name}")
 
@@ -78,10 +80,16 @@ def _is_cut(k: Kernel, a: int, b: int) -> bool:
             return (
                 show(i) == show(j) == show(m)
                 and (low, cut, high) == (start, again, end)
-                and (at_most(low, cut) and at_most(cut, high))
+                and _is_part(k, low, cut)
+                and _is_part(k, cut, high)
             )
         case _:
             return False
+
+
+def _is_part(k: Kernel, low: Dim, high: Dim) -> bool:
+    """Whether low <= high wherever the conditions of the claim are met."""
+    return at_most(low, high) or is_count(high - low, k.reading.known)
 
 
 def _are_apart(k: Kernel, a: int, b: int) -> bool:
@@ -242,6 +250,35 @@ def _is_as_low(k: Kernel, a: int, b: int) -> bool:
     return (
         k.sign(factor) == "> 0" and mine.isdisjoint(k.met(factor)) and bool(lows) and all(mine & k.met(x) for x in lows)
     )
+
+
+def _is_entry(k: Kernel, a: int, b: int) -> bool:
+    """Whether a is the greater of a maximum, which is b, and what it is taken of at some place."""
+    match _inside(k, a, "greater"):
+        case (whole, entry) if whole == b and k.shells[b].op == "most":
+            axis, (body,) = k.shells[b].axis, k.terms[b][2]
+            return any(
+                k.reading.extent_of(place) == k.reading.extents[axis] and is_placed(k, body, entry, axis, place)
+                for place in _places(k, body, entry, axis)
+            )
+        case _:
+            return False
+
+
+def _places(k: Kernel, a: int, b: int, axis: str) -> Iterator[Tree]:
+    """Indices that stand in one term where an axis stands in another."""
+    first, second = k.shells[a], k.shells[b]
+    yield from _parts(first.indices, second.indices, axis)
+    for x, y in zip(k.terms[a][2], k.terms[b][2], strict=False):
+        yield from _places(k, x, y, axis)
+
+
+def _parts(mine: Sequence[Tree], theirs: Sequence[Tree], axis: str) -> Iterator[Tree]:
+    for i, j in zip(mine, theirs, strict=False):
+        if i == axis:
+            yield j
+        elif isinstance(i, tuple) and isinstance(j, tuple):
+            yield from _parts(i, j, axis)
 
 
 def _bottoms(k: Kernel, e: int) -> tuple[int, ...]:

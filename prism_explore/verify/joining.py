@@ -34,8 +34,10 @@ _ARITHMETIC = {"+": Fraction.__add__, "*": Fraction.__mul__, "/": Fraction.__tru
 _SIGNS = frozenset({"positive", "nonnegative", "nonzero", "bit", "independent"})
 
 
-def fewest(ledger: Products, left: Id, right: Id, steps: list[Step]) -> list[Step]:
-    """Steps that lead from one side to the other, by axioms of which none can be left out, as far as `EFFORT` reaches.
+def fewest(ledger: Products, left: Id, right: Id, steps: list[Step]) -> tuple[list[Step], bool]:
+    """Steps that lead from one side to the other by axioms of which none can be left out, and whether that was tried.
+
+    It was not where `EFFORT` or `MOST_JOINS` ended it: then the axioms that are left may be more than it takes.
 
     Args:
         ledger: what the steps speak of; terms may be added to it.
@@ -43,7 +45,7 @@ def fewest(ledger: Products, left: Id, right: Id, steps: list[Step]) -> list[Ste
         right: the other.
         steps: some that lead there.
     """
-    stays, effort = frozenset[str](), 0
+    stays, effort, tried = frozenset[str](), 0, True
     while (names := frozenset(s.axiom for s in steps)) - stays and len(names) > 1 and effort < EFFORT:
         axiom = next(s.axiom for s in steps if s.axiom not in stays)
         attempt = _Attempt(ledger, left, right, steps, names - {axiom})
@@ -51,9 +53,10 @@ def fewest(ledger: Products, left: Id, right: Id, steps: list[Step]) -> list[Ste
         found = attempt.steps()
         if found is None:
             stays |= {axiom}
+            tried = tried and not attempt.exhausted
         else:
-            steps, stays = found, frozenset[str]()
-    return steps
+            steps, stays, tried = found, frozenset[str](), True
+    return steps, tried and (len(names) < 2 or names <= stays)
 
 
 class _Attempt:
@@ -71,6 +74,11 @@ class _Attempt:
     def size(self) -> int:
         """How many terms there are."""
         return len(self._closure)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it ended because there were too many pairs to look at."""
+        return self._left <= 0
 
     def steps(self) -> list[Step] | None:
         """Those that lead from one side to the other; None where these axioms do not."""

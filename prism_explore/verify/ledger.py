@@ -23,8 +23,10 @@ RENAME = "rename"
 SUM_IN_PIECES, MOST_IN_PIECES = "sum in pieces", "maximum in pieces"
 SUM_OVER_DIGITS, MOST_OVER_DIGITS = "sum over digits", "maximum over digits"
 RESCALED, LAST_RUNNING, AS_LOW = "rescaled sum", "last running maximum", "as low"
+ENTRY = "maximum and an entry"
 CUT, APART, EVERYTHING, MEET = "interval cut", "intervals apart", "interval of everything", "bands meet"
 STATED = frozenset({SUM_IN_PIECES, MOST_IN_PIECES, RESCALED, LAST_RUNNING, AS_LOW, CUT, APART, EVERYTHING, MEET}) | {
+    ENTRY,
     SUM_OVER_DIGITS,
     MOST_OVER_DIGITS,
 }
@@ -67,6 +69,8 @@ class Derivation:
     steps: tuple[Step, ...]
     integers: tuple[Dim, ...] = ()
     """Sizes that are positive integers, as the conditions of the proof say."""
+    fewest: bool = True
+    """Whether each axiom was tried to be left out, and could not."""
 
     @property
     def axioms(self) -> tuple[str, ...]:
@@ -268,7 +272,7 @@ class Ledger:
         if left != right:
             self.steps.setdefault((left, right), axiom)
 
-    def extract(self, left: Id, right: Id, steps: Sequence[Step]) -> Derivation:
+    def extract(self, left: Id, right: Id, steps: Sequence[Step], fewest: bool = True) -> Derivation:
         """A derivation on its own, with the terms and axes that it speaks of."""
         numbers: dict[Id, Id] = {}
         nodes: list[Node] = []
@@ -294,4 +298,4 @@ class Ledger:
                     pending.append(part)
         words |= {pair for pair, parts in self.digits.items() if words.issuperset(parts)}
         axes = tuple(Axis(n, d, self.digits.get(n)) for n, d in self.extents.items() if n in words)
-        return Derivation(axes, tuple(nodes), indexed, *both, copied, self.integers)
+        return Derivation(axes, tuple(nodes), indexed, *both, copied, self.integers, fewest)

@@ -51,7 +51,8 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.index import LOOP, Index, digit, grid_index, moved, position, radix, var
 from prism_explore.verify.maxima import last
-from prism_explore.verify.normal_form import NF_ONE, NF_ZERO, NormalForm
+from prism_explore.verify.normal_form import NF_ONE, NormalForm
+from prism_explore.verify.order import never_greater
 
 _HALF = Fraction(1, 2)
 CONTRACTED = "m"
@@ -348,7 +349,10 @@ def _scalar(fn: ScalarFn, value: NormalForm, constant: Fraction, algebra: Algebr
 
 
 def _least(a: NormalForm, b: NormalForm, algebra: Algebra) -> NormalForm:
-    """min(a, b) = -max(-a, -b) (rule M4)."""
+    """min(a, b) = -max(-a, -b), and the lesser of both where that is known (rules M4, M6)."""
+    for low, high in ((a, b), (b, a)):
+        if never_greater(algebra, low, high):
+            return low
     return algebra.scale(algebra.maximum([((), algebra.scale(a, -1)), ((), algebra.scale(b, -1))]), -1)
 
 
@@ -373,13 +377,13 @@ def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ..
             put[position(along)] = moved(var(position(along), stop - start), start, whole[along])
         case Concat(along):
             here = var(position(along), whole[along] + dims[1][along])
-            start, total = ZERO, NF_ZERO
+            start, pieces = ZERO, list[tuple[NormalForm, NormalForm]]()
             for value, sizes in zip(values, dims, strict=True):
                 stop = start + sizes[along]
                 piece = algebra.substitute(value, {position(along): moved(here, ZERO - start, sizes[along])})
-                total = algebra.add(total, algebra.mul(algebra.interval(here, start, stop), piece))
+                pieces.append((algebra.interval(here, start, stop), piece))
                 start = stop
-            return total
+            return algebra.beside(pieces)
         case _:
             assert_never(op)
     return algebra.substitute(values[0], put)

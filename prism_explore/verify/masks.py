@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import chain, product
 
 from prism_explore.ir import ops
@@ -28,7 +29,7 @@ from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
 from prism_explore.ir.tensors import TensorType
 from prism_explore.verify.algebra import Algebra, Stuck
-from prism_explore.verify.index import LOOP, Digit, Index, Moved, Radix, Var, at_most, extent, position, var
+from prism_explore.verify.index import LOOP, Digit, Index, Radix, Var, at_most, extent, position, var
 from prism_explore.verify.lowering import (
     CONTRACTED,
     Lowered,
@@ -54,6 +55,7 @@ from prism_explore.verify.normal_form import (
     show_atom,
     single,
 )
+from prism_explore.verify.order import fits
 from prism_explore.verify.sums import indices, indices_of_form
 
 _NONE: frozenset[str] = frozenset()
@@ -183,6 +185,8 @@ def _computed(
             return Value(form, dims, masked, a.hollow, a.positive and value >= 0, a.level)
         case ops.Scalar("mul", value):
             return _scaled(a, value, form, dims)
+        case ops.Scalar("min", _) if form == a.form:
+            return replace(a, form=form, dims=dims)
         case ops.Scalar("max", _):
             _solid(a, "a maximum")
             _no_difference(a)
@@ -205,8 +209,10 @@ def _computed(
             return _reduced(fn, _positions(along), form, dims, a)
         case ops.Concat():
             for x in args:
-                _finite(x, "is put beside something else")
+                if _lows(x.form) or _lows(x.form, -1):
+                    _finite(x, "is put beside something else")
                 _solid(x, "a concatenation")
+            return Value(form, dims, masked, level=reduce(_common_level, [x.level for x in args]))
         case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice():
             hollow = [lower_op(op, [m], [a.dims], algebra) for m in a.hollow]
             return Value(form, dims, masked, tuple(hollow), a.positive, a.level)
@@ -276,7 +282,7 @@ def _binary(
             for x in of:
                 _solid(x, "a maximum")
                 _no_difference(x)
-                if fn == "min":
+                if fn == "min" and form not in (a.form, b.form):
                     _finite(x, "goes into min")
             return Value(form, dims, masked, level=_common_level(a.level, b.level))
         case "mask":
@@ -452,7 +458,7 @@ def _becomes(pattern: NormalForm, bound: frozenset[str], wanted: NormalForm, alg
     for theirs in product(*map(_either_way, atoms)):
         by: dict[str, Index] = {}
         pairs = list(zip(mine, chain(*theirs), strict=False))
-        if len(pairs) < len(mine) or not all(_fits(i, j, bound, by) for i, j in pairs):
+        if len(pairs) < len(mine) or not all(fits(i, j, bound, by) for i, j in pairs):
             continue
         if algebra.substitute(pattern, by) == wanted:
             return True
@@ -595,7 +601,7 @@ def _instances(entry: NormalForm, a: NormalForm, bound: frozenset[str]) -> Itera
         for y in _masked_terms(a):
             by: dict[str, Index] = {}
             pairs = list(zip(_places(x), _places(y), strict=False))
-            if len(pairs) == len(_places(x)) and all(_fits(i, j, bound, by) for i, j in pairs):
+            if len(pairs) == len(_places(x)) and all(fits(i, j, bound, by) for i, j in pairs):
                 yield by
 
 
@@ -605,20 +611,6 @@ def _masked_terms(n: NormalForm) -> list[Term]:
 
 def _places(t: Term) -> list[Index]:
     return list(indices_of_form(NormalForm(((t, 1),))))
-
-
-def _fits(i: Index, j: Index, bound: frozenset[str], by: dict[str, Index]) -> bool:
-    match i, j:
-        case Var(name, size), _ if name in bound:
-            return size == extent(j) and by.setdefault(name, j) == j
-        case Radix(parts), Radix(others) if len(parts) == len(others):
-            return all(_fits(p, q, bound, by) for p, q in zip(parts, others, strict=True))
-        case Digit(p, _, _, _), Digit(q, _, _, _):
-            return _fits(p, q, bound, by)
-        case Moved(p, _, _), Moved(q, _, _):
-            return _fits(p, q, bound, by)
-        case _:
-            return i == j
 
 
 def _named(m: NormalForm) -> str:

@@ -1,4 +1,4 @@
-"""Maxima over bound indices, and running maxima over a loop: rules M1 to M5 and L2.
+"""Maxima over bound indices, and running maxima over a loop: rules M1 to M6 and L2.
 
 A maximum is taken of pieces, each a form at all values of its own bound indices: max over k of a, b and
 c is one maximum, however it came about.
@@ -31,6 +31,7 @@ from prism_explore.verify.normal_form import (
     Term,
     single,
 )
+from prism_explore.verify.order import without_lesser
 from prism_explore.verify.pieces import cases, is_part
 from prism_explore.verify.powers import content, without
 from prism_explore.verify.sums import fuse, indices_of_form, place_of, split
@@ -62,14 +63,15 @@ def maximum(algebra: Algebra, given: Sequence[Opened]) -> NormalForm:
         names = frozenset(v.name for bound, _ in flat for v in bound)
         cut = cases([n for _, n in flat], names)
         if cut is not None:
-            total = NF_ZERO
+            found: list[tuple[NormalForm, NormalForm]] = []
             for where, here in cut:
                 pieces = [(bound, algebra.collect(terms)) for (bound, _), terms in zip(flat, here, strict=True)]
-                piece = maximum(algebra, pieces)
-                total = algebra.add(total, algebra.mul(algebra.known(where), piece))
-            return total
+                found.append((algebra.known(where), maximum(algebra, pieces)))
+            return algebra.beside(found)
     while (fewer := _joined(algebra, flat)) is not None:
         flat = fewer
+    if len(flat) > 1:
+        flat = without_lesser(algebra, flat)
     shared, flat = _shared(algebra, flat)
     g, outside, flat = _factored(algebra, flat)
     if g == 1 and not outside:

@@ -222,13 +222,20 @@ class Meaning:
                 return Operand(0, lambda at: {**self._plain(at), f"p{along}": at[f"p{along}"] + by})
             case ops.Concat(along):
                 cut = self.point.extent(self.shapes[0][along])
-                first = Operand(0, self._plain)
-                second = Operand(1, lambda at: {**self._plain(at), f"p{along}": at[f"p{along}"] - cut})
-                parts = (
-                    _times(Bit(lambda at: (at[f"p{along}"] < cut) * 1.0), first),
-                    _times(Bit(lambda at: (at[f"p{along}"] >= cut) * 1.0), second),
+
+                def second(at: At) -> dict[str, Numbers]:
+                    return {**self._plain(at), f"p{along}": at[f"p{along}"] - cut}
+
+                bits = (
+                    Bit(lambda at: (at[f"p{along}"] < cut) * 1.0),
+                    Bit(lambda at: (at[f"p{along}"] >= cut) * 1.0),
                 )
-                return Made("add", "", parts)
+                places = self._plain, second
+                keeps = [self._keep(n, place) for n, place in enumerate(places)]
+                parts = [Operand(n, place, "finite") for n, place in enumerate(places)]
+                finite = Made("add", "", tuple(map(_times, bits, parts)))
+                kept = Made("add", "", tuple(map(_times, bits, map(_product, keeps))))
+                return _masked(finite, (kept,) if any(keeps) else ())
             case ops.Load():
                 return Operand(0, self._loaded)
             case ops.Store(omap):
@@ -270,12 +277,13 @@ class Meaning:
     def _of(self, n: int, part: str | int = "whole") -> Operand:
         return Operand(n, lambda at: self._aligned(n, self._here(at)), part)
 
-    def _keep(self, n: int) -> tuple[Wanted, ...]:
-        """What keeps an operand from minus infinity, where it is masked."""
+    def _keep(self, n: int, place: Place | None = None) -> tuple[Wanted, ...]:
+        """What keeps an operand from minus infinity, where it is masked; read at a place of its own if one is given."""
         reading = self.point.readings.get(self.operands[n])
         if self.operands[n] in self.given or reading is None:
             return ()
-        return tuple(self._of(n, k) for k in range(len(masked(reading.told)[1])))
+        count = range(len(masked(reading.told)[1]))
+        return tuple(self._of(n, k) if place is None else Operand(n, place, k) for k in count)
 
     def _finite(self, n: int) -> Operand:
         return self._of(n, "finite")
@@ -328,7 +336,8 @@ class Meaning:
         match fn:
             case "add":
                 if self._keep(0) and self._keep(1):
-                    return Made("add", "", (self._finite(0), self._finite(1)))
+                    finite = Made("add", "", (self._finite(0), self._finite(1)))
+                    return _masked(finite, (*self._keep(0), *self._keep(1)))
                 return Made("add", "", (a, b))
             case "sub":
                 return Made("add", "", (a, _times(_number(-1), b)))
@@ -412,14 +421,16 @@ class Meaning:
         return found
 
 
-def same_result(point: Evaluation, e: Tree, of: Reading, tensor: str, dims: tuple[Dim, ...]) -> None:
-    """That an expression is what a tensor's lemma says.
+def same_result(
+    point: Evaluation, e: Tree, of: Reading, tensor: str, dims: tuple[Dim, ...], given: Mapping[str, ops.Input]
+) -> None:
+    """That an expression is what a tensor's lemma says, or reads the input that the tensor is.
 
     Raises:
         Complaint: it is something else.
     """
     at = point.points({f"p{d}": size for d, size in enumerate(dims)})
-    meaning = Meaning(ops.Result(0), (tensor,), (dims,), dims, None, point, {})
+    meaning = Meaning(ops.Result(0), (tensor,), (dims,), dims, None, point, given)
     meaning.compare(meaning.wanted(), e, of, at, at)
 
 
@@ -451,7 +462,12 @@ def masked(e: Tree) -> tuple[Tree, tuple[Tree, ...]]:
 
 
 def _masked(finite: Wanted, keep: tuple[Wanted, ...]) -> Wanted:
-    return reduce(lambda a, k: Made("add", "", (a, Made("bottom", "", (k,)))), keep, finite)
+    return Made("add", "", (finite, Made("bottom", "", (_product(keep),)))) if keep else finite
+
+
+def _product(factors: Sequence[Wanted]) -> Wanted:
+    """The product, nested to the left; of nothing, 1."""
+    return reduce(_times, factors) if factors else _number(1)
 
 
 def _times(a: Wanted, b: Wanted) -> Wanted:

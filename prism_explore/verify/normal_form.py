@@ -238,7 +238,7 @@ class Summed(Signed):
 
     __slots__ = ("guarded", "masked")
     guarded: bool
-    """Whether an interval is a factor in it."""
+    """Whether an interval is a factor in it, or in what keeps it from being minus infinity."""
     masked: bool
     """Whether it may be minus infinity."""
 
@@ -272,7 +272,8 @@ class Term(Summed):
                     even = False
             kind = type(a)
             guarded = guarded or kind is Interval
-            masked = masked or kind is Bottom
+            if isinstance(a, Bottom):
+                guarded, masked = guarded or a.keep.guarded, True
         key, free = "*".join(words), _CLOSED.union(*[a.free for a, _ in self.factors])
         if self.bound:
             key = f"S[{','.join([v.key for v in self.bound])}]{key}"

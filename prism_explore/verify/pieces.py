@@ -5,7 +5,7 @@ All comparisons of sizes hold for all positive integers, or nothing is concluded
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cmp_to_key
 from itertools import pairwise
 from math import prod
@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify.index import Index, Moved, Radix, at_most, extent, is_whole, quotient, radix
-from prism_explore.verify.normal_form import InBand, Interval, NormalForm, Number, Term
+from prism_explore.verify.normal_form import UNIT, Bottom, InBand, Interval, NormalForm, Number, Term
 
 Known: TypeAlias = Literal[0, 1]
 
@@ -187,7 +187,7 @@ def cases(forms: Sequence[NormalForm], names: frozenset[str], only: Index | None
     found: dict[str, list[Interval]] = {}
     for n in forms:
         for t, _ in n.terms:
-            for i in _guards(t):
+            for i in _borders(t):
                 if i.free.isdisjoint(names) and (only is None or i.index == only):
                     found.setdefault(i.index.key, []).append(i)
     for key in sorted(found):
@@ -204,6 +204,19 @@ def _guards(t: Term) -> list[Interval]:
     return [a for a, _ in t.factors if isinstance(a, Interval) and a.free.isdisjoint(bound)]
 
 
+def _borders(t: Term) -> list[Interval]:
+    """The intervals of a term, or of what keeps a masked one from being minus infinity."""
+    keep = _keep(t)
+    return _guards(t) if keep is None else [i for inner, _ in keep.terms for i in _guards(inner)]
+
+
+def _keep(t: Term) -> NormalForm | None:
+    """What keeps a term of cases from being minus infinity, where it is told apart by them."""
+    if not (t.masked and t.guarded):
+        return None
+    return next(a.keep for a, _ in t.factors if isinstance(a, Bottom))
+
+
 def _cases_of(forms: Sequence[NormalForm], found: Sequence[Interval]) -> list[Case] | None:
     i = found[0].index
     borders = {str(d): d for d in (ZERO, extent(i), *(d for f in found for d in (f.low, f.high)))}
@@ -217,16 +230,42 @@ def _cases_of(forms: Sequence[NormalForm], found: Sequence[Interval]) -> list[Ca
         for form in forms:
             kept: list[tuple[Term, Number]] = []
             for t, c in form.terms:
-                mine = [g for g in _guards(t) if g.index == i]
-                if len(mine) > 1:
+                keep = _keep(t)
+                inside = _inside((t, c), i, place, n) if keep is None else _lowered(keep, i, place, n)
+                if inside is None:
                     return None
-                if not mine:
-                    kept.append((t, c))
-                elif place[str(mine[0].low)] <= n < place[str(mine[0].high)]:
-                    kept.append((Term(t.bound, tuple(f for f in t.factors if f[0] != mine[0])), c))
+                kept += inside
             here.append(tuple(kept))
         out.append((Interval(i, low, high), tuple(here)))
     return out
+
+
+def _inside(of: tuple[Term, Number], i: Index, place: Mapping[str, int], n: int) -> list[tuple[Term, Number]] | None:
+    """A term in the n-th case, without its interval; None where it has two."""
+    t, c = of
+    mine = [g for g in _guards(t) if g.index == i]
+    if len(mine) > 1:
+        return None
+    if not mine:
+        return [of]
+    if not place[str(mine[0].low)] <= n < place[str(mine[0].high)]:
+        return []
+    return [(Term(t.bound, tuple(f for f in t.factors if f[0] != mine[0])), c)]
+
+
+def _lowered(keep: NormalForm, i: Index, place: Mapping[str, int], n: int) -> list[tuple[Term, Number]] | None:
+    """What is minus infinity in the n-th case where some value is 0; None where that is no single term."""
+    found: list[tuple[Term, Number]] = []
+    for p in keep.terms:
+        inside = _inside(p, i, place, n)
+        if inside is None:
+            return None
+        found += inside
+    if len(found) > 1 and len(found) != len(keep.terms):
+        return None
+    if [t for t, _ in found] == [UNIT]:
+        return []
+    return [(Term((), ((Bottom(NormalForm(tuple(found))), 1),)), 1)]
 
 
 def joined(terms: Sequence[tuple[Term, Number]], known: Sequence[Dim]) -> list[tuple[Term, Number]] | None:
@@ -238,7 +277,7 @@ def joined(terms: Sequence[tuple[Term, Number]], known: Sequence[Dim]) -> list[t
     """
     seen: dict[tuple[str, str, Number], list[tuple[int, Interval, Term]]] = {}
     for n, (t, c) in enumerate(terms):
-        for g in _guards(t):
+        for g in _guards(t) if not t.masked else ():
             rest = Term(t.bound, tuple(f for f in t.factors if f[0] != g))
             others = seen.setdefault((rest.key, g.index.key, c), [])
             for m, other, _ in others:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from prism_explore.verify.naming import checked, erased
 from prism_explore.verify.normal_form import (
     NF_ONE,
-    NF_ZERO,
     Atom,
     Factor,
     Group,
@@ -179,7 +178,4 @@ def by_cases(algebra: Algebra, n: NormalForm, f: Callable[[NormalForm], NormalFo
     cut = cases([n], frozenset())
     if cut is None:
         return None
-    total = NF_ZERO
-    for where, (terms,) in cut:
-        total = algebra.add(total, algebra.mul(algebra.known(where), f(algebra.collect(terms))))
-    return total
+    return algebra.beside((algebra.known(where), f(algebra.collect(terms))) for where, (terms,) in cut)

@@ -242,11 +242,20 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "B2",
-        "c * bottom(m) = bottom(m), bottom(m) + bottom(m) = bottom(m)",
-        "Twice as low is as low.",
+        "c * bottom(m) = bottom(m), bottom(m) + bottom(n) = bottom(m*n)",
+        "Twice as low is as low, and what is masked twice is kept by both.",
         "c > 0",
         "limit for bottom to minus infinity",
-        "Both are 0 where m is 1 and go to minus infinity elsewhere.",
+        "Both are 0 where m, or m and n, are 1, and go to minus infinity elsewhere.",
+    ),
+    Rule(
+        "B3",
+        "[s]*(a + bottom(m)) + [t]*(b + bottom(n)) + .. = [s]*a + [t]*b + .. + bottom([s]*m + [t]*n + ..)",
+        "What is put side by side is masked piece by piece.",
+        "the intervals s, t, .. of one index cover its dim without overlap; 0 times minus infinity is 0 here, "
+        "as a concatenation takes one piece and no product",
+        "case distinction",
+        "At every place exactly one interval is 1, and there both sides are that piece.",
     ),
     Rule(
         "M1",
@@ -287,6 +296,14 @@ RULES: tuple[Rule, ...] = (
         "both say the same of each place; a band's bound that one of them lost by D3 holds on all of its places",
         _ORDER,
         "Both are the greatest of E at the places from l up to l + a + b.",
+    ),
+    Rule(
+        "M6",
+        "max(max_k b, b[k := i]) = max_k b, and so of what differs from both by the same, or by less than nothing",
+        "A maximum is no less than any of its entries.",
+        "b[k := i] is found by the places at which inputs are read; bottom(m) <= 0",
+        _ORDER,
+        "i is one of k's values. Adding one number to two, or scaling both by a positive one, keeps their order.",
     ),
     Rule(
         "L1",

@@ -256,6 +256,10 @@ PAIRS: dict[str, Pair] = {
     ),
     "maximum of a sum": Pair(Most(K, Add(A, BK)), Add(A, Most(K, BK)), (Most(K, Add(AK, BK)), Add(AK, Most(K, BK)))),
     "maximum of a multiple": Pair(Most(K, Mul(E, BK)), Mul(E, Most(K, BK)), (Most(K, Mul(A, BK)), Mul(A, Most(K, BK)))),
+    "maximum and an entry": Pair(
+        Greater(Most(K, BK), BJ), Most(K, BK), (Greater(Most(K, AK), BJ), Most(K, AK)), stated="maximum and an entry"
+    ),
+    "bottom is low": Pair(Greater(NONE, LOW), NONE, (Greater(NONE, LOW), LOW)),
     "as low": Pair(
         Most(K, Add(Mul(E, BK), LOW)),
         Mul(E, Most(K, Add(BK, LOW))),

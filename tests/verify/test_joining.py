@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from prism_explore.events.journal import Journal
 from prism_explore.ir.dims import dim
-from prism_explore.verify.certificate import LEMMA_LIMITS, Obligation, obligations
+from prism_explore.ir.stages import Proof, Verified
+from prism_explore.verify import joining
+from prism_explore.verify.certificate import LEMMA_LIMITS, NOT_FEWEST, Obligation, certify, derivation, obligations
 from prism_explore.verify.derive import Deriver, derive
 from prism_explore.verify.joining import fewest
 from prism_explore.verify.ledger import Step
 from prism_explore.verify.rewriter import Problem, shared
 from prism_explore.verify.saturate import replay
 from prism_explore.verify.statement import Axis
-from tests.verify.corpus import CASES, PROGRAMS
+from tests.verify.corpus import CASES, PROGRAMS, candidate
 from tests.verify.workloads import RIGHT, program_of, sgraph_of
 
 AXES = (Axis("i", dim("n")),)
@@ -62,7 +65,7 @@ def test_a_detour_is_left_out() -> None:
     turned = ledger.make("add", a, ledger.mul(c, b)), ledger.make("add", ledger.mul(c, b), a)
     detour = [Step("mul commutes", ledger.mul(b, c), ledger.mul(c, b)), Step("add commutes", *turned)]
 
-    assert [Step("add commutes", left, right)] == fewest(ledger, left, right, detour)
+    assert ([Step("add commutes", left, right)], True) == fewest(ledger, left, right, detour)
 
 
 def test_what_is_needed_stays() -> None:
@@ -72,7 +75,22 @@ def test_what_is_needed_stays() -> None:
     between = ledger.make("add", a, ledger.mul(c, b))
     steps = [Step("mul commutes", ledger.mul(b, c), ledger.mul(c, b)), Step("add commutes", between, right)]
 
-    assert steps == fewest(ledger, left, right, steps)
+    assert (steps, True) == fewest(ledger, left, right, steps)
+
+
+def test_a_lemma_whose_axioms_were_not_all_tried_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "EFFORT", 0)
+    program = program_of("lora")
+    (entry,) = (e for e in RIGHT if e.name == "lora-R4-concat-kernels")
+    proved = Verified(candidate(program, sgraph_of(entry)), Proof("normal form", "", ()), ())
+
+    made = certify(proved, Journal())
+
+    long = [x for x in made.proof.lemmas if len(x.axioms) > 1]
+    assert long
+    assert {NOT_FEWEST} == {x.note for x in long if x.replayed}
+    assert f"({NOT_FEWEST})" in derivation(made)
+    assert "by an axiom more than it takes, perhaps: " in derivation(made)
 
 
 def test_stating_terms_again_joins_only_what_is_one() -> None:

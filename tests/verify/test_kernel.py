@@ -48,6 +48,7 @@ RIGHT: dict[str, tuple[str, str]] = {
     "maximum over digits": ('(most v (at x (digit v "1" "r" "t")))', "(most q (most s (at x q)))"),
     "last running maximum": ('(upto k (moved 0 "n - 1" "n") (at x k))', "(most k (at x k))"),
     "rescaled sum": ("(rescaled k (at x k) (at y k))", f"(mul (exp (mul (num -1) {LAST})) {TOTAL})"),
+    "maximum and an entry": ('(greater (most k (at x k)) (at x (moved a "m" "n")))', "(most k (at x k))"),
     "as low": (
         f"(most k (add (mul (num 2) (at x k)) {LOW}))",
         f"(mul (num 2) (most k (add (at x k) {LOW})))",
@@ -128,6 +129,17 @@ WRONG: dict[str, tuple[str, str, str]] = {
         "rescaled sum",
         "(rescaled k (at x k) (at y k))",
         f"(mul (exp (mul (num -1) (at y 0))) {TOTAL})",
+    ),
+    "an entry of something else": ("maximum and an entry", "(greater (most k (at x k)) (at y j))", "(most k (at x k))"),
+    "an entry further out": (
+        "maximum and an entry",
+        '(greater (most k (at x k)) (at x (moved j "m" "n + m")))',
+        "(most k (at x k))",
+    ),
+    "two entries": (
+        "maximum and an entry",
+        "(greater (most k (mul (at x k) (at y k))) (mul (at x j) (at y p)))",
+        "(most k (mul (at x k) (at y k)))",
     ),
     "scaled by a negative number": (
         "as low",
