@@ -32,11 +32,21 @@ from prism_explore.tune.backend import Backend, backend_of
 from prism_explore.tune.database import Database, Known
 from prism_explore.tune.measure import Bench, Failure, Samples, calm, middle, quantile, ratios, was_disturbed
 from prism_explore.tune.model import Model, Modelled, model_of
+from prism_explore.tune.rounds import (
+    DOUBT,
+    FIRST_ROUNDS,
+    HOPELESS,
+    LEAST_ROUNDS,
+    MORE_ROUNDS,
+    MOST_ROUNDS,
+    NEXT_ROUNDS,
+    RACE_S,
+    is_close,
+    standing,
+)
 from prism_explore.tune.sampled import Kept, Sampled
 from prism_explore.tune.space import legal_sizes, parameters
 from prism_explore.tune.strategy import (
-    DOUBT,
-    RUNGS,
     Climbing,
     Exhaustive,
     Halving,
@@ -322,27 +332,50 @@ class _Tuning:
         return Infeasible(point.verified.candidate, point.parameters, failure.code, failure.reason)
 
     def _race(self, trial: str) -> _Race | Failure:
-        """Rounds side by side with the incumbent, until the trial is too far behind or has run them all."""
+        """Rounds side by side with the incumbent, until it is clear who is faster or that it cannot be told."""
         best = self._best
         if best is None:
-            found = self._timed([trial], sum(rung.rounds for rung in RUNGS))
-            if isinstance(found, Failure):
-                return found
-            times = found.times_s[trial]
-            return _decided([times[i] for i in calm(found.waits)], 1.0, found.waited)
+            return self._measured([trial], lambda found: found.times_s[trial], 1.0)
         seen: list[float] = []
         waits: list[float] = []
-        counted: list[float] = []
-        for rung in RUNGS:
-            found = self._timed([best.trial, trial], rung.rounds)
+        began, rounds = self._clock(), FIRST_ROUNDS
+        while True:
+            found = self._timed([best.trial, trial], rounds)
             if isinstance(found, Failure):
                 return found
             seen += ratios(found.times_s[trial], found.times_s[best.trial])
             waits += found.waits
             counted = [seen[i] for i in calm(waits)]
-            if middle(counted) > rung.behind * (DOUBT if was_disturbed(waits) else 1.0):
+            if rounds == FIRST_ROUNDS:
+                rounds, where = NEXT_ROUNDS, "open"
+                if middle(counted) > HOPELESS * (DOUBT if was_disturbed(waits) else 1.0):
+                    break
+                continue
+            rounds, where = MORE_ROUNDS, standing(counted)
+            long = self._clock() - began > RACE_S and len(counted) >= LEAST_ROUNDS
+            if where != "open" or long or len(seen) >= MOST_ROUNDS or self._stop():
                 break
-        return _decided(counted, best.timed.time_s, sum(waits) / len(waits))
+        if where == "ahead":
+            both = [best.trial, trial]
+            return self._measured(both, lambda f: ratios(f.times_s[trial], f.times_s[best.trial]), best.timed.time_s)
+        return _decided(counted, best.timed.time_s, sum(waits) / len(waits), least=1.0)
+
+    def _measured(
+        self, keys: Sequence[str], values: Callable[[Samples], Sequence[float]], unit_s: float
+    ) -> _Race | Failure:
+        """Rounds until the median of what each gives is known well enough."""
+        seen: list[float] = []
+        waits: list[float] = []
+        began = self._clock()
+        while True:
+            found = self._timed(keys, LEAST_ROUNDS)
+            if isinstance(found, Failure):
+                return found
+            seen += values(found)
+            waits += found.waits
+            counted = [seen[i] for i in calm(waits)]
+            if is_close(counted) or len(seen) >= MOST_ROUNDS or self._clock() - began > RACE_S or self._stop():
+                return _decided(counted, unit_s, sum(waits) / len(waits))
 
     def _timed(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """So many rounds; as many again, at most `REPEATED` times, where too few were quiet."""
@@ -443,10 +476,10 @@ _REOPENS = {
 }
 
 
-def _decided(values: Sequence[float], unit_s: float, waited: float) -> _Race:
-    """What the rounds that count say, in seconds."""
+def _decided(values: Sequence[float], unit_s: float, waited: float, least: float = 0.0) -> _Race:
+    """What the rounds that count say, in seconds; at `least` so many units, as of a trial that did not win."""
     spread = (quantile(values, 0.2) * unit_s, quantile(values, 0.8) * unit_s)
-    return _Race(middle(values) * unit_s, *spread, len(values), waited)
+    return _Race(max(middle(values), least) * unit_s, *spread, len(values), waited)
 
 
 def _numbers(chosen: Parameters) -> tuple[tuple[str, int], ...]:

@@ -7,7 +7,7 @@ next to the incumbent: one number changed at a time. `Halving` gives every famil
 half of them twice as many, and so on. What is proposed depends on the seed and on what the trials before it
 gave, never on the clock.
 
-How a trial is raced against the incumbent is in `RUNGS`: successive halving, one rival at a time.
+How a trial is raced against the incumbent is in `rounds.py`.
 """
 
 from __future__ import annotations
@@ -32,25 +32,8 @@ LATER_SIZES = 64
 """Of each candidate that is proposed behind others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
-    """Some rounds against the incumbent, and how far behind a trial may be to go on."""
-
-    rounds: int
-    behind: float
-    """Median of the rounds' ratios to the incumbent above which the race ends."""
-
-
-RUNGS: tuple[Rung, ...] = (Rung(3, 1.4), Rung(7, 1.1), Rung(10, 1.0))
-"""On a quiet machine 3 interleaved rounds order kernels that differ by 40 % in 19 of 20 cases, 10 rounds
-those that differ by 15 %; a winner has run all 20."""
-
-
 Key: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
 """A candidate's id and all numbers: what the journal holds of a proposal."""
-
-DOUBT = 2.0
-"""On a disturbed machine a trial must be so many times further behind to be given up early."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -74,6 +75,7 @@ def run(
     strategy: Strategy | None = None,
     incumbent: Timed | None = None,
     target: Target = TOY,
+    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[list[Outcome], tuple[Event, ...]]:
     diary = Journal() if journal is None else journal
     found = tune(
@@ -87,6 +89,7 @@ def run(
         bench=bench or ToyBench(),
         strategy=strategy,
         incumbent=incumbent,
+        clock=clock,
     )
     return list(found), diary.events
 
@@ -158,7 +161,7 @@ def test_a_trial_far_behind_leaves_the_race_early_and_a_winner_runs_it_all() -> 
     samples = {e.trial: e.samples for e in events if isinstance(e, TrialMeasured)}
 
     assert {20} == {samples[t] for t in won}
-    assert {3, 10, 20} == set(samples.values())
+    assert {3, 10, 20} <= set(samples.values()) <= {3, 10, 20, 120}
     assert all(len(keys) == 2 for keys, _ in bench.raced[1:])
 
 
@@ -197,13 +200,13 @@ def test_rounds_that_others_disturbed_are_repeated_until_enough_were_quiet() -> 
     assert measured.time_s == pytest.approx(bench.seconds(next(iter(bench.kernels.values()))))
 
 
-def test_on_a_disturbed_machine_nobody_is_given_up_for_a_small_gap() -> None:
+def test_on_a_disturbed_machine_nobody_is_given_up_in_the_first_rounds() -> None:
     bench = ToyBench()
     bench.wait = 0.25
     _, events = run(bench=bench)
     samples = {e.samples for e in events if isinstance(e, TrialMeasured)}
 
-    assert {10} == samples
+    assert 3 not in samples
 
 
 @pytest.mark.parametrize("code", ["tune.crash", "tune.hang", "tune.wrong", "tune.compile", "tune.memory"])
@@ -249,19 +252,17 @@ def test_the_budget_of_trials_is_kept() -> None:
 
 
 def test_the_budget_of_seconds_is_kept() -> None:
-    now = iter(range(1000))
-    found = tune(
-        [fused()],
-        SHAPES,
-        TOY,
-        Journal(),
-        budget=replace(LONG, seconds=5.0),
-        clock=lambda: float(next(now)),
-        backend=BACKEND,
-        bench=ToyBench(),
-    )
+    class Ticking(ToyBench):
+        """Comparing a kernel takes a second, and nothing else takes any time."""
 
-    assert 4 == len(list(found))
+        def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+            now[0] += 1.0
+            return super().check(key, kernel)
+
+    now = [0.0]
+    outcomes, _ = run(bench=Ticking(), budget=replace(LONG, seconds=4.0), clock=lambda: now[0])
+
+    assert 4 == len(outcomes)
 
 
 def test_patience_ends_a_search_that_gets_nowhere() -> None:
