@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from prism_explore.torch_backend import TorchCompiler
     from prism_explore.tune import Budget
     from prism_explore.tune.database import export_trials, import_trials
+    from prism_explore.unbeaten import Unbeaten
     from prism_explore.verdicts import Checked, certified, check, check_mirage, evidence_of
     from prism_explore.verify.decide import replay_case
     from prism_explore.versus import against_concrete
@@ -61,6 +62,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "TargetUnavailable": ("errors", "TargetUnavailable"),
     "TensorProgram": ("ir.program", "TensorProgram"),
     "TorchCompiler": ("torch_backend", "TorchCompiler"),
+    "Unbeaten": ("unbeaten", "Unbeaten"),
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
     "WORKLOADS": ("programs", "WORKLOADS"),
     "certified": ("verdicts", "certified"),
@@ -105,6 +107,7 @@ __all__ = [
     "TargetUnavailable",
     "TensorProgram",
     "TorchCompiler",
+    "Unbeaten",
     "UnsupportedOperator",
     "against_concrete",
     "certified",

@@ -160,6 +160,7 @@ def _remembered(args: argparse.Namespace) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
+    from prism_explore.result import Best
     from prism_explore.session import Session
     from prism_explore.tune import Budget
 
@@ -178,7 +179,8 @@ def _run(args: argparse.Namespace) -> None:
         inputs=row.inputs,
     )
     _search(session, quiet=args.json)
-    best = session.best()
+    found = session.best()
+    best = found if isinstance(found, Best) else None
     if args.save:
         session.save(args.save)
     if args.json:

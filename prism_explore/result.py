@@ -117,10 +117,7 @@ class Best:
     @property
     def _codes(self) -> dict[str, Callable[..., Any]]:
         """Torch's ways to compute it, as far as their code is here."""
-        if self.traced is None:
-            return {}
-        own = {EAGER: self.traced.reference, COMPILED: self.traced.reference}
-        return own if self.also is None else {**own, LIBRARY: self.also.traced.reference}
+        return codes_of(self.traced, self.also)
 
     @cached_property
     def _torch(self) -> Callable[..., Any] | None:
@@ -255,3 +252,11 @@ class Best:
             time = f"{r.time_s * us:>10,.0f} us" if r.samples else "  not timed"
             lines.append(f"  {r.name:<28} {time}{ratio}{note}")
         return "\n".join(lines)
+
+
+def codes_of(traced: Traced | None, also: LibraryCall | None) -> dict[str, Callable[..., Any]]:
+    """Torch's ways to compute a program that a call can run, by the names of rivals, as far as their code is here."""
+    if traced is None:
+        return {}
+    own = {EAGER: traced.reference, COMPILED: traced.reference}
+    return own if also is None else {**own, LIBRARY: also.traced.reference}

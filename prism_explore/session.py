@@ -55,6 +55,7 @@ from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget, Database, tune
 from prism_explore.tune.baselines import USUAL, compare
+from prism_explore.unbeaten import Unbeaten
 from prism_explore.verify.decide import Replay
 from prism_explore.verify.equalities import Equalities
 from prism_explore.views import Families, FamilyHandle, Pruned, Record, Tuning
@@ -561,20 +562,21 @@ class Session:
         """A picture as SVG: search, tuning, or the id of a family or candidate."""
         return self.record.svg(picture)
 
-    def best(self) -> Best | None:
+    def best(self) -> Best | Unbeaten | None:
         """What is called in place of the code, with its evidence; searches to the end first where that is left to do.
 
         That is the fastest checked kernel, or torch where that was faster beside it; printing it says which. Its time,
-        the rivals' and the machine's limit were measured side by side in one run. None where no kernel was timed;
-        `claim` says how far the search came.
+        the rivals' and the machine's limit were measured side by side in one run. Where all that may win was cut
+        because of `beat_s`, an `Unbeaten`, which says so and runs torch. None where no kernel was timed for another
+        reason; `claim` says how far the search came.
         """
         if self.state not in ("finished", "cancelled"):
             self.run()
         found = incumbent(self._progress, self.steering)
+        book = ledger(self.journal.events)
         if found is None:
-            return None
-        verified = self._certified(found)
-        rivals = ledger(self.journal.events).baselines
+            return Unbeaten(book.unbeaten, book.rivals, self.traced, self.task.also) if book.unbeaten else None
+        verified, rivals = self._certified(found), book.baselines
         proved = tuple(v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
         task = self.task
         return Best(

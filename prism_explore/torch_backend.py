@@ -149,7 +149,8 @@ class TorchCompiler:
             if takes > LARGEST_OPS:
                 return Row(name, False, f"{takes} operators in one kernel; {LARGEST_OPS} are searched"), None
             if text not in self._found:
-                best = sess.best()
+                found = sess.best()
+                best = found if isinstance(found, Best) else None
                 self._found[text] = (self._row(name, text, sess, best), best)
         finally:
             sess.close()

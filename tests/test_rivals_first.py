@@ -12,10 +12,12 @@ import torch
 
 import prism_explore as px
 import prism_explore.search as search
-from prism_explore.events.kinds import NodeExpanded, RegionPruned, RivalTimed
+from prism_explore.events.kinds import CandidateBounded, NodeExpanded, RegionPruned, RivalTimed
 from prism_explore.events.ledger import ledger
+from prism_explore.events.words import seconds_of
 from prism_explore.frontend import LibraryCall
-from prism_explore.tune.baselines import EAGER, LIBRARY, time_rivals
+from prism_explore.tune.baselines import AUTOTUNED, EAGER, LIBRARY, time_rivals
+from prism_explore.widgets import panels
 from tests.test_session import machine
 
 
@@ -106,6 +108,101 @@ def test_a_search_that_goes_on_takes_the_rivals_times_from_its_file(
         assert sess.journal.events == loaded.journal.events
         assert "rivals" == loaded.task.beat_s
         loaded.close()
+
+
+# ---------------------------------------------------------------- where nothing is below it
+GIVEN = (torch.randn(4, 64), torch.randn(64, 4), torch.randn(4, 96))
+
+
+def test_where_everything_is_cut_it_says_what_came_nearest_and_the_rival_is_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sess = searched(monkeypatch, SLOW, FAST, library=library)
+    best = sess.best()
+    floors = {
+        e.region: seconds_of(e.reason.substitution["e"])
+        for e in sess.journal.events
+        if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"
+    }
+
+    assert isinstance(best, px.Unbeaten)
+    assert (EAGER, "0.001 ns") == (best.outcome.by, best.outcome.time)
+    assert floors[best.outcome.nearest] == min(floors.values()) == seconds_of(best.outcome.floor) > FAST.time_s
+    said = "Nothing that was searched is below the time to beat, that of torch eager, 0.001 ns: "
+    assert said in best.why
+    assert f"{best.outcome.nearest} came nearest, with a bound of {best.outcome.floor}; torch eager remains" in best.why
+    assert best.why in sess.claim
+    assert best.why in repr(best)
+    assert EAGER == best.runs
+    torch.testing.assert_close(chain(*GIVEN), best(GIVEN[0], z=GIVEN[2], y=GIVEN[1]), rtol=0, atol=0)
+    for wrong in ((), GIVEN[:2], (*GIVEN, GIVEN[0])):
+        with pytest.raises(px.ShapeError, match="the function takes x, y, z, each once; found"):
+            best(*wrong)
+    with pytest.raises(px.ShapeError, match="found 1 by position, x"):
+        best(GIVEN[0], x=GIVEN[0])
+
+
+def test_a_rival_that_no_call_can_run_leaves_the_call_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen = RivalTimed(AUTOTUNED, 1e-12, 1e-12, 1e-12, 24)
+    best = searched(monkeypatch, frozen, *BOTH, library=library).best()
+
+    assert isinstance(best, px.Unbeaten)
+    assert (AUTOTUNED, LIBRARY) == (best.outcome.by, best.runs)
+    assert f"A call runs {LIBRARY}, for {AUTOTUNED} packs its weights beforehand." in best.why
+    torch.testing.assert_close(chain(*GIVEN), best(*GIVEN), rtol=1e-4, atol=1e-4)
+
+
+def test_a_proved_candidate_that_is_not_tuned_came_nearer_than_any_partial_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    space = replace(px.Session(chain, inputs=INPUTS, target="h100").task.space, rules_off=frozenset({"cost.floor"}))
+    monkeypatch.setattr(search, "time_rivals", told(FAST))
+    sess = session(target=machine().replace(measured=True), space=space)
+    sess.run()
+    sess.close()
+    bounded = [e for e in sess.journal.events if isinstance(e, CandidateBounded)]
+    best = sess.best()
+
+    assert bounded
+    assert "proved" in {f.row.status for f in sess.families.values()}
+    assert isinstance(best, px.Unbeaten)
+    assert min(bounded, key=lambda e: e.floor_s).candidate == best.outcome.nearest
+    assert str(best.outcome) in sess.claim
+
+
+def test_a_time_that_was_given_is_no_rival_and_without_torch_code_there_is_nothing_to_call() -> None:
+    program = px.Session(chain, inputs=INPUTS, target="h100").program
+    sess = px.Session(program, at={"b": 4}, target="h100", beat_s=1e-12)
+    sess.run()
+    best = sess.best()
+
+    assert isinstance(best, px.Unbeaten)
+    assert ("", "0.001 ns", "") == (best.outcome.by, best.outcome.time, best.runs)
+    assert "below the time to beat, 0.001 ns: " in best.why
+    assert best.why.endswith("there is nothing to put in its place.")
+    with pytest.raises(px.ShapeError, match="no torch code here to call"):
+        best(*GIVEN)
+
+
+def test_where_something_may_still_win_nothing_is_said_to_be_unbeaten(monkeypatch: pytest.MonkeyPatch) -> None:
+    sess = searched(monkeypatch, SLOW)
+
+    assert ledger(sess.journal.events).unbeaten is None
+    assert sess.best() is None
+    assert "Nothing that was searched" not in sess.claim
+
+
+def test_the_explorer_shows_the_rival_that_remains(monkeypatch: pytest.MonkeyPatch) -> None:
+    sess = searched(monkeypatch, FAST)
+    book = ledger(sess.journal.events)
+    shown = panels._incumbent(book)  # pyright: ignore[reportPrivateUsage]
+
+    assert shown is not None
+    assert book.unbeaten is not None
+    assert ("0.001 ns", book.unbeaten.nearest) == (shown.time, shown.ref)
+    assert (f"{EAGER}, measured first", f"nothing is below it: {shown.ref} at {book.unbeaten.floor} (modelled)") == (
+        shown.facts
+    )
 
 
 # ---------------------------------------------------------------- the library call, which is code and not saved

@@ -30,6 +30,7 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
         _ranges(book),
         _lacking(book),
         _to_beat(book),
+        _unbeaten(book, ended),
         _excluded(book),
         _undecided(book),
         _missed(book, ended),
@@ -91,6 +92,11 @@ def _to_beat(book: Ledger) -> str:
         said = "; ".join(f"{r.name}: {r.note}" for r in book.rivals)
         return f"Nothing was held against a rival's time, because none could be timed ({said})."
     return f"The time to beat was that of {first.name}, {seconds_text(first.time_s)}, measured first."
+
+
+def _unbeaten(book: Ledger, stop: Stop | None) -> str:
+    """Where nothing came below the time to beat; nothing before the search ended."""
+    return "" if stop is None or book.unbeaten is None else str(book.unbeaten)
 
 
 def _untimed(book: Ledger) -> str:

@@ -46,6 +46,7 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.misses import Miss, Misses
 from prism_explore.events.race import OURS, Outrun, outrun
+from prism_explore.events.unbeaten import Held, NothingBelow
 
 What: TypeAlias = Literal["region", "maps", "family", "candidate"]
 """What was cut: partial graphs, choices of maps, or families and candidates that were proved and not tuned."""
@@ -256,6 +257,8 @@ class Ledger:
     """Once all has grown."""
     rivals: tuple[RivalTimed, ...] = ()
     """Timed before anything grew, where the fastest of them is the time to beat."""
+    unbeaten: NothingBelow | None = None
+    """What the search says so far, where all that was proved and may win was cut because of a time to beat."""
 
     @property
     def best(self) -> Trial | None:
@@ -364,11 +367,13 @@ class Fold:
         self._floats: dict[str, FloatsAssessed] = {}
         self._dominated: dict[str, FamilyDominated] = {}
         self._misses = Misses()
+        self._held = Held()
         self._space: SpaceCounted | None = None
 
     def add(self, event: Event) -> None:
         """Take one fact."""
         self._misses.add(event)
+        self._held.add(event)
         match event:
             case ExplorationStarted():
                 self._started, self._finished = event, None
@@ -485,7 +490,16 @@ class Fold:
             self._misses.nearest(),
             self._account(),
             tuple(self._rivals.values()),
+            self._unbeaten(),
         )
+
+    def _unbeaten(self) -> NothingBelow | None:
+        out = {*withheld(self._floats.values(), self._steering), *self._steering.named("rejected")}
+        proved = (c for c, v in self._verdicts.items() if v.verdict == "proved" and family_of(c) not in out)
+        if self._trials or any(c not in self._held.candidates for c in proved):
+            return None
+        by = fastest_rival(self._rivals.values())
+        return self._held.value(by.name if by is not None else "")
 
     def _dominated_by(self, family: str) -> str:
         """Nobody that was rejected dominates."""

@@ -16,7 +16,19 @@ def seconds_text(seconds: float) -> str:
     >>> seconds_text(0.000312)
     '312 µs'
     """
-    units = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
-    factor, unit = next((u for u in units if seconds * u[0] >= 0.9995), units[-1])
+    factor, unit = next((u for u in _UNITS if seconds * u[0] >= 0.9995), _UNITS[-1])
     value = seconds * factor
     return f"{value:.0f} {unit}" if value >= 99.95 else f"{value:.3g} {unit}"
+
+
+def seconds_of(text: str) -> float:
+    """The time that `seconds_text` told, to its three digits.
+
+    >>> seconds_of("312 µs")
+    0.000312
+    """
+    value, unit = text.split()
+    return float(value) / next(factor for factor, name in _UNITS if name == unit)
+
+
+_UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))

@@ -223,6 +223,9 @@ def _transport(search: Search, ledger: Ledger, facts: Facts, cursor: int) -> Tra
 
 def _incumbent(ledger: Ledger) -> Incumbent | None:
     best = ledger.best
+    if (held := ledger.unbeaten) and ledger.finished and held.by:
+        facts = (f"{held.by}, measured first", f"nothing is below it: {held.nearest} at {held.floor} (modelled)")
+        return Incumbent(held.nearest, held.time, facts)
     if best is None or best.time_s is None:
         return None
     facts = ["measured"]

@@ -162,7 +162,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Incumbent:
-    """The best kernel so far."""
+    """The best kernel so far, or the rival that nothing is below."""
 
     ref: str
     time: str

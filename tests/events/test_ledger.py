@@ -37,7 +37,7 @@ from prism_explore.events.ledger import (
     was_cut_by_budget,
 )
 from prism_explore.events.phases import phase_of, seconds_per_stage
-from prism_explore.events.words import seconds_text, verdict_text
+from prism_explore.events.words import seconds_of, seconds_text, verdict_text
 from tests.conftest import Golden
 from tests.widgets.recordings import BUDGET, MAPS, R1, STARTED, UNREACHABLE, large, story, tuning
 
@@ -274,6 +274,11 @@ def test_seconds_go_to_the_stage_of_the_fact_that_ends_them() -> None:
 )
 def test_times_have_three_digits_and_a_unit(text: str, seconds: float) -> None:
     assert text == seconds_text(seconds)
+
+
+@given(st.floats(min_value=1e-12, max_value=1e6))
+def test_a_time_that_was_told_is_read_to_its_three_digits(seconds: float) -> None:
+    assert seconds_of(seconds_text(seconds)) == pytest.approx(seconds, rel=0.0051)
 
 
 # ---------------------------------------------------------------- the claim
