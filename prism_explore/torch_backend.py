@@ -13,7 +13,9 @@ became of it:
     fast(x)
     print(compiler.report())
 
-Sizes are those of the call. A call that a kernel does not take, for its strides say, goes to torch's own code.
+Sizes are those of the call at which torch compiles, symbolic ones too. A call that a kernel does not take, for other
+sizes or its strides say, goes to torch's own code. A region is of one dtype, so what autocast casts stays as it was,
+and nothing that torch does in between (autocast, gradients switched off, a write in place) is passed over.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Literal
@@ -130,6 +133,8 @@ class TorchCompiler:
 
     def _searched(self, region: Region) -> tuple[Row, Best | None]:
         name = region.name
+        if reason := region.refused:
+            return Row(name, False, reason), None
         try:
             module, given = region.module(), region.given()
             sess = Session(
@@ -155,7 +160,8 @@ class TorchCompiler:
         finally:
             sess.close()
         row, best = self._found[text]
-        return Row(name, row.replaced, row.reason, text, row.candidate, row.ratio), best if row.replaced else None
+        said = f"{row.reason}{region.at}"
+        return Row(name, row.replaced, said, text, row.candidate, row.ratio), best if row.replaced else None
 
     def _row(self, name: str, text: str, sess: Session, best: Best | None) -> Row:
         if best is None:
@@ -204,22 +210,48 @@ class Region:
             return None
         for node in self.nodes:
             name = _name(node)
-            if name not in _POINTWISE | _PER_ROW | {"linear"} or tuple(_value(node).shape[:-1]) != lead:
+            if name not in _POINTWISE | _PER_ROW | {"linear"} or _sizes(node)[:-1] != lead:
                 return None
             weights = node.args[1:] if name == "linear" else ()
             given = [i for i in node.all_input_nodes if i in self.inputs and not self.leads(i) and i not in weights]
-            if any(_value(i).dim() > 1 for i in given):
+            if any(len(_sizes(i)) > 1 for i in given):
                 return None
         return lead
 
     @property
     def _lead(self) -> tuple[int, ...]:
-        return tuple(_value(self.nodes[-1]).shape[:-1])
+        return _sizes(self.nodes[-1])[:-1]
 
     def leads(self, node: Any) -> bool:
         """Whether a tensor has the result's rows."""
-        shape = tuple(_value(node).shape)
+        shape = _sizes(node)
         return len(shape) == len(self._lead) + 1 and shape[:-1] == self._lead
+
+    @property
+    def refused(self) -> str:
+        """Why no kernel may take its place, whatever it computes; empty where one may."""
+        tensors = (*self.inputs, *self.nodes)
+        if numbers := [n.name for n in tensors if not hasattr(_value(n), "shape")]:
+            return f"it reads {numbers[0]}, a number that is known only when it runs"
+        if unknown := [n.name for n in tensors if None in _sizes(n)]:
+            return f"a size of {unknown[0]} depends on data"
+        floating = (_value(n).dtype for n in tensors if _value(n).is_floating_point())
+        dtypes = dict.fromkeys(str(d).removeprefix("torch.") for d in floating)
+        if len(dtypes) > 1:
+            return f"{', '.join(dtypes)} meet in it, by a cast or by autocast; a kernel is of one dtype"
+        node = self.nodes[0]
+        while not _acts(node):
+            if node is self.nodes[-1]:
+                return ""
+            node = node.next
+        return f"{node.name} writes in place or switches something between its operators, so their order matters"
+
+    @property
+    def at(self) -> str:
+        """At which sizes it was searched, where torch leaves some open."""
+        shapes = [tuple(_value(i).shape) for i in self.inputs]
+        open_sizes = dict.fromkeys(f"{n}={n.node.hint}" for s in shapes for n in s if not isinstance(n, int))
+        return f"; at {', '.join(open_sizes)}, torch runs at other sizes" if open_sizes else ""
 
     def given(self) -> dict[str, Any]:
         """Empty tensors like the inputs, by the names that the module takes."""
@@ -227,11 +259,9 @@ class Region:
 
         rows, found = self.rows, {}
         for i, node in enumerate(self.inputs):
-            value = _value(node)
-            if any(not isinstance(n, int) for n in value.shape):
-                raise ShapeError("a size is symbolic here; call torch.compile(.., dynamic=False)")
-            shape = (prod(rows), value.shape[-1]) if rows and self.leads(node) else tuple(value.shape)
-            found[f"x{i}"] = torch.empty(shape, dtype=value.dtype, device="meta")
+            sizes = _sizes(node)
+            shape = (prod(rows), sizes[-1]) if rows and self.leads(node) else sizes
+            found[f"x{i}"] = torch.empty(shape, dtype=_value(node).dtype, device="meta")
         return found
 
     def module(self) -> Any:
@@ -356,39 +386,52 @@ def _name(node: Any) -> str:
     return getattr(node.target, "__name__", "")
 
 
+def _acts(node: Any) -> bool:
+    """Whether a node changes what others compute: autocast, whether gradients are recorded, a tensor in place."""
+    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
+    in_place = (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE or node.kwargs.get("inplace")
+    return node.op in ("call_function", "call_method") and bool(in_place or node.is_impure())
+
+
+_IN_PLACE = {"setitem", "iadd", "isub", "imul", "itruediv", "ipow", "imatmul"}
+
+
 def _value(node: Any) -> Any:
     return node.meta.get("example_value")
 
 
+def _sizes(node: Any) -> tuple[Any, ...]:
+    """A tensor's sizes in the call at which torch compiles; None for one that not even that call tells."""
+    return tuple(n if isinstance(n, int) else n.node.hint for n in _value(node).shape)
+
+
 def _numbers(node: Any) -> int:
-    value = _value(node)
-    return prod(n for n in value.shape if isinstance(n, int)) if hasattr(value, "shape") else 0
+    return prod(n or 0 for n in _sizes(node)) if hasattr(_value(node), "shape") else 0
 
 
 # ---------------------------------------------------------------- in place of them
 def _replace(module: Any, region: Region, best: Best) -> None:
     import torch
 
-    rows, leads = region.rows, tuple(map(region.leads, region.inputs))
+    leads = tuple(map(region.leads, region.inputs)) if region.rows else ()
+    unsaid = [region.name]  # taken out by the first that says it: a region may run in several threads
 
     class Replaced(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.plain = region.module()
-            self.said = False
 
         def forward(self, *inputs: Any) -> Any:
             flat = inputs
-            if rows:
+            if leads:
                 flat = tuple(x.reshape(-1, x.shape[-1]) if own else x for x, own in zip(inputs, leads, strict=True))
             try:
                 found = best.kernel(*flat)
             except ShapeError as error:
-                if not self.said:
-                    self.said = True
-                    warnings.warn(f"prism: {region.name} runs in torch: {error}", stacklevel=2)
+                with suppress(IndexError):
+                    warnings.warn(f"prism: {unsaid.pop()} runs in torch: {error}", stacklevel=2)
                 return self.plain(*inputs)
-            return found.reshape(*rows, found.shape[-1]) if rows else found
+            return found.reshape(*inputs[leads.index(True)].shape[:-1], found.shape[-1]) if leads else found
 
     result = region.nodes[-1]
     name = f"prism_{result.name}"

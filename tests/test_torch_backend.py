@@ -1,6 +1,7 @@
 """torch.compile(model, backend=...): what is replaced, what is left and why, and that results and gradients stay."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import entry_points
 
 import pytest
@@ -126,16 +127,170 @@ def test_what_cannot_be_traced_is_left_with_the_reason():
     assert "dtype bool" in backend.report()
 
 
-def test_symbolic_sizes_are_left_with_what_to_do():
-    backend = compiler()
-    layer = nn.Linear(D, N, bias=False).eval()
+def test_symbolic_sizes_have_a_kernel_for_the_call_s_own_and_torch_for_others():
+    torch.manual_seed(0)
+    backend, module = compiler(), Gated().eval()
     torch.compiler.reset()
-    fast = torch.compile(layer, backend=backend, dynamic=True)
-    with torch.no_grad():
-        x = torch.randn(4, D)
-        torch.testing.assert_close(layer(x), fast(x))
+    fast = torch.compile(module, backend=backend, dynamic=True)
 
-    assert "dynamic=False" in backend.report()
+    def agrees(lead):
+        x = torch.randn(*lead, D)
+        with torch.no_grad():
+            torch.testing.assert_close(module(x), fast(x), rtol=2e-4, atol=2e-5)
+
+    with warnings.catch_warnings(record=True) as said, ThreadPoolExecutor(4) as pool:
+        warnings.simplefilter("always")
+        for lead in ((2, 3), (3, 2)):
+            agrees(lead)
+        assert [] == [w for w in said if "runs in torch" in str(w.message)]  # as many rows as the kernel takes
+        assert 12 == len([*pool.map(agrees, [(4, 5), (7, 3), (5, 4)] * 4)])
+
+    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
+    assert all("=2" in r.reason and r.reason.endswith("torch runs at other sizes") for r in backend.rows)
+    told = [str(w.message) for w in said if "runs in torch" in str(w.message)]
+    assert 2 == len(told)  # once per region, from whichever thread
+
+
+# ---------------------------------------------------------------- precisions, and what acts from beside
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_module_in_half_precision_becomes_kernels_that_are_nearer_to_float32_than_torch_s_rounding(dtype):
+    torch.manual_seed(0)
+    module, backend = Gated().eval().to(dtype), compiler()
+    fast = compiled(module, backend)
+    x = torch.randn(2, 3, D, dtype=dtype)
+    with torch.no_grad():
+        found = fast(x)
+        wanted = module.float()(x.float())
+
+    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
+    assert dtype == found.dtype
+    assert all("bf16[" in r.program or "f16[" in r.program for r in backend.rows)
+    torch.testing.assert_close(wanted, found.float(), rtol=0.02, atol=0.02)
+
+
+class Cast(nn.Module):
+    """A norm in float32 before a product in bfloat16, as language models have it."""
+
+    def __init__(self):
+        super().__init__()
+        self.product = nn.Linear(D, N, bias=False, dtype=torch.bfloat16)
+
+    def forward(self, x):
+        wide = x.float()
+        return self.product((wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-6)).to(x.dtype))
+
+
+def test_casts_end_a_region_and_the_product_between_them_is_replaced():
+    torch.manual_seed(0)
+    module, backend = Cast().eval(), compiler()
+    x = torch.randn(4, D, dtype=torch.bfloat16)
+    with torch.no_grad():
+        found = compiled(module, backend)(x)
+        torch.testing.assert_close(module(x), found, rtol=0.02, atol=0.02)
+
+    (row,) = backend.rows
+    assert row.replaced, backend.report()
+    assert "bf16[" in row.program
+    assert "f32[" not in row.program
+    assert torch.bfloat16 == found.dtype
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_what_autocast_casts_is_left_to_torch_with_the_reason(inside):
+    torch.manual_seed(0)
+    layer = Gated().eval()
+
+    def casting(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return layer(x)
+
+    backend = compiler()
+    x = torch.randn(2, 3, D)
+    fast = compiled(casting if inside else layer, backend)
+    with torch.no_grad():
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=not inside):
+            found = fast(x)
+        wanted = casting(x)
+
+    assert wanted.dtype == found.dtype
+    torch.testing.assert_close(wanted, found, rtol=0, atol=0)
+    assert not any(r.replaced for r in backend.rows)
+    assert "float32, bfloat16 meet in it, by a cast or by autocast" in backend.report()
+
+
+def test_a_graph_break_parts_a_module_in_two_that_are_both_replaced():
+    torch.manual_seed(0)
+    first, second = nn.Linear(D, N, bias=False).eval(), nn.Linear(N, D, bias=False).eval()
+
+    def broken(x):
+        h = nn.functional.silu(first(x))
+        torch._dynamo.graph_break()
+        return second(h) + x
+
+    backend = compiler()
+    x = torch.randn(4, D)
+    with torch.no_grad():
+        torch.testing.assert_close(broken(x), compiled(broken, backend)(x), rtol=2e-4, atol=2e-5)
+
+    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
+
+
+def test_what_is_written_in_place_between_two_operators_keeps_them_apart():
+    layer = nn.Linear(D, N, bias=False).eval()
+
+    def overwritten(x):
+        h = layer(x)
+        x.add_(1.0)
+        return nn.functional.silu(h) + x.sum()
+
+    backend = compiler()
+    x = torch.randn(4, D)
+    with torch.no_grad():
+        wanted, found = (run(x.clone()) for run in (overwritten, compiled(overwritten, backend)))
+        torch.testing.assert_close(wanted, found, rtol=2e-4, atol=2e-5)
+
+    (row,) = backend.rows
+    assert row.replaced, backend.report()
+    assert "silu" not in row.program
+
+
+def test_no_gradient_goes_where_torch_records_none():
+    layer = nn.Linear(D, N, bias=False).eval()
+
+    def partly(x):
+        with torch.no_grad():
+            h = layer(x)
+        return nn.functional.silu(h) * x.sum()
+
+    backend, grads = compiler(), []
+    fast = compiled(partly, backend)
+    for run in (partly, fast):
+        x = torch.linspace(-1, 1, 4 * D).reshape(4, D).requires_grad_()
+        layer.zero_grad()
+        run(x).sum().backward()
+        grads.append(x.grad)
+        assert layer.weight.grad is None
+
+    torch.testing.assert_close(*grads, rtol=1e-3, atol=1e-4)
+    assert "silu" not in backend.rows[0].program
+
+
+def test_a_number_that_is_known_only_at_run_time_leaves_the_region_to_torch():
+    layer = nn.Linear(D, N, bias=False).eval()
+
+    def scaled(x):
+        return layer(x) * x.shape[0]
+
+    backend = compiler()
+    torch.compiler.reset()
+    fast = torch.compile(scaled, backend=backend, dynamic=True)
+    with torch.no_grad():
+        for rows in (4, 6):
+            x = torch.randn(rows, D)
+            torch.testing.assert_close(scaled(x), fast(x), rtol=2e-4, atol=2e-5)
+
+    (row,) = backend.rows
+    assert row.replaced or "known only when it runs" in row.reason, backend.report()
 
 
 def test_a_call_that_a_kernel_does_not_take_goes_to_torch_with_one_warning(gated):
