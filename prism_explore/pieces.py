@@ -3,8 +3,8 @@
 The program is cut into runs of consecutive operators, as few as may be, each of which looks like one kernel
 (`generate.large.fits`); each is searched on its own, near what it says, and a family of it counts that is proved.
 A run for which none is found is cut anew. Operators that are in no run stay predefined ones. Families of the whole
-take the first family of every part, then one part at a time by another. Parts are proved apart, and every candidate
-of the whole once more as a whole, like any other.
+take the first family of every part, then another one of one part, of two, and so on. Parts are proved apart, and
+every candidate of the whole once more as a whole, like any other.
 
 Products of matrices are grouped in the cheaper order before (`ir.regroup`), where one is.
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations, islice, product
 
 from prism_explore.cost.dominance import never_above
 from prism_explore.cost.floor import Ceiling, floor_of, rates_of
@@ -40,8 +41,8 @@ from prism_explore.verify.decide import Prover
 NODES = 150
 """Partial graphs that the search of one part may grow."""
 FAMILIES = 2
-"""Of one part, that families of the whole are made of: every part by its first, then one at a time, largest first, by
-another, up to `Space.rows`."""
+"""Of one part, that families of the whole are made of: every part by its first, then one by another, largest first,
+then two, up to `Space.rows`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +88,31 @@ def in_pieces(
         searched = [n for n, part in enumerate(parts) if found.get(alike(part.program))]
         if not searched or over():
             continue
-        first = dict.fromkeys(searched, 0)
-        rows = [first]
         by_size = sorted(searched, key=lambda n: -len(parts[n].positions))
-        for key in dict.fromkeys(alike(parts[n].program) for n in by_size):
-            same_parts = [n for n in searched if alike(parts[n].program) == key]
-            rows += [first | dict.fromkeys(same_parts, k) for k in range(1, len(found[key]))]
+        kinds = {key: len(found[key]) for key in dict.fromkeys(alike(parts[n].program) for n in by_size)}
         allowed = space.kernel_ops if space.kernel_ops < default_space(program).kernel_ops else None
-        for row in rows[: space.rows]:
+        for others in islice(_rows(kinds), space.rows):
             families: list[tuple[int, Family]] = []
-            for n, k in row.items():
-                part, family = parts[n].program, found[alike(parts[n].program)][k]
+            for n in searched:
+                part, key = parts[n].program, alike(parts[n].program)
+                family = found[key][others.get(key, 0)]
                 families.append((n, Family(family.id, part, with_names(family.sgraph, part))))
             made = Pieces(same, parts, tuple(families))
             if allowed is None or _kernels(made) <= allowed:
                 yield (_too_slow(made, program, space, target, held) if held else None) or made
         return
+
+
+def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+    """Every choice of a family for each kind of parts, those that are no first ones: none of them, one, two, and so on.
+
+    >>> [*_rows({"a": 2, "b": 3})]
+    [{}, {'a': 1}, {'b': 1}, {'b': 2}, {'a': 1, 'b': 1}, {'a': 1, 'b': 2}]
+    """
+    for changed in range(len(kinds) + 1):
+        for keys in combinations(kinds, changed):
+            for numbers in product(*(range(1, kinds[key]) for key in keys)):
+                yield dict(zip(keys, numbers, strict=True))
 
 
 def _too_slow(row: Pieces, program: TensorProgram, space: Space, target: Target, held: ToBeat) -> GivenUp | None:

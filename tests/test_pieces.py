@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import prism_explore as px
+from prism_explore import pieces
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate.outside import outside
@@ -225,3 +226,10 @@ def test_on_a_cpu_it_is_one_callable_checked_as_a_whole():
 
     torch.testing.assert_close(eight(*given), best(*given), rtol=1e-4, atol=1e-4)
     assert 2 <= len(session.chosen.candidate.sgraph.customs)
+
+
+def test_rows_change_no_family_then_one_then_two_and_leave_none_out():
+    rows = [*pieces._rows({"a": 2, "b": 3, "c": 1})]
+
+    assert [{}, {"a": 1}, {"b": 1}, {"b": 2}, {"a": 1, "b": 1}, {"a": 1, "b": 2}] == rows
+    assert [{}] == [*pieces._rows({"a": 1})] == [*pieces._rows({})]
