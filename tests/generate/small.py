@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from prism_explore.cost.floor import ceiling_of, floor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import CandidateRejected, RegionPruned
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
 from prism_explore.generate.attempts import Attempts
@@ -113,8 +116,11 @@ class Found:
     """Per family, by its number in a table that all searches of a program share, its text."""
     best_s: float
     """The least modelled time of a proved candidate at any legal numbers."""
+    least_s: float
+    """The least bound of a proved candidate; no kernel of it is below, whatever its numbers."""
     nodes: int
-    cuts: int
+    rules: Counter[str]
+    """What was cut, by rule; the choices of maps, too."""
 
 
 @dataclass
@@ -127,17 +133,20 @@ class Searcher:
     """Per family, whether it computes the program on one block in one iteration; if not, no maps help it."""
     times: dict[tuple[int, tuple[str, ...]], float] = field(default_factory=dict)
     """Per family and choice of maps, its modelled time; infinite where it is not proved."""
+    floors: dict[tuple[int, tuple[str, ...]], float] = field(default_factory=dict)
+    """Likewise, the bound of those that are proved."""
 
     def __post_init__(self) -> None:
         self.prover = Prover(self.small.program)
 
-    def search(self, rules_off: Iterable[str] = ()) -> Found:
-        """Grow, choose maps, prove and model, with some rules off."""
+    def search(self, rules_off: Iterable[str] = (), beat_s: float | None = None) -> Found:
+        """Grow, choose maps, prove and model, with some rules off; and below a time, where one is to be beaten."""
         small, journal = self.small, Journal(clock=lambda: 0.0)
         space = replace(small.space, rules_off=frozenset(rules_off))
+        ceiling = ceiling_of(small.program, beat_s, SHAPES, small.machine)
         proved: dict[int, str] = {}
-        best_s = math.inf
-        for family in generate(small.program, space, small.machine, journal):
+        best_s = least_s = math.inf
+        for family in generate(small.program, space, small.machine, journal, ceiling=ceiling):
             if family is None:
                 continue
             value = self.table.of_graph(family.sgraph)
@@ -148,16 +157,17 @@ class Searcher:
                     self.right[value] = agrees(small.program, candidate)
                     if not self.right[value]:
                         break
-                time_s = self._time_s(value, candidate)
+                key = (value, tuple(str(u) for uses in candidate.uses for u in uses))
+                time_s = self._time_s(key, candidate)
                 if time_s < math.inf:
                     proved.setdefault(value, show(family.sgraph))
-                    best_s = min(best_s, time_s)
+                    best_s, least_s = min(best_s, time_s), min(least_s, self.floors[key])
         book = ledger(journal.events)
         assert book.account is not None and book.account.adds_up
-        return Found(proved, best_s, book.funnel.expanded, book.funnel.pruned)
+        reasons = (e.reason.rule for e in journal.events if isinstance(e, RegionPruned | CandidateRejected))
+        return Found(proved, best_s, least_s, book.funnel.expanded, Counter(reasons))
 
-    def _time_s(self, value: int, candidate: Candidate) -> float:
-        key = (value, tuple(str(u) for uses in candidate.uses for u in uses))
+    def _time_s(self, key: tuple[int, tuple[str, ...]], candidate: Candidate) -> float:
         if key not in self.times:
             verdict = self.prover.verify(candidate, Journal(clock=lambda: 0.0), 0)
             time_s = math.inf
@@ -165,6 +175,7 @@ class Searcher:
                 model = model_of(candidate, SHAPES, self.small.machine)
                 sizes = legal_sizes(candidate, SHAPES, self.small.machine)
                 time_s = min((model.at(dict(s)).time_s for s in sizes), default=1e9)
+                self.floors[key] = floor_of(candidate, SHAPES, self.small.machine).time_s
             self.times[key] = time_s
         return self.times[key]
 

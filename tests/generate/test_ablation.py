@@ -4,6 +4,7 @@ Each program's space is small enough to be searched without any rule. A family i
 in one table (`canonical.Expressions`), the best is that of the tuner's model at given shapes and any legal numbers.
 """
 
+from collections import Counter
 from functools import cache
 from itertools import count, islice
 
@@ -85,6 +86,44 @@ def test_without_one_rule_the_same_families_are_proved_and_the_same_one_is_best(
         assert [] == [why for why in beyond(seed, found).values() if not excluded(why)], rule
         assert pruned(seed).best_s == best_within(seed, found), rule
         assert pruned(seed).nodes <= found.nodes, rule
+
+
+# ---------------------------------------------------------------- a time to beat
+def just_above(seconds: float) -> float:
+    return seconds * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_time_that_only_the_best_beats_leaves_the_best(seed):
+    """Once by the model's times, and once by the bounds themselves, which is as sharp as a time to beat can be."""
+    whole = pruned(seed)
+    told = searcher(seed).search(beat_s=just_above(whole.best_s))
+    sharp = searcher(seed).search(beat_s=just_above(whole.least_s))
+
+    assert whole.best_s == told.best_s
+    assert set(told.proved) <= set(whole.proved)
+    assert whole.least_s == sharp.least_s
+    assert sharp.nodes <= told.nodes <= whole.nodes
+
+
+def test_a_time_that_nothing_beats_leaves_nothing_and_one_that_only_the_best_beats_cuts_much():
+    cut = 0
+    for seed in SEEDS:
+        least_s = pruned(seed).least_s
+        cut += searcher(seed).search(beat_s=just_above(least_s)).rules["cost.floor"]
+        below = searcher(seed).search(beat_s=least_s / 2)
+
+        assert not below.proved
+        assert not searcher(seed).search(["cost.floor"], least_s / 2).rules["cost.floor"]
+    assert len(SEEDS) < cut
+
+
+# ---------------------------------------------------------------- what each rule is there for
+def test_every_rule_cuts_something_somewhere():
+    cut = sum((pruned(seed).rules for seed in SEEDS), Counter())
+    cut += searcher(SEEDS[0]).search(beat_s=pruned(SEEDS[0]).least_s).rules
+
+    assert [] == [rule for rule in RULE_NAMES if not cut[rule]], cut
 
 
 def same_sizes(seed: int) -> bool:
