@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event
 from prism_explore.events.ledger import FamilyRow, Ledger, ledger
@@ -137,6 +138,7 @@ def compare(one: Run, other: Run) -> Compared:
 
     Raises:
         JournalVersionError: a file is no saved search.
+        ShapeError: one is no search at all.
     """
     a, b = (_events(run) for run in (one, other))
     first, second = ledger(a), ledger(b)
@@ -153,6 +155,8 @@ def compare(one: Run, other: Run) -> Compared:
 
 
 def _events(run: Run) -> Sequence[Event]:
+    if not isinstance(run, str | Path) and not hasattr(run, "journal"):
+        raise ShapeError(f"compare takes sessions, saved searches or their files; found a {type(run).__name__}")
     return (Journal.load(run) if isinstance(run, str | Path) else run.journal).events
 
 

@@ -52,7 +52,10 @@ class Engine:
     def pull(self, enough: Enough) -> Future[None]:
         """Ask for pulling until `enough()`; returns at once. The future fails if the search failed."""
         command = _Pull(enough)
-        if self.state in ("finished", "cancelled", "failed"):
+        if self.state == "failed" and self.failure is not None:
+            command.done.set_exception(self.failure)
+            return command.done
+        if self.state in ("finished", "cancelled"):
             command.done.set_result(None)
             return command.done
         self._pause.clear()
@@ -108,14 +111,18 @@ class Engine:
             if command is None:
                 self._end_search()
                 continue
+            mistake: Exception | None = None
             try:
-                self._serve(command)
+                mistake = self._serve(command)
             except BaseException as failure:
                 self.failure = failure
                 self._move("failed")
                 command.done.set_exception(failure)
             else:
-                command.done.set_result(None)
+                if mistake is None:
+                    command.done.set_result(None)
+                else:
+                    command.done.set_exception(mistake)
             if self.state == "cancelled":
                 self._end_search()
             del command
@@ -125,9 +132,10 @@ class Engine:
         if isinstance(search, Generator):
             search.close()
 
-    def _serve(self, command: _Pull) -> None:
+    def _serve(self, command: _Pull) -> Exception | None:
+        """Pull as far as a caller wants; what its own question raised, where that did."""
         if self.state in ("finished", "cancelled", "failed"):
-            return
+            return None
         if self._search is None:
             self._search = self._open()
         self._move("running")
@@ -136,10 +144,15 @@ class Engine:
                 next(self._search)
             except StopIteration:
                 self._move("cancelled" if self._cancel.is_set() else "finished")
-                return
-            if command.enough():
-                break
+                return None
+            try:
+                if command.enough():
+                    break
+            except Exception as mistake:
+                self._move("paused")
+                return mistake
         self._move("cancelled" if self._cancel.is_set() else "paused")
+        return None
 
     def _move(self, state: State) -> None:
         if state != self.state:

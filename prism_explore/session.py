@@ -6,7 +6,6 @@ engine's own thread; methods that wait can be interrupted and lose nothing.
 
 from __future__ import annotations
 
-import inspect
 import platform
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, assert_never, get_args, overload
 
 from prism_explore.audit import Audit, audit
-from prism_explore.calls import library_call
 from prism_explore.codegen.load import load
 from prism_explore.dispatch import Dispatch
 from prism_explore.engine import Engine, Enough, Job, State, wait
@@ -40,8 +38,17 @@ from prism_explore.events.race import EAGER, LIBRARY
 from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence
 from prism_explore.floats import Assessment, Assessor
-from prism_explore.frontend import LibraryCall, Traced, data_sizes, declared, trace
+from prism_explore.frontend import Traced, data_sizes, declared, trace
 from prism_explore.generate.large import beyond
+from prism_explore.given import (
+    check_options,
+    database_at,
+    library_of,
+    machine_of,
+    one_symbol,
+    rivals_of,
+    time_to_beat,
+)
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.ranges import ranges_of
 from prism_explore.ir.space import LIMITS, Space, default_space
@@ -52,8 +59,8 @@ from prism_explore.result import Best
 from prism_explore.sampled import Sample, audit_sample
 from prism_explore.saved import proved_again, read_search, task_to_plain
 from prism_explore.search import Progress, Task, explore, incumbent, may_win
-from prism_explore.targets import Target, target
-from prism_explore.tune import Budget, Database, tune
+from prism_explore.targets import Target
+from prism_explore.tune import Budget, tune
 from prism_explore.tune.baselines import USUAL, compare
 from prism_explore.unbeaten import Unbeaten
 from prism_explore.verify.decide import Replay
@@ -61,6 +68,7 @@ from prism_explore.verify.equalities import Equalities
 from prism_explore.views import Families, FamilyHandle, Pruned, Record, Tuning
 from prism_explore.what_if import WhatIf, what_if
 
+Dominated: TypeAlias = Literal["later", "left out"]
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
 
 TUNED_AT = 8
@@ -119,11 +127,26 @@ class Session:
         ranges: Mapping[str, tuple[int, int]] | None = None,
         beat_s: float | Literal["rivals"] | None = None,
         library: Callable[..., Any] | None = None,
-        dominated: Literal["later", "left out"] = "later",
+        dominated: Dominated = "later",
         executor: Executor | None = None,
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
+        check_options(
+            target=target,
+            at=at,
+            seed=seed,
+            budget=budget,
+            space=space,
+            name=name,
+            database=database,
+            ranges=ranges,
+            executor=executor,
+            inputs=inputs,
+        )
+        raced = rivals_of(rivals)
+        if dominated not in get_args(Dominated):
+            raise ShapeError(f"dominated= is one of {', '.join(map(repr, get_args(Dominated)))}; found {dominated!r}")
         traced: Traced | None = None
         if isinstance(code, TensorProgram):
             program = code
@@ -136,9 +159,9 @@ class Session:
         bounds = ranges_of(ranges or {}, symbols, program.name)
         usual = {**dict.fromkeys(symbols, TUNED_AT), **{s: min(max(TUNED_AT, low), n) for s, low, n in bounds.bounds}}
         shapes = data_sizes(program, {**usual, **(at or {})})
-        also = _also(library, traced, rivals, program.name)
+        also = library_of(library, traced, raced, program.name)
         bounds.check(shapes, f"at={dict(at or {})}")
-        machine = _target(target)
+        machine = machine_of(target)
         task = Task(
             program=program,
             space=space or default_space(program),
@@ -147,13 +170,13 @@ class Session:
             seed=seed,
             budget=budget or Budget(),
             reference=traced,
-            rivals=tuple(rivals),
+            rivals=raced,
             versions=_versions(),
             allow_unsafe=allow_unsafe,
             ranges=bounds,
             executor=executor,
-            database=None if database is None else _database(database),
-            beat_s=_beat(beat_s, traced, machine, [r for r in rivals if r != LIBRARY or also is not None]),
+            database=None if database is None else database_at(database),
+            beat_s=time_to_beat(beat_s, traced, machine, [r for r in raced if r != LIBRARY or also is not None]),
             also=also,
             dominated=dominated,
         )
@@ -240,7 +263,7 @@ class Session:
                 raise ShapeError(
                     "library= is raced against torch code, and none was given: px.Session.load(path, code, library=...)"
                 )
-            also = _also(library, traced, (), traced.program.name)
+            also = library_of(library, traced, (), traced.program.name)
         task, journal = read_search(path, traced, also)
         sess = cls.__new__(cls)
         sess._begin(task, journal)
@@ -288,6 +311,10 @@ class Session:
 
     def run(self, until: Callable[[Session], bool] | None = None) -> None:
         """Search to the end, or until a condition holds; an interrupt pauses, and `run()` goes on."""
+        if until is not None and not callable(until):
+            raise ShapeError(
+                f"until= takes a function of the session, such as lambda s: len(s.families) > 2; found {until!r}"
+            )
         self._await(self._engine.pull((lambda: until(self)) if until else _never))
 
     def start(self) -> Job:
@@ -348,8 +375,8 @@ class Session:
     def _after(self, n: int, grain: Grain) -> Enough:
         if grain not in get_args(Grain):
             raise ShapeError(f"no grain {grain!r}; there are {', '.join(get_args(Grain))}")
-        if n < 1:
-            raise ShapeError(f"a number of steps starts at 1, found {n}")
+        if type(n) is not int or n < 1:
+            raise ShapeError(f"a number of steps is a whole number from 1 on, found {n!r}")
         seen = len(self.journal)
 
         def count() -> int:
@@ -398,6 +425,11 @@ class Session:
                 graph has it; or a predicate of a family, asked of each one that there is and of each one to come.
                 A predicate is code and does not go into the journal: the families that it picks do.
         """
+        if which == "" or not (isinstance(which, str) or callable(which)):
+            raise ShapeError(
+                "prefer takes a family such as 'f2', a text that its graph has, such as 'accum_rms', or a function of "
+                f"a family; found {which!r}"
+            )
         if isinstance(which, str):
             self._note(Steered("prefer", which, f"sess.prefer({which!r})"))
         else:
@@ -512,7 +544,7 @@ class Session:
             ShapeError: no such rule or limit.
             TargetUnavailable: no such machine.
         """
-        machine = self.task.target if target in (None, self.task.target.name) else _target(target)
+        machine = self.task.target if target in (None, self.task.target.name) else machine_of(target)
         if (memory := limits.pop("shared_memory_bytes", None)) is not None:
             machine = machine.replace(shared_memory_bytes=memory)
         other = space or self.task.space
@@ -607,7 +639,7 @@ class Session:
             ShapeError: not one symbol of the program, no values, or nothing that can be timed at one of them.
             TargetUnavailable: kernels cannot be timed on the target.
         """
-        symbol, points = _one_symbol(self.program, values)
+        symbol, points = one_symbol(self.program, values)
         if self.state not in ("finished", "cancelled"):
             self.run()
         open_now = [v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family)]
@@ -667,6 +699,8 @@ class Session:
 
     def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
         """Call `fn` with the selection or the state whenever it changes, on whatever thread changed it."""
+        if what not in ("select", "state"):
+            raise ShapeError(f"nothing is told of {what!r}; 'select' and 'state' are")
         self._listeners.setdefault(what, []).append(fn)
 
     def submit(self, command: str, **args: Any) -> None:
@@ -767,74 +801,6 @@ def _never() -> bool:
 
 def _is_cancelled(fact: Event | None) -> bool:
     return isinstance(fact, ExplorationFinished) and fact.stop == "cancelled"
-
-
-def _target(given: str | Target) -> Target:
-    return given if isinstance(given, Target) else target(given)
-
-
-def _beat(
-    given: float | Literal["rivals"] | None, traced: Traced | None, machine: Target, rivals: Sequence[str]
-) -> float | Literal["rivals"] | None:
-    """The time to beat, refused where it is none or cannot be measured."""
-    if given is None:
-        return None
-    if given == "rivals":
-        missing = {
-            "torch code, and this is a program": traced is None,
-            f"a machine that is here, such as cpu, and this is {machine.name}": machine.kind != "cpu",
-            "a rival, and rivals=() names none": not rivals,
-        }
-        for what, is_missing in missing.items():
-            if is_missing:
-                raise ShapeError(f"beat_s='rivals' measures torch and needs {what}; give a number of seconds instead")
-        return given
-    if isinstance(given, str) or not given > 0:
-        raise ShapeError(f"beat_s takes seconds above 0 or 'rivals', found {given!r}")
-    return float(given)
-
-
-def _also(
-    code: Callable[..., Any] | None, traced: Traced | None, rivals: Sequence[str], name: str
-) -> LibraryCall | None:
-    """A rival's code on the same arguments: given, and compared when it is timed, or found and proved.
-
-    Raises:
-        ShapeError: it takes other arguments, or there is no torch code whose arguments it could share.
-    """
-    if code is None:
-        return library_call(traced) if traced is not None and LIBRARY in rivals else None
-    if traced is None:
-        raise ShapeError(f"library= is a rival of torch code, and {name} was given as a program: nothing is raced")
-    try:
-        inspect.signature(code).bind(*traced.arguments)
-    except TypeError as problem:
-        raise ShapeError(
-            f"library= is called with the arguments of {name} in their order, {', '.join(traced.arguments)}: {problem}"
-        ) from None
-    except ValueError:  # a builtin may not tell its arguments
-        pass
-    return LibraryCall("", replace(traced, reference=code))
-
-
-def _database(path: str | Path) -> Database:
-    """The database at a path, read once, so that a damaged one is said before a search and not behind it."""
-    found = Database(path)
-    found.contents()
-    return found
-
-
-def _one_symbol(program: TensorProgram, values: Mapping[str, Sequence[int]]) -> tuple[str, list[int]]:
-    symbols = program.graph.data_symbols
-    if len(values) != 1 or next(iter(values)) not in symbols:
-        raise ShapeError(
-            f"name one symbol of {program.name} and its values, such as b=(1, 8, 64); "
-            f"there are {', '.join(symbols) or 'none'}, found {', '.join(values) or 'none'}"
-        )
-    ((symbol, points),) = values.items()
-    if not points or any(n < 1 for n in points):
-        raise ShapeError(f"{symbol} takes values from 1 on, found {tuple(points)}")
-    return symbol, sorted(set(points))
 
 
 def _versions() -> tuple[tuple[str, str], ...]:

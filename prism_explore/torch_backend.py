@@ -26,17 +26,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
-from prism_explore.errors import PrismError, ShapeError
+from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.race import EAGER, outrun
 from prism_explore.ir.space import LARGEST_OPS, fused_ops
 from prism_explore.ir.text import show
 from prism_explore.result import Best
 from prism_explore.session import Session
-from prism_explore.targets import Target
+from prism_explore.targets import KNOWN, Target
 from prism_explore.tune import Budget
 
+Rest: TypeAlias = Literal["eager", "inductor"]
 MOST_NODES = 24
 """Of torch's graph in one region."""
 WORTH = 8
@@ -84,12 +85,18 @@ class TorchCompiler:
 
     target: str | Target = "cpu"
     budget: Budget = field(default_factory=lambda: Budget(trials=16, seconds=10.0))
-    rest: Literal["eager", "inductor"] = "eager"
+    rest: Rest = "eager"
     at_least: float = 1.0
     seed: int = 0
     rows: list[Row] = field(default_factory=list[Row])
     """One per region, in the order in which torch handed them over."""
     _found: dict[str, tuple[Row, Best | None]] = field(default_factory=dict[str, "tuple[Row, Best | None]"])
+
+    def __post_init__(self) -> None:
+        if self.rest not in get_args(Rest):
+            raise ShapeError(f"rest= is one of {', '.join(map(repr, get_args(Rest)))}; found {self.rest!r}")
+        if isinstance(self.target, str) and self.target not in KNOWN:
+            raise TargetUnavailable(f"no target {self.target!r}; known are {', '.join(KNOWN)}")
 
     def __call__(self, module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:
         """The callable that torch runs in place of a graph.

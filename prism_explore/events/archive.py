@@ -34,8 +34,14 @@ def write_archive(
         version: of that form.
         members: texts by their names in the zip.
         manifest: more for its head.
+
+    Raises:
+        FileNotFoundError: the path is a folder, or in none that there is.
     """
     target = Path(path)
+    if target.is_dir() or not target.parent.is_dir():
+        there = f"{target} is a folder" if target.is_dir() else f"there is no folder {target.parent}"
+        raise FileNotFoundError(f"{there}; name a file in a folder that there is, such as run.prism")
     head = {"format": form, "version": version, **(manifest or {})}
     part = target.with_name(target.name + ".part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -36,6 +36,8 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     """
     if not callable(code):
         raise ShapeError(f"expected a torch function, a module or a TensorProgram, found {type(code).__name__}")
+    if inspect.isclass(code):
+        raise ShapeError(f"{code.__name__} is a class; pass one of its instances, such as {code.__name__}(...)")
     called = re.sub(r"\W", "_", name or _name(code))
     arguments = _arguments(code, inputs)
     if not arguments:
@@ -135,11 +137,18 @@ def _arguments(code: Callable[..., Any], inputs: Mapping[str, Any]) -> list[str]
         raise ShapeError(
             f"{_name(code)}({', '.join(names)}) was given shapes for "
             f"({', '.join(inputs)}); missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}"
+            f"{_beside(accepted)}"
         )
     chosen = [n for n in names if n in inputs]
     if chosen != names[: len(chosen)]:
         raise ShapeError(f"give shapes for the first arguments without gaps: ({', '.join(names)})")
     return chosen
+
+
+def _beside(parameters: Sequence[inspect.Parameter]) -> str:
+    """What of a signature cannot be an input."""
+    others = [str(p).partition(":")[0] for p in parameters if p.kind not in _BY_POSITION]
+    return f"; only arguments that can be given by position are inputs, not {', '.join(others)}" if others else ""
 
 
 def _type_of(given: Any, name: str) -> TensorType:
@@ -148,6 +157,8 @@ def _type_of(given: Any, name: str) -> TensorType:
     shape, kind = getattr(given, "shape", None), str(getattr(given, "dtype", None)).removeprefix("torch.")
     if shape is None:
         raise ShapeError(f"argument {name!r}: expected px.T(...) or a tensor, found {type(given).__name__}")
+    if (layout := str(getattr(given, "layout", "torch.strided"))) != "torch.strided":
+        raise ShapeError(f"argument {name!r} is {layout.removeprefix('torch.')}; pass a dense tensor, x.to_dense()")
     if kind not in TORCH_DTYPES:
         raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(TORCH_DTYPES)}")
     return TensorType(tuple(dim(int(n)) for n in shape), TORCH_DTYPES[kind])

@@ -6,13 +6,15 @@ it came from. `ProgramBuilder` writes one operator by operator; `frontend` trace
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import cast
+from typing import TypeVar, cast, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import DimLike, dim
 from prism_explore.ir.ops import (
+    REDUCE_FNS,
     SCALAR_FNS,
     Band,
     Binary,
@@ -86,12 +88,18 @@ class ProgramBuilder:
         return self._types[x]
 
     def input(self, name: str, *dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) -> int:
-        """A tensor given by the caller."""
+        """A tensor given by the caller.
+
+        Raises:
+            ShapeError: the name is none that a text of the program can have, or it is taken.
+        """
+        if not re.fullmatch(r"\w+", name):
+            raise ShapeError(f"an input's name is made of letters, digits and _, such as x_1; found {name!r}")
         return self.add(Input(name, tensor(*dims, dtype=dtype, order=order)))
 
     def unary(self, fn: UnaryFn, x: int, line: str = "") -> int:
         """An elementwise function: `* -> *`."""
-        return self.add(Unary(fn), x, line=line)
+        return self.add(Unary(_known(fn, get_args(UnaryFn))), x, line=line)
 
     def scalar(self, fn: str, x: int, value: Fraction | int | str, line: str = "") -> int:
         """`x + value`, `x * value` and so on, for each name in `ir.ops.SCALAR_FNS`."""
@@ -101,7 +109,7 @@ class ProgramBuilder:
 
     def binary(self, fn: BinaryFn, x: int, y: int, line: str = "") -> int:
         """An elementwise function of two tensors that broadcast: `*, * -> *`."""
-        return self.add(Binary(fn), x, y, line=line)
+        return self.add(Binary(_known(fn, get_args(BinaryFn))), x, y, line=line)
 
     def matmul(self, x: int, y: int, line: str = "") -> int:
         """`* m k, * k n -> * m n`."""
@@ -109,8 +117,8 @@ class ProgramBuilder:
 
     def reduce(self, fn: ReduceFn, x: int, along: int, line: str = "") -> int:
         """Over one dim, which stays with size 1."""
-        rank = self._types[x].rank
-        return self.add(Reduce(fn, along % rank if rank else along), x, line=line)
+        rank = self._types[x].rank if 0 <= x < len(self._types) else 0
+        return self.add(Reduce(_known(fn, REDUCE_FNS), along + rank if -rank <= along < 0 else along), x, line=line)
 
     def permute(self, x: int, *order: int, line: str = "") -> int:
         """Dims in another order: dim d of the result is dim `order[d]` of x."""
@@ -161,3 +169,12 @@ class ProgramBuilder:
         if isinstance(self._nodes[output].op, Input):
             raise ShapeError(f"{self.name}: the result is an input as it stands; there is nothing to search")
         return TensorProgram(self.name, graph, tuple(self._lines))
+
+
+_Fn = TypeVar("_Fn", bound=str)
+
+
+def _known(fn: _Fn, functions: tuple[str, ...]) -> _Fn:
+    if fn not in functions:
+        raise ShapeError(f"no operator {fn!r}; there are {', '.join(functions)}")
+    return fn

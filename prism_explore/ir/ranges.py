@@ -7,7 +7,7 @@ outside is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -102,7 +102,10 @@ def ranges_of(given: Mapping[str, tuple[int, int]], symbols: Iterable[str], prog
     for symbol, bounds in given.items():
         if symbol not in known:
             raise ShapeError(f"{program} has no symbol {symbol!r} to give a range; it has {', '.join(known) or 'none'}")
-        low, high = bounds
+        numbers = tuple(bounds) if isinstance(bounds, Sequence) else ()  # pyright: ignore[reportUnnecessaryIsInstance]
+        if len(numbers) != 2 or any(type(n) is not int for n in numbers):
+            raise ShapeError(f"a range is two whole numbers, such as {{{symbol!r}: (1, 64)}}; found {bounds!r}")
+        low, high = numbers
         if not 1 <= low <= high:
             raise ShapeError(f"a range is from 1 or more to no less, found {symbol!r} from {low} to {high}")
     return Ranges(tuple((s, *given[s]) for s in known if s in given))

@@ -400,7 +400,7 @@ def phases(block: BlockGraph) -> tuple[Phase, ...]:
 def _dtype(args: tuple[TensorType, ...], where: str) -> Literal["f64", "f32", "bf16", "f16"]:
     kinds = {t.dtype for t in args}
     if len(kinds) != 1:
-        raise ShapeError(f"{where}: operands of dtypes {', '.join(sorted(kinds))}; cast one of them first")
+        raise ShapeError(f"{where}: operands of dtypes {', '.join(sorted(kinds))}; give all inputs one dtype")
     return args[0].dtype
 
 

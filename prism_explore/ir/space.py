@@ -182,8 +182,9 @@ class Space:
             raise ShapeError(f"a grid has 1 to 3 dims, found grid_dims={self.grid_dims}")
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, int | float) and value < 0:
-                raise ShapeError(f"{field.name} counts something; found {value}")
+            counts = field.type in (int, "int")
+            if (counts and type(value) is not int) or (isinstance(value, int | float) and value < 0):
+                raise ShapeError(f"{field.name} counts something, from 0 on; found {value!r}")
 
     def active(self, rule: RuleName) -> bool:
         """Whether a pruning rule is on."""

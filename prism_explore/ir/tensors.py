@@ -79,8 +79,14 @@ def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) ->
     """The type of a tensor, from sizes as a person writes them: `tensor("b", 4096)`.
 
     Raises:
-        ShapeError: a zero size, an unknown dtype or a bad order.
+        ShapeError: a size that is none, an unknown dtype or a bad order.
     """
+    for n, d in enumerate(dims):
+        if not isinstance(d, int | str | Dim) or isinstance(d, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShapeError(
+                f"dim {n} of a tensor is a whole number or a symbol's name, such as px.T('b', 4096); found {d!r}, a "
+                f"{type(d).__name__}"
+            )
     sizes = tuple(dim(d) for d in dims)
     for d in sizes:
         if d.constant == 0:

@@ -152,7 +152,7 @@ def parse(text: str) -> SGraph:
     """
     head, graph = _parse(text)
     if head != "sgraph":
-        raise ParseError(f"line 1: expected 'sgraph', found {head!r}")
+        raise ParseError(f"line 1: expected 'sgraph', found {head!r}; parse_program reads a program")
     return graph
 
 
@@ -166,6 +166,8 @@ def parse_program(text: str) -> TensorProgram:
 
 
 def _parse(text: str) -> tuple[str, SGraph]:
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParseError(f"expected the text of a graph, as show() prints it; found a {type(text).__name__}")
     lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
         raise ParseError("an empty text is no graph")

@@ -123,6 +123,10 @@ class Budget:
 
     def __post_init__(self) -> None:
         strategy_of(self.strategy, 0)
+        for name in ("trials", "seconds", "patience"):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not value >= 0:
+                raise ShapeError(f"Budget({name}=...) counts from 0 on, found {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
