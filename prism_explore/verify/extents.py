@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 from math import gcd, prod
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.ops import Band, Custom, Expand, Input, Load, Node, Op, Reshape, Scalar, Slice
+from prism_explore.ir.ops import Band, Custom, Expand, Input, Load, MatMul, Node, Op, Reduce, Reshape, Scalar, Slice
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph
 from prism_explore.verify.equations import BEGIN, Equation, NoExtents, Path, Reader, Slots, Variables, View
@@ -37,11 +38,11 @@ MOST_ELEMENTS = 1 << 18
 KEPT = 2048
 """Solutions that are remembered."""
 MANIFOLD = (
-    ((20, 48, 36, 60, 72, 30), (42, 60, 48, 36, 24, 30)),
-    ((10, 12, 16, 24, 18, 20), (6, 20, 24, 12, 16, 18)),
-    ((4, 12, 8, 18, 10, 6), (6, 12, 8, 16, 9, 10)),
+    (((10, 12, 18, 20, 14), (16, 24, 20, 30)), ((6, 20, 16, 18, 14), (24, 12, 18, 30))),
+    (((4, 6, 10, 9, 14), (12, 18, 20)), ((6, 4, 10, 9, 14), (18, 12, 20))),
 )
-"""Extents with many divisors, for axes that candidates cut in many ways: for two trials, and smaller ones for two."""
+"""Extents with many divisors for two trials, and smaller ones for two: of axes that are not summed over, and of those
+that are, which a loop may cut within a block's share."""
 COMFORTABLE = 11_000
 """Elements of the largest tensor of the program at such extents: NumPy's own time per call is as long."""
 
@@ -145,6 +146,8 @@ class Extents:
                     self._axes.setdefault(name, slot)
         self._views = tuple(reader.views)
         self._output = self._values[program.graph.output]
+        self._summed = frozenset[int]() if self._error else _summed(program.graph, self._values)
+        """Slots of the dims that are summed over, or of which the maximum is taken."""
         self._variables.close()
         self._solved: dict[tuple[object, ...], dict[int, int] | None] = {}
 
@@ -226,9 +229,15 @@ class Extents:
         pair = self._pair(self.program)
         if isinstance(pair, str):
             return pair
-        for extents in MANIFOLD:
-            numbers = _solve(pair, 0, {}, True, (*extents[turn % len(extents)], *range(2, 40)))
-            if numbers is not None and _largest(pair, numbers) <= COMFORTABLE:
+        find, axes = pair.variables.find, [root for _, root in pair.names[len(pair.names) - pair.axes :]]
+        summed = frozenset(map(find, self._summed))
+        for turns in MANIFOLD:
+            others, inner = turns[turn % len(turns)]
+            extents = {root: (*(inner if root in summed else others), *range(2, 40)) for root in axes}
+            numbers = _solve(pair, 0, {}, True, extents)
+            if numbers is None or len({numbers[root] for root in axes}) < len(axes):
+                continue
+            if _largest(pair, numbers) <= COMFORTABLE:
                 return _instance(pair, numbers)
         return "extents with many divisors are too large"
 
@@ -284,6 +293,19 @@ class Extents:
         return {name: extent for name, extent in extents if extent is not None}
 
 
+def _summed(graph: SGraph, values: Sequence[Slots]) -> frozenset[int]:
+    found: set[int] = set()
+    for node in graph.nodes:
+        match node.op:
+            case MatMul():
+                found.add(values[node.args[0]][-1])
+            case Reduce(_, along):
+                found.add(values[node.args[0]][along])
+            case _:
+                pass
+    return frozenset(found)
+
+
 def _constants(graph: SGraph) -> set[int]:
     """Numerators and denominators above 1 of the numbers in formulas."""
     found = {n for op in _operators(graph) if isinstance(op, Scalar) for n in op.value.as_integer_ratio()}
@@ -318,9 +340,13 @@ def _spellings(name: str) -> Iterator[str]:
 
 
 def _solve(
-    pair: Pair, n: int, fixed: Mapping[str, int], differ: bool, extents: Sequence[int] = ()
+    pair: Pair,
+    n: int,
+    fixed: Mapping[str, int],
+    differ: bool,
+    extents: Mapping[int, Sequence[int]] = MappingProxyType({}),
 ) -> dict[int, int] | None:
-    """Numbers for all variables, axes' among the extents if such are given.
+    """Numbers for all variables; of an axis among the extents that are given for it, if there are.
 
     Where not all can `differ`, grid sizes and loop ranges may be equal.
     """
@@ -337,8 +363,8 @@ def _solve(
         order.append((root, (first, *(m for m in range(2, 10) if m != first), 1)))
     roots = {root for _, root in axes}
     made = {left[0] for _, left, right in pair.equations if len(left) == 1 and roots.issuperset(right)}
-    numbers = extents or (range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n), 1))
-    order += [(root, numbers) for _, root in sorted(axes, key=lambda axis: axis[1] in made)]
+    numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n), 1)
+    order += [(root, extents.get(root, numbers)) for _, root in sorted(axes, key=lambda axis: axis[1] in made)]
     order += [(root, range(1, 40)) for root in others]
     places = _places(pair)
     free = {find(s) for s in pair.variables.free}

@@ -138,3 +138,27 @@ def test_extents_that_nothing_cuts_and_operators_with_numbers_are_left_to_others
     sliced = SPLIT.split("  %2")[0] + "  %2 = slice(x, dim=1, start=0, stop=2048)\n  return %2"
     with pytest.raises(ShapeError, match="named in numbers"):
         shared.run(parse(sliced), lambda block, shapes: {})
+
+
+@pytest.mark.parametrize("name", sorted(BY_WORKLOAD))
+def test_extents_that_candidates_share_are_small_and_all_different(name: str):
+    extents = Extents(program_of(name))
+
+    for turn in (0, 1):
+        instance = extents.common(turn)
+        if isinstance(instance, Instance):
+            numbers = [number for _, number in instance.sizes]
+            assert len(set(numbers)) == len(numbers)
+            assert min(numbers) >= 2
+
+
+def test_an_axis_that_is_summed_over_can_be_split_and_looped_over_within_each_part():
+    """One kernel for the parts, one for their sum, whichever of the axes the grids cut."""
+    extents = Extents(program_of("safe_attention"))
+
+    for turn in (0, 1):
+        instance = extents.common(turn)
+        assert isinstance(instance, Instance)
+        shapes = dict(instance.shapes)
+        for inner in (shapes["q"][3], shapes["k"][3]):
+            assert any(inner % (a * b) == 0 and inner > a * b for a, b in ((2, 3), (3, 2)))
