@@ -8,7 +8,7 @@ whatever else they do. Values mean what `together` says; what is kept is bounded
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from math import prod
 from typing import TypeAlias
 
@@ -198,25 +198,39 @@ def _dims(
 ) -> tuple[int, ...]:
     """The extents of a reshape's dims, by those of what it takes.
 
-    The fewest dims of both sides that have one product belong together. A dim alone is the other; of several, those
-    that name symbols mean themselves, and one more follows.
+    Of several dims that belong together, those that name symbols mean themselves, and one more follows.
     """
-    ours = [(d, n) for d, n in zip(types[source].dims, shape, strict=True) if not d.is_one]
-    theirs = [d for d in op.dims if not d.is_one]
     found: list[int] = []
-    while ours or theirs:
-        taken, given = _together([d for d, _ in ours], theirs)
-        whole, group = prod(n for _, n in ours[:taken]), theirs[:given]
-        numbers = [d.value(sizes) if given > 1 and in_symbols(d) else 0 for d in group]
+    for ours, theirs in _groups(types[source].dims, op.dims):
+        whole = prod(shape[n] for n in ours)
+        numbers = [d.value(sizes) if of_symbols else 0 for d, of_symbols in theirs]
         if numbers.count(0) > 1:
             raise ShapeError("extents are named in numbers")
         rest, left = divmod(whole, prod(n for n in numbers if n))
         if left or (rest > 1 and 0 not in numbers):
             raise ShapeError(f"{whole} elements in dims of {numbers}")
         found += [n or rest for n in numbers]
-        ours, theirs = ours[taken:], theirs[given:]
     numbered = iter(found)
     return tuple(1 if d.is_one else next(numbered) for d in op.dims)
+
+
+@lru_cache(4096)
+def _groups(
+    ours: tuple[Dim, ...], theirs: tuple[Dim, ...]
+) -> tuple[tuple[tuple[int, ...], tuple[tuple[Dim, bool], ...]], ...]:
+    """The fewest dims of both sides that have one product, from the first on: ours by position, without those of 1.
+
+    With each of theirs comes whether it means itself, as a dim alone need not, which is the other.
+    """
+    open_ours = [(n, d) for n, d in enumerate(ours) if not d.is_one]
+    open_theirs = [d for d in theirs if not d.is_one]
+    groups: list[tuple[tuple[int, ...], tuple[tuple[Dim, bool], ...]]] = []
+    while open_ours or open_theirs:
+        taken, given = _together([d for _, d in open_ours], open_theirs)
+        here = tuple((d, given > 1 and in_symbols(d)) for d in open_theirs[:given])
+        groups.append((tuple(n for n, _ in open_ours[:taken]), here))
+        open_ours, open_theirs = open_ours[taken:], open_theirs[given:]
+    return tuple(groups)
 
 
 def _together(ours: list[Dim], theirs: list[Dim]) -> tuple[int, int]:

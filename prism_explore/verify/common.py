@@ -10,6 +10,7 @@ nothing is refuted here, and what agrees has agreed at sizes at which it might h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import count
 from math import gcd
 from typing import TypeAlias
@@ -109,7 +110,7 @@ class Cuts:
         Raises:
             ShapeError: there are none.
         """
-        cuts = [_symbol(p.size) for p in block.parallel]
+        cuts = _symbols(block)
         open_cuts = [*dict.fromkeys(s for s in cuts if s is not None and s not in self.sizes)]
         if open_cuts:
             whole = self._whole(block, shapes, cuts)
@@ -129,21 +130,20 @@ class Cuts:
     ) -> list[tuple[int, tuple[str, ...]]]:
         """What is left of each dim that is cut, and the cuts without a number, each pair once."""
         found: dict[tuple[int, tuple[str, ...]], None] = {}
-        for node in block.nodes:
-            if isinstance(node.op, Load):
-                along = (*(node.op.imap or ()), node.op.fmap)
-                for d in {d for d in along if d is not None}:
-                    number, named = 1, list[str]()
-                    for p, symbol, cut in zip(block.parallel, cuts, along, strict=False):
-                        if cut == d and symbol is not None and symbol not in self.sizes:
-                            named.append(symbol)
-                        elif cut == d:
-                            number *= p.size.value(self.sizes)
-                    left, rest = divmod(shapes[node.op.operand][d], number)
-                    if rest:
-                        raise ShapeError(f"{number} tiles of {shapes[node.op.operand][d]} elements")
-                    if named:
-                        found[left, tuple(named)] = None
+        parallel = block.parallel
+        for operand, d, along in _cut_dims(block):
+            number, named = 1, list[str]()
+            for n in along:
+                symbol = cuts[n]
+                if symbol is not None and symbol not in self.sizes:
+                    named.append(symbol)
+                else:
+                    number *= parallel[n].size.value(self.sizes)
+            left, rest = divmod(shapes[operand][d], number)
+            if rest:
+                raise ShapeError(f"{number} tiles of {shapes[operand][d]} elements")
+            if named:
+                found[left, tuple(named)] = None
         return [*found]
 
     def _choose(self, open_cuts: Sequence[str], whole: Sequence[tuple[int, tuple[str, ...]]], differ: bool) -> bool:
@@ -167,6 +167,24 @@ class Cuts:
                 return True
             del self.sizes[symbol], self.chosen[symbol]
         return False
+
+
+@lru_cache(512)
+def _cut_dims(block: BlockGraph) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+    """The dims that loads cut, each once: operand, dim, and which of grid and loop cut it."""
+    found: dict[tuple[int, int, tuple[int, ...]], None] = {}
+    for node in block.nodes:
+        if isinstance(node.op, Load):
+            along = (*(node.op.imap or ()), node.op.fmap)
+            for d in dict.fromkeys(d for d in along if d is not None):
+                found[node.op.operand, d, tuple(n for n, cut in enumerate(along) if cut == d)] = None
+    return tuple(found)
+
+
+@lru_cache(512)
+def _symbols(block: BlockGraph) -> tuple[str | None, ...]:
+    """The symbols that the sizes of grid and loop are."""
+    return tuple(_symbol(p.size) for p in block.parallel)
 
 
 def _symbol(size: Dim) -> str | None:

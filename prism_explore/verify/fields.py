@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -63,6 +64,8 @@ Slips: TypeAlias = frozenset[tuple[int, int, int]]
 """What may be 0 by accident and then leads a trial astray: residue, degree and number of exponentials of each."""
 
 _NONE: Exponents = frozenset((0,))
+_NOTHING: tuple[int, Exponents] = (0, _NONE)
+"""Degree and exponentials of 1."""
 _EMPTY: Slips = frozenset()
 
 
@@ -115,28 +118,30 @@ class Residue:
 
     # ------------------------------------------------------------ ring
     def __add__(self, other: object) -> Residue:
-        o = self._of(other)
+        o = other if isinstance(other, Residue) else self._of(other)
         q = None if self.q is None or o.q is None else (self.q + o.q) % Q
-        if self.below == o.below:
-            degree, exponents, below = max(self.degree, o.degree), self.exponents | o.exponents, self.below
+        if self.below is o.below or self.below == o.below:
+            degree = self.degree if self.degree > o.degree else o.degree
+            exponents, below = self.exponents, self.below
+            if o.exponents is not exponents:
+                exponents = _few(exponents | o.exponents)
         else:
             below = _common(self.below, o.below)
             one, two = (_times((x.degree, x.exponents), _missing(x.below, below)) for x in (self, o))
-            degree, exponents = max(one[0], two[0]), one[1] | two[1]
-        return Residue(
-            self.field,
-            (self.p + o.p) % P,
-            q,
-            degree,
-            _few(exponents),
-            below,
-            self.roots | o.roots,
-            self.depends | o.depends,
-            max(self.height, o.height),
-            self.slips | o.slips,
-        )
+            degree, exponents = max(one[0], two[0]), _few(one[1] | two[1])
+        return self._with(o, (self.p + o.p) % P, q, degree, exponents, below)
 
     __radd__ = __add__
+
+    def _with(self, o: Residue, p: int, q: int | None, degree: int, exponents: Exponents, below: Below) -> Residue:
+        """A sum or product, which inherits from both."""
+        roots, slips = self.roots, self.slips
+        if o.roots and o.roots is not roots:
+            roots = roots | o.roots if roots else o.roots
+        if o.slips and o.slips is not slips:
+            slips = slips | o.slips if slips else o.slips
+        height = self.height if self.height > o.height else o.height
+        return Residue(self.field, p, q, degree, exponents, below, roots, self.depends | o.depends, height, slips)
 
     def __neg__(self) -> Residue:
         q = None if self.q is None else -self.q % Q
@@ -160,20 +165,11 @@ class Residue:
         return self._of(other) + -self
 
     def __mul__(self, other: object) -> Residue:
-        o = self._of(other)
+        o = other if isinstance(other, Residue) else self._of(other)
         q = None if self.q is None or o.q is None else self.q * o.q % Q
-        return Residue(
-            self.field,
-            self.p * o.p % P,
-            q,
-            self.degree + o.degree,
-            _spread(self.exponents, o.exponents),
-            _product(self.below, o.below) if self.below and o.below else self.below or o.below,
-            self.roots | o.roots,
-            self.depends | o.depends,
-            max(self.height, o.height),
-            self.slips | o.slips,
-        )
+        below = _product(self.below, o.below) if self.below and o.below else self.below or o.below
+        exponents = _spread(self.exponents, o.exponents)
+        return self._with(o, self.p * o.p % P, q, self.degree + o.degree, exponents, below)
 
     __rmul__ = __mul__
 
@@ -205,7 +201,7 @@ class Residue:
 
     def _inverse(self) -> Residue:
         """1/x, and 0 for 0, as the claim has it."""
-        q = None if self.q is None else pow(self.q, Q - 2, Q)
+        q = None if self.q is None else _reciprocal(self.q, Q)
         above: tuple[int, Exponents] = _missing((), self.below)
         below: Below = ((self.p, 1, self.degree, self.exponents),)
         slips = self.slips
@@ -215,17 +211,13 @@ class Residue:
         else:
             degree = max(self.degree, self.height)
             slips |= {(self.p, degree, 0 if self.exponents == _NONE else len(self.exponents))}
-        p = pow(self.p, P - 2, P)
+        p = _reciprocal(self.p, P)
         return Residue(self.field, p, q, *above, below, self.roots, self.depends, self.height, slips)
 
     def _of(self, other: object) -> Residue:
         if isinstance(other, Residue):
             return other
-        number = Fraction(other)  # type: ignore[arg-type]
-        above, below = number.numerator, number.denominator
-        if below == 1:
-            return Residue(self.field, above % P, above % Q)
-        return Residue(self.field, above * pow(below, -1, P) % P, above * pow(below, -1, Q) % Q)
+        return Residue(self.field, *_residues(Fraction(other)))  # type: ignore[arg-type]
 
     # ------------------------------------------------------------ functions
     def exp(self) -> Residue:
@@ -287,6 +279,16 @@ class Residue:
         return self._hashed("gelu_tanh")
 
 
+def _reciprocal(number: int, modulus: int) -> int:
+    return pow(number, -1, modulus) if number else 0
+
+
+@lru_cache(1024)
+def _residues(number: Fraction) -> tuple[int, int]:
+    above, below = number.numerator, number.denominator
+    return above * pow(below, -1, P) % P, above * pow(below, -1, Q) % Q
+
+
 # ---------------------------------------------------------------- degrees and exponentials
 def _few(exponents: Exponents) -> Exponents:
     if len(exponents) > MOST_EXPONENTIALS:
@@ -296,14 +298,16 @@ def _few(exponents: Exponents) -> Exponents:
 
 def _spread(a: Exponents, b: Exponents) -> Exponents:
     """The exponentials of a product."""
-    if a == _NONE:
+    if a is _NONE or a == _NONE:
         return b
-    if b == _NONE:
+    if b is _NONE or b == _NONE:
         return a
     return _few(frozenset((x + y) % Q for x in a for y in b))
 
 
 def _times(a: tuple[int, Exponents], b: tuple[int, Exponents]) -> tuple[int, Exponents]:
+    if b is _NOTHING:
+        return a
     return a[0] + b[0], _spread(a[1], b[1])
 
 
@@ -327,8 +331,10 @@ def _by_residue(entry: tuple[int, int, int, Exponents]) -> int:
 
 def _missing(has: Below, wanted: Below) -> tuple[int, Exponents]:
     """Degree and exponentials of what a numerator is multiplied by when its denominators grow."""
+    if not wanted or has is wanted:
+        return _NOTHING
     powers = {key: power for key, power, _, _ in has}
-    total: tuple[int, Exponents] = (0, _NONE)
+    total = _NOTHING
     for key, power, d, e in wanted:
         for _ in range(power - powers.get(key, 0)):
             total = _times(total, (d, e))

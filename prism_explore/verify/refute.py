@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from math import inf, isfinite, prod
+from math import inf, isfinite, isnan, prod
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -119,6 +119,8 @@ class _Side:
     """The largest of its bounded results."""
     calm: bool
     """Whether the numbers on its way are."""
+    plain: bool
+    """Whether all its results are bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +390,8 @@ class Refuter:
             except OverflowError:  # a constant that no float can be
                 expected = np.full((1,), np.nan)
             calm = _calm(passed, instance.program)
-            return _Side(inputs, expected, np.isfinite(expected), _scale(expected), calm)
+            plain = bool((np.abs(expected) < UNBOUNDED).all())
+            return _Side(inputs, expected, np.isfinite(expected), _scale(expected), calm, plain)
 
     # ------------------------------------------------------------ fields
     def _drawn(self, instance: Instance, seed: int) -> fields.Draw | str:
@@ -451,6 +454,9 @@ def _remembered(memory: dict[_Key, _Value], most: int, key: _Key, make: Callable
 def _largest_error(side: _Side, found: Array) -> float:
     if found.shape != side.expected.shape:
         return inf
+    if side.plain:
+        largest = float(np.abs(side.expected - found).max()) / side.scale
+        return inf if isnan(largest) else largest
     return float(_errors(side.expected, found, np.abs(side.expected - found), side.scale).max())
 
 
