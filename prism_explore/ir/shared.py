@@ -125,6 +125,7 @@ class Shared:
     ) -> list[int]:
         """The values that a block graph's stores give; its types are asked where it names extents in numbers."""
         values, find = self.values, self._ids.get
+        typed: tuple[TensorType, ...] = ()
         ids: list[int] = []
         stored: list[int] = []
         for node in block.nodes:
@@ -149,7 +150,8 @@ class Shared:
                 case Reshape() as op:
                     (source,) = node.args
                     value = values[ids[source]]
-                    wanted = _dims(op, types(), source, value.shape[lanes.lead :], lanes.sizes)
+                    typed = typed or types()
+                    wanted = _dims(op, typed, source, value.shape[lanes.lead :], lanes.sizes)
                     key = Reshape, ids[source], *wanted
                     if (known := find(key)) is None:
                         known = self._keep(key, value.reshape((*value.shape[: lanes.lead], *wanted)))

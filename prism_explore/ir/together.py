@@ -216,7 +216,9 @@ def _laid(tile: Array, omap: tuple[int | None, ...], grid: tuple[int, ...]) -> A
     if len(rivals) > 1:
         tile = np.where(same(rivals[:-1], rivals[1:]).all(axis=0), tile, np.nan)
     extents = tile.shape[len(spread) :]
-    tile = np.broadcast_to(tile, (*(grid[g] for g in spread), *extents))
+    whole = (*(grid[g] for g in spread), *extents)
+    if tile.shape != whole:
+        tile = np.broadcast_to(tile, whole)
     order: list[int] = []
     shape: list[int] = []
     for d, extent in enumerate(extents):

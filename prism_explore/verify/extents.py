@@ -45,6 +45,8 @@ MANIFOLD = (
 that are, which a loop may cut within a block's share."""
 COMFORTABLE = 11_000
 """Elements of the largest tensor of the program at such extents: NumPy's own time per call is as long."""
+BEARABLE = 40_000
+"""The same at the last and smallest of them: a candidate's own take longer still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ class Extents:
         self._inputs: dict[str, Slots] = {}
         extents = {a.name: a.extent for a in table.axes}
         self._whole = prod(e.constant or 1 for e in extents.values())
+        self._speaks_of_extents = any(self._is_made_of_extents(c) for c in self._constants)
         for node, axes in zip(program.graph.nodes, table.of, strict=True):
             if isinstance(node.op, Input):
                 for name in axes:
@@ -237,7 +240,7 @@ class Extents:
             numbers = _solve(pair, 0, {}, True, extents)
             if numbers is None or len({numbers[root] for root in axes}) < len(axes):
                 continue
-            if _largest(pair, numbers) <= COMFORTABLE:
+            if _largest(pair, numbers) <= (BEARABLE if turns is MANIFOLD[-1] else COMFORTABLE):
                 return _instance(pair, numbers)
         return "extents with many divisors are too large"
 
@@ -265,7 +268,7 @@ class Extents:
 
     def may_be_tied(self, candidate: SGraph) -> bool:
         """Whether some constant above 1 in program or candidate has no prime factor but those of given extents."""
-        return any(self._is_made_of_extents(c) for c in self._constants | _constants(candidate))
+        return self._speaks_of_extents or any(self._is_made_of_extents(c) for c in _constants(candidate))
 
     def _is_made_of_extents(self, number: int) -> bool:
         while (common := gcd(number, self._whole)) > 1:

@@ -103,6 +103,8 @@ class Untried:
     reason: str
 
 
+_Judged: TypeAlias = tuple[tuple[tuple[str, int], ...], float, tuple[float, float]]
+"""Of a run at shared extents: the sizes, by how much the results differ, and where inputs lie."""
 Attempt: TypeAlias = Witness | Survived | Untried
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -144,6 +146,7 @@ class Refuter:
         self._commons: dict[tuple[int, int], tuple[Common, _Side, tuple[float, float]] | None] = {}
         self._exact_commons: dict[tuple[object, ...], tuple[Common, fields.Draw] | None] = {}
         self._last: tuple[SGraph, Pair | str] | None = None
+        self._last_judged: tuple[SGraph, tuple[int, int], _Judged | None] | None = None
 
     def attempt(self, candidate: SGraph, seed: int, instances: int = 2) -> Attempt:
         """Run both sides at `instances` assignments of sizes; the first difference ends it."""
@@ -169,6 +172,11 @@ class Refuter:
         A mean's 1/4096 does, or 1/8 for a root of 64: numbers without a prime factor that no extent has.
         """
         return self._extents.may_be_tied(candidate)
+
+    def seems_tied(self, candidate: SGraph, seed: int) -> bool:
+        """Whether such a constant may be why the two clearly differ at the extents that candidates share."""
+        judged = self._judged(candidate, seed, 0) if self.may_be_tied(candidate) else None
+        return judged is not None and judged[1] > CLEAR
 
     def attempt_as_given(self, candidate: SGraph, seed: int) -> Attempt:
         """One trial at the program's own extents, for constants that are tied to them.
@@ -249,14 +257,21 @@ class Refuter:
     # ------------------------------------------------------------ what candidates share
     def _common_trial(self, candidate: SGraph, seed: int, turn: int) -> Trial | None:
         """A trial at the sizes that candidates share; None where it shows no agreement, for whatever reason."""
-        found = _remembered(self._commons, MOST_COMMON, (seed, turn), lambda: self._common(seed, turn))
-        if found is None:
-            return None
-        common, side, between = found
-        judged = common.judged(candidate, partial(_largest_error, side))
+        judged = self._judged(candidate, seed, turn)
         if judged is None or judged[1] > TOLERANCE:
             return None
-        return Trial(judged[0], seed, judged[1], between)
+        return Trial(judged[0], seed, judged[1], judged[2])
+
+    def _judged(self, candidate: SGraph, seed: int, turn: int) -> _Judged | None:
+        """What a run there shows; it may be asked for twice."""
+        last, at = self._last_judged, (seed, turn)
+        if last is not None and last[0] is candidate and last[1] == at:
+            return last[2]
+        found = _remembered(self._commons, MOST_COMMON, at, lambda: self._common(seed, turn))
+        judged = None if found is None else found[0].judged(candidate, partial(_largest_error, found[1]))
+        result = None if judged is None or found is None else (*judged, found[2])
+        self._last_judged = candidate, at, result
+        return result
 
     def _common(self, seed: int, turn: int) -> tuple[Common, _Side, tuple[float, float]] | None:
         instance = self._extents.common(turn)

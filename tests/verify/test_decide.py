@@ -358,6 +358,28 @@ def test_a_constant_that_is_tied_to_the_extents_is_tried_at_those_extents():
     assert "a constant is tied to the given extents" == verdict.untried
 
 
+def test_what_is_proved_and_tied_is_not_run_at_extents_where_it_must_differ(monkeypatch):
+    """One trial at the given extents is made for it, by which it might be refuted as well; none at sizes of its own."""
+    case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
+    refuter = Refuter(PROGRAMS["rms_full"])
+    assert refuter.seems_tied(case.sgraph, 0)
+    assert isinstance(refuter.attempt(case.sgraph, 0), Witness)
+    monkeypatch.setattr(Refuter, "attempt", lambda *_: pytest.fail("it was run at sizes of its own"))
+    assert isinstance(verdict_on(PROGRAMS["rms_full"], case.sgraph), Verified)
+
+
+def test_what_seems_tied_and_is_wrong_is_refuted_with_a_witness():
+    """A mean over the axis, with the constant of half of it."""
+    program = PROGRAMS["rms_full"]
+    case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
+    bad = parse(show(case.sgraph).replace("1/4096", "1/2048"))
+    assert Refuter(program).seems_tied(bad, 0)
+    verdict = verdict_on(program, bad)
+
+    assert isinstance(verdict, Refuted)
+    assert isinstance(Refuter(program).replay(verdict.witness, bad), Witness)
+
+
 def test_a_program_without_a_finite_value_is_not_proved():
     b = ProgramBuilder("always_dividing_by_zero")
     x = b.input("x", "b", 8)
