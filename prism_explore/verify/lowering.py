@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 from typing import assert_never
 
@@ -364,13 +365,7 @@ def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ..
         case Permute(order):
             put |= {position(d): var(position(n), whole[d]) for n, d in enumerate(order)}
         case Reshape(wanted):
-            flat = radix([var(position(n), size) for n, size in enumerate(wanted)])
-            put = {
-                position(d): digit(
-                    flat, prod(whole[:d], start=ONE), size, prod(whole[d + 1 :], start=ONE), algebra.integers
-                )
-                for d, size in enumerate(whole)
-            }
+            put |= _reshaped(whole, wanted, algebra.integers)
         case Expand():
             pass
         case Slice(along, start, stop):
@@ -387,6 +382,15 @@ def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ..
         case _:
             assert_never(op)
     return algebra.substitute(values[0], put)
+
+
+@lru_cache(1024)
+def _reshaped(whole: tuple[Dim, ...], wanted: tuple[Dim, ...], integers: tuple[Dim, ...]) -> Mapping[str, Index]:
+    """Where in a tensor an element of its reshaped form lies."""
+    flat = radix([var(position(n), size) for n, size in enumerate(wanted)])
+    before = [prod(whole[:d], start=ONE) for d in range(len(whole))]
+    behind = [prod(whole[d + 1 :], start=ONE) for d in range(len(whole))]
+    return {position(d): digit(flat, before[d], size, behind[d], integers) for d, size in enumerate(whole)}
 
 
 def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
