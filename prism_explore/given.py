@@ -85,7 +85,8 @@ def time_to_beat(
             if is_missing:
                 raise ShapeError(f"beat_s='rivals' measures torch and needs {what}; give a number of seconds instead")
         return given
-    if not isinstance(given, int | float) or isinstance(given, bool) or not given > 0:
+    number: Any = given
+    if not isinstance(number, int | float) or isinstance(number, bool) or not number > 0:
         raise ShapeError(f"beat_s takes seconds above 0 or 'rivals', found {given!r}")
     return float(given)
 
@@ -135,7 +136,8 @@ def one_symbol(program: TensorProgram, values: Mapping[str, Sequence[int]]) -> t
             f"there are {', '.join(symbols) or 'none'}, found {', '.join(values) or 'none'}"
         )
     ((symbol, points),) = values.items()
-    several = isinstance(points, Sequence) and not isinstance(points, str)
-    if not several or not points or any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in points):
+    found: Any = points
+    several: Any = found if isinstance(found, Sequence) and not isinstance(found, str) else ()
+    if not several or any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in several):
         raise ShapeError(f"{symbol} takes whole numbers from 1 on, such as {symbol}=(1, 8, 64); found {points!r}")
     return symbol, sorted(set(points))

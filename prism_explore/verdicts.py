@@ -105,7 +105,7 @@ def check(program: TensorProgram, graph: SGraph, seed: int = 0, journal: Journal
         ShapeError: the inputs are not the program's, maps are open, or the graph is ill-formed.
     """
     for given, kind, how in ((program, TensorProgram, "parse_program"), (graph, SGraph, "parse")):
-        if not isinstance(given, kind):
+        if not isinstance(given, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ShapeError(f"check takes a {kind.__name__}, such as px.{how}(text); found a {type(given).__name__}")
     return Checker(program, journal).check(graph, seed)
 
