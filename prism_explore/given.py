@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from prism_explore.calls import library_call
 from prism_explore.errors import ShapeError
@@ -136,8 +136,8 @@ def one_symbol(program: TensorProgram, values: Mapping[str, Sequence[int]]) -> t
             f"there are {', '.join(symbols) or 'none'}, found {', '.join(values) or 'none'}"
         )
     ((symbol, points),) = values.items()
-    found: Any = points
-    several: Any = found if isinstance(found, Sequence) and not isinstance(found, str) else ()
-    if not several or any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in several):
+    several = () if isinstance(points, str) else cast("Sequence[Any]", points)
+    is_several = isinstance(several, Sequence)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_several or not several or any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in several):
         raise ShapeError(f"{symbol} takes whole numbers from 1 on, such as {symbol}=(1, 8, 64); found {points!r}")
     return symbol, sorted(set(points))
