@@ -106,24 +106,23 @@ def test_a_time_that_only_the_best_beats_leaves_the_best(seed):
     assert sharp.nodes <= told.nodes <= whole.nodes
 
 
-def test_a_time_that_nothing_beats_leaves_nothing_and_one_that_only_the_best_beats_cuts_much():
-    cut = 0
-    for seed in SEEDS:
-        least_s = pruned(seed).least_s
-        cut += searcher(seed).search(beat_s=just_above(least_s)).rules["cost.floor"]
-        below = searcher(seed).search(beat_s=least_s / 2)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_time_that_nothing_beats_leaves_nothing(seed):
+    least_s = pruned(seed).least_s
+    below = searcher(seed).search(beat_s=least_s / 2)
 
-        assert not below.proved
-        assert not searcher(seed).search(["cost.floor"], least_s / 2).rules["cost.floor"]
-    assert len(SEEDS) < cut
+    assert not below.proved
+    assert below.rules["cost.floor"]
+    assert not searcher(seed).search(["cost.floor"], least_s / 2).rules["cost.floor"]
 
 
 # ---------------------------------------------------------------- what each rule is there for
-def test_every_rule_cuts_something_somewhere():
+def test_every_rule_cuts_something_but_the_one_for_kernels_that_are_split():
+    """What counts the results of a split (`limit.results`) has nothing to count here; test_split.py has it cut."""
     cut = sum((pruned(seed).rules for seed in SEEDS), Counter())
     cut += searcher(SEEDS[0]).search(beat_s=pruned(SEEDS[0]).least_s).rules
 
-    assert [] == [rule for rule in RULE_NAMES if not cut[rule]], cut
+    assert ["limit.results"] == [rule for rule in RULE_NAMES if not cut[rule]], cut
 
 
 def same_sizes(seed: int) -> bool:

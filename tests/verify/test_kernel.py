@@ -99,7 +99,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
     "weights of another sum": weights('(near p k "0" "-")', WEIGHED),
     "weights that do not weigh all": weights('(near p k "-" "0")', '(add (num 1) (sum k (near p k "-" "0")))'),
     "a cut beyond the end": ("interval cut", '(within k "0" "m")', '(add (within k "0" "n") (within k "n" "m"))'),
-    "a cut that may lie outside": ("interval cut", '(within k "0" "n")', '(add (within k "0" "m") (within k "m" "n"))'),
+    "a cut that may lie outside": ("interval cut", '(within k "0" "n")', '(add (within k "0" "r") (within k "r" "n"))'),
     "a cut of another index": ("interval cut", '(within z "0" "2*m")', '(add (within z "0" "m") (within k "m" "2*m"))'),
     "a cut with a gap": ("interval cut", '(within z "0" "3*m")', '(add (within z "0" "m") (within z "2*m" "3*m"))'),
     "intervals that overlap": ("intervals apart", '(mul (within k "0" "m") (within k "0" "n"))', "(num 0)"),
@@ -183,6 +183,14 @@ WRONG: dict[str, tuple[str, str, str]] = {
 def test_a_step_that_is_no_instance_is_refused(name: str) -> None:
     with pytest.raises(Complaint, match=r"no instance of|no axiom is called"):
         follow(lemma(*WRONG[name]))
+
+
+def test_a_cut_is_one_where_a_condition_puts_it_inside_and_nowhere_else() -> None:
+    sides = '(within k "0" "n")', '(add (within k "0" "m") (within k "m" "n"))'
+
+    follow(lemma("interval cut", *sides))
+    with pytest.raises(Complaint, match="no instance of"):
+        follow(lemma("interval cut", *sides, known=()))
 
 
 @pytest.mark.parametrize("name", ["sum in pieces", "maximum in pieces"])
