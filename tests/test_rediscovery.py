@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from itertools import permutations
 from typing import Any
 
@@ -96,6 +97,11 @@ TARGETS = (
     "causal_attention-R6-mask-before-exp",
     "sliding_window_attention-R10",
     "sliding_window_attention-R6-mask-before-exp",
+    "causal_attention-R7-split-rows",
+    "sliding_window_attention-R7-split-rows",
+    "moe_routed-fused-columns",
+    "moe_routed-experts-over-blocks",
+    "rotary_scores-tiles",
 )
 HELD_BY_NO_GPU = ("moe_routed-fused", "causal_attention-R7-split")
 """Their tiles exceed the shared memory of a GPU at the published shape: all rows in one block, or all experts."""
@@ -107,7 +113,8 @@ BY_NAME = {e.name: e for e in ENTRIES}
 def form(graph: SGraph) -> str:
     """A text that two graphs share exactly when they are the same graph.
 
-    Sizes that views name are told by the parallel dims that they belong to, as `k1_x`.
+    Sizes that views name are told by the parallel dims that they belong to, as `k1_x`. An operand is told by its own
+    text, and by a digest of that where it is long: written out, texts double with every operator that uses one twice.
     """
     keys: list[str] = []
     kernels: dict[int, tuple[str, list[str]]] = {}
@@ -124,12 +131,12 @@ def form(graph: SGraph) -> str:
                     (_block(block, args, order, shared, names, len(kernels)) for order in orders),
                     key=lambda found: found[:2],
                 )
-                keys.append(f"{stores[0]} of {text}")
+                keys.append(_told(f"{stores[0]} of {text}"))
             case Result(index):
                 text, stores, _ = kernels[node.args[0]]
-                keys.append(f"{stores[index]} of {text}")
+                keys.append(_told(f"{stores[index]} of {text}"))
             case op:
-                keys.append(_applied(_renamed(op, names), args))
+                keys.append(_told(_applied(_renamed(op, names), args)))
     return f"{sorted(keys)} return {keys[graph.output]} sizes {'any' if named and len(shared) < 2 else sizes}"
 
 
@@ -150,11 +157,15 @@ def _block(
             case Store(omap):
                 keys.append(f"store({args[0]}, {[omap[p] for p in order]})")
             case op:
-                keys.append(_applied(_renamed(op, names), args))
+                keys.append(_told(_applied(_renamed(op, names), args)))
     stores = [keys[s] for s in block.stores]
     grid = [str(block.grid[p].size) in shared for p in order]
     loop = "none" if block.loop is None else str(block.loop.size) in shared
     return f"custom[shared {grid}, loop {loop}]({sorted(keys)} stores {sorted(stores)})", stores, names
+
+
+def _told(key: str) -> str:
+    return key if len(key) < 500 else sha256(key.encode()).hexdigest()
 
 
 def _renamed(op: Op, names: dict[str, Dim]) -> Op:

@@ -560,6 +560,32 @@ CAUSAL_SPLIT = """
     store(div($top, $below), omap=[0, 1])
   return $o
 """
+CAUSAL_SPLIT_ROWS = """
+  $keep = band(rows={s}, columns={s}, high=0, dtype=f32)
+  $num = custom(q, k, v, $keep) grid[x=gh, y=gq, z=s] loop[i=f]
+    $q = load(q, imap=[1, 2, -])
+    $k = load(k, imap=[1, -, 3], fmap=3)
+    $v = load(v, imap=[1, -, 2], fmap=2)
+    $keep = load($keep, imap=[-, 0, 1], fmap=1)
+    $s = mask(mul_scalar(matmul($q, $k), {scale}), $keep)
+    $m = running_max($s, dim=3)
+    $e = exp(sub($s, $m))
+    store(accum_rescaled(matmul($e, $v), $m), omap=[1, 2, 3])
+    store(accum_rescaled($e, $m, dim=3), omap=[1, 2, 3])
+    store(accum_max($s, dim=3), omap=[1, 2, 3])
+  $den = result($num, index=1)
+  $most = result($num, index=2)
+  $o = custom($num, $den, $most) grid[x=ph, y=pq] loop[i=s]
+    $num = load($num, imap=[1, 2], fmap=3)
+    $den = load($den, imap=[1, 2], fmap=3)
+    $most = load($most, imap=[1, 2], fmap=3)
+    $run = running_max($most)
+    $w = exp(sub($most, $run))
+    $top = accum_rescaled(mul($num, $w), $run)
+    $below = accum_rescaled(mul($den, $w), $run)
+    store(div($top, $below), omap=[1, 2])
+  return $o
+"""
 right(
     "safe_attention",
     "R7",
@@ -582,6 +608,7 @@ for _name, _band in (("causal_attention", _BAND), ("sliding_window_attention", _
     right(_name, "R6-mask-before-exp", variant(_plain, e="exp(mask($s, $keep))"))
     right(_name, "whole-rows", _rows)
     right(_name, "R7-split", swapped(CAUSAL_SPLIT, _BAND, _band))
+    right(_name, "R7-split-rows", swapped(CAUSAL_SPLIT_ROWS, _BAND, _band))
     wrong(_name, "split-without-weights", variant(swapped(CAUSAL_SPLIT, _BAND, _band), w="exp(sub($run, $run))"))
     right(_name, "R10-mask-twice", variant(_online, e="mul(exp(sub($s, $m)), $keep)"))
     right(
@@ -674,6 +701,29 @@ _JOINED = "matmul(concat($a, $b, dim=3), permute(concat($c, $d, dim=3), order=[0
 right("rotary_scores", "concat", ROTARY)
 right("rotary_scores", "split", ROTARY_SPLIT)
 right("rotary_scores", "split-then-concat", variant(ROTARY_SPLIT, y=_JOINED))
+ROTARY_TILES = """
+  $o = custom(q, k, cos, sin) grid[x=gh, y=gq, z=gk]
+    $q = load(q, imap=[1, 2, -])
+    $k = load(k, imap=[1, -, 2])
+    $cq = load(cos, imap=[-, 0, -])
+    $ck = load(cos, imap=[-, -, 0])
+    $sq = load(sin, imap=[-, 0, -])
+    $sk = load(sin, imap=[-, -, 0])
+    $ql = slice($q, dim=3, start=0, stop={half})
+    $qr = slice($q, dim=3, start={half}, stop={d})
+    $kl = slice($k, dim=3, start=0, stop={half})
+    $kr = slice($k, dim=3, start={half}, stop={d})
+    $a = add(mul($q, $cq), mul(concat(neg($qr), $ql, dim=3), $sq))
+    $c = add(mul($k, $ck), mul(concat(neg($kr), $kl, dim=3), $sk))
+    store(matmul($a, permute($c, order=[0, 1, 3, 2])), omap=[1, 2, 3])
+  return $o
+"""
+right("rotary_scores", "tiles", ROTARY_TILES)
+wrong(
+    "rotary_scores",
+    "tiles-turned-the-other-way",
+    variant(ROTARY_TILES, c="sub(mul($k, $ck), mul(concat(neg($kr), $kl, dim=3), $sk))"),
+)
 right(
     "rotary_scores",
     "split-halves-exchanged",

@@ -819,6 +819,33 @@ right(
   return reshape($o, dims=[b, {d}])
 """,
 )
+COLUMNS = """
+  $w = reshape(route, dims=[{e}, b, 1])
+  $o = custom(x, $w, up, down) grid[x=gx, y=gy] loop[i=f]
+    $x = load(x, imap=[0, -])
+    $w = load($w, imap=[1, -])
+    $up = load(up, imap=[-, -], fmap=2)
+    $down = load(down, imap=[-, 2], fmap=1)
+    $y = accum(matmul(silu(matmul($x, $up)), $down))
+    store(sum(mul($w, $y), dim=0), omap=[1, 2])
+  return reshape($o, dims=[b, {d}])
+"""
+EXPERTS_OVER_BLOCKS = """
+  $w = reshape(route, dims=[{e}, b, 1])
+  $part = custom(x, $w, up, down) grid[x=ge, y=gd, z=s] loop[i=f]
+    $x = load(x, imap=[-, -, -])
+    $w = load($w, imap=[0, -, -])
+    $up = load(up, imap=[0, -, 2], fmap=2)
+    $down = load(down, imap=[0, 2, 1], fmap=1)
+    $y = accum(matmul(silu(matmul($x, $up)), $down))
+    store(mul($w, $y), omap=[0, 2, 1])
+  $o = custom($part) grid[x=pd] loop[i=s]
+    store(sum(accum(load($part, imap=[2], fmap=1)), dim=0), omap=[2])
+  return reshape($o, dims=[b, {d}])
+"""
+right("moe_routed", "fused-columns", COLUMNS)
+right("moe_routed", "experts-over-blocks", EXPERTS_OVER_BLOCKS)
+wrong("moe_routed", "experts-over-blocks-one-share", swapped(EXPERTS_OVER_BLOCKS, "sum(accum(", "mean(accum("))
 wrong(
     "moe_routed",
     "weights-inside-silu",
