@@ -245,6 +245,7 @@ class _Tuning:
         self._doubted = False
         self._known = 0
         self._beat_s = math.inf if beat_s is None else beat_s
+        self._race_s = min(RACE_S, budget.seconds / max(1, budget.trials) / 2)
 
     def recall(self, known: Sequence[Known], then: Strategy) -> Strategy:
         """Take what is known as tried; the fastest of it is proposed first."""
@@ -356,7 +357,7 @@ class _Tuning:
                     break
                 continue
             rounds, where = MORE_ROUNDS, standing(counted)
-            long = self._clock() - began > RACE_S and len(counted) >= LEAST_ROUNDS
+            long = self._clock() - began > self._race_s and len(counted) >= LEAST_ROUNDS
             if where != "open" or long or len(seen) >= MOST_ROUNDS or self._stop():
                 break
         if where == "ahead":
@@ -378,7 +379,7 @@ class _Tuning:
             seen += values(found)
             waits += found.waits
             counted = [seen[i] for i in calm(waits)]
-            if is_close(counted) or len(seen) >= MOST_ROUNDS or self._clock() - began > RACE_S or self._stop():
+            if is_close(counted) or len(seen) >= MOST_ROUNDS or self._clock() - began > self._race_s or self._stop():
                 return _decided(counted, unit_s, sum(waits) / len(waits))
 
     def _timed(self, keys: Sequence[str], rounds: int) -> Samples | Failure:

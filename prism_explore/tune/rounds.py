@@ -28,7 +28,9 @@ MOST_ROUNDS = 120
 LEAST_ROUNDS = 20
 """Of a race that is open, and of the first kernel's and a winner's own run, however long they take."""
 RACE_S = 2.0
-"""Seconds after which an open race of more rounds ends: then the two are as fast as can be told."""
+"""Seconds after which an open race of more rounds ends: then the two are as fast as can be told.
+
+Half of what the budget has for a trial, where that is less, so that its trials fit into its seconds."""
 SURE = 2.0
 """Standard deviations of the interval: about 95 %."""
 

@@ -115,3 +115,26 @@ def test_three_rounds_tell_nothing_and_ten_of_one_kind_do() -> None:
 def test_a_median_is_close_where_the_rounds_agree() -> None:
     assert is_close([1.0, 1.02] * 5)
     assert not is_close([1.0, 1.3] * 5)
+
+
+def test_a_short_budget_makes_races_short() -> None:
+    now = [0.0]
+
+    class Slow(ToyBench):
+        """Every round takes a tenth of a second, and all kernels are alike."""
+
+        def seconds(self, kernel: object) -> float:
+            return 1.0
+
+        def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+            now[0] += rounds / 10
+            return super().time(keys, rounds)
+
+    def samples(seconds: float) -> list[int]:
+        now[0] = 0.0
+        budget = replace(LONG, trials=2, seconds=seconds)
+        _, events = run(bench=Slow(), budget=budget, strategy=Exhaustive(), clock=lambda: now[0])
+        return [e.samples for e in events if isinstance(e, TrialMeasured)]
+
+    assert [LEAST_ROUNDS, LEAST_ROUNDS] == samples(6.0)
+    assert [LEAST_ROUNDS, 30] == samples(1000.0)
