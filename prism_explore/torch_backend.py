@@ -118,7 +118,6 @@ class TorchCompiler:
             if region is not None and best is not None:
                 taken |= region.own
                 _replace(module, region, best)
-        graph.eliminate_dead_code()
         graph.lint()
         module.recompile()
         if self.rest == "eager" or not any(n.op != "placeholder" for n in graph.nodes):
@@ -447,6 +446,10 @@ def _replace(module: Any, region: Region, best: Best) -> None:
         made = module.graph.call_module(name, region.inputs)
     made.meta.update(result.meta)
     result.replace_all_uses_with(made)
+    # Only these: what is written in place elsewhere has no users either, and is no dead code.
+    for node in reversed(region.nodes):
+        if not node.users:
+            module.graph.erase_node(node)
 
 
 def _rest_by_inductor(module: Any) -> Callable[..., Any]:

@@ -25,7 +25,7 @@ export interface Counter {
   readonly says: string;
 }
 
-/** The best kernel so far. */
+/** The best kernel so far, or the rival that nothing is below. */
 export interface Incumbent {
   readonly ref: string;
   readonly time: string;
