@@ -19,7 +19,7 @@ from typing import TypeAlias, assert_never
 from prism_explore.errors import PrismError
 from prism_explore.events.journal import Journal
 from prism_explore.frontend import Binding, LibraryCall, Traced, trace
-from prism_explore.frontend.library import CALLS, Call, Number, with_arguments
+from prism_explore.frontend.whole import CALLS, Call, Number, with_arguments
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.ops import Input, Node, Op, Permute, Scalar
 from prism_explore.ir.program import TensorProgram

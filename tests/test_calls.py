@@ -13,7 +13,7 @@ import prism_explore as px
 from prism_explore.calls import library_call
 from prism_explore.events.race import EAGER, LIBRARY
 from prism_explore.frontend import trace
-from prism_explore.frontend.library import CALLS
+from prism_explore.frontend.whole import CALLS
 from prism_explore.ir.tensors import TensorType
 from prism_explore.tune.baselines import unbound
 from tests.test_session import machine

@@ -6,13 +6,13 @@
 | `tracing` | torch.export's graph, with the sizes that were declared symbolic |
 | `translate` | one pass over that graph; what a traced value can be |
 | `known` | tensors that are known without computing them: constants, positions, bands |
-| `library` | a table of torch's larger calls, each of which may be a whole program |
+| `whole` | a table of torch's larger calls, each of which may be a whole program |
 | `gradients` | a kernel's result with the gradient of the torch code that it replaces |
 | `rows` | the table of ATen operators; `views`, `attention` hold the longer rows |
 """
 
-from prism_explore.frontend.library import LibraryCall
 from prism_explore.frontend.traced import Binding, Signature, Traced, bound, data_sizes, single
 from prism_explore.frontend.tracing import declared, trace
+from prism_explore.frontend.whole import LibraryCall
 
 __all__ = ["Binding", "LibraryCall", "Signature", "Traced", "bound", "data_sizes", "declared", "single", "trace"]
