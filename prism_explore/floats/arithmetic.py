@@ -1,21 +1,25 @@
 """Working precisions, and graphs run in them.
 
 A graph runs block by block and iteration by iteration (`ir.evaluate`) on float32 arrays, so what is added
-to what, and when, is the candidate's own order; within one tile NumPy adds in its own. float32 is run as
-it is. bfloat16 and float16 are *emulated*: arrays stay float32, every operator's result is rounded to the
+to what, and when, is the candidate's own order; within one tile NumPy adds in its own, which is another one on
+another processor. A program has no order, so it is run in those of `ORDERS` as well. float32 is run as it is. bfloat16 and float16 are *emulated*: arrays stay float32, every operator's result is rounded to the
 narrower type, and sums are accumulated in float32, as tensor cores do. What is accumulated over a loop is
 rounded once, behind the loop. Wider registers inside a fused kernel would lose less than this says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from prism_explore.ir import evaluate
 from prism_explore.ir.evaluate import Array, Rounding, exact
+from prism_explore.ir.ops import ComputeOp, MatMul, Reduce
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.tensors import DType
 
@@ -65,8 +69,33 @@ def precision(name: DType) -> Precision | None:
     return next((p for p in PRECISIONS if p.name == name), None)
 
 
+Order: TypeAlias = Callable[[int], npt.NDArray[np.intp]]
+"""In which order so many terms are added: their places."""
+
+
+def _as_they_come(terms: int) -> npt.NDArray[np.intp]:
+    return np.arange(terms)
+
+
+def _even_places_first(terms: int) -> npt.NDArray[np.intp]:
+    return np.concatenate((np.arange(0, terms, 2), np.arange(1, terms, 2)))
+
+
+def _shuffled(terms: int) -> npt.NDArray[np.intp]:
+    return np.random.default_rng(terms).permutation(terms)
+
+
+ORDERS: tuple[Order, ...] = (_as_they_come, _even_places_first, _shuffled)
+"""What a program may be asked is what its formula gives in all of these: neighbours that cancel may not meet at once."""
+
+
 def run(
-    graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int], working: Precision, cautious: bool = False
+    graph: SGraph,
+    inputs: Mapping[str, Array],
+    sizes: Mapping[str, int],
+    working: Precision,
+    cautious: bool = False,
+    order: Order = _as_they_come,
 ) -> Array:
     """The result in the working precision, as float64 numbers; what overflows or is no number stays so.
 
@@ -77,6 +106,7 @@ def run(
         working: the precision.
         cautious: whether what is near the ends of the range is past them: denormal results become 0, and positive
             ones that leave no `headroom` infinite. A result that stands this does not stand at a cliff.
+        order: of what the kernel graph's own matrix products and reductions add.
     """
     given = {name: value.astype(np.float32) for name, value in inputs.items()}
 
@@ -87,8 +117,23 @@ def run(
         return np.where(value > working.largest / working.headroom, np.full_like(value, np.inf), value)
 
     with np.errstate(all="ignore"):
-        values = evaluate.run(graph, given, sizes, narrowed if cautious else working.rounded)
+        rounded = narrowed if cautious else working.rounded
+        values = evaluate.run(graph, given, sizes, rounded, compute=partial(_in_order, order))
     return values[graph.output].astype(np.float64)
+
+
+def _in_order(order: Order, op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
+    """What an operator gives of operands whose summed dim is in another order."""
+    match op:
+        case MatMul():
+            a, b = args
+            places = order(a.shape[-1])
+            args = [np.take(a, places, axis=-1), np.take(b, places, axis=-2)]
+        case Reduce(_, along):
+            args = [np.take(args[0], order(args[0].shape[along]), axis=along)]
+        case _:
+            pass
+    return evaluate.apply(op, args, sizes)
 
 
 def run_exactly(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int]) -> Array:

@@ -3,8 +3,8 @@
 A proof speaks of real numbers. In a machine's arithmetic two equal formulas can behave differently: one
 overflows where the other does not, one loses the digits that the other keeps. So the candidate runs in the
 working precision on inputs made to break it (`hostile`), as written, accumulators and all; float64 says what
-would be right; and what the *program* makes of the same inputs in the same precision says what may be
-asked. A candidate is marked unsafe where it is
+would be right; and what the *program* makes of the same inputs in the same precision, in several orders of
+adding, says what may be asked. A candidate is marked unsafe where it is
 
     not finite, or worse than `HALF_LOST` and than `FACTOR` times the program's own error,
 
@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from prism_explore.floats.arithmetic import Precision, precision, run, run_exactly
+from prism_explore.floats.arithmetic import ORDERS, Precision, precision, run, run_exactly
 from prism_explore.floats.audit import Concern, audit, chain
 from prism_explore.floats.hostile import ROWS, Case, cases, draw
 from prism_explore.floats.instances import LONG, Planner
@@ -71,7 +71,7 @@ class Evidence:
     error: float = 0.0
     """The candidate's, relative to the largest exact value of its row; inf where it is not finite."""
     program_error: float = 0.0
-    """The program's worst in this run, at elements where it is fine."""
+    """The program's worst on this case in any order of adding, at elements where it is fine."""
 
     @property
     def is_finite(self) -> bool:
@@ -258,16 +258,17 @@ def _agree(instance: Instance, working: Precision, seed: int) -> bool:
 def _truth_of(instance: Instance, case: Case, working: Precision, seed: int) -> _Truth:
     inputs = draw(instance.shapes, case, working, seed)
     exact = run_exactly(instance.program, inputs, instance.symbols)
-    program = run(instance.program, inputs, instance.symbols, working)
+    runs = [run(instance.program, inputs, instance.symbols, working, order=order) for order in ORDERS]
     cautious = run(instance.program, inputs, instance.symbols, working, cautious=True)
     with np.errstate(all="ignore"):
         finite = np.isfinite(exact) & (np.abs(exact) <= working.largest)
         size = np.where(finite, np.abs(exact), 0.0)
         scale = np.max(size, axis=-1, keepdims=True) if size.ndim else size
-        error = np.where(finite & np.isfinite(program), _relative(program, exact, scale), inf)
-        robust = np.where(finite & np.isfinite(cautious), _relative(cautious, exact, scale), inf)
+        each = [np.where(finite & np.isfinite(r), _relative(r, exact, scale), inf) for r in (*runs, cautious)]
+    *errors, robust = each
+    error = np.maximum.reduce(errors)
     fine = (error < FINE) & (robust < FINE)
-    return _Truth(inputs, exact, program, fine, scale, float(np.max(error[fine], initial=0.0)))
+    return _Truth(inputs, exact, runs[0], fine, scale, float(np.max(error[fine], initial=0.0)))
 
 
 def _relative(found: Array, exact: Array, scale: Array) -> Array:

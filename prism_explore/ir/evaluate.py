@@ -58,6 +58,8 @@ from prism_explore.ir.tensors import TensorType
 Array: TypeAlias = npt.NDArray[Any]
 Rounding: TypeAlias = Callable[[Array], Array]
 """What is done to the result of every operator, to play a narrower arithmetic than the arrays have."""
+Compute: TypeAlias = Callable[[ComputeOp, list[Array], Mapping[str, int]], Array]
+"""How a compute operator of the kernel graph is computed: `apply`, or something that means the same."""
 RunBlocks: TypeAlias = Callable[[BlockGraph, list[Array], Mapping[str, int], Rounding], tuple[Array, ...]]
 """How a custom kernel's results are computed: `run_blocks`, or something that gives the same."""
 
@@ -117,6 +119,7 @@ def run(
     sizes: Mapping[str, int],
     rounded: Rounding = exact,
     blocks: RunBlocks | None = None,
+    compute: Compute | None = None,
 ) -> tuple[Array, ...]:
     """Every kernel-level tensor at whatever shapes the inputs have, as long as tiles are whole.
 
@@ -130,8 +133,9 @@ def run(
         sizes: a number for every symbol.
         rounded: applied to every operator's result.
         blocks: how a custom kernel runs, if not block by block.
+        compute: how the other operators run, if not by `apply`.
     """
-    run_custom = blocks or run_blocks
+    run_custom, run_plain = blocks or run_blocks, compute or apply
     dtype = np.result_type(*inputs.values())
     values: list[Array] = []
     results: dict[int, tuple[Array, ...]] = {}
@@ -151,7 +155,7 @@ def run(
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
-                values.append(rounded(apply(op, args, sizes)))
+                values.append(rounded(run_plain(op, args, sizes)))
     return tuple(values)
 
 

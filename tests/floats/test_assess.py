@@ -99,7 +99,7 @@ def test_a_program_is_as_safe_as_itself(program: TensorProgram) -> None:
     found = assess(proved(program))
 
     assert isinstance(found, Safe)
-    assert found.worst == found.program_worst
+    assert found.worst <= found.program_worst
     assert () == found.concerns
 
 
@@ -249,7 +249,7 @@ def test_workloads_with_views_bands_and_heads_can_be_assessed(name: str) -> None
     found = assess(proved(workloads.program_of(name)))
 
     assert isinstance(found, Safe), explain(found)
-    assert found.worst == found.program_worst
+    assert found.worst <= found.program_worst
 
 
 # ---------------------------------------------------------------- the known forms of the workloads
