@@ -2,7 +2,8 @@
 
 A graph runs block by block and iteration by iteration (`ir.evaluate`) on float32 arrays, so what is added
 to what, and when, is the candidate's own order; within one tile NumPy adds in its own, which is another one on
-another processor. A program has no order, so it is run in those of `ORDERS` as well. float32 is run as it is. bfloat16 and float16 are *emulated*: arrays stay float32, every operator's result is rounded to the
+another processor. A program has no order, so it is run in those of `ORDERS` as well. float32 is run as it is.
+bfloat16 and float16 are *emulated*: arrays stay float32, every operator's result is rounded to the
 narrower type, and sums are accumulated in float32, as tensor cores do. What is accumulated over a loop is
 rounded once, behind the loop. Wider registers inside a fused kernel would lose less than this says.
 """
@@ -86,7 +87,7 @@ def _shuffled(terms: int) -> npt.NDArray[np.intp]:
 
 
 ORDERS: tuple[Order, ...] = (_as_they_come, _even_places_first, _shuffled)
-"""What a program may be asked is what its formula gives in all of these: neighbours that cancel may not meet at once."""
+"""What may be asked of a program is what it gives in all of these: neighbours that cancel need not meet at once."""
 
 
 def run(
