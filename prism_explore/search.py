@@ -239,6 +239,7 @@ def _tune(
             yield
         if steering() is now:
             progress.tuned.update(v.candidate.id for v in fresh)
+        yield  # a search that was cancelled within a trial ends here when it is told again
 
 
 def _trials(
@@ -249,24 +250,21 @@ def _trials(
     progress: Progress,
     stop: Callable[[], bool],
 ) -> Iterator[Outcome]:
-    """The trials of one run of tuning: first those that were saved, then new ones."""
-    left = yield from recall.trials(journal, verifieds, task.shapes, task.budget, stop)
-    if left is not None:
-        yield from tune(
-            left.verifieds,
-            task.shapes,
-            task.target,
-            journal,
-            budget=left.budget,
-            seed=task.seed,
-            incumbent=incumbent(progress, steering),
-            idle=left.idle,
-            beat_s=_seconds_to_beat(task),
-            database=task.database,
-            versions=task.versions,
-            later={v.candidate.id for v in left.verifieds if v.candidate.family.id in progress.dominated},
-            stop=stop,
-        )
+    """The trials of one run of tuning."""
+    return tune(
+        verifieds,
+        task.shapes,
+        task.target,
+        journal,
+        budget=task.budget,
+        seed=task.seed,
+        incumbent=incumbent(progress, steering),
+        beat_s=_seconds_to_beat(task),
+        database=task.database,
+        versions=task.versions,
+        later={v.candidate.id for v in verifieds if v.candidate.family.id in progress.dominated},
+        stop=stop,
+    )
 
 
 def _compare_costs(allowed: Sequence[Verified], task: Task, journal: Journal, progress: Progress) -> None:

@@ -6,13 +6,30 @@ import json
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import prism_explore as px
-from prism_explore.events.kinds import ExplorationFinished, FamilyCompleted, Steered, VerdictReached
+from prism_explore import search, tune
+from prism_explore.events.kinds import (
+    Event,
+    ExplorationFinished,
+    FamilyCompleted,
+    IncumbentImproved,
+    ParametersProposed,
+    Steered,
+    TrialMeasured,
+    VerdictReached,
+)
+from prism_explore.events.ledger import ledger
+from prism_explore.ir.stages import Kernel
+from prism_explore.tune.measure import Checked, Failure, Samples
+from prism_explore.tune.model import model_of
 from tests.cost.test_rows import layers
+from tests.test_session import machine
+from tests.tune.test_tune import ToyBench
 
 CODE = """
 import sys, prism_explore as px
@@ -102,3 +119,88 @@ def test_rows_that_were_given_up_can_be_audited_and_the_time_to_beat_asked_about
     assert {"beyond"} == {f.standing for f in asked.found}
     assert "no kernel of it beats 0.001 ns" in asked.found[0].note
     assert regions[0] in sess.what_if(rules_off=["cost.floor"]).reopened
+
+
+# ---------------------------------------------------------------- with kernels that are timed
+class Ruled(ToyBench):
+    """A stop-watch that shows what the model says: the same at every run, and different for different numbers."""
+
+    def seconds(self, kernel: Kernel) -> float:
+        sizes = {**dict(kernel.shapes), **dict(kernel.parameters.sizes)}
+        extra = sum(map(ord, str(kernel.parameters.schedule))) * 1e-12
+        return model_of(kernel.verified.candidate, dict(kernel.shapes), machine()).at(sizes).time_s + extra
+
+    def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+        return Samples({key: (self.seconds(self.kernels[key]),) * rounds for key in keys}, (0.0,) * rounds)
+
+
+@pytest.fixture
+def ruled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tuned(*args: object, **more: object) -> object:
+        return tune.tune(*args, **more, bench=Ruled(), clock=lambda: 0.0)  # pyright: ignore
+
+    monkeypatch.setattr(search, "tune", tuned)
+
+
+def timed_session() -> px.Session:
+    budget = px.Budget(trials=6, seconds=1e9, near=0.0)
+    return px.Session(layers(), target=machine(), at={"b": 4}, budget=budget)
+
+
+def steered(sess: px.Session) -> None:
+    """A row is rejected as soon as it is there, another is preferred when the first kernel was timed."""
+    if not sess.steering.standing and sess.families:
+        sess.reject("f1", note="not in this order")
+    if len(sess.steering.standing) == 1 and any(isinstance(e, TrialMeasured) for e in sess.journal.events):
+        sess.prefer("f3")
+
+
+def finish(sess: px.Session) -> list[Event]:
+    while sess.state != "finished":
+        steered(sess)
+        sess.step()
+    sess.run()
+    sess.close()
+    return list(sess.journal.events)
+
+
+@pytest.mark.usefixtures("ruled")
+def test_from_whatever_fact_rows_that_are_timed_go_on_they_end_with_the_same_facts(tmp_path: Path) -> None:
+    sess = timed_session()
+    facts = finish(sess)
+    told = [n for n, e in enumerate(facts) if isinstance(e, Steered | IncumbentImproved | TrialMeasured)]
+    assert {"reject", "prefer"} == {e.action for e in facts if isinstance(e, Steered)}
+    assert 1 < sum(isinstance(e, IncumbentImproved) for e in facts)
+    for length in (*range(told[0], len(facts), 9), len(facts)):
+        loaded = px.Session.load(cut(sess, length, tmp_path / "run.prism"))
+
+        assert facts == finish(loaded), f"cut at {length}, behind {facts[length - 1]}"
+        assert sess.steering == loaded.steering
+        assert ledger(facts).best == ledger(loaded.journal.events).best
+
+
+def test_a_search_that_was_cancelled_within_a_trial_is_loaded_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sess = timed_session()
+
+    class Stopped(Ruled):
+        """In the midst of the third trial somebody cancels the search."""
+
+        def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+            if key != "u3":
+                return super().check(key, kernel)
+            sess.cancel()
+            return Failure("tune.cancelled", "stopped while compiling")
+
+    def tuned(*args: object, **more: object) -> object:
+        return tune.tune(*args, **more, bench=Stopped(), clock=lambda: 0.0)  # pyright: ignore
+
+    monkeypatch.setattr(search, "tune", tuned)
+    sess.run()
+    sess.close()
+    loaded = px.Session.load(sess.save(tmp_path / "run.prism"))
+
+    assert "cancelled" == sess.state == loaded.state
+    assert sess.journal.events == loaded.journal.events
+    assert 3 == sum(isinstance(e, ParametersProposed) for e in sess.journal.events)

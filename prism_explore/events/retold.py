@@ -51,6 +51,10 @@ class Retold(Journal):
                 return entry.event
         return None
 
+    def left(self) -> tuple[Event, ...]:
+        """The saved facts that were not told yet."""
+        return tuple(entry.event for entry in self._saved[len(self) :])
+
     def seconds(self) -> float:
         """When the last fact that was told was noted, in seconds of the saved search."""
         entries = self.entries

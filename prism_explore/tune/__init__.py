@@ -28,6 +28,7 @@ from prism_explore.events.words import seconds_text
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
+from prism_explore.tune.again import Again
 from prism_explore.tune.backend import Backend, backend_of
 from prism_explore.tune.database import Database, Known
 from prism_explore.tune.measure import Bench, Failure, Samples, calm, middle, quantile, ratios, was_disturbed
@@ -162,7 +163,6 @@ def tune(
     incumbent: Timed | None = None,
     beat_s: float | None = None,
     later: Collection[str] = (),
-    idle: int = 0,
     database: Database | None = None,
     versions: tuple[tuple[str, str], ...] = (),
     stop: Callable[[], bool] = lambda: False,
@@ -173,7 +173,8 @@ def tune(
     it would have taken when the incumbent was measured. So times of one run compare, although the machine
     drifts. The first trial, which has nobody to race, is the yardstick.
 
-    What the journal says was tried before is not tried again, so a second call continues the first.
+    What the journal says was tried before is not tried again, so a second call continues the first. In a saved
+    search that is told again, trials that were saved have the outcome that was saved; `seconds` go on from theirs.
 
     Args:
         verifieds: proved candidates of one program.
@@ -189,7 +190,6 @@ def tune(
         incumbent: the kernel to beat, from an earlier call.
         later: ids of candidates that are proposed behind others that are as likely.
         beat_s: a time to beat, whoever's it is; candidates whose floor is not below it are not tried.
-        idle: how many trials in a row did not improve it at the end of that call.
         database: remembers every trial. What it knows counts as tried, and against the budget; the fastest few are
             raced again, for times of another day do not compare.
         versions: of what makes kernels; trials of other versions are not known.
@@ -206,14 +206,14 @@ def tune(
     pool = Pool(verifieds, shapes, target, generator.choices, later=later)
     program = verifieds[0].candidate.family.program
     there = bench or Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
-    tuning = _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s)
+    tuning = _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s, database is not None)
     kept = None if database is None else database.study(program, shapes, target, versions)
     chosen = strategy or strategy_of(limits.strategy, seed, kept)
     if database is not None:
         chosen = tuning.recall(database.known(program, shapes, target, versions), chosen)
     try:
-        for outcome in tuning.run(chosen, incumbent, idle):
-            if database is not None:
+        for outcome in tuning.run(chosen, incumbent):
+            if database is not None and not tuning.was_saved:
                 database.note(outcome, shapes, target, versions)
             yield outcome
     finally:
@@ -236,12 +236,19 @@ class _Tuning:
         bench: Bench,
         stop: Callable[[], bool],
         beat_s: float | None,
+        remembers: bool,
     ) -> None:
         self._pool, self._shapes, self._target, self._journal = pool, shapes, target, journal
         self._budget, self._clock, self._backend, self._bench, self._stop = budget, clock, backend, bench, stop
         self._tried, self._trials = _so_far(journal)
         self._seen: set[str] = set()
         self._best: _Incumbent | None = None
+        self._held = True
+        """Whether the bench has its kernel."""
+        self._again = Again(journal)
+        self._remembers = remembers
+        self.was_saved = False
+        """Whether the last outcome is a saved one."""
         self._doubted = False
         self._known = 0
         self._beat_s = math.inf if beat_s is None else beat_s
@@ -255,32 +262,48 @@ class _Tuning:
             for k in known
             if k.candidate in entrants
         ]
-        again = [p for k, p in points if k.time_s is not None and p.key not in self._tried][:RECALLED]
-        others = {p.key for _, p in points} - {p.key for p in again} - self._tried
+        own = self._tried | self._again.keys
+        again = [p for k, p in points if k.time_s is not None and p.key not in own][:RECALLED]
+        others = {p.key for _, p in points} - {p.key for p in again} - own
         self._tried |= others
         self._known = min(len(others), max(self._budget.trials - len(again), 0))
         return Recalled(again, then)
 
-    def run(self, strategy: Strategy, incumbent: Timed | None, idle: int = 0) -> Iterator[Outcome]:
+    def run(self, strategy: Strategy, incumbent: Timed | None) -> Iterator[Outcome]:
         """Propose, compile, compare, race, until the budget or the space ends."""
-        began, first = self._clock(), self._trials - self._known
+        began, first, idle = self._clock(), self._trials - self._known, 0
         if incumbent is not None:
             self._resume(incumbent)
         while not self._stop() and self._trials - first < self._budget.trials and idle < self._budget.patience:
+            began += self._hold()
             self._bound()
-            if self._clock() - began >= self._budget.seconds or self._near_enough():
+            is_open = self._again.is_open
+            if is_open and self._again.proposed is None:
+                return
+            spent_s = self._again.spent_s if is_open else self._clock() - began
+            if spent_s >= self._budget.seconds or self._near_enough():
                 return
             point = strategy.propose(self._pool, self._tried, self._best.point if self._best else None)
             if point is None:
                 return
-            self._tried.add(point.key)
-            made = self._backend.emit(point.verified, point.parameters, self._shapes, self._target)
-            if isinstance(made, Kernel):
-                if made.source in self._seen:
-                    continue  # other numbers, the same kernel
-                self._seen.add(made.source)
             before = self._best
-            outcome = self._try(point, made)
+            if is_open and self._is_next(point):
+                outcome = self._told(point)
+            else:
+                self._tried.add(point.key)
+                made = self._backend.emit(point.verified, point.parameters, self._shapes, self._target)
+                if isinstance(made, Kernel) and made.source in self._seen:
+                    continue  # other numbers, the same kernel
+                if is_open:
+                    point = self._saved_point()
+                    if point is None:
+                        return  # another run of tuning came next
+                    outcome = self._told(point)
+                else:
+                    outcome = self._try(point, made)
+            self.was_saved = is_open
+            if is_open:
+                began = self._clock() - self._again.spent_s
             if outcome is None:
                 return
             strategy.hear(self._pool, point, outcome)
@@ -290,12 +313,11 @@ class _Tuning:
     # ------------------------------------------------------------ one trial
     def _try(self, point: Point, made: Kernel | Infeasible) -> Outcome | None:
         """Propose a point, compare and race its kernel; None where somebody stopped it."""
-        self._trials += 1
-        trial, candidate, numbers = f"u{self._trials}", point.verified.candidate, _numbers(point.parameters)
-        floor = next(e.floor for e in self._pool.entrants if e.verified is point.verified)
-        self._journal.note(ParametersProposed(trial, candidate.id, numbers, point.modelled_s, floor.time_s))
+        trial, floor_s = self._propose(point)
+        candidate, numbers = point.verified.candidate, _numbers(point.parameters)
         if isinstance(made, Infeasible):
             return self._failed(trial, point, Failure(made.code, made.reason))
+        self._seen.add(made.source)
         self._journal.note(KernelGenerated(trial, candidate.id, made.backend, made.source))
         checked = self._bench.check(trial, made)
         if isinstance(checked, Failure):
@@ -304,7 +326,7 @@ class _Tuning:
         if isinstance(race, Failure):
             self._bench.drop(trial)
             return self._failed(trial, point, race)
-        timed = Timed(made, race.time_s, race.p20_s, race.p80_s, race.samples, checked.error, floor.time_s, race.waited)
+        timed = Timed(made, race.time_s, race.p20_s, race.p80_s, race.samples, checked.error, floor_s, race.waited)
         self._journal.note(
             TrialMeasured(
                 trial,
@@ -320,6 +342,15 @@ class _Tuning:
         )
         self._settle(_Incumbent(trial, point, timed))
         return timed
+
+    def _propose(self, point: Point) -> tuple[str, float]:
+        """Note the next trial; its name, and the bound of its candidate."""
+        self._tried.add(point.key)
+        self._trials += 1
+        trial, candidate = f"u{self._trials}", point.verified.candidate.id
+        floor_s = next(e.floor.time_s for e in self._pool.entrants if e.verified is point.verified)
+        self._journal.note(ParametersProposed(trial, candidate, _numbers(point.parameters), point.modelled_s, floor_s))
+        return trial, floor_s
 
     def _failed(self, trial: str, point: Point, failure: Failure) -> Infeasible | None:
         if failure.code == "tune.cancelled":
@@ -410,12 +441,63 @@ class _Tuning:
     def _resume(self, incumbent: Timed) -> None:
         kernel = incumbent.kernel
         entrant = next((e for e in self._pool.entrants if e.verified.candidate == kernel.verified.candidate), None)
-        if entrant is None or isinstance(self._bench.check("incumbent", kernel), Failure):
+        if entrant is None:
             return
         self._seen.add(kernel.source)
         model = model_of(entrant.verified.candidate, self._shapes, self._target)
         point = Point(entrant.verified, kernel.parameters, model.at(kernel.parameters.numbers).time_s)
-        self._best = _Incumbent("incumbent", point, incumbent)
+        self._best, self._held = _Incumbent("incumbent", point, incumbent), False
+
+    def _hold(self) -> float:
+        """Give the bench an incumbent that it did not time itself; none where it does not come through here.
+
+        Returns:
+            The seconds that it took, which no trial is charged for.
+        """
+        best, began = self._best, self._clock()
+        if best is not None and not self._held and not self._again.is_open:
+            if isinstance(self._bench.check(best.trial, best.timed.kernel), Failure):
+                self._best = None
+            self._held = True
+        return self._clock() - began
+
+    # ------------------------------------------------------------ trials that were saved
+    def _is_next(self, point: Point) -> bool:
+        """Whether a point is the saved trial that comes next."""
+        saved = self._again.proposed
+        return saved is not None and (saved.candidate, saved.parameters) == point.key
+
+    def _saved_point(self) -> Point | None:
+        """The saved trial that comes next where it is not what the strategy proposes.
+
+        What a database remembered then is not what it remembers now, and what was saved counts. Without one, the run
+        had ended.
+        """
+        saved = self._again.proposed
+        if saved is None or not self._remembers:
+            return None
+        entrant = next((e for e in self._pool.entrants if e.verified.candidate.id == saved.candidate), None)
+        if entrant is None:
+            return None
+        symbols = entrant.verified.candidate.sgraph.parameters
+        sizes = tuple(n for n in saved.parameters if n[0] in symbols)
+        schedule = tuple(n for n in saved.parameters if n[0] not in symbols)
+        return Point(entrant.verified, Parameters(sizes, schedule), saved.modelled_s)
+
+    def _told(self, point: Point) -> Outcome | None:
+        """Tell a saved trial; what came of it, None where somebody stopped it."""
+        trial, floor_s = self._propose(point)
+        found = self._again.outcome(point, self._shapes, floor_s)
+        if found is None:
+            return None
+        outcome, improved = found
+        if isinstance(outcome, Timed):
+            self._seen.add(outcome.kernel.source)
+            if improved:
+                self._best = None  # it took the incumbent's place, or that of one that was lost
+            self._settle(_Incumbent(trial, point, outcome))
+            self._held = False
+        return outcome
 
     # ------------------------------------------------------------ bounds
     def _bound(self) -> None:

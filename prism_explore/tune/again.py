@@ -1,0 +1,88 @@
+"""A run of tuning that was saved, told again: what its trials gave is taken over, and then the run goes on.
+
+It begins anew with its first proposal and is given the saved outcome instead of a kernel's time. So strategy, pool and
+bounds come to where they were, and what is proposed next is what would have been proposed next. Nothing is compiled
+or timed for a trial that was saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import (
+    IncumbentImproved,
+    KernelGenerated,
+    ParametersProposed,
+    TrialFailed,
+    TrialMeasured,
+)
+from prism_explore.events.retold import Retold
+from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Timed
+from prism_explore.tune.strategy import Key, Point
+
+
+class Again:
+    """What saved facts say of one run of tuning; nothing in a journal that is not told again."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal if isinstance(journal, Retold) else None
+        self._began_s: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there are saved facts to come, be they of this run or of what followed it."""
+        return self._journal is not None and not self._journal.is_told
+
+    @property
+    def proposed(self) -> ParametersProposed | None:
+        """The saved trial that comes next; None where none does."""
+        fact = self._journal.upcoming if self._journal is not None else None
+        return fact if isinstance(fact, ParametersProposed) else None
+
+    @property
+    def keys(self) -> set[Key]:
+        """What is proposed in all saved facts to come."""
+        left = self._journal.left() if self._journal is not None else ()
+        return {(e.candidate, e.parameters) for e in left if isinstance(e, ParametersProposed)}
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds of the saved search from the run's first proposal to the fact that was told last."""
+        return (
+            self._journal.seconds() - self._began_s if self._journal is not None and self._began_s is not None else 0.0
+        )
+
+    def outcome(self, point: Point, shapes: Mapping[str, int], floor_s: float) -> tuple[Outcome, bool | None] | None:
+        """What came of the trial that was proposed last; its kernel's source is told with it.
+
+        Returns:
+            Its outcome, and whether it took the incumbent's place, None where the facts end before they say so; no
+            outcome where the trial was cancelled.
+        """
+        journal = self._journal
+        assert journal is not None, "there are saved facts"
+        self._began_s = journal.seconds() if self._began_s is None else self._began_s
+        made, fact = journal.upcoming, journal.upcoming
+        if isinstance(made, KernelGenerated):
+            journal.tell()
+            fact = journal.upcoming
+        match fact:
+            case TrialFailed():
+                journal.tell()
+                numbers = point.parameters
+                return Infeasible(point.verified.candidate, numbers, fact.reason.code, fact.reason.sentence), False
+            case TrialMeasured() if isinstance(made, KernelGenerated):
+                journal.tell()
+                improved = None if journal.is_told else isinstance(journal.upcoming, IncumbentImproved)
+                return _timed(point, shapes, floor_s, made, fact), improved
+            case _:
+                return None
+
+
+def _timed(
+    point: Point, shapes: Mapping[str, int], floor_s: float, made: KernelGenerated, fact: TrialMeasured
+) -> Timed:
+    backend = "cpu" if made.backend == "cpu" else "triton"
+    kernel = Kernel(point.verified, point.parameters, tuple(sorted(shapes.items())), backend, made.source)
+    return Timed(kernel, fact.time_s, fact.p20_s, fact.p80_s, fact.samples, fact.error, floor_s, fact.waited)
