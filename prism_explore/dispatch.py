@@ -131,8 +131,7 @@ class Dispatch:
         if by is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
             return called(kernel, self._reference, inputs)
         kernel.check(*inputs)
-        named = self._signature.arguments[len(args) :]
-        return single(self._codes[by.by.name](*args, *(kwargs[name] for name in named)))
+        return single(self._codes[by.by.name](*self._signature.in_order(args, kwargs)))
 
     def at(self, value: int) -> Point:
         """The point whose numbers a value takes first."""

@@ -71,7 +71,7 @@ class Best:
             ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a symbol is
                 outside its range.
         """
-        code = self._torch
+        traced, code = self.traced, self._torch
         if code is None and not self.ranges.bounds:
             return self.kernel(*args, **kwargs)
         given = bound(self.kernel.signature, args, kwargs, self.kernel.parameters)
@@ -79,11 +79,10 @@ class Best:
             program = self.verified.candidate.family.program
             found = sizes_of((i.type for i in program.inputs), (tuple(getattr(x, "shape", ())) for x in given))
             self.ranges.check(found, program.name)
-        if code is None or any(isinstance(x, np.ndarray) for x in given):
+        if traced is None or code is None or any(isinstance(x, np.ndarray) for x in given):
             return self.kernel(*args, **kwargs)
         self.run.check(*given)
-        names = self.traced.arguments if self.traced is not None else ()
-        return single(code(*args, *(kwargs[name] for name in names[len(args) :])))
+        return single(code(*traced.signature.in_order(args, kwargs)))
 
     @property
     def outrun(self) -> Outrun | None:

@@ -37,17 +37,11 @@ class Unbeaten:
         """The torch code's own result and gradient, on whatever that code takes.
 
         Raises:
-            ShapeError: there is no torch code, or an argument has another name than its own.
+            ShapeError: there is no torch code, or an argument is missing, unknown, or given twice.
         """
         if self._torch is None or self.traced is None:
             raise ShapeError(f"{self.outcome} There is no torch code here to call; px.Session.load takes it")
-        names = self.traced.arguments
-        given = dict(zip(names, args, strict=False))
-        if len(args) > len(names) or given.keys() & kwargs.keys() or {*given, *kwargs} != {*names}:
-            found = ", ".join([*(f"{len(args)} by position" for _ in args[:1]), *kwargs]) or "nothing"
-            raise ShapeError(f"the function takes {', '.join(names)}, each once; found {found}")
-        given |= kwargs
-        return single(self._torch(*(given[name] for name in names)))
+        return single(self._torch(*self.traced.signature.in_order(args, kwargs)))
 
     @property
     def runs(self) -> str:

@@ -33,11 +33,11 @@ class Signature:
         """What is no argument, and comes from a module: dotted names, each once."""
         return tuple(dict.fromkeys(b.source for b in self.bindings if b.source not in self.arguments))
 
-    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The program's inputs, in its order, as views of the user's tensors.
+    def in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The user's arguments by position, however they were passed.
 
         Raises:
-            ShapeError: an argument is missing or unknown.
+            ShapeError: an argument is missing, unknown, or given twice.
         """
         given = dict(zip(self.arguments, args, strict=False))
         if twice := [k for k in kwargs if k in given]:
@@ -51,7 +51,15 @@ class Signature:
                 f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(extra) or 'none'}"
                 + (f", and {len(args)} arguments were given" if len(args) > len(self.arguments) else "")
             )
-        tensors = {**parameters, **given}
+        return tuple(given[a] for a in self.arguments)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The program's inputs, in its order, as views of the user's tensors.
+
+        Raises:
+            ShapeError: see `in_order`.
+        """
+        tensors = {**parameters, **dict(zip(self.arguments, self.in_order(args, kwargs), strict=True))}
         return tuple(_permuted_tensor(tensors[b.source], b) if b.permute else tensors[b.source] for b in self.bindings)
 
 
