@@ -121,8 +121,7 @@ class Best:
     @cached_property
     def _torch(self) -> Callable[..., Any] | None:
         """The code in the way that was faster; None where a call runs the kernel."""
-        code = self._codes.get(self.runs)
-        return compiled(code) if code is not None and self.runs == COMPILED else code
+        return code_of(self.traced, self.also, self.runs)
 
     @property
     def holds(self) -> Held | None:
@@ -259,3 +258,9 @@ def codes_of(traced: Traced | None, also: LibraryCall | None) -> dict[str, Calla
         return {}
     own = {EAGER: traced.reference, COMPILED: traced.reference}
     return own if also is None else {**own, LIBRARY: also.traced.reference}
+
+
+def code_of(traced: Traced | None, also: LibraryCall | None, name: str) -> Callable[..., Any] | None:
+    """The code of one of these ways, by its rival's name, ready to be called; None where it is not here."""
+    code = codes_of(traced, also).get(name)
+    return compiled(code) if code is not None and name == COMPILED else code

@@ -13,12 +13,11 @@ from typing import Any
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import RivalTimed
 from prism_explore.events.ledger import fastest_rival
-from prism_explore.events.race import CALLED, COMPILED, EAGER
+from prism_explore.events.race import CALLED, EAGER
 from prism_explore.events.unbeaten import NothingBelow
 from prism_explore.events.words import seconds_text
 from prism_explore.frontend import LibraryCall, Traced, single
-from prism_explore.result import codes_of
-from prism_explore.tune.baselines import compiled
+from prism_explore.result import code_of, codes_of
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,7 @@ class Unbeaten:
 
     @cached_property
     def _torch(self) -> Callable[..., Any] | None:
-        code = codes_of(self.traced, self.also).get(self.runs)
-        return compiled(code) if code is not None and self.runs == COMPILED else code
+        return code_of(self.traced, self.also, self.runs)
 
     def __repr__(self) -> str:
         rows = (
