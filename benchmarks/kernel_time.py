@@ -231,7 +231,7 @@ def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: 
         px.target(args.target),
         Journal(),
         modes=[m.name for m in MODES],
-        library=task.also,
+        library=task.also.call,
         rounds=rounds,
         seed=args.seed,
     )

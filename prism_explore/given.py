@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from prism_explore.calls import library_call
+from prism_explore.calls import Library
 from prism_explore.errors import ShapeError
 from prism_explore.events.race import LIBRARY
 from prism_explore.frontend import LibraryCall, Traced
@@ -66,7 +66,11 @@ def rivals_of(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def time_to_beat(
-    given: float | Literal["rivals"] | None, traced: Traced | None, machine: Target, rivals: Sequence[str]
+    given: float | Literal["rivals"] | None,
+    traced: Traced | None,
+    machine: Target,
+    rivals: Sequence[str],
+    also: Library,
 ) -> float | Literal["rivals"] | None:
     """The time to beat.
 
@@ -79,7 +83,9 @@ def time_to_beat(
         missing = {
             "torch code, and this is a program": traced is None,
             f"a machine that is here, such as cpu, and this is {machine.name}": machine.kind != "cpu",
-            "a rival, and rivals=() names none": not rivals,
+            "a rival, and rivals=() names none": not (
+                any(name != LIBRARY for name in rivals) or (LIBRARY in rivals and also.call is not None)
+            ),
         }
         for what, is_missing in missing.items():
             if is_missing:
@@ -92,17 +98,31 @@ def time_to_beat(
 
 
 def library_of(
-    code: Callable[..., Any] | None, traced: Traced | None, rivals: Sequence[str], name: str
-) -> LibraryCall | None:
-    """A rival's code on the same arguments: given, and compared when it is timed, or found and proved.
+    code: Callable[..., Any] | None,
+    traced: Traced | None,
+    rivals: Sequence[str],
+    name: str,
+    raced: Collection[str] = (),
+) -> Library:
+    """A rival's code on the same arguments: given, and compared when it is timed, or to be found and proved.
+
+    Args:
+        code: what was given.
+        traced: the code that it is a rival of.
+        rivals: a call is looked for where they name one.
+        name: of the program.
+        raced: how a saved race spells its call, see `Library`.
 
     Raises:
         ShapeError: it is no function or takes other arguments, or there is no torch code whose arguments it shares.
     """
     if code is None:
-        return library_call(traced) if traced is not None and LIBRARY in rivals else None
+        return Library(sought=traced if LIBRARY in rivals else None, raced=frozenset(raced))
     if traced is None:
-        raise ShapeError(f"library= is a rival of torch code, and {name} was given as a program: nothing is raced")
+        raise ShapeError(
+            f"library= is a rival of torch code, and none was given, {name} being a program: nothing is raced. "
+            "px.Session(code, library=...) and px.Session.load(path, code, library=...) take both"
+        )
     if not callable(code):
         raise ShapeError(f"library= takes a torch function of ({', '.join(traced.arguments)}), found {code!r}")
     try:
@@ -113,7 +133,7 @@ def library_of(
         ) from None
     except ValueError:  # a builtin may not tell its arguments
         pass
-    return LibraryCall("", replace(traced, reference=code))
+    return Library(LibraryCall("", replace(traced, reference=code)))
 
 
 def database_at(path: str | Path) -> Database:

@@ -7,21 +7,19 @@ in it: who wants the race against it gives it again. Neither is a database of tr
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from prism_explore.calls import library_call
 from prism_explore.codegen import emit
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError
 from prism_explore.events.journal import Journal, build, read_manifest
 from prism_explore.events.kinds import BaselineMeasured, Event, RivalTimed
 from prism_explore.events.race import LIBRARY
-from prism_explore.events.retold import Retold
-from prism_explore.frontend import LibraryCall, Traced
+from prism_explore.frontend import Traced
 from prism_explore.ir.ranges import ANY, Ranges
 from prism_explore.ir.space import Space
 from prism_explore.ir.stages import Kernel, Verified
@@ -74,19 +72,16 @@ def task_to_plain(task: Task) -> dict[str, Any]:
     return json.loads(json.dumps(asdict(saved), default=_plain))
 
 
-def read_search(
-    path: str | Path, reference: Traced | None = None, also: LibraryCall | None = None
-) -> tuple[Task, Retold]:
-    """The task of a saved search and its facts, to go on with.
+def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task, Journal]:
+    """The task of a saved search, without its library call, and its facts, to go on with.
 
     Args:
         path: what `Session.save` wrote.
         reference: the torch code that it was traced from, for the race against it.
-        also: the library call that was one more rival; one that was found is found again.
 
     Raises:
         JournalVersionError: no saved search, damaged, by other versions, or without its task.
-        ShapeError: the torch code computes another program; the library call is none that was raced.
+        ShapeError: the torch code computes another program.
     """
     plain = read_manifest(path).get("task")
     if plain is None:
@@ -123,26 +118,24 @@ def read_search(
         allow_unsafe=saved.allow_unsafe,
         beat_s=saved.beat_s,
         ranges=saved.ranges,
-        also=also,
         dominated=saved.dominated,
     )
-    journal = Journal.load(path)
-    if also is not None:
-        _check_library(path, task, also.traced, journal.events)
-    elif reference is not None and LIBRARY in saved.rivals:
-        task = replace(task, also=_found_again(reference, journal.events))
-    return task, Retold(journal.entries)
+    return task, Journal.load(path)
 
 
-def _found_again(reference: Traced, facts: Sequence[Event]) -> LibraryCall | None:
-    """The call that a search finds for itself, unless it was another one that was raced."""
-    found = library_call(reference)
-    raced = {e.note for e in facts if isinstance(e, RivalTimed | BaselineMeasured) and e.name == LIBRARY and e.samples}
-    return found if found is not None and raced <= {found.spelled} else None
+def library_raced(facts: Iterable[Event]) -> frozenset[str]:
+    """How the library call is spelled that a race was against: empty for one that was given."""
+    return frozenset(
+        e.note for e in facts if isinstance(e, RivalTimed | BaselineMeasured) and e.name == LIBRARY and e.samples
+    )
 
 
-def _check_library(path: str | Path, task: Task, also: Traced, facts: Sequence[Event]) -> None:
-    """Refuse a library call that the saved race was not against; one that is still to be raced is compared there."""
+def check_library(path: str | Path, task: Task, also: Traced, facts: Iterable[Event]) -> None:
+    """Refuse a library call that the saved race was not against; one that is still to be raced is compared there.
+
+    Raises:
+        ShapeError: it is none that was raced.
+    """
     raced = {e.name: e.samples for e in facts if isinstance(e, RivalTimed | BaselineMeasured)}
     if raced and LIBRARY not in raced:
         raise ShapeError(

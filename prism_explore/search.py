@@ -14,6 +14,7 @@ from math import inf
 from typing import Literal
 
 from prism_explore import recall
+from prism_explore.calls import Library
 from prism_explore.cost.dominance import dominance_reason, dominated
 from prism_explore.cost.floor import Ceiling, ceiling_of
 from prism_explore.events.claim import claim
@@ -31,7 +32,7 @@ from prism_explore.events.kinds import (
 from prism_explore.events.ledger import Steering, fastest_rival, was_cut_by_budget, withheld
 from prism_explore.events.words import seconds_text
 from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
-from prism_explore.frontend import LibraryCall, Traced
+from prism_explore.frontend import Traced
 from prism_explore.generate import generate
 from prism_explore.generate.prune import GivenUp
 from prism_explore.instantiate import instantiate
@@ -77,7 +78,7 @@ class Task:
 
     What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
     """
-    also: LibraryCall | None = None
+    also: Library = field(default_factory=Library)
     """One more rival: torch code of the same value, such as one library call that does all of it."""
     ranges: Ranges = ANY
     """Of the program's own symbols; what is found holds at all values, and is called at these."""
@@ -332,7 +333,7 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
             task.target,
             journal,
             modes=task.rivals,
-            library=task.also,
+            library=task.also.call,
             seed=task.seed,
             stop=stop,
         )
@@ -348,7 +349,7 @@ def _time_rivals(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iter
             task.shapes,
             task.target,
             modes=task.rivals,
-            library=task.also,
+            library=task.also.call,
             seed=task.seed,
             stop=stop,
         ):

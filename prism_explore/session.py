@@ -34,7 +34,7 @@ from prism_explore.events.kinds import (
 from prism_explore.events.ledger import Steering, ledger
 from prism_explore.events.misses import Miss
 from prism_explore.events.phases import phase_of
-from prism_explore.events.race import EAGER, LIBRARY
+from prism_explore.events.race import EAGER
 from prism_explore.events.retold import Retold
 from prism_explore.evidence import Evidence
 from prism_explore.floats import Assessment, Assessor
@@ -57,7 +57,7 @@ from prism_explore.ir.text import show
 from prism_explore.questions import Asked, Questions
 from prism_explore.result import Best
 from prism_explore.sampled import Sample, audit_sample
-from prism_explore.saved import proved_again, read_search, task_to_plain
+from prism_explore.saved import check_library, library_raced, proved_again, read_search, task_to_plain
 from prism_explore.search import Progress, Task, explore, incumbent, may_win
 from prism_explore.targets import Target
 from prism_explore.tune import Budget, tune
@@ -176,7 +176,7 @@ class Session:
             ranges=bounds,
             executor=executor,
             database=None if database is None else database_at(database),
-            beat_s=time_to_beat(beat_s, traced, machine, [r for r in raced if r != LIBRARY or also is not None]),
+            beat_s=time_to_beat(beat_s, traced, machine, raced, also),
             also=also,
             dominated=dominated,
         )
@@ -257,14 +257,11 @@ class Session:
         if code is not None:
             name = str(read_manifest(path).get("program", "")) or None
             traced = trace(code, {**(inputs or {}), **more_inputs}, name)
-        also = None
-        if library is not None:
-            if traced is None:
-                raise ShapeError(
-                    "library= is raced against torch code, and none was given: px.Session.load(path, code, library=...)"
-                )
-            also = library_of(library, traced, (), traced.program.name)
-        task, journal = read_search(path, traced, also)
+        task, saved = read_search(path, traced)
+        also = library_of(library, traced, task.rivals, task.program.name, library_raced(saved.events))
+        if also.given is not None:
+            check_library(path, task, also.given.traced, saved.events)
+        task, journal = replace(task, also=also), Retold(saved.entries)
         sess = cls.__new__(cls)
         sess._begin(task, journal)
         sess._retell(journal)
@@ -607,7 +604,7 @@ class Session:
         found = incumbent(self._progress, self.steering)
         book = ledger(self.journal.events)
         if found is None:
-            return Unbeaten(book.unbeaten, book.rivals, self.traced, self.task.also) if book.unbeaten else None
+            return Unbeaten(book.unbeaten, book.rivals, self.traced, self.task.also.call) if book.unbeaten else None
         verified, rivals = self._certified(found), book.baselines
         proved = tuple(v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
         task = self.task
@@ -622,7 +619,7 @@ class Session:
             task.versions,
             self._floats(verified),
             task.ranges,
-            task.also,
+            task.also.call,
         )
 
     def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:
@@ -644,7 +641,7 @@ class Session:
             self.run()
         open_now = [v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family)]
         task, found, raced = self.task, list[tuple[int, Timed]](), dict[int, tuple[BaselineMeasured, ...]]()
-        modes = tuple(name for name in task.rivals if name == EAGER)
+        modes, also = tuple(name for name in task.rivals if name == EAGER), task.also.call
         for value in points:
             journal = Journal()
             outcomes = tune(
@@ -662,11 +659,11 @@ class Session:
                 raise ShapeError(f"no kernel could be timed at {symbol}={value}; {self.claim}")
             fastest = min(timed, key=lambda t: t.time_s)
             found.append((value, fastest))
-            if self.traced is not None and (modes or task.also is not None):
+            if self.traced is not None and (modes or also is not None):
                 raced[value] = compare(
-                    self.traced, fastest.kernel, task.target, journal, modes=modes, library=task.also, seed=task.seed
+                    self.traced, fastest.kernel, task.target, journal, modes=modes, library=also, seed=task.seed
                 )
-        return Dispatch(self.program, symbol, task.shapes, found, task.target, self.traced, raced, task.also)
+        return Dispatch(self.program, symbol, task.shapes, found, task.target, self.traced, raced, also)
 
     @property
     def chosen(self) -> Verified | None:

@@ -10,7 +10,9 @@ import pytest
 import torch
 
 import prism_explore as px
-from prism_explore.calls import library_call
+from prism_explore import calls, search
+from prism_explore.calls import Library, library_call
+from prism_explore.events.kinds import RivalTimed
 from prism_explore.events.race import EAGER, LIBRARY
 from prism_explore.frontend import trace
 from prism_explore.frontend.whole import CALLS
@@ -191,7 +193,7 @@ def test_a_session_looks_for_one_unless_one_is_given_or_it_is_no_rival() -> None
         return spelled(q, k, v)
 
     def also(**more: Any) -> Any:
-        return px.Session(spelled, inputs=Q96, at={"b": 1, "s": 1, "t": 64}, target=machine(), **more).task.also
+        return px.Session(spelled, inputs=Q96, at={"b": 1, "s": 1, "t": 64}, target=machine(), **more).task.also.call
 
     found, given = also(), also(library=own)
     assert found.spelled.startswith("scaled_dot_product_attention")
@@ -200,9 +202,43 @@ def test_a_session_looks_for_one_unless_one_is_given_or_it_is_no_rival() -> None
     assert also(rivals=(LIBRARY,)).spelled == found.spelled
 
 
+def test_a_call_is_looked_for_once_and_when_a_race_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    raced: list[Any] = []
+
+    def rows(*_: Any, library: Any, **__: Any) -> tuple[RivalTimed, ...]:
+        raced.append(library)
+        return (RivalTimed(EAGER, 1.0, 1.0, 1.0, 24),)
+
+    monkeypatch.setattr(calls, "library_call", lambda traced: asked.append(traced) or library_call(traced))
+    monkeypatch.setattr(search, "time_rivals", rows)
+    how: dict[str, Any] = {"inputs": Q96, "at": {"b": 1, "s": 1, "t": 64}}
+    never = px.Session(spelled, target="h100", **how)
+    never.run()
+    sess = px.Session(spelled, target=machine(), beat_s="rivals", **how)
+
+    assert [] == asked
+    sess.run(until=lambda s: bool(raced))
+    sess.close()
+    assert [sess.traced] == asked
+    assert [sess.task.also.call] == raced
+    assert raced[0].spelled.startswith("scaled_dot_product_attention")
+    assert 1 == len(asked)
+
+
+def test_a_call_is_found_again_only_where_it_is_the_one_that_was_raced() -> None:
+    traced = trace(spelled, Q96)
+    found = Library(sought=traced).call
+    assert found is not None
+
+    again = Library(sought=traced, raced=frozenset({found.spelled})).call
+    assert again is not None and again.spelled == found.spelled
+    assert Library(sought=traced, raced=frozenset({""})).call is None
+
+
 def test_a_saved_search_finds_its_call_again(tmp_path: Any) -> None:
     sess = px.Session(spelled, inputs=Q96, at={"b": 1, "s": 1, "t": 64}, target="h100")
     loaded = px.Session.load(sess.save(tmp_path / "run.prism"), spelled, inputs=Q96)
 
-    assert sess.task.also is not None and loaded.task.also is not None
-    assert sess.task.also.spelled == loaded.task.also.spelled
+    assert sess.task.also.call is not None and loaded.task.also.call is not None
+    assert sess.task.also.call.spelled == loaded.task.also.call.spelled

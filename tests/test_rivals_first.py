@@ -218,8 +218,8 @@ def test_a_search_that_goes_on_takes_its_library_call_again(monkeypatch: pytest.
     loaded = px.Session.load(sess.save(tmp_path / "run.prism"), chain, library=library, inputs=INPUTS)
 
     assert sess.journal.events == loaded.journal.events
-    assert loaded.task.also is not None
-    assert library is loaded.task.also.traced.reference
+    assert loaded.task.also.call is not None
+    assert library is loaded.task.also.call.traced.reference
     loaded.close()
 
 
@@ -235,8 +235,8 @@ def test_a_race_that_is_still_to_come_is_held_with_the_library_call_that_was_giv
     loaded.run()
     loaded.close()
 
-    assert [loaded.task.also] == raced
-    assert loaded.task.also is not None
+    assert [loaded.task.also.call] == raced
+    assert loaded.task.also.call is not None
 
 
 def test_another_library_call_than_was_raced_is_refused_with_what_was_found(
@@ -249,7 +249,7 @@ def test_another_library_call_than_was_raced_is_refused_with_what_was_found(
         px.Session.load(path, chain, library=lambda x, y, z: x @ (y @ z) * 2, inputs=INPUTS)
     with pytest.raises(px.ShapeError, match="called with the arguments of chain in their order, x, y, z: missing"):
         px.Session.load(path, chain, library=lambda x, y, z, u: x @ y @ z @ u, inputs=INPUTS)
-    with pytest.raises(px.ShapeError, match=r"torch code, and none was given: px.Session.load\(path, code, library="):
+    with pytest.raises(px.ShapeError, match=r"torch code, and none was given.*px.Session.load\(path, code, library="):
         px.Session.load(path, library=library)
 
 
