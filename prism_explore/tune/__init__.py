@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Literal, TypeAlias, get_args
 
 from prism_explore.cost.floor import Floor, floor_of, rates_of
@@ -146,6 +147,30 @@ class _Race:
     p80_s: float
     samples: int
     waited: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Rounds:
+    """Rounds side by side, and what each of them gave."""
+
+    asked: int = 0
+    """Without those that were repeated."""
+    values: tuple[float, ...] = ()
+    waits: tuple[float, ...] = ()
+    long: bool = False
+    """Whether they took the seconds of a race."""
+
+    @property
+    def counted(self) -> list[float]:
+        """The values of those that count."""
+        return [self.values[i] for i in calm(self.waits)]
+
+    def in_seconds(self, unit_s: float, least: float = 0.0) -> _Race:
+        """What they say, in seconds; at `least` so many units, as of a trial that did not win."""
+        counted = self.counted
+        spread = (quantile(counted, 0.2) * unit_s, quantile(counted, 0.8) * unit_s)
+        waited = sum(self.waits) / len(self.waits)
+        return _Race(max(middle(counted), least) * unit_s, *spread, len(counted), waited)
 
 
 def tune(
@@ -371,47 +396,39 @@ class _Tuning:
         """Rounds side by side with the incumbent, until it is clear who is faster or that it cannot be told."""
         best = self._best
         if best is None:
-            return self._measured([trial], lambda found: found.times_s[trial], 1.0)
-        seen: list[float] = []
-        waits: list[float] = []
-        began, rounds = self._clock(), FIRST_ROUNDS
-        while True:
-            found = self._timed([best.trial, trial], rounds)
-            if isinstance(found, Failure):
-                return found
-            seen += ratios(found.times_s[trial], found.times_s[best.trial])
-            waits += found.waits
-            counted = [seen[i] for i in calm(waits)]
-            if rounds == FIRST_ROUNDS:
-                rounds, where = NEXT_ROUNDS, "open"
-                if middle(counted) > HOPELESS * (DOUBT if was_disturbed(waits) else 1.0):
-                    break
-                continue
-            rounds, where = MORE_ROUNDS, standing(counted)
-            long = self._clock() - began > self._race_s and len(counted) >= LEAST_ROUNDS
-            if where != "open" or long or len(seen) >= MOST_ROUNDS or self._stop():
-                break
-        if where == "ahead":
-            both = [best.trial, trial]
-            return self._measured(both, lambda f: ratios(f.times_s[trial], f.times_s[best.trial]), best.timed.time_s)
-        return _decided(counted, best.timed.time_s, sum(waits) / len(waits), least=1.0)
+            own = self._rounds([trial], lambda found: found.times_s[trial], repeat(LEAST_ROUNDS), _is_told)
+            return own if isinstance(own, Failure) else own.in_seconds(1.0)
 
-    def _measured(
-        self, keys: Sequence[str], values: Callable[[Samples], Sequence[float]], unit_s: float
-    ) -> _Race | Failure:
-        """Rounds until the median of what each gives is known well enough."""
-        seen: list[float] = []
-        waits: list[float] = []
-        began = self._clock()
-        while True:
-            found = self._timed(keys, LEAST_ROUNDS)
+        def to_best(found: Samples) -> Sequence[float]:
+            return ratios(found.times_s[trial], found.times_s[best.trial])
+
+        both = [best.trial, trial]
+        race = self._rounds(both, to_best, chain((FIRST_ROUNDS, NEXT_ROUNDS), repeat(MORE_ROUNDS)), _is_settled)
+        if isinstance(race, Failure):
+            return race
+        if standing(race.counted) != "ahead":
+            return race.in_seconds(best.timed.time_s, least=1.0)
+        again = self._rounds(both, to_best, repeat(LEAST_ROUNDS), _is_told)
+        return again if isinstance(again, Failure) else again.in_seconds(best.timed.time_s)
+
+    def _rounds(
+        self,
+        keys: Sequence[str],
+        value: Callable[[Samples], Sequence[float]],
+        sizes: Iterable[int],
+        are_enough: Callable[[_Rounds], bool],
+    ) -> _Rounds | Failure:
+        """Rounds, so many at a time, until they are enough, or `MOST_ROUNDS`."""
+        began, rounds = self._clock(), _Rounds()
+        for size in sizes:
+            found = self._timed(keys, size)
             if isinstance(found, Failure):
                 return found
-            seen += values(found)
-            waits += found.waits
-            counted = [seen[i] for i in calm(waits)]
-            if is_close(counted) or len(seen) >= MOST_ROUNDS or self._clock() - began > self._race_s or self._stop():
-                return _decided(counted, unit_s, sum(waits) / len(waits))
+            long = self._clock() - began > self._race_s
+            rounds = _Rounds(rounds.asked + size, (*rounds.values, *value(found)), (*rounds.waits, *found.waits), long)
+            if are_enough(rounds) or len(rounds.values) >= MOST_ROUNDS or self._stop():
+                break
+        return rounds
 
     def _timed(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """So many rounds; as many again, at most `REPEATED` times, where too few were quiet."""
@@ -563,10 +580,16 @@ _REOPENS = {
 }
 
 
-def _decided(values: Sequence[float], unit_s: float, waited: float, least: float = 0.0) -> _Race:
-    """What the rounds that count say, in seconds; at `least` so many units, as of a trial that did not win."""
-    spread = (quantile(values, 0.2) * unit_s, quantile(values, 0.8) * unit_s)
-    return _Race(max(middle(values), least) * unit_s, *spread, len(values), waited)
+def _is_settled(race: _Rounds) -> bool:
+    """Whether it is clear who is faster, or time to say that it cannot be told; the first rounds only give up."""
+    if race.asked == FIRST_ROUNDS:
+        return middle(race.counted) > HOPELESS * (DOUBT if was_disturbed(race.waits) else 1.0)
+    return standing(race.counted) != "open" or (race.long and len(race.counted) >= LEAST_ROUNDS)
+
+
+def _is_told(own: _Rounds) -> bool:
+    """Whether the median is known well enough, or took long."""
+    return is_close(own.counted) or own.long
 
 
 def _numbers(chosen: Parameters) -> tuple[tuple[str, int], ...]:
