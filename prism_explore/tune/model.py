@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from prism_explore.cost.work import work_of
 from prism_explore.ir.dims import Dim
+from prism_explore.ir.ops import Custom
 from prism_explore.ir.stages import Candidate
 from prism_explore.targets import Target
 
@@ -48,7 +49,8 @@ class _KernelModel:
     """Bytes of the whole operand, bytes read by all blocks, bytes of a contiguous piece."""
     store_bytes: Evaluator
     accumulator_bytes: Evaluator
-    blocks: Evaluator
+    blocks: Evaluator | None
+    """None of a library call, which splits its work over the cores by itself."""
     iterations: Evaluator
     steps: Evaluator
     peak_flops_per_s: float
@@ -66,7 +68,7 @@ class Model:
         target = self._target
         time_s = dram = 0.0
         for kernel in self._kernels:
-            blocks = kernel.blocks(sizes)
+            blocks = kernel.blocks(sizes) if kernel.blocks is not None else target.cores
             idle = ceil(blocks / target.cores) * target.cores / blocks
             here_dram = here_cache = slowed = 0.0
             for whole_of, total_of, row_of in kernel.loads:
@@ -112,7 +114,7 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
                 loads,
                 compiled(work.store_bytes),
                 compiled(work.accumulator_bytes),
-                compiled(work.blocks),
+                compiled(work.blocks) if isinstance(candidate.sgraph.nodes[work.position].op, Custom) else None,
                 compiled(work.iterations),
                 compiled(work.steps),
                 target.peak(types[work.position].dtype),

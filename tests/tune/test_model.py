@@ -59,6 +59,15 @@ def test_the_model_prefers_blocks_that_fill_the_cores() -> None:
     assert model.at({"gx": 2, "f": 1}).time_s < model.at({"gx": 1, "f": 1}).time_s
 
 
+def test_a_library_call_fills_the_cores_and_a_kernel_of_one_block_keeps_one() -> None:
+    def time_s(verified: Verified, sizes: dict[str, int], cores: int) -> float:
+        return model_of(verified.candidate, {"b": 4}, TOY.replace(cores=cores)).at(sizes).time_s
+
+    shape = (512, 512)  # nearly all of the time is the product's, which is a library call in `split`
+    assert time_s(split(*shape), {"gb": 4}, 4) == pytest.approx(time_s(split(*shape), {"gb": 4}, 1), rel=1e-3)
+    assert time_s(fused(*shape), {"gx": 1, "f": 1}, 4) > 3.9 * time_s(fused(*shape), {"gx": 1, "f": 1}, 1)
+
+
 def test_the_model_prefers_long_rows() -> None:
     model = model_of(fused(4096, 4096).candidate, {"b": 1}, TOY.replace(max_blocks=4096))
 
