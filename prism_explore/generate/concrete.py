@@ -21,8 +21,8 @@ from math import prod
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
-from prism_explore.generate.attempts import BlockState, KernelState
 from prism_explore.generate.grow import Growth
+from prism_explore.generate.partial import BlockState, KernelState
 from prism_explore.generate.prune import Machine
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.dims import DimLike, dim

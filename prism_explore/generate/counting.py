@@ -13,8 +13,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import combinations
 
-from prism_explore.generate.attempts import KernelState, Letter
 from prism_explore.generate.canonical import Alphabet, Application, Args, Counter, Rank, rank
+from prism_explore.generate.partial import KernelState, Letter
 from prism_explore.ir.space import Space
 
 Key = tuple[int, int, int]

@@ -25,10 +25,11 @@ from dataclasses import dataclass, replace
 from prism_explore.cost.floor import Ceiling
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason
-from prism_explore.generate.attempts import Attempts, BlockState, Fit, KernelState, Same, Tensor
+from prism_explore.generate.attempts import Attempts
 from prism_explore.generate.canonical import Application, Rank
 from prism_explore.generate.counting import Tree
 from prism_explore.generate.diary import CUSTOM, Cuts, Diary, row_text
+from prism_explore.generate.partial import BlockState, Fit, KernelState, Same, Tensor
 from prism_explore.generate.polynomials import show
 from prism_explore.generate.prune import Cut, GivenUp, Machine, nodes_spent, reason, time_spent
 from prism_explore.generate.split import Split, splits

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from prism_explore.generate.attempts import Attempts, KernelState, label_of
+from prism_explore.generate.attempts import Attempts
 from prism_explore.generate.canonical import Application
+from prism_explore.generate.partial import KernelState, label_of
 from prism_explore.generate.prune import Cut, Machine
 from prism_explore.generate.split import fused, with_means_folded, with_means_unfolded
 from prism_explore.ir.apart import apart

@@ -16,9 +16,9 @@ from prism_explore.cost.floor import Ceiling
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
-from prism_explore.generate.attempts import BlockState, Fit, KernelState
 from prism_explore.generate.diary import CUSTOM, REST, WHOLE, Region, Step
 from prism_explore.generate.grow import Growth
+from prism_explore.generate.partial import BlockState, Fit, KernelState
 from prism_explore.generate.prune import RULES, Machine
 from prism_explore.generate.split import Split
 from prism_explore.ir.ops import Op

@@ -21,9 +21,10 @@ from functools import lru_cache
 from prism_explore.cost.floor import Ceiling
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import NodeExpanded, RegionPruned
-from prism_explore.generate.attempts import Attempts, BlockState, Fit, KernelState, Tensor
+from prism_explore.generate.attempts import Attempts
 from prism_explore.generate.diary import Diary
 from prism_explore.generate.grow import Growth, Put, Whole
+from prism_explore.generate.partial import BlockState, Fit, KernelState, Tensor
 from prism_explore.generate.prune import GivenUp, Machine
 from prism_explore.ir.flow import Flow, FlowRule
 from prism_explore.ir.ops import Band, Custom, Input, Load, Op, Result, Store

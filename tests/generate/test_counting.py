@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
-from prism_explore.generate.attempts import KernelState, alphabet
 from prism_explore.generate.canonical import rank
 from prism_explore.generate.counting import Tree
+from prism_explore.generate.partial import KernelState, alphabet
 from prism_explore.ir.ops import Input, Node
 from prism_explore.ir.space import RULE_NAMES, Operators, Space, default_space
 from tests.generate.programs import MACHINE, common_factor, gate, row_dot, scaled_linear, softmax

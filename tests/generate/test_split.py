@@ -11,8 +11,8 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, RegionPruned
 from prism_explore.generate import generate
-from prism_explore.generate.attempts import alphabet
 from prism_explore.generate.canonical import Expressions
+from prism_explore.generate.partial import alphabet
 from prism_explore.generate.split import fused
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.evaluate import evaluate
