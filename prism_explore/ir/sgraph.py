@@ -191,7 +191,7 @@ class SGraph:
     @property
     def data_symbols(self) -> tuple[str, ...]:
         """Symbols of input dims: what the caller's shapes decide."""
-        return tuple(sorted({s for i in self.inputs for d in i.type.dims for s in d.symbols}))
+        return _data_symbols(self.inputs)
 
     def types(self) -> tuple[TensorType, ...]:
         """The type of every kernel-level tensor.
@@ -425,6 +425,11 @@ def _types(graph: SGraph) -> tuple[TensorType, ...]:
             case op:
                 types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(args, where)))
     return tuple(types)
+
+
+@lru_cache(512)
+def _data_symbols(inputs: tuple[Input, ...]) -> tuple[str, ...]:
+    return tuple(sorted({s for i in inputs for d in i.type.dims for s in d.symbols}))
 
 
 @lru_cache(4096)

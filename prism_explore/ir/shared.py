@@ -1,49 +1,80 @@
 """Graphs that run on the same inputs, one after the other: what several compute alike is computed once.
 
-A value is known by how it is made: by its operator and the values that it takes, inside a kernel also by the numbers
-that grid and loop have there. So two candidates whose kernels load, multiply or reduce the same tiles share the arrays,
-whatever else they do. Values mean what `together` says; what is kept is bounded.
+A value is known by how it is made, by its operator and the values that it takes. Inside a kernel tiles are made only
+where they have to be (`tiles`), so two candidates that multiply the same tensors share the product, however each of
+them cuts these. What is new is compared with what is there, and values that differ by no more than rounding are one; so
+what comes behind a sum over parts is shared by candidates with other parts. Values mean what `together` says, up to
+that; what is kept is bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import ONE, Dim, in_symbols
+from prism_explore.ir.dims import Dim, in_symbols
 from prism_explore.ir.evaluate import Array, apply
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
+    Binary,
     ComputeOp,
+    Concat,
     Custom,
     Expand,
     Input,
     Load,
     LoopOp,
+    MatMul,
+    Node,
+    Permute,
+    Reduce,
     Reshape,
     Result,
     RunningMax,
+    Scalar,
     Slice,
     Store,
+    Unary,
 )
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, op_sizes
 from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tiles import Cut, Operand, Tile, groups, in_front, meeting, staying
 from prism_explore.ir.together import Lanes, lanes_of, overlaps
 
 Numbers: TypeAlias = Callable[[BlockGraph, Sequence[tuple[int, ...]]], Mapping[str, int]]
 """Numbers for all symbols of a block graph, by the shapes of its kernel's operands."""
 
 
+_NAMING = (Reshape, Expand, Slice)
+"""Operators that name extents."""
+_LOOPING = (Accumulate, AccumulateRescaled, RunningMax)
+
+
+class Alike(NamedTuple):
+    """When two arrays of one shape are one value."""
+
+    sample: Callable[[Array], Hashable]
+    """The same for nearly all that are; it is cheap, and alone decides nothing."""
+    same: Callable[[Array, Array], bool]
+
+
 class Shared:
     """The values of graphs on the same inputs, each once."""
 
     def __init__(
-        self, program: SGraph, numbered: SGraph, values: Sequence[Array], sizes: Mapping[str, int], most: int
+        self,
+        program: SGraph,
+        numbered: SGraph,
+        values: Sequence[Array],
+        sizes: Mapping[str, int],
+        most: int,
+        alike: Alike,
     ) -> None:
         """Begin with what a program gives.
 
@@ -53,9 +84,14 @@ class Shared:
             values: every one of these tensors.
             sizes: numbers for the symbols in its dims.
             most: so many elements are kept beside the program's.
+            alike: which values are one.
         """
-        self._sizes, self._most, self._elements = sizes, most, 0
+        self._sizes, self._most, self._elements, self._alike = sizes, most, 0, alike
         self._ids: dict[tuple[object, ...], int] = {}
+        self._made: dict[tuple[object, ...], Tile] = {}
+        """What operators gave of tiles, by the numbers of grid and loop."""
+        self._sampled: dict[Hashable, list[int]] = {}
+        """Values by their shapes and samples."""
         self.values: list[Array] = []
         self._inputs: dict[str, int] = {}
         self._numbered: dict[tuple[object, ...], ComputeOp] = {}
@@ -66,14 +102,13 @@ class Shared:
                 self._numbered[node.op, self.values[ids[node.args[0]]].shape] = here.op
             key = node.op, *(ids[a] for a in node.args)
             if key not in self._ids:
-                self._ids[key] = len(self.values)
-                self.values.append(value)
+                self._keep(key, value)
             ids.append(self._ids[key])
             if isinstance(node.op, Input):
                 self._inputs[node.op.name] = ids[-1]
         self.program = ids[program.output]
         """The value that is the program's result."""
-        self._first = len(self.values)
+        self._first, self._elements, self._begun = len(self.values), 0, dict(self._ids)
         self.judged: dict[int, float] = {}
         """What the caller found out about a value; forgotten with it."""
 
@@ -116,54 +151,184 @@ class Shared:
             raise ShapeError("a band that the program does not have")
         values = [self.values[a] for a in args]
         here = self._numbered.get((op, values[0].shape))
-        if here is None:
+        if here is None and isinstance(op, _NAMING):
             _sizes(op, self._sizes)
         return self._keep(key, apply(here or op, values, self._sizes))
 
+    # ------------------------------------------------------------ inside a kernel
     def _block(
         self, block: BlockGraph, operands: list[int], lanes: Lanes, types: Callable[[], tuple[TensorType, ...]]
     ) -> list[int]:
         """The values that a block graph's stores give; its types are asked where it names extents in numbers."""
-        values, find = self.values, self._ids.get
-        typed: tuple[TensorType, ...] = ()
-        ids: list[int] = []
-        stored: list[int] = []
+        numbers, made = lanes.numbers, self._made
+        tiles: list[Tile] = []
         for node in block.nodes:
-            match node.op:
-                case Load(operand, imap, fmap) as load:
-                    if imap is None:
-                        raise ShapeError("this sGraph's maps are still open; evaluate one of its candidates")
-                    source = operands[operand]
-                    key: tuple[object, ...] = imap, fmap, lanes.grid, lanes.iterations, source
-                    if (known := find(key)) is None:
-                        known = self._keep(key, lanes.tile(load, values[source]))
-                case Store() as store:
-                    if overlaps(store):
-                        raise ShapeError("tiles fall on one another")
-                    (source,) = node.args
-                    key = store, lanes.grid, ids[source]
-                    if (known := find(key)) is None:
-                        known = self._keep(key, lanes.laid(store, values[ids[source]]))
-                    stored.append(known)
-                case Input() | Band() | Custom() | Result():
-                    raise AssertionError("no kernel-level operator in a block")
-                case Reshape() as op:
-                    (source,) = node.args
-                    value = values[ids[source]]
-                    typed = typed or types()
-                    wanted = _dims(op, typed, source, value.shape[lanes.lead :], lanes.sizes)
-                    key = Reshape, ids[source], *wanted
-                    if (known := find(key)) is None:
-                        known = self._keep(key, value.reshape((*value.shape[: lanes.lead], *wanted)))
-                case op:
-                    args = [ids[a] for a in node.args]
-                    key = op, *args, *_sizes(op, lanes.sizes)
-                    if (known := find(key)) is None:
-                        known = self._keep(key, lanes.apply(op, [values[a] for a in args]))
-            ids.append(known)
-        return stored
+            op = node.op
+            args = [tiles[a] for a in node.args]
+            key = op, numbers, *(args or [operands[op.operand] if isinstance(op, Load) else None])
+            tile = made.get(key)
+            if tile is None:
+                tile = made[key] = self._tile(node, operands, args, lanes, types)
+            tiles.append(tile)
+        return [tiles[n].value for n in block.stores]
+
+    def _tile(
+        self,
+        node: Node,
+        operands: list[int],
+        args: list[Tile],
+        lanes: Lanes,
+        types: Callable[[], tuple[TensorType, ...]],
+    ) -> Tile:
+        """What a node of a block graph has, which nobody had before."""
+        match node.op:
+            case Load() as load:
+                return self._loaded(load, operands[load.operand], lanes)
+            case Store() as store:
+                return self._stored(store, args[0], lanes)
+            case Reshape() as op:
+                return self._reshaped(op, types()[node.args[0]].dims, args[0], lanes)
+            case Input() | Band() | Custom() | Result():
+                raise AssertionError("no kernel-level operator in a block")
+            case op:
+                return self._applied(op, args, lanes)
+
+    def _loaded(self, load: Load, operand: int, lanes: Lanes) -> Tile:
+        """A load's tile, for which nothing is done."""
+        if load.imap is None:
+            raise ShapeError("this sGraph's maps are still open; evaluate one of its candidates")
+        cut = (*load.imap, load.fmap)
+        left = [*self.values[operand].shape]
+        for d, number in zip(cut, lanes.numbers, strict=True):
+            if d is not None:
+                left[d], rest = divmod(left[d], number)
+                if rest:
+                    raise ShapeError(f"dim {d} of an operand of {self.values[operand].shape} has no {number} tiles")
+        return Tile(operand, cut, False)
+
+    def _applied(self, op: ComputeOp | LoopOp, args: list[Tile], lanes: Lanes) -> Tile:
+        """What an operator gives of tiles."""
+        first = args[0]
+        cut = first.cut
+        match op:
+            case Unary() | Scalar():
+                return Tile(self._result(op, args, lanes), cut, first.led)
+            case Binary() | MatMul() | Concat():
+                args, cut = self._met(op, args, lanes)
+            case Reduce(_, along) | Slice(along) | Expand(along):
+                args = [self._in_front(first, (along,), lanes)]
+                cut = args[0].cut
+            case Accumulate(_, along):
+                args = [self._led(self._in_front(first, (along, cut[lanes.loop]), lanes), lanes)]
+                cut = args[0].cut
+            case Permute(order):
+                cut = tuple([None if d is None else order.index(d) for d in cut])
+            case Reshape():
+                raise AssertionError("a reshape asks for types")
+            case AccumulateRescaled() | RunningMax():
+                args = [self._led(self._in_front(tile, tile.cut, lanes), lanes) for tile in args]
+                cut = args[0].cut
+        if len(args) > 1 and args[0].led != args[1].led:
+            args = [self._led(tile, lanes) for tile in args]
+        return self._bare(Tile(self._result(op, args, lanes), cut, args[0].led), lanes)
+
+    def _met(self, op: Binary | MatMul | Concat, args: list[Tile], lanes: Lanes) -> tuple[list[Tile], Cut]:
+        """The operands as they may be put together, and what is cut of the result."""
+        while True:
+            meets = meeting(op, tuple([self._operand(tile, lanes) for tile in args]))
+            if not meets.apart:
+                return args, meets.cut
+            args = [self._in_front(tile, [tile.cut[n] for n in meets.apart], lanes) for tile in args]
+
+    def _operand(self, tile: Tile, lanes: Lanes) -> Operand:
+        start = lanes.lead if tile.led else 0
+        shape = self.values[tile.value].shape
+        return Operand(tile.cut, shape[:start], shape[start:])
+
+    def _reshaped(self, op: Reshape, ours: tuple[Dim, ...], tile: Tile, lanes: Lanes) -> Tile:
+        """The same elements in other dims; a dim that stays may still be cut."""
+        stays = staying(ours, op.dims)
+        tile = self._in_front(tile, [d for d in tile.cut if d not in stays], lanes)
+        value = self.values[tile.value]
+        start = lanes.lead if tile.led else 0
+        shape = *value.shape[:start], *_dims(op, ours, value.shape[start:], lanes.sizes)
+        cut = tuple([None if d is None else stays[d] for d in tile.cut])
+        return Tile(self._once((Reshape, tile.value, *shape), lambda: value.reshape(shape)), cut, tile.led)
+
+    def _result(self, op: ComputeOp | LoopOp, args: list[Tile], lanes: Lanes) -> int:
+        """What an operator gives of values that all have axes in front, or all have none."""
+        led = args[0].led
+        key: tuple[object, ...] = op, *[tile.value for tile in args]
+        if led:
+            key = lanes.lead, lanes.iterations, *key
+        if isinstance(op, _NAMING):
+            key = *key, *_sizes(op, lanes.sizes)
+        known = self._ids.get(key)
+        if known is not None:
+            return known
+        values = [self.values[tile.value] for tile in args]
+        if led:
+            return self._keep(key, lanes.apply(op, values))
+        assert not isinstance(op, _LOOPING), "the loop is in front there"
+        return self._keep(key, apply(op, values, lanes.sizes))
+
+    def _stored(self, store: Store, tile: Tile, lanes: Lanes) -> Tile:
+        """What a kernel gives: the whole tensor, where its tiles are laid as they were cut."""
+        if overlaps(store):
+            raise ShapeError("tiles fall on one another")
+        omap = store.omap or ()
+        tile = self._in_front(tile, [d for d, to in zip(tile.cut, (*omap, None), strict=True) if d != to], lanes)
+        if not tile.led and all(to is None or d == to for d, to in zip(tile.cut, omap, strict=False)):
+            return tile
+        value = self._led(tile, lanes).value
+        grid = tuple([n if d is None else 1 for d, n in zip(tile.cut, lanes.grid, strict=False)])
+        key = Store, value, *[None if to is None else (to, n) for to, n in zip(omap, grid, strict=True)]
+        laid = self._once(key, lambda: replace(lanes, grid=grid).laid(store, self.values[value]))
+        return Tile(laid, tile.cut, False)
+
+    # ------------------------------------------------------------ axes in front
+    def _in_front(self, tile: Tile, dims: Sequence[int | None], lanes: Lanes) -> Tile:
+        """The same tile with the axes in front that cut one of these dims."""
+        cut = tile.cut
+        moved = {n: d for n, d in enumerate(cut) if d is not None and d in dims}
+        if not moved:
+            return tile
+        key = Tile, tile.led, tile.value, lanes.lead, *[(n, d, lanes.numbers[n]) for n, d in moved.items()]
+        value = self._once(key, lambda: in_front(self.values[tile.value], cut, moved, lanes.numbers, tile.led))
+        return Tile(value, tuple([None if n in moved else d for n, d in enumerate(cut)]), True)
+
+    def _led(self, tile: Tile, lanes: Lanes) -> Tile:
+        """The same tile with all axes in front, be it with length 1."""
+        if tile.led:
+            return tile
+        key = Tile, False, tile.value, lanes.lead
+        value = self._once(key, lambda: in_front(self.values[tile.value], tile.cut, {}, lanes.numbers, False))
+        return Tile(value, tile.cut, True)
+
+    def _bare(self, tile: Tile, lanes: Lanes) -> Tile:
+        """The same tile with no axes in front, where it is the same along all of them."""
+        if not tile.led:
+            return tile
+        shape = self.values[tile.value].shape
+        if shape[: lanes.lead] != (1,) * lanes.lead:
+            return tile
+        key = Tile, None, tile.value, lanes.lead
+        value = self._once(key, lambda: self.values[tile.value].reshape(shape[lanes.lead :]))
+        return Tile(value, tile.cut, False)
+
+    # ------------------------------------------------------------ what is kept
+    def _once(self, key: tuple[object, ...], make: Callable[[], Array]) -> int:
+        known = self._ids.get(key)
+        return self._keep(key, make()) if known is None else known
 
     def _keep(self, key: tuple[object, ...], value: Array) -> int:
+        """The id of a new value, which may turn out to be known."""
+        sampled = self._sampled.setdefault((value.shape, self._alike.sample(value)), [])
+        for known in sampled:
+            if self._alike.same(value, self.values[known]):
+                self._ids[key] = known
+                return known
+        sampled.append(len(self.values))
         self._ids[key] = len(self.values)
         self.values.append(value)
         self._elements += value.size if value.base is None else 0
@@ -172,8 +337,11 @@ class Shared:
     def _forget(self) -> None:
         """All but the program's values."""
         self._elements = 0
+        self._made.clear()
         del self.values[self._first :]
-        self._ids = {key: n for key, n in self._ids.items() if n < self._first}
+        self._ids = dict(self._begun)  # not all that lead to the program's values: some are made of what is forgotten
+        kept = {at: [n for n in ids if n < self._first] for at, ids in self._sampled.items()}
+        self._sampled = {at: ids for at, ids in kept.items() if ids}
         self.judged.clear()
 
 
@@ -184,8 +352,6 @@ def _types(graph: SGraph, position: int, block: BlockGraph) -> tuple[TensorType,
 
 def _sizes(op: ComputeOp | LoopOp, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """The numbers of the sizes that an operator names, each of which must mean itself at all extents."""
-    if not isinstance(op, Reshape | Expand | Slice):
-        return ()
     if not all(_means_itself(d) for d in op_sizes(op)):
         raise ShapeError("extents are named in numbers")
     return tuple(d.value(sizes) for d in op_sizes(op))
@@ -195,15 +361,13 @@ def _means_itself(d: Dim) -> bool:
     return d.is_one or in_symbols(d)
 
 
-def _dims(
-    op: Reshape, types: tuple[TensorType, ...], source: int, shape: tuple[int, ...], sizes: Mapping[str, int]
-) -> tuple[int, ...]:
+def _dims(op: Reshape, dims: tuple[Dim, ...], shape: tuple[int, ...], sizes: Mapping[str, int]) -> tuple[int, ...]:
     """The extents of a reshape's dims, by those of what it takes.
 
     Of several dims that belong together, those that name symbols mean themselves, and one more follows.
     """
     found: list[int] = []
-    for ours, theirs in _groups(types[source].dims, op.dims):
+    for ours, theirs in groups(dims, op.dims):
         whole = prod(shape[n] for n in ours)
         numbers = [d.value(sizes) if of_symbols else 0 for d, of_symbols in theirs]
         if numbers.count(0) > 1:
@@ -214,37 +378,3 @@ def _dims(
         found += [n or rest for n in numbers]
     numbered = iter(found)
     return tuple(1 if d.is_one else next(numbered) for d in op.dims)
-
-
-@lru_cache(4096)
-def _groups(
-    ours: tuple[Dim, ...], theirs: tuple[Dim, ...]
-) -> tuple[tuple[tuple[int, ...], tuple[tuple[Dim, bool], ...]], ...]:
-    """The fewest dims of both sides that have one product, from the first on: ours by position, without those of 1.
-
-    With each of theirs comes whether it means itself, as a dim alone need not, which is the other.
-    """
-    open_ours = [(n, d) for n, d in enumerate(ours) if not d.is_one]
-    open_theirs = [d for d in theirs if not d.is_one]
-    groups: list[tuple[tuple[int, ...], tuple[tuple[Dim, bool], ...]]] = []
-    while open_ours or open_theirs:
-        taken, given = _together([d for _, d in open_ours], open_theirs)
-        here = tuple((d, given > 1 and in_symbols(d)) for d in open_theirs[:given])
-        groups.append((tuple(n for n, _ in open_ours[:taken]), here))
-        open_ours, open_theirs = open_ours[taken:], open_theirs[given:]
-    return tuple(groups)
-
-
-def _together(ours: list[Dim], theirs: list[Dim]) -> tuple[int, int]:
-    """How many dims of either side, from the first on, have one product; all where no fewer do."""
-    products: dict[Dim, int] = {}
-    product = ONE
-    for n, d in enumerate(ours, 1):
-        product = product * d
-        products.setdefault(product, n)
-    product = ONE
-    for n, d in enumerate(theirs, 1):
-        product = product * d
-        if product in products:
-            return products[product], n
-    return len(ours), len(theirs)

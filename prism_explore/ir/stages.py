@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from prism_explore.errors import ParseError
 from prism_explore.ir.dims import Dim, dim
@@ -89,8 +89,7 @@ class Lemma:
     """Both sides as expressions over named axes, for the checker; see `verify.statement`."""
 
 
-@dataclass(frozen=True, slots=True)
-class EClass:
+class EClass(NamedTuple):
     """Tensors of program and candidate that are equal, as found by the prover."""
 
     id: str

@@ -103,6 +103,11 @@ class Lanes:
     """For operators that name sizes themselves."""
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """How long each of these axes is."""
+        return (*self.grid, self.iterations)
+
+    @property
     def lead(self) -> int:
         """How many axes are in front of a tile's."""
         return len(self.grid) + 1
@@ -122,7 +127,7 @@ class Lanes:
         ahead: dict[int, int] = {}
         rest: list[int] = []
         cuts = (*(load.imap or ()), load.fmap)
-        numbers = (*self.grid, self.iterations)
+        numbers = self.numbers
         for d, extent in enumerate(operand.shape):
             pieces = 1
             if d in cuts:

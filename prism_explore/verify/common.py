@@ -22,7 +22,7 @@ from prism_explore.ir.dims import Dim
 from prism_explore.ir.evaluate import Array
 from prism_explore.ir.ops import Load
 from prism_explore.ir.sgraph import BlockGraph, SGraph
-from prism_explore.ir.shared import Shared
+from prism_explore.ir.shared import Alike, Shared
 from prism_explore.verify.extents import Instance
 
 CUTS = range(2, 13)
@@ -32,16 +32,42 @@ MOST_KNOWN = 2048
 MANY_CUTS = 4
 """Of a candidate, that may be equal to each other where no numbers that all differ will do."""
 
+ROUNDING = 1e-12
+"""Relative: sums of as few terms as there are here, added in another order, mostly differ by less."""
+
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
 Known: TypeAlias = dict[tuple[object, ...], tuple[int, ...]]
-"""Numbers for cuts, none where there are none, by the cuts, what they cut, and the numbers before them."""
+"""Numbers for cuts, none where there are none, by how many there are, what they cut, and the numbers before them."""
+Whole: TypeAlias = Sequence[tuple[int, tuple[int, ...]]]
+"""What is left of dims, and which cuts are still to cut it."""
+
+
+def _sample(value: Array) -> str:
+    """The first of the numbers and the last, without the digits that rounding may touch."""
+    return f"{value.item(0):.9e} {value.item(-1):.9e}" if value.size else ""
+
+
+def _same(one: Array, other: Array) -> bool:
+    """Whether each number is the other's, up to rounding; what is no number is like nothing."""
+    return bool(((np.abs(one - other) <= ROUNDING * np.abs(other)) | (one == other)).all())
+
+
+FLOATS = Alike(_sample, _same)
 
 
 class Common:
     """One choice of extents and inputs, on which candidates run one after the other."""
 
     def __init__(
-        self, program: SGraph, instance: Instance, values: Sequence[Array], most: int, turn: int, *, tiny: bool = False
+        self,
+        program: SGraph,
+        instance: Instance,
+        values: Sequence[Array],
+        most: int,
+        turn: int,
+        alike: Alike,
+        *,
+        tiny: bool = False,
     ) -> None:
         """Begin with what the program gives there.
 
@@ -51,9 +77,10 @@ class Common:
             values: every tensor of the program.
             most: elements that are kept.
             turn: which numbers grid sizes and loop ranges prefer.
+            alike: which values are one.
             tiny: whether they are all 2.
         """
-        self._shared = Shared(program, instance.program, values, instance.symbols, most)
+        self._shared = Shared(program, instance.program, values, instance.symbols, most, alike)
         self._instance, self._turn, self._tiny = instance, turn, tiny
         self._extents = [number for _, number in instance.sizes]
         self._known: Known = {}
@@ -111,62 +138,67 @@ class Cuts:
             ShapeError: there are none.
         """
         cuts = _symbols(block)
-        open_cuts = [*dict.fromkeys(s for s in cuts if s is not None and s not in self.sizes)]
+        open_cuts = [*dict.fromkeys([s for s in cuts if s is not None and s not in self.sizes])]
         if open_cuts:
-            whole = self._whole(block, shapes, cuts)
-            key = *open_cuts, *whole, *self.chosen.values()
-            if key not in self._known:
-                many = len(self.chosen) + len(open_cuts) >= MANY_CUTS
-                fits = self._choose(open_cuts, whole, True) or (many and self._choose(open_cuts, whole, False))
-                self._known[key] = tuple(self.sizes[s] for s in open_cuts) if fits else ()
-            if not self._known[key]:
+            whole, before = self._whole(block, shapes, cuts, open_cuts), tuple(self.chosen.values())
+            key = len(open_cuts), *whole, *before
+            fits = self._known.get(key)
+            if fits is None:
+                many = len(before) + len(open_cuts) >= MANY_CUTS
+                fits = self._choose(len(open_cuts), whole, before) or (
+                    many and self._choose(len(open_cuts), whole, before, alike=True)
+                )
+                self._known[key] = fits = fits or ()
+            if not fits:
                 raise ShapeError("no numbers cut these extents")
-            for symbol, number in zip(open_cuts, self._known[key], strict=True):
-                self.sizes[symbol] = self.chosen[symbol] = number
+            chosen = dict(zip(open_cuts, fits, strict=True))
+            self.sizes.update(chosen)
+            self.chosen.update(chosen)
         return self.sizes
 
     def _whole(
-        self, block: BlockGraph, shapes: Sequence[tuple[int, ...]], cuts: Sequence[str | None]
-    ) -> list[tuple[int, tuple[str, ...]]]:
-        """What is left of each dim that is cut, and the cuts without a number, each pair once."""
-        found: dict[tuple[int, tuple[str, ...]], None] = {}
+        self, block: BlockGraph, shapes: Sequence[tuple[int, ...]], cuts: Sequence[str | None], open_cuts: list[str]
+    ) -> list[tuple[int, tuple[int, ...]]]:
+        """What is left of each dim that is cut, and by which of the cuts without a number, each pair once."""
+        found: dict[tuple[int, tuple[int, ...]], None] = {}
         parallel = block.parallel
         for operand, d, along in _cut_dims(block):
-            number, named = 1, list[str]()
+            number, which = 1, list[int]()
             for n in along:
                 symbol = cuts[n]
-                if symbol is not None and symbol not in self.sizes:
-                    named.append(symbol)
+                if symbol in open_cuts:
+                    which.append(open_cuts.index(symbol))
                 else:
                     number *= parallel[n].size.value(self.sizes)
             left, rest = divmod(shapes[operand][d], number)
             if rest:
                 raise ShapeError(f"{number} tiles of {shapes[operand][d]} elements")
-            if named:
-                found[left, tuple(named)] = None
+            if which:
+                found[left, tuple(which)] = None
         return [*found]
 
-    def _choose(self, open_cuts: Sequence[str], whole: Sequence[tuple[int, tuple[str, ...]]], differ: bool) -> bool:
-        """Choose numbers for all of these cuts, if there are any."""
-        if not open_cuts:
-            return True
-        symbol, others = open_cuts[0], open_cuts[1:]
-        of_it = gcd(*(left for left, cuts in whole if symbol in cuts))
-        taken = self._extents.union(self.chosen.values() if differ else ())
+    def _choose(
+        self, count: int, whole: Whole, before: tuple[int, ...], given: tuple[int, ...] = (), *, alike: bool = False
+    ) -> tuple[int, ...] | None:
+        """Numbers for so many cuts behind those given, if there are any; alike says that they need not all differ."""
+        cut = len(given)
+        if cut == count:
+            return given
+        of_it = gcd(*(left for left, cuts in whole if cut in cuts))
+        taken = self._extents.union(() if alike else (*before, *given))
         fit = [n for n in ((2,) if self._tiny else CUTS) if of_it % n == 0 and (self._tiny or n not in taken)]
-        start = (self._turn + len(self.chosen) * (not differ)) % len(fit) if fit else 0
+        start = (self._turn + (len(before) + cut) * alike) % len(fit) if fit else 0
         for number in (*fit[start:], *fit[:start]):
             rest = [
-                (left // number, tuple(c for c in cuts if c != symbol)) if symbol in cuts else (left, cuts)
+                (left // number, tuple(c for c in cuts if c != cut)) if cut in cuts else (left, cuts)
                 for left, cuts in whole
             ]
             if not self._tiny and any(left < 2 for left, _ in rest):
                 continue
-            self.sizes[symbol] = self.chosen[symbol] = number
-            if self._choose(others, rest, differ):
-                return True
-            del self.sizes[symbol], self.chosen[symbol]
-        return False
+            found = self._choose(count, rest, before, (*given, number), alike=alike)
+            if found is not None:
+                return found
+        return None
 
 
 @lru_cache(512)

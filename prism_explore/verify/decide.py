@@ -8,8 +8,9 @@ is unknown, the candidate is not offered, and the case is kept as a text that `r
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import isfinite
 from typing import assert_never
 
@@ -84,6 +85,7 @@ class Prover:
         """
         self._auditing = audits
         self.program = program
+        self._inputs = program.inputs
         self.refuter = Refuter(program)
         self._plain = Algebra(budget)
         self._spelled = Algebra(budget, spell_out=True)
@@ -108,7 +110,7 @@ class Prover:
         graph = candidate.sgraph
         if graph.is_open:
             raise ShapeError(f"{candidate.id}: maps are still open; verify what `instantiate` yields")
-        if set(graph.inputs) != set(self.program.inputs):
+        if graph.inputs != self._inputs and set(graph.inputs) != set(self._inputs):
             given = ", ".join(f"{i.name} {i.type}" for i in graph.inputs)
             wanted = ", ".join(f"{i.name} {i.type}" for i in self.program.inputs)
             raise ShapeError(f"{candidate.id} has inputs {given}; {self.program.name} has {wanted}")
@@ -343,19 +345,22 @@ class Prover:
     def _classes(self, graph: SGraph, wanted: Lowered, found: Lowered) -> tuple[EClass, ...]:
         """Tensors of program and candidate in groups of equal value; the two results are in one."""
         goal, result = wanted.values[self.program.graph.output], found.values[graph.output]
-        named = [(f"program.%{n}", form) for n, form in enumerate(wanted.values)]
-        for n, form in enumerate(found.values):
-            named.append((f"k{n}", form))
-            named += [(f"k{n}.b{m}", inner) for m, inner in enumerate(found.blocks.get(n, ()))]
         groups: dict[str, tuple[NormalForm, list[str]]] = {}
-        for member, form in named:
-            if form.key == result.key:
-                form = goal
-            group = groups.get(form.key)
-            if group is None:
-                groups[form.key] = form, [member]
-            else:
-                group[1].append(member)
+
+        def put(members: Sequence[str], forms: Sequence[NormalForm]) -> None:
+            for member, form in zip(members, forms, strict=True):
+                key = goal.key if form.key == result.key else form.key  # equal, be it not by the look of it
+                group = groups.get(key)
+                if group is None:
+                    groups[key] = form, [member]
+                else:
+                    group[1].append(member)
+
+        put(_members("program.%", len(wanted.values)), wanted.values)
+        for n, form in enumerate(found.values):
+            put((f"k{n}",), (form,))
+            if n in found.blocks:
+                put(_members(f"k{n}.b", len(found.blocks[n])), found.blocks[n])
         return tuple([EClass(*self._name(key, form), tuple(members)) for key, (form, members) in groups.items()])
 
     def _name(self, key: str, form: NormalForm) -> tuple[str, str]:
@@ -525,7 +530,7 @@ def noted(verdict: Verdict) -> VerdictReached:
                 proof.method,
                 proof.claim,
                 proof.conditions,
-                tuple((c.id, c.term, c.members) for c in proof.classes),
+                proof.classes,
                 tuple((_sizes_text(t.sizes), t.relative_error) for t in trials if t.error_bound is None),
                 exact=tuple((_sizes_text(t.sizes), t.error_bound) for t in trials if t.error_bound is not None),
                 evidence=verdict.evidence,
@@ -557,6 +562,12 @@ def _sizes_text(sizes: tuple[tuple[str, int], ...]) -> str:
 def _sizes(text: str) -> tuple[tuple[str, int], ...]:
     pairs = (word.partition("=") for word in text.split(", ") if word)
     return tuple((symbol, int(number)) for symbol, _, number in pairs)
+
+
+@lru_cache(512)
+def _members(prefix: str, count: int) -> tuple[str, ...]:
+    """The names of so many tensors of one graph."""
+    return tuple(f"{prefix}{n}" for n in range(count))
 
 
 def _forget_oldest(memory: dict[str, str]) -> None:

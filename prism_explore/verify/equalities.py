@@ -16,7 +16,7 @@ are `frames`' own: the same candidate gives the same ids in every run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -100,7 +100,7 @@ class Equalities:
         tiles: dict[str, list[str]] = {}
         for tile in self.tiles:
             tiles.setdefault(tile.of, []).append(tile.tensor)
-        whole = [replace(c, members=(*c.members, *tiles.get(c.id, ()))) for c in self.classes]
+        whole = [c._replace(members=(*c.members, *tiles.get(c.id, ()))) for c in self.classes]
         both = {c.id for c in whole if len({_of_program(m) for m in c.members}) == 2}
         of = {m: c.id for c in whole for m in c.members}
         used: set[str] = set()

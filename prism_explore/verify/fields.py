@@ -44,6 +44,7 @@ import numpy as np
 from prism_explore.ir.evaluate import Array, run
 from prism_explore.ir.ops import Accumulate, Binary, Custom, Op, Reduce, RunningMax, Scalar, Unary, op_name
 from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.shared import Alike
 from prism_explore.ir.together import run_together
 
 Q = 1073740571
@@ -199,6 +200,15 @@ class Residue:
     def __hash__(self) -> int:
         return hash(self.p)
 
+    def is_twin(self, other: object) -> bool:
+        """Whether it is the same number, of the same degrees, denominators and exponentials: bounds are one, too."""
+        return self is other or (
+            isinstance(other, Residue)
+            and (self.p, self.q, self.degree, self.height, self.below)
+            == (other.p, other.q, other.degree, other.height, other.below)
+            and (self.exponents, self.roots, self.slips) == (other.exponents, other.roots, other.slips)
+        )
+
     def _inverse(self) -> Residue:
         """1/x, and 0 for 0, as the claim has it."""
         q = None if self.q is None else _reciprocal(self.q, Q)
@@ -277,6 +287,18 @@ class Residue:
     def gelu_tanh(self) -> Residue:
         """Uninterpreted."""
         return self._hashed("gelu_tanh")
+
+
+def _sample(value: Array) -> tuple[int, ...]:
+    """The residues of the first number and of the last."""
+    return tuple(x.p for n in (0, -1) if isinstance(x := value.item(n), Residue)) if value.size else ()
+
+
+def _twins(one: Array, other: Array) -> bool:
+    return all(isinstance(x, Residue) and x.is_twin(y) for x, y in zip(one.flat, other.flat, strict=True))
+
+
+ALIKE = Alike(_sample, _twins)
 
 
 def _reciprocal(number: int, modulus: int) -> int:

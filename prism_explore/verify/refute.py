@@ -46,7 +46,7 @@ from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Trial, Witness
 from prism_explore.ir.together import run_together
 from prism_explore.verify import decimals, fields
-from prism_explore.verify.common import Common
+from prism_explore.verify.common import FLOATS, Common
 from prism_explore.verify.decimals import NoDecimal
 from prism_explore.verify.extents import TINY, Extents, Instance, Pair
 from prism_explore.verify.fields import Inconclusive
@@ -282,7 +282,7 @@ class Refuter:
             if side.finite.any():
                 with np.errstate(all="ignore"):
                     values = _run(instance.program, side.inputs, instance.symbols, [])
-                return Common(self.program.graph, instance, values, MOST_SHARED, turn), side, between
+                return Common(self.program.graph, instance, values, MOST_SHARED, turn, FLOATS), side, between
         return None
 
     def _common_exact(self, candidate: SGraph, seed: int) -> Trial | None:
@@ -309,7 +309,7 @@ class Refuter:
         drawn = self._drawn(instance, seed)
         if isinstance(drawn, str):
             return None
-        return Common(self.program.graph, instance, drawn.values, MOST_SHARED_EXACT, 0, tiny=True), drawn
+        return Common(self.program.graph, instance, drawn.values, MOST_SHARED_EXACT, 0, fields.ALIKE, tiny=True), drawn
 
     # ------------------------------------------------------------ floats
     def _as_given(self, pair: Pair, seed: int) -> Attempt:
