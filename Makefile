@@ -34,7 +34,9 @@ explore: $(VENV)/.lab ## open the first notebook in JupyterLab (ARGS=--no-browse
 		--LabApp.default_url=/lab/tree/notebooks/00_ten_minutes.ipynb $(ARGS)
 
 # What neither times nor serves anything runs two at a time. No test found (5) is fine: ARGS may choose from one half.
-PURE := $(addprefix tests/,cost events floats generate instantiate ir mirage verify)
+PURE := $(addprefix tests/,codegen cost events floats generate instantiate ir mirage verify widgets) \
+	$(patsubst %,tests/test_%.py,audit bad_input checks evidence frontend frontend_rows known_forms ledger_rows online \
+	parts programs questions rediscovery what_if)
 
 test: $(VENV)/.test browser node ## run every test: Python, browser, TypeScript, lint, types, layers
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PURE) $(ARGS) || [ $$? = 5 ]
