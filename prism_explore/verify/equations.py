@@ -75,7 +75,7 @@ class Variables:
     marks: dict[tuple[str, int, Dim], int] = field(default_factory=dict[tuple[str, int, Dim], int])
     """Places along an axis: borders of a split (elements below), positions of a slice (elements before)."""
     part_of: dict[int, int] = field(default_factory=dict[int, int])
-    """A tile's dim is the low part of the whole one."""
+    """A tile's dim is the low part of the whole one, and so is the last of the dims into which one is split."""
     made: dict[tuple[str, int, Slots], int] = field(default_factory=dict[tuple[str, int, Slots], int])
     """Tiles by the whole and its cuts, wholes by tile and cuts: the same is the same variable at once."""
     pieces: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
@@ -245,6 +245,10 @@ class Variables:
                 self.join(above[0], below[0])
                 continue
             for side, other, where in ((above, below, 0), (below, above, 1)):
+                if len(side) > 1 and len(set(side)) == 1:
+                    known = seen.setdefault((kind, where, "alike", len(side), *other), side[0])
+                    if find(known) != find(side[0]):
+                        self.join(known, side[0])
                 for n, s in enumerate(side):
                     key = (kind, where, *side[:n], *side[n + 1 :], -1, *other)
                     known = seen.setdefault(key, s)
@@ -390,7 +394,7 @@ class Reader:
         if at == variables.given[whole]:
             return whole
         if whole not in variables.pieces:
-            return variables.mark("place", whole, at)
+            return variables.size(at) if _is_fraction(at) else variables.mark("place", whole, at)
         first, second = variables.pieces[whole]
         before = variables.given[first]
         if at == before:
@@ -447,11 +451,18 @@ class Reader:
             above = below
         out[theirs[-1]] = above
         self.variables.free.discard(above)
+        if above != whole:
+            self.variables.part_of[above] = whole
 
 
 def _products(dims: Sequence[Dim]) -> Iterable[Dim]:
     """Of the first, the first two, ..."""
     return accumulate(dims, lambda a, b: a * b)
+
+
+def _is_fraction(d: Dim) -> bool:
+    """Whether a size is a part of a symbol that no axis is as long as, such as n/2: so many elements, and no others."""
+    return len(d.terms) == 1 and d.terms[0][1].denominator > 1 and all(e > 0 for _, e in d.terms[0][0])
 
 
 def _is_positive(d: Dim) -> bool:

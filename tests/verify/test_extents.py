@@ -355,6 +355,79 @@ def test_a_symbol_is_one_size_wherever_it_stands(whole, pieces, length):
     assert isinstance(check(program, wrong), Refuted)
 
 
+@pytest.mark.parametrize(("weight", "right"), [("1/2", True), ("1/3", False)])
+def test_half_of_a_symbol_is_half_of_it(weight, right):
+    """Where a slice ends in the middle, no other place would do for the mean of both halves' means."""
+    program, graph = pair_of(
+        "x = input f32[b, d]",
+        "%1 = mean(x, dim=1)\nreturn %1",
+        f"""%1 = slice(x, dim=1, start=0, stop=d/2)
+%2 = slice(x, dim=1, start=d/2, stop=d)
+%3 = mean(%1, dim=1)
+%4 = mean(%2, dim=1)
+%5 = add(%3, %4)
+%6 = mul_scalar(%5, {weight})
+return %6""",
+    )
+    outcome = Refuter(program).attempt(graph, 0)
+
+    assert isinstance(outcome, Survived if right else Witness)
+    assert isinstance(check(program, graph), Verified if right else Refuted)
+
+
+def test_what_is_twice_as_long_as_two_axes_makes_them_equally_long():
+    """Rotary tables of half a head, each put behind itself: the program itself says that they are equally long."""
+    program, graph = pair_of(
+        "x = input f32[s, 64]; c = input f32[s, 32]; t = input f32[s, 32]",
+        """%3 = concat(c, c, dim=1)
+%4 = concat(t, t, dim=1)
+%5 = mul(x, %3)
+%6 = add(%5, %4)
+return %6""",
+        """%3 = slice(x, dim=1, start=0, stop=32)
+%4 = slice(x, dim=1, start=32, stop=64)
+%5 = mul(%3, c)
+%6 = add(%5, t)
+%7 = mul(%4, c)
+%8 = add(%7, t)
+%9 = concat(%6, %8, dim=1)
+return %9""",
+    )
+    outcome = Refuter(program).attempt(graph, 0)
+
+    assert isinstance(outcome, Survived) and not outcome.coinciding
+    assert isinstance(check(program, graph), Verified)
+
+
+def test_the_last_dim_of_a_split_has_the_borders_of_what_was_split():
+    """Heads of a group and rows are merged at once, a mask's rows beside them: where both rows end is one place."""
+    inputs = "q = input f32[4*g, 24]; t = input f32[24]"
+    program, graph = pair_of(
+        inputs,
+        """%2 = reshape(q, dims=[g, 4, 24])
+%3 = band(rows=24, columns=24, high=0, dtype=f32)
+%4 = mul(%3, t)
+%5 = sum(%4, dim=1)
+%6 = reshape(%5, dims=[1, 1, 24])
+%7 = mul(%2, %6)
+%8 = reshape(%7, dims=[4*g, 24])
+return %8""",
+        """%2 = reshape(q, dims=[g, 96])
+%3 = band(rows=24, columns=24, high=0, dtype=f32)
+%4 = mul(%3, t)
+%5 = sum(%4, dim=1)
+%6 = reshape(%5, dims=[1, 24])
+%7 = expand(%6, dim=0, size=4)
+%8 = reshape(%7, dims=[1, 96])
+%9 = mul(%2, %8)
+%10 = reshape(%9, dims=[4*g, 24])
+return %10""",
+    )
+
+    assert isinstance(Refuter(program).attempt(graph, 0), Survived)
+    assert isinstance(check(program, graph), Verified)
+
+
 def test_a_grid_may_be_a_symbol_of_the_data_too():
     text = """%1 = custom(x) grid[x=m, y=n] loop[i=f]
   %0 = load(0, imap=[0, 1], fmap=1)
