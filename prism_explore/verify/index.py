@@ -447,7 +447,8 @@ def is_count(d: Dim, known: tuple[Dim, ...]) -> bool:
 
     Says no where it does not know. A range of such a size is never empty.
     """
-    if any(q is not None and is_whole(q) and _all_positive(q) for q in (quotient(d, k) for k in (ONE, *known))):
+    quotients = (quotient(d, k) for k in (ONE, *known))
+    if any(q is not None and (q in known or (is_whole(q) and _all_positive(q))) for q in quotients):
         return True
     terms = [Dim((t,)) for t in d.terms]
     whole = all(is_whole(t) or any(is_whole(t / k) for k in known if k.is_monomial) for t in terms)
@@ -498,6 +499,21 @@ def substitute(i: Index, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> 
             return digit(substitute(base, by, known), before, size, after, known)
         case Moved(base, along, size):
             return moved(substitute(base, by, known), along, size) if not i.free.isdisjoint(by) else i
+        case _:
+            assert_never(i)
+
+
+def settled(i: Index, known: Sequence[Dim]) -> Index:
+    """The same number, with what is said of its digits by sizes that are integers; `known` as for `digit`."""
+    match i:
+        case Zero() | Var():
+            return i
+        case Radix(parts):
+            return radix([settled(p, known) for p in parts], known)
+        case Digit(base, before, size, after):
+            return digit(settled(base, known), before, size, after, known)
+        case Moved(base, by, size):
+            return moved(settled(base, known), by, size)
         case _:
             assert_never(i)
 

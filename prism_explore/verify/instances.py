@@ -408,10 +408,12 @@ def _digit(base: Tree, before: str, size: str, after: str, reading: Reading) -> 
 def is_count(d: Dim, known: Sequence[Dim] = ()) -> bool:
     """Whether a size is a positive integer wherever the known ones are; no where that is not seen.
 
-    It is where it is a sum of products of symbols and natural numbers, or such a sum times a known size; or where each
-    of its terms is whole by itself or as a multiple of a known size, and it is at least 1.
+    It is where it is a sum of products of symbols and natural numbers, such a sum times a known size, or a product of
+    two known sizes; or where each of its terms is whole by itself or as a multiple of a known size, and it is at
+    least 1.
     """
-    if any(_is_natural(q) for q in (_quotient(d, by) for by in (ONE, *known)) if q is not None):
+    quotients = (_quotient(d, by) for by in (ONE, *known))
+    if any(_is_natural(q) or q in known for q in quotients if q is not None):
         return True
     for powers, c in d.terms:
         term = Dim(((powers, abs(c)),))

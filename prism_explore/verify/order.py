@@ -7,10 +7,10 @@ but what is not below 0 on the one hand and what only a mask adds, which is not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from prism_explore.verify.index import Digit, Index, Moved, Radix, Var, extent
+from prism_explore.verify.index import Digit, Index, Moved, Radix, Var, extent, radix
 from prism_explore.verify.naming import Opened
 from prism_explore.verify.normal_form import Max, NormalForm, Number, Term
 from prism_explore.verify.sums import indices_of_form
@@ -140,11 +140,23 @@ def fits(i: Index, j: Index, bound: frozenset[str], by: dict[str, Index]) -> boo
     match i, j:
         case Var(name, size), _ if name in bound:
             return size == extent(j) and by.setdefault(name, j) == j
-        case Radix(parts), Radix(others) if len(parts) == len(others):
-            return all(fits(p, q, bound, by) for p, q in zip(parts, others, strict=True))
+        case Radix(parts), Radix(others):
+            return _digits_fit(parts, others, bound, by)
         case Digit(p, _, _, _), Digit(q, _, _, _):
             return fits(p, q, bound, by)
         case Moved(p, _, _), Moved(q, _, _):
             return fits(p, q, bound, by)
         case _:
             return i == j
+
+
+def _digits_fit(mine: Sequence[Index], theirs: Sequence[Index], bound: frozenset[str], by: dict[str, Index]) -> bool:
+    """As `fits` for numbers; several digits of the other one may be the value of one bound index."""
+    left = list(reversed(theirs))
+    for p in mine:
+        here = [left.pop()] if left else []
+        while here and isinstance(p, Var) and p.name in bound and left and extent(radix(here)) != p.extent:
+            here.append(left.pop())
+        if not here or not fits(p, radix(here), bound, by):
+            return False
+    return not left

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.verify.hints import hints
@@ -42,6 +42,8 @@ from prism_explore.verify.terms import (
     with_places,
 )
 
+Joining: TypeAlias = Literal["outer first", "inner first", "none"]
+_THEN: dict[Joining, Joining] = {"outer first": "inner first", "inner first": "none"}
 TOO_DEEP = "an expression nests too deep"
 VARIANTS = 6
 """How many axes of one class may be at work in one place."""
@@ -74,7 +76,7 @@ class Statement:
     integers: tuple[Dim, ...] = ()
     """Sizes that are positive integers, as the conditions of the proof say."""
     apart: Callable[[], Statement] | None = field(default=None, compare=False, repr=False)
-    """The same with digits left apart that were joined into one axis here; raises `CannotState`. None without such."""
+    """The same with digits joined in another order, then left apart; raises `CannotState`. None where none were."""
 
     @property
     def trivial(self) -> bool:
@@ -103,24 +105,26 @@ def spell(e: Expr) -> str:
     return written(e, lisp)
 
 
-def state(left: Expr, right: Expr, integers: Sequence[Dim] = (), *, joined: bool = True) -> Statement:
+def state(left: Expr, right: Expr, integers: Sequence[Dim] = (), joining: Joining = "outer first") -> Statement:
     """`left = right` over named axes.
 
     Args:
         left: one side.
         right: the other.
         integers: sizes that are positive integers.
-        joined: whether digits that always go together on both sides become one axis.
+        joining: how digits that always go together on both sides become one axis: a number of three digits is its first
+            two and one more, or its first and two more; or whether they do not.
 
     Raises:
         CannotState: no choice of names was found that keeps the meaning, or an expression is too deep to be read.
     """
     try:
-        namer = _Namer((left, right), joined)
+        namer = _Namer((left, right), joining)
         named = tuple(namer.rename(e) for e in namer.sides)
         renamed = tuple(namer.renamings(named))
         known = tuple(integers)
-        apart = (lambda: state(left, right, known, joined=False)) if joined and namer.pairs else None
+        then = _THEN.get(joining) if namer.pairs else None
+        apart = None if then is None else lambda: state(left, right, known, then)
         return Statement(namer.axes(), named[0], named[1], renamed, tuple(hints(*named)), known, apart)
     except RecursionError:
         raise CannotState(TOO_DEEP) from None
@@ -135,7 +139,7 @@ class _Namer:
     """Joins digits that always go together, sorts axes into classes, and names them."""
 
     sides: tuple[Expr, ...]
-    joined: bool = True
+    joining: Joining
     bound: dict[str, Var] = field(default_factory=dict[str, Var])
     pairs: dict[str, _Pair] = field(default_factory=dict[str, _Pair])
     parents: dict[str, str] = field(default_factory=dict[str, str])
@@ -156,7 +160,7 @@ class _Namer:
         for name in tuple(self.bound):
             if name in cuts:
                 self._cut(name, cuts[name].values())
-        while self.joined and self._join_digits():
+        while self.joining != "none" and self._join_digits():
             pass
         self.free = {v.name: v for e in self._leaves() for i in places(e) for v in _variables(i)}
         self.free = {n: v for n, v in self.free.items() if n not in self.bound}
@@ -204,10 +208,11 @@ class _Namer:
             for first, second in _neighbours(i):
                 if second in self.bound:
                     before.setdefault(second, set()).add(first)
-        for inner, outers in before.items():
-            (outer, *others) = outers
-            if others or outer not in self.bound or (outer, inner) in self.pairs.values():
-                continue
+        pairs = [(next(iter(outers)), inner) for inner, outers in before.items() if len(outers) == 1]
+        pairs = [p for p in pairs if p[0] in self.bound and p not in self.pairs.values()]
+        if self.joining == "inner first":
+            pairs = [p for p in pairs if p[1] not in {outer for outer, _ in pairs}]
+        for outer, inner in pairs:
             name = f"{outer}&{inner}"
             joined = Var(name, self.bound[outer].extent * self.bound[inner].extent)
             self.bound[name] = joined

@@ -27,6 +27,7 @@ from prism_explore.verify.index import (
     Radix,
     Var,
     Zero,
+    settled,
     substitute,
     var,
 )
@@ -413,7 +414,7 @@ def _power(a: nf.Atom, exponent: Fraction, fresh: Fresh, names: Mapping[str, Ind
 def _of_atom(a: nf.Atom, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
     match a:
         case nf.Read(tensor, indices):
-            return At(tensor, tuple(substitute(i, names) for i in indices))
+            return At(tensor, tuple(_settled(i, names, fresh) for i in indices))
         case nf.Size(symbol):
             return Size(symbol)
         case nf.Prime(value):
@@ -427,9 +428,9 @@ def _of_atom(a: nf.Atom, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
             of = _inner(argument, fresh, names)
             return Sqrt(of) if function == "sqrt" else Call(function, of)
         case nf.InBand(low, high, row, column):
-            return Near(substitute(row, names), substitute(column, names), low, high)
+            return Near(_settled(row, names, fresh), _settled(column, names, fresh), low, high)
         case nf.Interval(i, low, high):
-            return Within(substitute(i, names), low, high)
+            return Within(_settled(i, names, fresh), low, high)
         case nf.Bottom(keep):
             return Bottom(_inner(keep, fresh, names))
         case nf.Max(pieces):
@@ -438,7 +439,7 @@ def _of_atom(a: nf.Atom, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
             axis = fresh.axis(v.extent)
             if not isinstance(axis, Var):
                 return _inner(inner, fresh, {**names, v.name: axis})
-            return Upto(axis, substitute(at, names), _inner(inner, fresh, {**names, v.name: axis}))
+            return Upto(axis, _settled(at, names, fresh), _inner(inner, fresh, {**names, v.name: axis}))
         case _:
             assert_never(a)
 
@@ -475,3 +476,9 @@ def power(a: Expr, exponent: Fraction) -> Expr:
         whole, part = divmod(part * 2, 1)
         factors += [a] * int(whole)
     return product(factors)
+
+
+def _settled(i: Index, names: Mapping[str, Index], fresh: Fresh) -> Index:
+    """An index under its new names, as far as what is known of sizes tells: so an operator spells it as well."""
+    new = substitute(i, names, fresh.integers)
+    return settled(new, fresh.integers) if fresh.integers else new

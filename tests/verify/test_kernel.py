@@ -270,6 +270,8 @@ def test_what_is_said_to_be_a_count_is_a_positive_integer(
         ("n/f", (), False),
         ("n*m/f", ("n/f",), True),
         ("n*m/f + m", ("n/f",), True),
+        ("n/f", ("n/m", "m/f"), True),
+        ("n/f", ("n/m",), False),
         ("n/(f*m)", ("n/f",), False),
         ("n + m - 1", (), True),
         ("n/2", (), False),

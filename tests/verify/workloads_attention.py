@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.verify.workloads_base import Table, swapped, variant
+from typing import Any
+
+from tests.verify.workloads_base import Table, law, swapped, variant
 
 _table = Table()
 right, wrong = _table.right, _table.wrong
@@ -586,6 +588,26 @@ CAUSAL_SPLIT_ROWS = """
     store(div($top, $below), omap=[1, 2])
   return $o
 """
+CAUSAL_PAGES = """
+  $keep = band(rows={s}, columns={s}, high=0, dtype=f32)
+  $q = reshape(q, dims=[b, {h}, 1, {s}, {d}])
+  $k = permute(reshape(k, dims=[b, {h}, {d}, {s}/2, 2]), order=[0, 1, 3, 2, 4])
+  $v = reshape(v, dims=[b, {h}, {s}/2, 2, {d}])
+  $keep = permute(reshape($keep, dims=[{s}, {s}/2, 2]), order=[1, 0, 2])
+  $o = custom($q, $k, $v, $keep) grid[x=gb, y=gh, z=gq] loop[i=f]
+    $q = load($q, imap=[0, 1, 3])
+    $k = load($k, imap=[0, 1, -], fmap=2)
+    $v = load($v, imap=[0, 1, -], fmap=2)
+    $keep = load($keep, imap=[-, -, 1], fmap=0)
+    $s = mask(mul_scalar(matmul($q, $k), {scale}), $keep)
+    $m = running_max(max($s, dim=4), dim=2)
+    $e = exp(sub($s, $m))
+    $num = accum_rescaled(sum(matmul($e, $v), dim=2), $m)
+    $den = accum_rescaled(sum(sum($e, dim=4), dim=2), $m)
+    store(div($num, $den), omap=[0, 1, 3])
+  return reshape($o, dims=[b, {h}, {s}, {d}])
+"""
+"""Keys and values in pages of two."""
 right(
     "safe_attention",
     "R7",
@@ -609,6 +631,18 @@ for _name, _band in (("causal_attention", _BAND), ("sliding_window_attention", _
     right(_name, "whole-rows", _rows)
     right(_name, "R7-split", swapped(CAUSAL_SPLIT, _BAND, _band))
     right(_name, "R7-split-rows", swapped(CAUSAL_SPLIT_ROWS, _BAND, _band))
+    _pages = swapped(CAUSAL_PAGES, _BAND, _band)
+    right(_name, "R10-pages", _pages)
+    wrong(
+        _name,
+        "pages-not-rescaled",
+        variant(_pages, num="accum(sum(matmul($e, $v), dim=2))", den="accum(sum(sum($e, dim=4), dim=2))"),
+    )
+    wrong(
+        _name,
+        "mask-of-other-pages",
+        swapped(_pages, "dims=[{s}, {s}/2, 2]), order=[1, 0, 2]", "dims=[{s}, 2, {s}/2]), order=[2, 0, 1]"),
+    )
     wrong(_name, "split-without-weights", variant(swapped(CAUSAL_SPLIT, _BAND, _band), w="exp(sub($run, $run))"))
     right(_name, "R10-mask-twice", variant(_online, e="mul(exp(sub($s, $m)), $keep)"))
     right(
@@ -658,6 +692,101 @@ right(
   return $o
 """,
 )
+
+
+# ---------------------------------------------------------------- masks where heads share keys
+def _causal_groups(q: Any, k: Any, v: Any) -> Any:
+    import torch
+
+    (b, g, s, d), at = k.shape, torch.arange(18)
+    scores = q.reshape(b, g, 4, s, d) @ k.reshape(b, g, 1, s, d).transpose(-1, -2)
+    seen = torch.softmax(scores.masked_fill(~(at[:, None] - at[None, :] >= 0), float("-inf")), -1)
+    return (seen @ v.reshape(b, g, 1, s, d)).reshape(b, 4 * g, s, d)
+
+
+law("causal_groups", _causal_groups, q="b 24 18 5", k="b 6 18 5", v="b 6 18 5")
+_HEADS_FIRST = """
+  $q = reshape(q, dims=[b, 6, 72, 5])
+  $keep = band(rows=18, columns=18, high=0, dtype=f32)
+  $keep = reshape(expand(reshape($keep, dims=[1, 18, 18]), dim=0, size=4), dims=[72, 18])
+"""
+_ROWS_FIRST = """
+  $q = reshape(permute(reshape(q, dims=[b, 6, 4, 18, 5]), order=[0, 1, 3, 2, 4]), dims=[b, 6, 72, 5])
+  $keep = band(rows=18, columns=18, high=0, dtype=f32)
+  $keep = reshape(expand(reshape($keep, dims=[18, 1, 18]), dim=1, size=4), dims=[72, 18])
+"""
+_MERGED_ROWS = """
+  $o = custom($q, k, v, $keep) grid[x=gb, y=gg, z=gq] loop[i=f]
+    $q = load($q, imap=[0, 1, 2])
+    $k = permute(load(k, imap=[0, 1, -], fmap=2), order=[0, 1, 3, 2])
+    $v = load(v, imap=[0, 1, -], fmap=2)
+    $keep = load($keep, imap=[-, -, 0], fmap=1)
+    $s = mask(matmul($q, $k), $keep)
+    $m = running_max($s, dim=3)
+    $e = exp(sub($s, $m))
+    $num = accum_rescaled(matmul($e, $v), $m)
+    $den = accum_rescaled($e, $m, dim=3)
+    store(div($num, $den), omap=[0, 1, 2])
+"""
+_PLAIN_MERGED = swapped(
+    variant(_MERGED_ROWS, e="exp($s)", num="accum(matmul($e, $v))", den="accum_sum($e, dim=3)"),
+    "    $m = running_max($s, dim=3)\n",
+    "",
+)
+_MERGED_SPLIT = """
+  $num = custom($q, k, v, $keep) grid[x=gg, y=gq, z=s] loop[i=f]
+    $q = load($q, imap=[1, 2, -])
+    $k = permute(load(k, imap=[1, -, 2], fmap=2), order=[0, 1, 3, 2])
+    $v = load(v, imap=[1, -, 2], fmap=2)
+    $keep = load($keep, imap=[-, 0, 1], fmap=1)
+    $s = mask(matmul($q, $k), $keep)
+    $m = running_max($s, dim=3)
+    $e = exp(sub($s, $m))
+    store(accum_rescaled(matmul($e, $v), $m), omap=[1, 2, 3])
+    store(accum_rescaled($e, $m, dim=3), omap=[1, 2, 3])
+    store(accum_max($s, dim=3), omap=[1, 2, 3])
+  $den = result($num, index=1)
+  $most = result($num, index=2)
+  $o = custom($num, $den, $most) grid[x=ph, y=pq] loop[i=s]
+    $num = load($num, imap=[1, 2], fmap=3)
+    $den = load($den, imap=[1, 2], fmap=3)
+    $most = load($most, imap=[1, 2], fmap=3)
+    $run = running_max($most)
+    $w = exp(sub($most, $run))
+    store(div(accum_rescaled(mul($num, $w), $run), accum_rescaled(mul($den, $w), $run)), omap=[1, 2])
+"""
+_HEADS_BACK = "  return reshape($o, dims=[b, 24, 18, 5])\n"
+_ROWS_BACK = (
+    "  return reshape(permute(reshape($o, dims=[b, 6, 18, 4, 5]), order=[0, 1, 3, 2, 4]), dims=[b, 24, 18, 5])\n"
+)
+for _form, _text in (("R10", _MERGED_ROWS), ("R6", _PLAIN_MERGED), ("R7", _MERGED_SPLIT)):
+    right("causal_groups", f"{_form}-heads-first", _HEADS_FIRST.rstrip() + _text + _HEADS_BACK)
+    right("causal_groups", f"{_form}-rows-first", _ROWS_FIRST.rstrip() + _text + _ROWS_BACK)
+wrong(
+    "causal_groups",
+    "mask-of-other-rows",
+    swapped(_HEADS_FIRST, "dims=[1, 18, 18]), dim=0", "dims=[18, 1, 18]), dim=1").rstrip() + _MERGED_ROWS + _HEADS_BACK,
+)
+wrong("causal_groups", "rows-brought-back-as-heads", _ROWS_FIRST.rstrip() + _MERGED_ROWS + _HEADS_BACK)
+_TILE_MERGED = (
+    """
+  $q = reshape(q, dims=[b, 6, 4, 18, 5])
+  $keep = band(rows=18, columns=18, high=0, dtype=f32)
+  $o = custom($q, k, v, $keep) grid[x=gb, y=gg, z=gq] loop[i=f]
+    $q = reshape(load($q, imap=[0, 1, 3]), dims=[b/gb, 6/gg, 72/gq, 5])
+    $k = permute(load(k, imap=[0, 1, -], fmap=2), order=[0, 1, 3, 2])
+    $v = load(v, imap=[0, 1, -], fmap=2)
+    $keep = load($keep, imap=[-, -, 0], fmap=1)
+    $rows = reshape(expand(reshape($keep, dims=[1, 18/gq, 18/f]), dim=0, size=4), dims=[72/gq, 18/f])
+    $s = mask(matmul($q, $k), $rows)
+    $m = running_max($s, dim=3)
+    $e = exp(sub($s, $m))
+    $y = div(accum_rescaled(matmul($e, $v), $m), accum_rescaled($e, $m, dim=3))
+    store(reshape($y, dims=[b/gb, 6/gg, 4, 18/gq, 5]), omap=[0, 1, 3])
+"""
+    + _HEADS_BACK
+)
+right("causal_groups", "R10-merged-in-the-block", _TILE_MERGED)
 
 # ---------------------------------------------------------------- rotary embedding
 ROTARY = """
