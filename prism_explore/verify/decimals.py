@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -210,18 +209,19 @@ def run_both(
 
     def seen(value: Array) -> Array:
         nonlocal largest
-        wide = _as_array(_wide(value))
+        wide = widened(value)
         sizes = np.abs(_floats(wide))
         largest = max(largest, float(np.max(sizes, initial=0.0, where=sizes < limit)))
         return wide
 
-    drawn = {name: _as_array(_wide(value)) for name, value in inputs.items()}
+    drawn = {name: widened(value) for name, value in inputs.items()}
     expected, found = (run(graph, drawn, symbols, seen, run_together)[graph.output] for graph in (program, candidate))
     return Both(_floats(expected), _floats(found), np.abs(_floats(expected - found)), largest)
 
 
-def _as_array(value: Any) -> Array:
-    return np.asarray(value, dtype=object)
+def widened(value: Array) -> Array:
+    """The same numbers, each as a `Wide`."""
+    return np.asarray(_wide(value), dtype=object)
 
 
 def _floats(value: Array) -> Array:

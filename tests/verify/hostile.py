@@ -15,10 +15,11 @@ from prism_explore.ir.text import show
 from prism_explore.verify.decide import DISAGREE, Prover
 from prism_explore.verify.outcome import Limits
 from tests.verify.corpus import candidate
-from tests.verify.mutate import TOLERANCE, Mutant, judge, mutant
+from tests.verify.mutate import TOLERANCE, Mutant, judge, judge_in_decimals, mutant
 
 COINCIDING = "it type-checks only because"
 BY_ZERO = "a division by a value that is always 0"
+NO_NUMBER = "proved, no number in floats"
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Account:
     @property
     def equal(self) -> int:
         """Mutants that are equal to their program, for the judge or by proof."""
-        return sum(self.verdicts[word] for word in ("proved", "unknown, equal", "unknown, as its base"))
+        return sum(self.verdicts[word] for word in ("proved", NO_NUMBER, "unknown, equal", "unknown, as its base"))
 
     @property
     def missed_share(self) -> float:
@@ -128,13 +129,17 @@ def decided(prover: Prover, base: Base, found: Mutant, account: Account) -> str:
                 return "proved, not run"
             if truth.equal:
                 return "proved"
+            apart = judge_in_decimals(base.program, found.graph)
+            if apart is not None and apart < TOLERANCE:
+                return NO_NUMBER if truth.missing else "proved, but rounding sways it"
             if truth.worst < TOLERANCE and "mask(" in show(found.graph):
                 # The claim's condition, that every maximum keeps an entry, does not hold at these numbers.
                 account.masked.append(f"{base.name}: {_names(found)}\n{show(found.graph)}")
                 return "proved, no number where masked"
-            if truth.shaky:
+            if truth.shaky and apart is None:
                 return "proved, but rounding sways it"
-            account.false.append(f"{base.name}: {_names(found)} (off by {truth.worst:.2g})\n{show(found.graph)}")
+            off = truth.worst if apart is None else apart
+            account.false.append(f"{base.name}: {_names(found)} (off by {off:.2g})\n{show(found.graph)}")
             return "proved, wrongly"
         case Unknown():
             why = verdict.limit.split(":")[0]

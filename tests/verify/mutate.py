@@ -2,28 +2,35 @@
 
 A mutant is any graph that still type-checks and has the program's inputs and result dims; most are
 wrong, some are right again in another way. `judge` says which, by the interpreter alone, at the
-program's own extents and at numbers of its own: nothing of the refuter is used.
+program's own extents and at numbers of its own: nothing of the refuter is used. Where floats are at fault,
+`judge_in_decimals` says it.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.evaluate import evaluate
+from prism_explore.ir.evaluate import Array, Rounding, evaluate
 from prism_explore.ir.ops import Custom, Input, Node
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
+from prism_explore.verify.decimals import NoDecimal, Wide, widened
 from tests.verify.mutations import KINDS, Kind, Level
 from tests.verify.pointwise import total_functions
 from tests.verify.programs import sizes_of
 
 TOLERANCE = 1e-9
+SMALLEST = 1e-4
+"""Results below this count as this when an error is made relative."""
+JOSTLE, CLEARLY = Wide(Decimal("1e-50")), 1000
+"""A difference in decimals counts that is so many times what jostling each result on the way by so much makes."""
 ATTEMPTS = 12
 """Kinds that are tried before an edit is given up; most kinds find nothing to edit in most graphs."""
 
@@ -181,10 +188,7 @@ def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreemen
     In real arithmetic with x/0 = 0, which is what the verifier speaks of.
     """
     worst, ran, shaky, lost, missing = 0.0, 0, False, False, False
-    for n, sizes in enumerate(sizes_of(graph, instances)):
-        rng = np.random.default_rng(n)
-        data = {s: sizes[s] for s in program.graph.data_symbols}
-        inputs = {i.name: rng.uniform(-1.0, 1.0, [d.value(data) for d in i.type.dims]) for i in program.graph.inputs}
+    for sizes, inputs, rng in _instances(program, graph, instances):
         with np.errstate(all="ignore"):
             lost |= bool((np.isfinite(evaluate(program, inputs)) & ~np.isfinite(evaluate(graph, inputs, sizes))).any())
         with np.errstate(all="ignore"), total_functions():
@@ -193,7 +197,7 @@ def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreemen
             finite = np.isfinite(expected)
             if not finite.any():
                 continue
-            scale = max(float(np.abs(expected[finite]).max()), 1e-4)
+            scale = max(float(np.abs(expected[finite]).max()), SMALLEST)
             error = np.abs(expected - found)[finite] / scale
             missing |= bool((~np.isfinite(found[finite])).any())
             largest = float(error[np.isfinite(found[finite])].max(initial=0.0))
@@ -204,3 +208,49 @@ def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreemen
         worst = max(worst, largest)
         ran += 1
     return Agreement(worst, ran, shaky, lost, missing)
+
+
+def judge_in_decimals(program: TensorProgram, graph: SGraph, instances: int = 2) -> float | None:
+    """By how much both sides differ, at most and relative to the largest result, where nothing overflows.
+
+    The judge's own inputs, block by block, in sixty digits and with exponents without bounds, x/0 being 0: a thousand
+    times slower. None where they cannot tell: what is no real number is met, or rounding may be all of the difference.
+    """
+    worst = 0.0
+    for sizes, inputs, rng in _instances(program, graph, instances):
+        wide = {name: widened(x) for name, x in inputs.items()}
+
+        def jostled(value: Array, rng: np.random.Generator = rng) -> Array:
+            return widened(value) * (widened(rng.choice((-1.0, 1.0), value.shape)) * JOSTLE + Wide(Decimal(1)))
+
+        def both(
+            rounded: Rounding, wide: dict[str, Array] = wide, sizes: dict[str, int] = sizes
+        ) -> tuple[Array, Array]:
+            return evaluate(program, wide, rounded=rounded), evaluate(graph, wide, sizes, rounded)
+
+        try:
+            expected, found = both(widened)
+            scale = max(Wide(Decimal(SMALLEST)), _largest(expected))
+            apart = _largest(expected - found)
+            if apart > scale * TOLERANCE:
+                sway = max(map(_largest, (a - b for a, b in zip((expected, found), both(jostled), strict=True))))
+                return float(apart / scale) if apart > sway * CLEARLY else None
+        except NoDecimal:
+            return None
+        worst = max(worst, float(apart / scale))
+    return worst
+
+
+def _largest(values: Array) -> Wide:
+    return max(Wide(Decimal(0)), *map(abs, values.flat))
+
+
+def _instances(
+    program: TensorProgram, graph: SGraph, wanted: int
+) -> Iterator[tuple[dict[str, int], dict[str, Array], np.random.Generator]]:
+    """Choices of numbers with inputs, and what drew them."""
+    for n, sizes in enumerate(sizes_of(graph, wanted)):
+        rng = np.random.default_rng(n)
+        data = {s: sizes[s] for s in program.graph.data_symbols}
+        shapes = {i.name: [d.value(data) for d in i.type.dims] for i in program.graph.inputs}
+        yield sizes, {name: rng.uniform(-1.0, 1.0, shape) for name, shape in shapes.items()}, rng

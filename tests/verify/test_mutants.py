@@ -11,14 +11,19 @@ import random
 import pytest
 
 from prism_explore.errors import ShapeError
+from prism_explore.frontend import trace
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.stages import Candidate, Proof, Verified
 from prism_explore.ir.text import parse
 from prism_explore.verify.decide import Prover
 from tests.verify.corpus import CASES, PROGRAMS
 from tests.verify.hostile import Account, Base, decided, run
-from tests.verify.mutate import Mutant, apply_kind, judge, smaller, tidy
+from tests.verify.mutate import TOLERANCE, Mutant, apply_kind, judge, judge_in_decimals, smaller, tidy
 from tests.verify.mutations import KINDS
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
+from tests.verify.workloads_attention import GROUPED_ONLINE
+from tests.verify.workloads_base import Entry, row_of, sgraph_at, variant
 
 MUTANTS = 10_000
 ENOUGH = 8
@@ -61,6 +66,63 @@ def test_a_mutant_that_divides_by_0_everywhere_counts_as_one_without_numbers():
 
     assert word == "unknown, no number in floats"
     assert not account.missed
+
+
+# ---------------------------------------------------------------- what is proved and floats have no number for
+class Believer(Prover):
+    """Proves everything."""
+
+    def verify(self, candidate: Candidate, *_: object) -> Verified:
+        return Verified(candidate, Proof("belief", "equal for all sizes", ()), ())
+
+
+def online_by_the_inverse(**lines: str) -> tuple[TensorProgram, SGraph]:
+    """Grouped attention, online, rescaled by the inverse of the running maximum: its exponentials overflow."""
+    text = variant(GROUPED_ONLINE, m="recip(running_max($s, dim=3))", **lines)
+    row = row_of("grouped_attention").resized(h=4, g=2, s=6, d=2, t=4)
+    program = trace(row.code, row.inputs, "grouped_attention").program
+    return program, sgraph_at(Entry("grouped_attention", "R10", text, True), row, program)
+
+
+def test_a_proof_of_what_overflows_in_floats_is_judged_in_numbers_that_do_not():
+    program, graph = online_by_the_inverse()
+    account = Account()
+
+    assert judge(program, graph).missing
+    word = decided(Prover(program, saturation=None), Base("b", program, graph), Mutant(graph, ()), account)
+
+    assert "proved, no number in floats" == word
+    assert not account.false
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shows_in_floats"),
+    [
+        ({"den": "accum_sum($e, dim=3)"}, True),
+        ({"den": "add(accum_rescaled($e, $m, dim=3), accum(relu(add_scalar(abs($m), -700))))"}, False),
+    ],
+    ids=["a sum that is not rescaled", "wrong only where floats have no number"],
+)
+def test_a_wrong_proof_of_what_overflows_in_floats_is_called_wrong(wrong, shows_in_floats):
+    program, graph = online_by_the_inverse(**wrong)
+    account, truth = Account(), judge(program, graph)
+
+    assert truth.missing
+    assert shows_in_floats == (truth.worst > TOLERANCE)
+    assert judge_in_decimals(program, graph) > 1e-3
+    assert "proved, wrongly" == decided(Believer(program), Base("b", program, graph), Mutant(graph, ()), account)
+    assert 1 == len(account.false)
+
+
+def test_decimals_do_not_tell_where_their_rounding_may_be_all_of_the_difference():
+    times_three = parse("sgraph\n  x = input f32[n, 6]\n  %1 = mul_scalar(x, 3)\n  return %1\n")
+    detour = parse(
+        f"sgraph\n  x = input f32[n, 6]\n  %1 = add_scalar(x, {7**99})\n  %2 = add_scalar(%1, -{7**99})\n"
+        "  %3 = mul_scalar(%2, 3)\n  return %3\n"
+    )
+
+    assert judge_in_decimals(TensorProgram("p", times_three), detour) is None
+    assert judge_in_decimals(TensorProgram("p", times_three), times_three) == 0.0
 
 
 def test_there_are_more_than_forty_kinds_and_each_has_a_name():
