@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from math import isfinite
 
 import numpy as np
 
@@ -75,6 +76,8 @@ class Wide:
 
     def __pow__(self, power: object) -> Wide:
         exponent = Fraction(power)  # type: ignore[arg-type]
+        if self.value.is_nan():
+            return self
         if self.value == 0:
             return Wide(_ONE if exponent == 0 else _ZERO)
         if exponent.denominator == 2:
@@ -211,7 +214,8 @@ def run_both(
         nonlocal largest
         wide = widened(value)
         sizes = np.abs(_floats(wide))
-        largest = max(largest, float(np.max(sizes, initial=0.0, where=sizes < limit)))
+        counted = sizes < limit if isfinite(limit) else ~np.isnan(sizes)  # what no float holds is large, too
+        largest = max(largest, float(np.max(sizes, initial=0.0, where=counted)))
         return wide
 
     drawn = {name: widened(value) for name, value in inputs.items()}

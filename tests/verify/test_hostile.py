@@ -57,6 +57,15 @@ EQUAL = {
         TIMES_THREE,
         f"{X}  %1 = add_scalar(x, {7**99})\n  %2 = add_scalar(%1, -{7**99})\n  %3 = mul_scalar(%2, 3)\n  return %3",
     ),
+    "a detour over numbers that no float holds": (
+        TIMES_THREE,
+        f"""{X}  %1 = add_scalar(x, 2000)
+  %2 = exp(%1)
+  %3 = mul_scalar(x, 3)
+  %4 = add(%3, %2)
+  %5 = sub(%4, %2)
+  return %5""",
+    ),
     "a detour over numbers with few bits left": (
         TIMES_THREE,
         f"{X}  %1 = mul_scalar(x, 3/{10**320})\n  %2 = neg(%1)\n  %3 = mul_scalar(%2, -{10**320})\n  return %3",
@@ -103,6 +112,7 @@ UNKNOWN = {
     "a division by what is 0 everywhere": "division by a value that is always 0",
     "a detour over numbers that swallow sixty digits": "rounding on the way may be all of the difference",
     "a difference that saturates and is magnified": "the normal forms differ",
+    "a detour over numbers that no float holds": "rounding on the way may be all of the difference",
 }
 """Those that are not proved, and why."""
 
