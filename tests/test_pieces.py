@@ -10,14 +10,15 @@ from prism_explore import pieces
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate.outside import outside
+from prism_explore.generate.prune import GivenUp
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.dims import dim
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.ops import Accumulate, Custom, Load, MatMul, Store, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.regroup import regrouped
-from prism_explore.ir.space import Operators
-from prism_explore.ir.stages import Verified
+from prism_explore.ir.space import Operators, Space
+from prism_explore.ir.stages import Pieces, Verified
 from prism_explore.pieces import in_pieces
 from prism_explore.search import Progress, Steering, Task, explore
 from tests.strategies import random_inputs
@@ -28,6 +29,11 @@ TINY = {"s": 4, "d": 16, "m": 8, "c": 4, "n": 24, "heads": 4, "kv_heads": 2}
 def block(target: str = "h100", **more) -> px.Session:
     row = px.workload("transformer_block").resized(**TINY)
     return px.Session(row.code, name=row.name, inputs=row.inputs, target=target, at=row.at, **more)
+
+
+def rows_of(session: px.Session, space: Space) -> list[Pieces]:
+    found = in_pieces(session.program, space, session.task.target, 0, lambda: False)
+    return [row for row in found if isinstance(row, Pieces)]
 
 
 @dataclass
@@ -134,7 +140,7 @@ def test_what_was_regrouped_once_is_not_regrouped_again():
 def test_latent_attention_never_makes_its_keys():
     row = px.workload("latent_attention")
     session = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100")
-    rows = [r for r in in_pieces(session.program, session.task.space, session.task.target, 0, lambda: False) if r]
+    rows = rows_of(session, session.task.space)
     graphs = [r.together({n: f.sgraph for n, f in r.families}) for r in rows]
     session.close()
 
@@ -145,11 +151,13 @@ def test_latent_attention_never_makes_its_keys():
         assert max(t.bytes.value({"b": 1}) for t in graph.types()) < keys
 
 
-def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row():
+def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row_and_it_is_told_once():
     session = block()
-
-    assert not [r for r in in_pieces(session.program, session.task.space, session.task.target, 0, lambda: True) if r]
+    found = [r for r in in_pieces(session.program, session.task.space, session.task.target, 0, lambda: True) if r]
     session.close()
+
+    assert ["budget.time"] == [f.why.code for f in found if isinstance(f, GivenUp)]
+    assert 1 == len(found)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +168,7 @@ def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row():
 def test_limits_that_were_set_lower_hold_for_kernels_in_a_row(lower):
     session = block()
     space = replace(session.task.space, **lower)
-    rows = [r for r in in_pieces(session.program, space, session.task.target, 0, lambda: False) if r]
+    rows = rows_of(session, space)
     session.close()
     graphs = [r.together({n: f.sgraph for n, f in r.families}) for r in rows]
 
@@ -179,7 +187,7 @@ def test_an_operator_that_the_space_was_denied_is_in_no_kernel_of_a_row():
     session = block()
     space = session.task.space
     denied = replace(space, block=space.block.without(Operators(unary=("exp",))))
-    rows = [r for r in in_pieces(session.program, denied, session.task.target, 0, lambda: False) if r]
+    rows = rows_of(session, denied)
     session.close()
 
     assert rows

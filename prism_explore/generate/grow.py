@@ -19,7 +19,7 @@ it are put around every whole kernel graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 from prism_explore.cost.floor import Ceiling
@@ -31,7 +31,7 @@ from prism_explore.generate.counting import Tree
 from prism_explore.generate.diary import CUSTOM, Cuts, Diary, row_text
 from prism_explore.generate.partial import BlockState, Fit, KernelState, Same, Tensor
 from prism_explore.generate.polynomials import show
-from prism_explore.generate.prune import Cut, GivenUp, Machine, nodes_spent, reason, time_spent
+from prism_explore.generate.prune import Cut, GivenUp, Machine, nodes_spent, time_spent
 from prism_explore.generate.split import Split, splits
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import Custom, Node, Store
@@ -90,7 +90,7 @@ class Growth:
         self.attempts = Attempts(program, space, target, ceiling)
         self.tree = Tree(self.attempts.kernel_alphabet, self.attempts.block_alphabet, space)
         self.names = {i: op.name for i, op in enumerate(self.attempts.apart.program.inputs)}
-        self.seen: dict[int, str] = {}
+        self.seen: dict[Hashable, str] = {}
         self.later: dict[int, list[Put]] = {}
         """Steps that are put off, per number of operators that then compute what the program does not."""
         self.left: dict[str, list[Kept]] = {}
@@ -122,8 +122,7 @@ class Growth:
                     yield self.assembled(root, row)
                 case GivenUp():
                     rows += row.stood_for
-                    told = {"e": row.cut.evidence, **row.cut.common}
-                    self.diary.pruned(root, row.text, "kernel", reason(row.cut, told), row.stood_for)
+                    self.diary.pruned(root, row.text, "kernel", row.why, row.stood_for)
                     yield None
                 case None:
                     yield None
@@ -134,7 +133,8 @@ class Growth:
         """Note kernels in a row as a step from the inputs, and the family that they are."""
         node = self.diary.expanded(root, row_text(row.parts), "kernel")
         graph = row.together({number: family.sgraph for number, family in row.families})
-        found = self.completed(node, "kernel", graph)
+        cut = tuple(p.positions for p in row.parts)
+        found = self.completed(node, "kernel", graph, cut if len(cut) > 1 else ())
         return replace(found, pieces=row) if found is not None else None
 
     def second_pass(self) -> Iterator[Family | None]:
@@ -260,9 +260,9 @@ class Growth:
             self.nodes = self.space.nodes
         return family
 
-    def completed(self, node: str, level: Level, graph: SGraph) -> Family | None:
-        """Note a whole graph: a family, or None where it is one that is known."""
-        number = self.attempts.expressions.of_graph(graph)
+    def completed(self, node: str, level: Level, graph: SGraph, cut: Hashable = ()) -> Family | None:
+        """Note a whole graph: a family, or None where it is one that is known; of graphs cut alike, where they are."""
+        number = self.attempts.expressions.of_graph(graph), cut
         if number in self.seen and self.space.active("dup.canonical"):
             detail = f"This is family {self.seen[number]}."
             self.diary.whole(node, level, Cut("dup.canonical", "e is new", self.seen[number], detail))

@@ -171,7 +171,7 @@ class GivenUp:
 
     text: str
     """What was cut, as an operator."""
-    cut: Cut
+    why: Reason
     stood_for: float
 
 

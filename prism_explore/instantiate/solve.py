@@ -56,9 +56,6 @@ from prism_explore.ir.stages import Candidate, Family, Pieces
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
 
-IN_A_ROW = 3
-"""Candidates of a family of kernels in a row."""
-
 
 def instantiate(family: Family, space: Space, target: Machine, journal: Journal) -> Iterator[Candidate]:
     """The family's candidates: one per admissible choice of cut axes, for all custom kernels together.
@@ -93,7 +90,7 @@ def _in_pieces(family: Family, pieces: Pieces, space: Space, target: Machine, jo
     """The candidates of kernels in a row: every kernel with its first choice, then one at a time with another.
 
     Of a kernel's choices those count whose grid cuts most axes: the others are theirs with some sizes 1. The
-    largest kernels take turns, and `IN_A_ROW` candidates are made: each is proved as a whole.
+    largest kernels take turns, and `Space.row_maps` candidates are made: each is proved as a whole.
     """
     alone = replace(space, results=0, custom_kernels=1)
     choices: list[list[Candidate]] = []
@@ -107,7 +104,7 @@ def _in_pieces(family: Family, pieces: Pieces, space: Space, target: Machine, jo
     largest = sorted(range(len(first)), key=lambda k: -len(pieces.families[k][1].program.graph.nodes))
     others = ((k, choices[k][turn]) for turn in range(1, max(map(len, choices))) for k in largest if choices[k][turn:])
     rows = chain([first], ([*first[:k], c, *first[k + 1 :]] for k, c in others))
-    for count, row in enumerate(islice(rows, IN_A_ROW), 1):
+    for count, row in enumerate(islice(rows, space.row_maps), 1):
         graphs = {number: c.sgraph for (number, _), c in zip(pieces.families, row, strict=True)}
         graph = pieces.together(graphs)
         candidate = Candidate(f"{family.id}.c{count}", family, graph, (), graph.conditions())

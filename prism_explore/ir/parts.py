@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import DimLike
@@ -39,11 +40,19 @@ class Part:
 
 
 def partition(program: TensorProgram, fits: Callable[[TensorProgram], bool]) -> tuple[Part, ...]:
-    """The parts of a program in order.
+    """The parts of a program in order, for the first way to cut it; see `partitions`."""
+    return partitions(program, fits, 1)[0]
+
+
+def partitions(
+    program: TensorProgram, fits: Callable[[TensorProgram], bool], most: int
+) -> tuple[tuple[Part, ...], ...]:
+    """The ways to cut a program into parts, in order: as many operators in searched parts as may be, as few parts.
 
     Args:
         program: the whole.
         fits: whether a part may be searched as one; asked of parts with two operators and more.
+        most: how many ways are looked for; first are those whose parts pass the fewest bytes, where symbols are 1.
     """
     nodes = program.graph.nodes
     types = program.graph.types()
@@ -53,11 +62,11 @@ def partition(program: TensorProgram, fits: Callable[[TensorProgram], bool]) -> 
         for a in node.args:
             users[a].add(n)
     taken = _names(program)
-    # best[j]: the least (operators outside searched parts, parts) for the first j operators, and the last part.
-    best: list[tuple[int, int]] = [(0, 0)]
-    chosen: list[Part | None] = [None]
+    ones = dict.fromkeys(program.graph.data_symbols, 1)
+    # best[j]: the cheapest ways to cut the first j operators, each the last part and which way comes before it.
+    best: list[list[_Way]] = [[_Way((0, 0, 0), None, 0)]]
     for end in range(1, len(todo) + 1):
-        options: list[tuple[tuple[int, int], Part]] = []
+        ways: list[_Way] = []
         for start in range(max(0, end - LONGEST), end):
             run = todo[start:end]
             inside = set(run)
@@ -67,18 +76,32 @@ def partition(program: TensorProgram, fits: Callable[[TensorProgram], bool]) -> 
             made = _part(program, types, run, seen[0], taken, searched=len(run) > 1)
             if len(run) > 1 and not fits(made.program):
                 continue
-            outside, parts = best[start]
-            options.append(((outside + (len(run) == 1), parts + 1), made))
-        cost, part = min(options, key=lambda option: option[0])
-        best.append(cost)
-        chosen.append(part)
+            alone, passed = len(run) == 1, ceil(types[seen[0]].bytes.rational(ones))
+            for rank, way in enumerate(best[start]):
+                outside, parts, total = way.cost
+                ways.append(_Way((outside + alone, parts + 1, total + passed), made, rank))
+        best.append(sorted(ways, key=lambda way: way.cost)[:most])
+    (least, count, _) = best[-1][0].cost
+    return tuple(_parts(best, rank) for rank, way in enumerate(best[-1]) if way.cost[:2] == (least, count))
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way to cut the first operators of a program."""
+
+    cost: tuple[int, int, int]
+    """Operators outside searched parts, parts, and bytes that they write."""
+    last: Part | None
+    before: int
+    """Which of the ways to cut what is before the last part."""
+
+
+def _parts(best: Sequence[Sequence[_Way]], rank: int) -> tuple[Part, ...]:
     found: list[Part] = []
-    left = len(todo)
-    while left:
-        part = chosen[left]
-        assert part is not None, "one operator alone is always a part"
-        found.append(part)
-        left -= len(part.positions)
+    left = len(best) - 1
+    while (way := best[left][rank]).last is not None:
+        found.append(way.last)
+        left, rank = left - len(way.last.positions), way.before
     return tuple(reversed(found))
 
 

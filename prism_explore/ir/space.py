@@ -164,6 +164,12 @@ class Space:
     rows: int = 3
     """Largest number of families of kernels in a row, one for each part of the program: see `pieces`. They are tried
     where no kernel is proved; 0: never."""
+    row_kernels: int = 2
+    """Largest number of kernels for one part; the first that are proved count."""
+    row_maps: int = 3
+    """Largest number of candidates of one row."""
+    row_nodes: int = 150
+    """Budget: how many partial sGraphs are expanded for one part."""
     nodes: int = 6_000
     """Budget: how many partial sGraphs are expanded before the search gives up."""
     patience: int = 1_000
@@ -221,9 +227,11 @@ class Space:
             else "none",
             "kernels in a row": "where no kernel of these is proved: parts of the program, consecutive operators each, "
             "products of matrices grouped in the cheaper order before; custom kernels for parts, predefined operators "
-            "for the rest. Parts and kernels are chosen one by one, not together; each part has limits of its own, as "
-            "has the number of kernels, but where they were set lower than the program's default; "
-            f"up to {self.rows} families"
+            "for the rest. As many operators as may be are in custom kernels, and these are as few as may be. Each "
+            "part has limits of its own, as has the number of kernels, but where they were set lower than the "
+            f"program's default; of each the first {self.row_kernels} proved kernels count. Rows change one kernel, "
+            f"then two, then the parts: up to {self.rows} families, each with at most {self.row_maps} choices of maps, "
+            "which change one kernel"
             if self.rows
             else "none",
             "views": "of inputs before every kernel and of the result behind all, as the program has them; inside "
@@ -238,7 +246,8 @@ class Space:
             else "dims match when their sizes agree; index axes that an operator matches are cut alike in that graph",
             "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x, but of "
             "exponents that the program's own numerators and denominators share",
-            "node budget": f"{self.nodes}, {min(self.nodes, self.patience)} of them before a first family",
+            "node budget": f"{self.nodes}, {min(self.nodes, self.patience)} of them before a first family"
+            + (f"; {self.row_nodes} for each part of a row" if self.rows else ""),
             "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs, "
             f"{self.time_s:g} s for trying families in floating point",
             "rules switched off": " ".join(sorted(self.rules_off)) or "none",
