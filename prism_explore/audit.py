@@ -157,6 +157,8 @@ def audit(
     off = same_theorem(rule) | frozenset(rules_off)
     space = replace(task.space, rules_off=task.space.rules_off | off)
     if is_of_a_row(region.operator):
+        if rule == "budget.nodes":
+            space = replace(space, row_nodes=max(space.row_nodes, nodes))
         return _row_audit(replace(task, space=space), facts, region, off, nodes, candidates, tick)
     trail = Trail(facts)
     reopened = region_steps(task.program, task.space, task.target, trail, region, ceiling(task))

@@ -235,6 +235,8 @@ class _Walk:
         if region.operator == REST:
             return "reopened" if self.other.space.nodes > self.task.space.nodes else "cut"
         rule = region.reason.rule
+        if is_of_a_row(region.operator) and rule == "budget.nodes":
+            return "reopened" if self.other.space.row_nodes > self.task.space.row_nodes else "cut"
         if region.operator == WHOLE[region.level] or is_of_a_row(region.operator):
             return "reopened" if rule in self.other.space.rules_off - self.task.space.rules_off else "cut"
         steps = next(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.ledger import ledger
+from prism_explore.ir.space import default_space
 from prism_explore.ir.stages import Kernel
 from prism_explore.tune.measure import Checked, Failure, Samples
 from prism_explore.tune.model import model_of
@@ -119,6 +121,19 @@ def test_rows_that_were_given_up_can_be_audited_and_the_time_to_beat_asked_about
     assert {"beyond"} == {f.standing for f in asked.found}
     assert "no kernel of it beats 0.001 ns" in asked.found[0].note
     assert regions[0] in sess.what_if(rules_off=["cost.floor"]).reopened
+
+
+def test_a_part_that_its_nodes_left_can_be_audited_and_a_larger_budget_asked_about() -> None:
+    sess = session(space=replace(default_space(layers()), row_nodes=4))
+    sess.run()
+    sess.close()
+    left = [p for p in sess.pruned if sess.pruned[p].fact.operator.startswith("in ")]
+
+    assert left
+    assert {"budget.nodes"} == {sess.pruned[p].fact.reason.rule for p in left}
+    assert "The search stopped at its budget of nodes" in sess.claim
+    assert "gained" == sess.pruned[left[0]].audit().answer
+    assert left[0] in sess.what_if(row_nodes=150).reopened
 
 
 # ---------------------------------------------------------------- with kernels that are timed
