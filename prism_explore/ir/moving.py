@@ -67,7 +67,7 @@ POWERS: dict[str, Fraction] = {
 def moved(
     op: BlockOp, args: tuple[Moves | None, ...], axes: tuple[AxisNames, ...], result: AxisNames, name: int
 ) -> Moves | Lost | None:
-    """How a result moves; None where it stands still.
+    """How a result moves; None where it stands still, lost also where two of its dims are an axis that it moves along.
 
     Args:
         op: a running maximum, or an operator of which some operand moves.
@@ -76,6 +76,15 @@ def moved(
         result: axes of its result.
         name: of the result, if it is a running maximum.
     """
+    moves = _moved(op, args, axes, result, name)
+    if isinstance(moves, Moves) and any(result.count(a) > 1 for a in moves.along):
+        return "lost"
+    return moves
+
+
+def _moved(
+    op: BlockOp, args: tuple[Moves | None, ...], axes: tuple[AxisNames, ...], result: AxisNames, name: int
+) -> Moves | Lost | None:
     match op:
         case RunningMax():
             return Moves(name, frozenset(a for a in result if a), pure=True) if args[0] is None else "lost"

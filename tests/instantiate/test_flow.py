@@ -165,6 +165,16 @@ def test_what_moves_with_a_running_maximum_is_right_behind_the_loop(made, seed):
         np.testing.assert_allclose(run(*upto, looped, arrays), run(*upto, "", arrays), rtol=1e-6, atol=1e-9)
 
 
+def test_what_moves_along_one_of_two_dims_of_one_axis_is_not_rescaled():
+    """exp(x - m) transposed, times x, is k by k: its rows move, and m would rescale its columns."""
+    nodes = [Node(Load(0, (), None)), Node(RunningMax(0), (0,)), Node(Binary("sub"), (0, 1)), Node(Unary("exp"), (2,))]
+    nodes += [Node(Permute((1, 0)), (3,)), Node(MatMul(), (4, 0))]
+    axes = [("m", "k"), (None, "k"), ("m", "k"), ("m", "k"), ("k", "m"), ("k", "k")]
+
+    assert "loop.moves" == states(nodes, axes, {"m"})
+    assert isinstance(states(nodes[:-1], axes[:-1], {"m"})[-1], Flow)
+
+
 X, W = (("m", "k"), ("k", "n"))
 LOADS = [Node(Load(0, (), None)), Node(Load(1, (), None))]
 
