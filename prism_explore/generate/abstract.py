@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from prism_explore.generate.polynomials import (
     ONE,
@@ -55,6 +55,7 @@ from prism_explore.generate.polynomials import (
     exp,
     free_axes,
     joined,
+    mentioned,
     mul,
     negative,
     nested,
@@ -247,17 +248,17 @@ def _bound_all(p: Poly, below: frozenset[Binding]) -> Poly:
     return p
 
 
-def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels, negatives: bool) -> Iterator[dict[Mono, int]]:
-    """Each u * e inside t, e standing below some sums, which are u's own or outer ones.
+def _images(e: Poly, below: frozenset[Binding], place: Place, negatives: bool) -> Iterator[dict[Mono, int]]:
+    """Each u * e at a place, e standing below some sums, which are u's own or outer ones.
 
     A sum of u that binds e also binds the same factors of u in every monomial of e; so it is taken off u
     and put back with what it bound in each.
     """
-    have = dict(t)
+    have, outer = place.have, place.outer
     here = sorted(axis for axis, level in below if level == 0)
-    parts = [(_bound(m, below), [varying(m, a) for a in here], n) for m, n in e]
-    lead, lead_varying, _ = parts[0]
-    for m in have:
+    lead = _bound(e[0][0], below)
+    parts: list[tuple[Mono, list[tuple[tuple[str, int], ...]], int]] = []
+    for m in place.multiples(e[0][0]):
         u = quotient(m, lead)
         if u is None or not all(_is_term(p, negatives) for p in (u.power, u.root, u.den)):
             continue
@@ -268,6 +269,8 @@ def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels, negative
         levels = (summed(u), *outer)
         if any(axis not in levels[level] for axis, level in needed):
             continue
+        parts = parts or [(_bound(k, below), [varying(k, a) for a in here], n) for k, n in e]
+        lead_varying = parts[0][1]
         binders = [
             [s for s, _ in u.sums if s.axis == a and _covers(s, bound)]
             for a, bound in zip(here, lead_varying, strict=True)
@@ -288,25 +291,34 @@ def _images(e: Poly, below: frozenset[Binding], t: Poly, outer: Levels, negative
                 yield image
 
 
+class Outline(NamedTuple):
+    """What binding axes leaves alone in a monomial."""
+
+    names: tuple[tuple[str, int], ...]
+    """Of its factors, each with how often it occurs."""
+    power: bool
+    """Whether there is an exponent."""
+    root: bool
+    den: bool
+
+    def within(self, other: Outline) -> bool:
+        """Whether a monomial with the other outline may be a multiple of one with this."""
+        have = dict(other.names)
+        return (
+            all(n <= have.get(name, 0) for name, n in self.names)
+            and self.power <= other.power
+            and self.root <= other.root
+            and self.den <= other.den
+        )
+
+
 @lru_cache(65536)
-def outline(m: Mono) -> tuple[Counter[str], bool, bool, bool]:
-    """What binding axes leaves alone in a monomial: names of its factors, and whether it has an exponent and so on."""
+def outline(m: Mono) -> Outline:
+    """The outline of a monomial."""
     names: Counter[str] = Counter()
     for a, n in m.atoms:
         names[a.name if isinstance(a, Leaf) else a.fn] += n
-    return names, bool(m.power), bool(m.root), bool(m.den)
-
-
-@lru_cache(65536)
-def _may_stand(e: Poly, t: Poly) -> bool:
-    """Whether u * e may be inside t, told by names alone: every monomial of e has a multiple in t."""
-    if sum(n for _, n in e) > sum(n for _, n in t):
-        return False
-    inside = [outline(m) for m, _ in t]
-    return all(
-        any(names <= of and power <= p and root <= r and den <= d for of, p, r, d in inside)
-        for names, power, root, den in (outline(m) for m, _ in e)
-    )
+    return Outline(tuple(sorted(names.items())), bool(m.power), bool(m.root), bool(m.den))
 
 
 @lru_cache(65536)
@@ -339,6 +351,45 @@ def _exchanged(s: Sum, old: tuple[tuple[str, int], ...], new: tuple[tuple[str, i
     return Sum(s.label, tuple(sorted((name, n) for name, n in over.items() if n)))
 
 
+class Place:
+    """A polynomial of the result, at some depth, and what was found out about what stands there."""
+
+    def __init__(self, t: Poly, outer: Levels, known: dict[tuple[Poly, Levels], Place]) -> None:
+        """The place of t below some sums, and all places in it; places that are alike are one."""
+        self.have = dict(t)
+        self.outer = outer
+        self.levels = (_sums(t), *outer)
+        self.mentioned = mentioned(t)
+        self.terms = sum(self.have.values())
+        self._multiples: dict[Outline, tuple[Mono, ...]] = {}
+        self.slots: list[Place] = []
+        """The places right in it, those that two different values may stand at twice."""
+        for m, n in t:
+            twice = {a.argument: k for a, k in m.atoms if isinstance(a, Call)}
+            for p in nested(m):
+                key = p, (summed(m), *outer)
+                if key not in known:
+                    known[key] = Place(*key, known)
+                self.slots += [known[key]] * min(n * twice.get(p, 1), 2)
+        self.inside = tuple(dict.fromkeys(self.slots))
+        self.parts: dict[Poly, bool] = {}
+        self.tops: dict[Poly, bool] = {}
+        self.images: dict[Poly, list[dict[Mono, int]]] = {}
+        self.pairs: dict[tuple[Poly, Poly], bool] = {}
+
+    def multiples(self, m: Mono) -> tuple[Mono, ...]:
+        """The monomials that may be multiples of one below some sums, told by names alone."""
+        key = outline(m)
+        found = self._multiples.get(key)
+        if found is None:
+            found = self._multiples[key] = tuple(t for t in self.have if key.within(outline(t)))
+        return found
+
+    def may_hold(self, e: Poly) -> bool:
+        """Whether u * e may be inside the polynomial: every monomial of e may have a multiple in it."""
+        return sum(n for _, n in e) <= self.terms and all(self.multiples(m) for m, _ in e)
+
+
 class Goal:
     """The abstract expression of the program's result, asked again and again what it is made of."""
 
@@ -346,19 +397,16 @@ class Goal:
         """The result, and whether operators turn signs, beside those that take one value off another."""
         self.result = result
         self._negatives = negatives
-        self._plain = untold(result)
-        self._reaches: dict[tuple[Poly, Poly, Levels], bool] = {}
-        self._tops: dict[tuple[Poly, Poly, Levels], bool] = {}
-        self._images: dict[tuple[Poly, Poly, Levels], list[dict[Mono, int]]] = {}
-        self._together: dict[tuple[Poly, Poly, Poly, Levels], bool] = {}
+        known: dict[tuple[Poly, Levels], Place] = {}
+        self._whole, self._plain = Place(result, (), known), Place(untold(result), (), known)
 
     def reaches(self, e: Poly) -> bool:
         """Whether the result is C[e] for some context C, up to A_eq."""
-        return self._part(e, self.result, ())
+        return self._part(e, self._whole)
 
     def tops(self, e: Poly) -> bool:
         """Whether u * e is a part of the result's own polynomial for some monomial u: products and sums lead there."""
-        return self._top(e, self.result, ())
+        return self._top(e, self._whole)
 
     def joins(self, a: Poly, b: Poly) -> bool:
         """Whether the result can be C[a, b]: both used, each at least once.
@@ -368,73 +416,61 @@ class Goal:
         an exponent on one side, or two different arguments.
         """
         first, second = sorted((untold(a), untold(b)))
-        return self._pair(first, second, self._plain, ())
+        return self._pair(first, second, self._plain)
 
-    def _part(self, e: Poly, t: Poly, outer: Levels) -> bool:
-        key = (e, t, outer)
-        found = self._reaches.get(key)
+    def _part(self, e: Poly, place: Place) -> bool:
+        found = place.parts.get(e)
         if found is None:
-            found = self._reaches[key] = self._top(e, t, outer) or self._inside(e, t, outer)
+            found = mentioned(e) <= place.mentioned and (self._top(e, place) or self._inside(e, place))
+            place.parts[e] = found
         return found
 
-    def _top(self, e: Poly, t: Poly, outer: Levels) -> bool:
-        key = (e, t, outer)
-        found = self._tops.get(key)
+    def _top(self, e: Poly, place: Place) -> bool:
+        found = place.tops.get(e)
         if found is None:
-            ways = _bindings(e, (_sums(t), *outer)) if _may_stand(e, t) else ()
-            found = any(True for below in ways for _ in _images(e, below, t, outer, self._negatives))
-            self._tops[key] = found
+            ways = _bindings(e, place.levels) if place.may_hold(e) else ()
+            found = any(True for below in ways for _ in _images(e, below, place, self._negatives))
+            place.tops[e] = found
         return found
 
-    def _all_images(self, e: Poly, t: Poly, outer: Levels) -> list[dict[Mono, int]]:
-        key = (e, t, outer)
-        found = self._images.get(key)
+    def _all_images(self, e: Poly, place: Place) -> list[dict[Mono, int]]:
+        found = place.images.get(e)
         if found is None:
-            ways = _bindings(e, (_sums(t), *outer))
-            found = [i for below in ways for i in _images(e, below, t, outer, self._negatives)]
-            self._images[key] = found
+            ways = _bindings(e, place.levels)
+            found = [i for below in ways for i in _images(e, below, place, self._negatives)]
+            place.images[e] = found
         return found
 
-    def _inside(self, e: Poly, t: Poly, outer: Levels) -> bool:
-        return any(self._part(e, p, (summed(m), *outer)) for m, _ in t for p in nested(m))
+    def _inside(self, e: Poly, place: Place) -> bool:
+        return any(self._part(e, inner) for inner in place.inside)
 
-    def _pair(self, a: Poly, b: Poly, t: Poly, outer: Levels) -> bool:
-        key = (a, b, t, outer)
-        found = self._together.get(key)
+    def _pair(self, a: Poly, b: Poly, place: Place) -> bool:
+        found = place.pairs.get((a, b))
         if found is None:
-            found = self._together[key] = self._pair_anew(a, b, t, outer)
+            found = place.pairs[a, b] = self._pair_anew(a, b, place)
         return found
 
-    def _pair_anew(self, a: Poly, b: Poly, t: Poly, outer: Levels) -> bool:
-        if not self._part(a, t, outer) or not self._part(b, t, outer):
+    def _pair_anew(self, a: Poly, b: Poly, place: Place) -> bool:
+        if not self._part(a, place) or not self._part(b, place):
             return False
-        top_a, top_b = self._top(a, t, outer), self._top(b, t, outer)
-        if (top_a and self._inside(b, t, outer)) or (top_b and self._inside(a, t, outer)):
+        top_a, top_b = self._top(a, place), self._top(b, place)
+        if (top_a and self._inside(b, place)) or (top_b and self._inside(a, place)):
             return True
-        levels = (_sums(t), *outer)
         if top_a and top_b:
-            for below_a in _bindings(a, levels):
-                for below_b in _bindings(b, levels):
+            for below_a in _bindings(a, place.levels):
+                for below_b in _bindings(b, place.levels):
                     both = mul(_bound_all(a, below_a), _bound_all(b, below_b))
-                    if any(True for _ in _images(both, below_a | below_b, t, outer, self._negatives)):
+                    if any(True for _ in _images(both, below_a | below_b, place, self._negatives)):
                         return True
-            have = dict(t)
-            if sum(have.values()) > 1:
-                for one in self._all_images(a, t, outer):
-                    for other in self._all_images(b, t, outer):
-                        if all(have[m] >= one.get(m, 0) + other.get(m, 0) for m in {*one, *other}):
+            if place.terms > 1:
+                for one in self._all_images(a, place):
+                    for other in self._all_images(b, place):
+                        if all(place.have[m] >= one.get(m, 0) + other.get(m, 0) for m in {*one, *other}):
                             return True
-        slots: list[tuple[Poly, Levels]] = []
-        for m, n in t:
-            twice = {a.argument: k for a, k in m.atoms if isinstance(a, Call)}
-            for p in nested(m):
-                slots += [(p, (summed(m), *outer))] * min(n * twice.get(p, 1), 2)
-        for i, (p, seen) in enumerate(slots):
-            if self._pair(a, b, p, seen):
+        for i, p in enumerate(place.slots):
+            if self._pair(a, b, p):
                 return True
-            for q, seen_too in slots[i + 1 :]:
-                if (self._part(a, p, seen) and self._part(b, q, seen_too)) or (
-                    self._part(b, p, seen) and self._part(a, q, seen_too)
-                ):
+            for q in place.slots[i + 1 :]:
+                if (self._part(a, p) and self._part(b, q)) or (self._part(b, p) and self._part(a, q)):
                     return True
         return False

@@ -58,7 +58,7 @@ from prism_explore.ir.peel import peel
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.space import Space
-from prism_explore.ir.tensors import BYTES, TensorType
+from prism_explore.ir.tensors import BYTES, DType, TensorType
 
 _ENOUGH = "operators needed ≤ operators left"
 
@@ -145,6 +145,7 @@ class Attempts:
         )
         self._contexts: dict[tuple[tuple[int, ...], tuple[frozenset[str], ...], Same], int] = {}
         self._alone: dict[tuple[int, int, tuple[int, ...]], Alone] = {}
+        self._mismatches: dict[tuple[tuple[DType, AxisNames], ...], Cut] = {}
         self._loopless: dict[tuple[int, int, frozenset[int]], Cut] = {}
         self._joins: dict[tuple[int, int], frozenset[int]] = {}
         self._reaches: dict[int, frozenset[int]] = {}
@@ -291,9 +292,7 @@ class Attempts:
         fitting: list[tuple[int, Tensor]] = []
         for kind in kinds:
             letter = self.block_alphabet.letters[kind]
-            made = self._applied(letter.op, args, self.matching(state, letter.op, args))
-            if isinstance(made, Tensor):
-                made = self._unreachable(made) or made
+            made = self._reaching(letter.op, args, self.matching(state, letter.op, args))
             if isinstance(made, Cut):
                 cuts.append((letter.label, made))
             elif made is not None:
@@ -307,10 +306,8 @@ class Attempts:
         """The block graph with one more operator, or its cut, or None: the space has no such operator."""
         for kind, letter in enumerate(self.block_alphabet.letters):
             if letter.op == op:
-                made = self._applied(letter.op, args, self.matching(state, letter.op, args))
-                if isinstance(made, Tensor):
-                    return self._unreachable(made) or self.grown(state, Fit(args, kind, made))
-                return made
+                made = self._reaching(letter.op, args, self.matching(state, letter.op, args))
+                return self.grown(state, Fit(args, kind, made)) if isinstance(made, Tensor) else made
         return None
 
     def grown(self, state: BlockState, step: Fit) -> BlockState | Cut:
@@ -467,13 +464,18 @@ class Attempts:
         """What an operator gives that fitted before some axes became one."""
         made = self._applied(op, args, state)
         assert isinstance(made, Tensor), "what fits by its sizes fits whichever axes are one"
-        return made
+        return self._flowing(op, made, state)
 
     # ------------------------------------------------------------ the tests
+    def _reaching(self, op: ComputeOp | LoopOp, args: tuple[int, ...], state: BlockState) -> Tensor | Cut | None:
+        """What an operator gives in such a block graph, or its cut where that is no part of the result."""
+        made = self._applied(op, args, state)
+        return self._unreachable(made) or self._flowing(op, made, state) if isinstance(made, Tensor) else made
+
     def _applied(
         self, op: ComputeOp | LoopOp, args: tuple[int, ...], state: KernelState | BlockState
     ) -> Tensor | Cut | None:
-        """What an operator gives in a graph where the axes that it matches are one."""
+        """What an operator gives in a graph where the axes that it matches are one, without its flows."""
         operands = tuple(state.tensors[a] for a in args)
         axes = tuple(t.axes for t in operands)
         along = op.dim if isinstance(op, Reduce | Accumulate | RunningMax | AccumulateRescaled) else None
@@ -490,7 +492,7 @@ class Attempts:
         else:
             result = compute_axes(op, axes)
         if result is None or len({t.dtype for t in operands}) > 1:
-            return self._mismatch(operands)
+            return self._mismatch(tuple([(t.dtype, t.axes) for t in operands]))
         if not self._sizes:
             double = [a for a in result if a and a not in self._twice and result.count(a) > 1]
             if double:
@@ -499,11 +501,15 @@ class Attempts:
         number = self.expressions.number(op, tuple(t.number for t in operands))
         named = tuple(map(self._sized, axes))
         expression = self._theory.apply(op, tuple(t.expression for t in operands), named, self._sized(result))
-        block = isinstance(state, BlockState)
-        flows = self._flows(op, operands, result, state, number, expression) if block else ()
         behind = behind or isinstance(op, Accumulate | AccumulateRescaled)
         written = self.as_written(op, tuple(t.written for t in operands))
-        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, flows, behind, written)
+        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, (), behind, written)
+
+    def _flowing(self, op: ComputeOp | LoopOp, made: Tensor, block: BlockState) -> Tensor:
+        """What an operator gives in a block, with its state under each choice of looped axes."""
+        operands = tuple(block.tensors[a] for a in made.node.args)
+        flows = self._flows(op, operands, made.axes, block, made.number, made.expression)
+        return replace(made, flows=flows)
 
     def _flows(
         self,
@@ -554,13 +560,17 @@ class Attempts:
             case op:
                 return self.expressions.number(op, args)
 
-    def _mismatch(self, operands: tuple[Tensor, ...]) -> Cut:
+    def _mismatch(self, operands: tuple[tuple[DType, AxisNames], ...]) -> Cut:
         """The cut where operands do not fit; it says where their sizes would, because the space matches axes."""
-        shown = " against ".join(f"{t.dtype}({', '.join(a or '1' for a in t.axes)})" for t in operands)
-        names = [{a for a in t.axes if a} for t in operands]
-        agree = any(len(set(p)) > 1 and len({self.extents[a] for a in p}) == 1 for p in product(*names))
-        detail = "Some of their sizes happen to agree, but the stated space matches axes, not sizes." if agree else ""
-        return Cut("shape.mismatch", "axes match", shown, detail)
+        found = self._mismatches.get(operands)
+        if found is None:
+            shown = " against ".join(f"{dtype}({', '.join(a or '1' for a in axes)})" for dtype, axes in operands)
+            names = [{a for a in axes if a} for _, axes in operands]
+            agree = any(len(set(p)) > 1 and len({self.extents[a] for a in p}) == 1 for p in product(*names))
+            detail = "Some of their sizes happen to agree, but the stated space matches axes, not sizes."
+            found = Cut("shape.mismatch", "axes match", shown, detail if agree else "")
+            self._mismatches[operands] = found
+        return found
 
     def _known(
         self,

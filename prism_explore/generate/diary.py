@@ -66,6 +66,17 @@ def bundled(cuts: Iterable[tuple[str, Cut]]) -> tuple[Bundle, ...]:
     return tuple(made)
 
 
+def _told(made: Sequence[Bundle]) -> Iterable[tuple[str, str]]:
+    """The labels of what is cut with the same evidence, and the evidence, over all bundles of the same operands."""
+    if len(made) == 1:
+        return made[0].told
+    alike: dict[str, list[str]] = {}
+    for bundle in made:
+        for labels, shown in bundle.told:
+            alike.setdefault(shown, []).append(labels)
+    return [(" | ".join(labels), shown) for shown, labels in alike.items()]
+
+
 Group: TypeAlias = dict[tuple[int, ...], list[Bundle]]
 
 
@@ -116,13 +127,10 @@ class Cuts:
             common: dict[str, str] = {}
             for args, made in group.items():
                 listed = ", ".join([names.get(a, f"%{a}") for a in args])
-                alike: dict[str, list[str]] = {}
+                for labels, shown in _told(made):
+                    evidence[f"{labels}({listed})"] = shown
                 for bundle in made:
-                    for labels, shown in bundle.told:
-                        alike.setdefault(shown, []).append(labels)
                     common.update(bundle.common)
-                for shown, labels in alike.items():
-                    evidence[f"{' | '.join(labels)}({listed})"] = shown
             titles = list(evidence)
             more = f" and {len(titles) - _SHOWN} more" if len(titles) > _SHOWN else ""
             if len(evidence) == 1:

@@ -30,6 +30,7 @@ along an axis where a mean is a sum times a constant, since one operator makes b
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -147,6 +148,7 @@ class Needs:
         self._apart = all(n == 1 for _, n in counted) and not _may_factor([m for m, _ in counted])
         self._factors = max((len(_names(m)) for m, _ in counted), default=0) if self._apart else 0
         self._had: dict[Poly, Parts] = {}
+        self._lacks: dict[Parts, tuple[int, int, int]] = {}
 
     def had(self, p: Poly) -> Parts:
         """The parts of a tensor's polynomial, and what it has of the result's sums and products."""
@@ -170,6 +172,12 @@ class Needs:
 
     def _lacking(self, made: Parts) -> tuple[int, int, int]:
         """Sums, quotients, and what operators with one operand make, at least."""
+        found = self._lacks.get(made)
+        if found is None:
+            found = self._lacks[made] = self._lacking_anew(made)
+        return found
+
+    def _lacking_anew(self, made: Parts) -> tuple[int, int, int]:
         lacking = self._lone - made.sums
         sums = sum(s.label[0] == "Σ" for s in lacking)
         means = {s.label for s in made.sums}
@@ -204,7 +212,7 @@ def _may_factor(monomials: list[Mono]) -> bool:
 
     Only the names of what is multiplied are compared, so a no is certain.
     """
-    names = [outline(m)[0] for m in monomials]
+    names = [Counter(dict(outline(m).names)) for m in monomials]
     pairs = [(i, j, names[i] + names[j]) for i, j in combinations(range(len(names)), 2)]
     return any(p[2] == q[2] and not {p[0], p[1]} & {q[0], q[1]} for p, q in combinations(pairs, 2))
 

@@ -18,10 +18,12 @@ like is not counted there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
+from threading import Lock
 from typing import NamedTuple, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 _T = TypeVar("_T")
 
@@ -67,21 +69,61 @@ class Call(NamedTuple):
 Atom: TypeAlias = "Leaf | Call"
 
 
-class Mono(NamedTuple):
-    """A monomial. Named tuples, not dataclasses: they are hashed and sorted all day."""
+class Mono:
+    """A monomial. Equal ones are one object, so that however deep they are they compare and hash in no time."""
 
-    sums: tuple[tuple[Sum, int], ...] = ()
-    atoms: tuple[tuple[Atom, int], ...] = ()
-    power: Poly = ()
+    __slots__ = ("__weakref__", "atoms", "den", "parts", "power", "root", "sums")
+
+    sums: tuple[tuple[Sum, int], ...]
+    atoms: tuple[tuple[Atom, int], ...]
+    power: Poly
     """The exponent of e; empty for none."""
-    root: Poly = ()
+    root: Poly
     """What stands under the root; empty for none."""
-    den: Poly = ()
+    den: Poly
     """The denominator; empty for none."""
+    parts: _Parts
+    """All of these, by which monomials are ordered."""
+
+    def __new__(
+        cls,
+        sums: tuple[tuple[Sum, int], ...] = (),
+        atoms: tuple[tuple[Atom, int], ...] = (),
+        power: Poly = (),
+        root: Poly = (),
+        den: Poly = (),
+    ) -> Mono:
+        """The monomial of these parts."""
+        parts = (sums, atoms, power, root, den)
+        found = _MADE.get(parts)
+        if found is None:
+            with _MAKING:
+                found = _MADE.get(parts)
+                if found is None:
+                    found = super().__new__(cls)
+                    found.sums, found.atoms, found.power, found.root, found.den = found.parts = parts
+                    _MADE[parts] = found
+        return found
+
+    def __reduce__(self) -> tuple[type[Mono], _Parts]:
+        """In another process it is the one object there."""
+        return Mono, self.parts
+
+    def __lt__(self, other: Mono) -> bool:
+        """The order of their parts: the same in every process."""
+        return self.parts < other.parts
+
+    def __repr__(self) -> str:
+        return f"Mono{self.parts}"
 
 
 Poly: TypeAlias = "tuple[tuple[Mono, int], ...]"
 """Monomials in order with their coefficients, which are at least 1."""
+
+_Parts: TypeAlias = "tuple[tuple[tuple[Sum, int], ...], tuple[tuple[Atom, int], ...], Poly, Poly, Poly]"
+_MADE: WeakValueDictionary[_Parts, Mono] = WeakValueDictionary()
+"""The monomials that somebody holds."""
+_MAKING = Lock()
 
 ONE: Poly = ((Mono(), 1),)
 
@@ -111,7 +153,7 @@ def mul(p: Poly, q: Poly) -> Poly:
 @lru_cache(65536)
 def div(p: Poly, q: Poly) -> Poly:
     """p / q: every monomial of p over q and over its own denominator."""
-    return _collect((m._replace(den=_product(m.den, q)), n) for m, n in p)
+    return _collect((Mono(m.sums, m.atoms, m.power, m.root, _product(m.den, q)), n) for m, n in p)
 
 
 def exp(p: Poly) -> Poly:
@@ -196,8 +238,11 @@ def bind(p: Poly, axis: str, level: int = 0) -> Poly:
     return _collect((bind_monomial(m, axis, level), n) for m, n in p)
 
 
+@lru_cache(65536)
 def bind_monomial(m: Mono, axis: str, level: int = 0) -> Mono:
     """A monomial below a sum over `axis`, without the sum."""
+    if axis not in _free(m):
+        return m
     atoms: list[tuple[Atom, int]] = []
     for atom, n in m.atoms:
         if isinstance(atom, Call):
@@ -216,7 +261,11 @@ def _collect(terms: Iterable[tuple[Mono, int]]) -> Poly:
     total: dict[Mono, int] = {}
     for m, n in terms:
         total[m] = total.get(m, 0) + n
-    return tuple(sorted(total.items()))
+    return tuple(sorted(total.items(), key=_parts)) if len(total) > 1 else tuple(total.items())
+
+
+def _parts(term: tuple[Mono, int]) -> _Parts:
+    return term[0].parts
 
 
 def _product(p: Poly, q: Poly) -> Poly:
@@ -224,22 +273,20 @@ def _product(p: Poly, q: Poly) -> Poly:
     return mul(p, q) if p and q else p or q
 
 
-def _merge(a: tuple[tuple[Atom, int], ...], b: tuple[tuple[Atom, int], ...]) -> tuple[tuple[Atom, int], ...]:
-    total: dict[Atom, int] = {}
-    for atom, n in (*a, *b):
-        total[atom] = total.get(atom, 0) + n
+def _merge(a: tuple[tuple[_T, int], ...], b: tuple[tuple[_T, int], ...]) -> tuple[tuple[_T, int], ...]:
+    total: dict[_T, int] = {}
+    for x, n in (*a, *b):
+        total[x] = total.get(x, 0) + n
     return tuple(sorted(total.items()))
 
 
+@lru_cache(65536)
 def times(a: Mono, b: Mono) -> Mono:
     """The product of two monomials."""
-    sums = dict(a.sums)
-    for s, n in b.sums:
-        sums[s] = sums.get(s, 0) + n
     return Mono(
-        tuple(sorted(sums.items())),
-        _merge(a.atoms, b.atoms),
-        add(a.power, b.power),
+        _merge(a.sums, b.sums) if a.sums and b.sums else a.sums or b.sums,
+        _merge(a.atoms, b.atoms) if a.atoms and b.atoms else a.atoms or b.atoms,
+        add(a.power, b.power) if a.power and b.power else a.power or b.power,
         _product(a.root, b.root),
         _product(a.den, b.den),
     )
@@ -322,21 +369,32 @@ def poly_quotient(p: Poly, q: Poly) -> Poly | None:
 @lru_cache(65536)
 def free_axes(p: Poly) -> frozenset[str]:
     """Axes that some input in p still varies along."""
-    found: set[str] = set()
-    for m, _ in p:
-        for atom, _ in m.atoms:
-            found |= set(atom.free) if isinstance(atom, Leaf) else free_axes(atom.argument)
-        for inner in (m.power, m.root, m.den):
-            found |= free_axes(inner)
-    return frozenset(found)
+    return frozenset[str]().union(*(_free(m) for m, _ in p))
 
 
-def nested(m: Mono) -> Iterator[Poly]:
+@lru_cache(65536)
+def _free(m: Mono) -> frozenset[str]:
+    own = (a for atom, _ in m.atoms if isinstance(atom, Leaf) for a in atom.free)
+    return frozenset(own).union(*map(free_axes, nested(m)))
+
+
+@lru_cache(65536)
+def nested(m: Mono) -> tuple[Poly, ...]:
     """The polynomials below a function of a monomial: exponent, root, denominator, arguments of calls."""
-    yield from (p for p in (m.power, m.root, m.den) if p)
-    yield from (a.argument for a, _ in m.atoms if isinstance(a, Call))
+    return (
+        *(p for p in (m.power, m.root, m.den) if p),
+        *(a.argument for a, _ in m.atoms if isinstance(a, Call)),
+    )
 
 
+@lru_cache(65536)
+def mentioned(p: Poly) -> frozenset[str]:
+    """The names of inputs, constants and functions in p, at any depth: no law but cancellation takes one away."""
+    own = (a.name if isinstance(a, Leaf) else a.fn for m, _ in p for a, _ in m.atoms)
+    return frozenset(own).union(*(mentioned(q) for m, _ in p for q in nested(m)))
+
+
+@lru_cache(65536)
 def summed(m: Mono) -> frozenset[str]:
     """Axes that the monomial's own sums and means run over."""
     return frozenset(s.axis for s, _ in m.sums)

@@ -87,7 +87,8 @@ def _without(p: Poly, shared: Counter[Mono]) -> Poly:
     out: dict[Mono, int] = {}
     for m, n in p:
         left = {term: k - shared[term] for term, k in m.power}
-        plain = m._replace(power=tuple((term, k) for term, k in left.items() if k))
+        power = tuple((term, k) for term, k in left.items() if k)
+        plain = Mono(m.sums, m.atoms, power, m.root, m.den)
         out[plain] = out.get(plain, 0) + n
     return tuple(sorted(out.items()))
 

@@ -4,6 +4,8 @@ The rewriting here shares nothing with the polynomials: terms are tuples, the ax
 list read in both directions, and the closure is a breadth-first search.
 """
 
+import pickle
+import weakref
 from fractions import Fraction
 from itertools import product
 
@@ -25,6 +27,7 @@ from prism_explore.generate.polynomials import (
     poly_quotient,
     show,
     sqrt,
+    times,
     total,
 )
 from prism_explore.ir.ops import Accumulate, Binary, MatMul, Reduce, Scalar, Unary
@@ -344,3 +347,33 @@ def test_silu_opens_up_where_sigmoid_is_an_operator():
 
     assert by_hand == opened.apply(Unary("silu"), (x.p,), (x.axes,))
     assert by_hand != closed.apply(Unary("silu"), (x.p,), (x.axes,))
+
+
+def test_a_value_with_terms_that_vary_differently_is_found_below_a_sum():
+    theory = Theory(frozenset("bdn"))
+    mean = theory.apply(Reduce("mean", 1), (x.p,), (x.axes,))
+    centred = theory.apply(Binary("sub"), (x.p, mean), ((), ()))
+    goal = Goal(theory.summed(mul(centred, w.p), "d"), negatives=False)
+
+    assert goal.reaches(centred)
+    assert goal.reaches(mul(centred, w.p))
+    assert not goal.reaches(add(x.p, mean))
+
+
+def test_a_monomial_is_one_object_here_and_in_another_process():
+    value = div(exp(mul(x.p, y.p)), sqrt(add(x.p, ONE)))
+    again = div(exp(mul(y.p, x.p)), sqrt(add(ONE, x.p)))
+
+    assert [m for m, _ in value] == [m for m, _ in again]
+    assert all(m is k for (m, _), (k, _) in zip(value, again, strict=True))
+    assert pickle.loads(pickle.dumps(value))[0][0] is value[0][0]
+
+
+def test_monomials_that_nobody_holds_are_forgotten():
+    held = mul(leaf("nobody", ("b",)), leaf("nobody", ("b",)))
+    one = weakref.ref(held[0][0])
+    mul.cache_clear()
+    times.cache_clear()
+    del held
+
+    assert one() is None
