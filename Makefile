@@ -35,8 +35,8 @@ explore: $(VENV)/.lab ## open the first notebook in JupyterLab (ARGS=--no-browse
 
 # What neither times nor serves anything runs two at a time. No test found (5) is fine: ARGS may choose from one half.
 PURE := $(addprefix tests/,codegen cost events floats generate instantiate ir mirage verify widgets) \
-	$(patsubst %,tests/test_%.py,audit bad_input checks evidence frontend frontend_rows known_forms ledger_rows online \
-	parts programs questions rediscovery what_if)
+	$(patsubst %,tests/test_%.py,audit bad_input budgets checks evidence frontend frontend_rows known_forms ledger_rows \
+	notebooks online parts pieces programs questions rediscovery rows_exhaustive what_if)
 
 test: $(VENV)/.test browser node ## run every test: Python, browser, TypeScript, lint, types, layers
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PURE) $(ARGS) || [ $$? = 5 ]
