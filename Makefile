@@ -33,7 +33,7 @@ explore: $(VENV)/.lab ## open the first notebook in JupyterLab (ARGS=--no-browse
 	@exec $(BIN)/python -m jupyter lab --ip=127.0.0.1 $(if $(filter 0,$(shell id -u)),--allow-root) \
 		--LabApp.default_url=/lab/tree/notebooks/00_ten_minutes.ipynb $(ARGS)
 
-# What neither times nor serves anything runs two at a time. No test found (5) is fine: ARGS may choose from one half.
+# What asserts no time and serves nothing runs two at a time. No test found (5) is fine: ARGS may choose from one half.
 PURE := $(addprefix tests/,codegen cost events floats generate instantiate ir mirage verify widgets) \
 	$(patsubst %,tests/test_%.py,audit bad_input budgets checks evidence frontend frontend_rows known_forms ledger_rows \
 	notebooks online parts pieces programs questions rediscovery rows_exhaustive what_if)
