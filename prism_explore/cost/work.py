@@ -95,11 +95,12 @@ class KernelWork:
 def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
     """Every kernel of a graph whose result is used, in order.
 
-    A band is computed where it is read, a further result is written by its kernel, and a view costs no
-    arithmetic; what it moves counts in the kernels that read it. Only a concatenation is a kernel of its own.
+    A band is computed where it is read, through views too, a further result is written by its kernel, and a view costs
+    no arithmetic; what it moves counts in the kernels that read it. Only a concatenation is a kernel of its own.
     """
     types = graph.types()
     needed = needed_by(graph.nodes, (graph.output,))
+    computed = _computed(graph)
     found: list[KernelWork] = []
     for position, node in enumerate(graph.nodes):
         if position not in needed or isinstance(node.op, Input | Band | Result | Permute | Reshape | Expand | Slice):
@@ -108,12 +109,13 @@ def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
         match node.op:
             case Custom(block):
                 bands = {n: op for n, a in enumerate(node.args) if isinstance(op := graph.nodes[a].op, Band)}
-                found.append(_custom_work(position, node, block, operands, bands))
+                free = {n for n, a in enumerate(node.args) if a in computed}
+                found.append(_custom_work(position, node, block, operands, bands, free))
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 flops = flops_of(op, tuple(t.dims for t in operands), types[position].dims)
-                reads = tuple(a for a in dict.fromkeys(node.args) if not isinstance(graph.nodes[a].op, Band))
+                reads = tuple(a for a in dict.fromkeys(node.args) if a not in computed)
                 sizes = {a: types[a].bytes for a in reads}
                 hidden = node.args[:1] if op == Binary("mask") else ()
                 least = {a: ZERO if a in hidden else sizes[a] for a in reads}
@@ -153,10 +155,29 @@ def finish_flops(fn: ReduceFn) -> int:
     return {"sum": 0, "max": 0, "mean": 1, "rms": 2}[fn]
 
 
+def _computed(graph: SGraph) -> set[int]:
+    """Positions of bands and of views of nothing but bands."""
+    found: set[int] = set()
+    for position, node in enumerate(graph.nodes):
+        match node.op:
+            case Band():
+                found.add(position)
+            case Permute() | Reshape() | Expand() | Slice() if found.issuperset(node.args):
+                found.add(position)
+            case _:
+                pass
+    return found
+
+
 def _custom_work(
-    position: int, node: Node, block: BlockGraph, operands: tuple[TensorType, ...], bands: dict[int, Band]
+    position: int,
+    node: Node,
+    block: BlockGraph,
+    operands: tuple[TensorType, ...],
+    bands: dict[int, Band],
+    free: Collection[int],
 ) -> KernelWork:
-    """One custom kernel; `bands` are the operands, by number, that are computed in place."""
+    """One custom kernel; `bands` are those among its operands, by number, and `free` is what is computed in place."""
     types = block_types(block, operands)
     when = phases(block)
     needed = needed_by(block.nodes, block.stores)
@@ -178,7 +199,7 @@ def _custom_work(
         match inner.op:
             case Load(operand):
                 tile, source = types[at], operands[operand]
-                if operand not in bands:
+                if operand not in free:
                     least = ZERO if at in unread else _looked_at(block, types, at) * distinct
                     total = tile.bytes * blocks * repeats
                     loads.append(LoadWork(node.args[operand], total, least, _row_bytes(tile, source)))
