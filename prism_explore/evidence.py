@@ -129,7 +129,7 @@ def _need(condition: str) -> str:
 
 
 def _survived(verdict: VerdictReached) -> Part:
-    told = [(f"at {sizes}", f"relative error {error:.1e}, float64") for sizes, error in verdict.trials]
+    told = [(f"at {sizes}", f"relative error {error:.1e} at most, float64") for sizes, error in verdict.trials]
     told += [(f"at {sizes}", f"exact; misses an error with probability {p:.1e}") for sizes, p in verdict.exact]
     remark = "The refuter runs the block program on random numbers, apart from the prover. It proves nothing."
     return Part("survived the refuter", "", verdict.evidence or "No trial was noted.", tuple(told), remark)

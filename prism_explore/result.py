@@ -210,7 +210,7 @@ class Best:
             "The refuter, block by block in float64",
         ]
         lines += [
-            f"  at {', '.join(f'{k}={v}' for k, v in t.sizes)}: relative error {t.relative_error:.1e}"
+            f"  at {', '.join(f'{k}={v}' for k, v in t.sizes)}: relative error {t.relative_error:.1e} at most"
             for t in self.verified.trials
         ]
         return "\n".join(lines)

@@ -46,7 +46,7 @@ from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.stages import Trial, Witness
 from prism_explore.ir.together import run_together
 from prism_explore.verify import decimals, fields
-from prism_explore.verify.common import FLOATS, Common
+from prism_explore.verify.common import FLOATS, ROUNDING, Common
 from prism_explore.verify.decimals import NoDecimal
 from prism_explore.verify.extents import TINY, Extents, Instance, Pair
 from prism_explore.verify.fields import Inconclusive
@@ -256,11 +256,14 @@ class Refuter:
 
     # ------------------------------------------------------------ what candidates share
     def _common_trial(self, candidate: SGraph, seed: int, turn: int) -> Trial | None:
-        """A trial at the sizes that candidates share; None where it shows no agreement, for whatever reason."""
+        """A trial at the sizes that candidates share; None where it shows no agreement, for whatever reason.
+
+        Its error is a bound: values that differ by rounding are one there.
+        """
         judged = self._judged(candidate, seed, turn)
         if judged is None or judged[1] > TOLERANCE:
             return None
-        return Trial(judged[0], seed, judged[1], judged[2])
+        return Trial(judged[0], seed, max(judged[1], ROUNDING), judged[2])
 
     def _judged(self, candidate: SGraph, seed: int, turn: int) -> _Judged | None:
         """What a run there shows; it may be asked for twice."""
