@@ -34,9 +34,11 @@ explore: $(VENV)/.lab ## open the first notebook in JupyterLab (ARGS=--no-browse
 		--LabApp.default_url=/lab/tree/notebooks/00_ten_minutes.ipynb $(ARGS)
 
 # What asserts no time and serves nothing runs two at a time. No test found (5) is fine: ARGS may choose from one half.
-PURE := $(addprefix tests/,codegen cost events floats generate instantiate ir mirage verify widgets) \
-	$(patsubst %,tests/test_%.py,audit bad_input budgets checks evidence frontend frontend_rows known_forms ledger_rows \
-	notebooks online parts pieces programs questions rediscovery rows_exhaustive what_if)
+# The longest files come first, so that neither of the two waits for the other in the end.
+PURE := $(patsubst %,tests/test_%.py,notebooks rediscovery checks session pieces audit bad_calls bad_input budgets calls cli \
+	dispatch evidence executor files from_module frontend frontend_rows given kernel_rows known_forms ledger_rows online \
+	packaging parts portable programs public questions ranges resume rows_exhaustive rows_life search views_tuning what_if) \
+	$(addprefix tests/,verify generate cost codegen events floats instantiate ir mirage widgets)
 
 test: $(VENV)/.test browser node ## run every test: Python, browser, TypeScript, lint, types, layers
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PURE) $(ARGS) || [ $$? = 5 ]
