@@ -35,10 +35,10 @@ explore: $(VENV)/.lab ## open the first notebook in JupyterLab (ARGS=--no-browse
 
 # What asserts no time and serves nothing runs two at a time. No test found (5) is fine: ARGS may choose from one half.
 # The longest files come first, so that neither of the two waits for the other in the end.
-PURE := $(patsubst %,tests/test_%.py,notebooks rediscovery checks session pieces audit bad_calls bad_input budgets calls cli \
-	dispatch evidence executor files from_module frontend frontend_rows given kernel_rows known_forms ledger_rows online \
-	packaging parts portable programs public questions ranges resume rows_exhaustive rows_life search views_tuning what_if) \
-	$(addprefix tests/,verify generate cost codegen events floats instantiate ir mirage widgets)
+PURE := $(patsubst %,tests/test_%.py,torch_backend notebooks rediscovery checks session pieces audit bad_calls bad_input \
+	budgets calls cli dispatch evidence executor files from_module frontend frontend_rows given kernel_rows known_forms \
+	ledger_rows online packaging parts portable programs public questions ranges resume rows_exhaustive rows_life search \
+	views_tuning what_if) $(addprefix tests/,verify generate cost codegen events floats instantiate ir mirage widgets)
 
 test: $(VENV)/.test browser node ## run every test: Python, browser, TypeScript, lint, types, layers
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PURE) $(ARGS) || [ $$? = 5 ]
