@@ -349,10 +349,11 @@ class Prover:
 
         def put(members: Sequence[str], forms: Sequence[NormalForm]) -> None:
             for member, form in zip(members, forms, strict=True):
-                key = goal.key if form.key == result.key else form.key  # equal, be it not by the look of it
-                group = groups.get(key)
+                if form.key == result.key:
+                    form = goal
+                group = groups.get(form.key)
                 if group is None:
-                    groups[key] = form, [member]
+                    groups[form.key] = form, [member]
                 else:
                     group[1].append(member)
 
