@@ -51,6 +51,8 @@ Numbers: TypeAlias = Callable[[BlockGraph, Sequence[tuple[int, ...]]], Mapping[s
 """Numbers for all symbols of a block graph, by the shapes of its kernel's operands."""
 
 
+MOST_WAYS = 1 << 15
+"""Ways in which values were made that are kept, about 10 MB: many lead to one value, and its elements count once."""
 _NAMING = (Reshape, Expand, Slice)
 """Operators that name extents."""
 _LOOPING = (Accumulate, AccumulateRescaled, RunningMax)
@@ -120,7 +122,7 @@ class Shared:
                 numbers, which are not those of these inputs.
             ValueError: extents do not fit each other.
         """
-        if self._elements > self._most:
+        if self._elements > self._most or len(self._ids) + len(self._made) > MOST_WAYS:
             self._forget()
         ids: list[int] = []
         results: dict[int, list[int]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -142,3 +143,15 @@ def test_what_differs_by_more_than_rounding_is_another_value() -> None:
     more = parse(KERNEL.replace("%4 = store(%3", "%4 = mul_scalar(%3, 1000000001/1000000000)\n    %5 = store(%4"))
 
     assert shared.run(more, lambda block, shapes: SIZES) != first
+
+
+def test_ways_to_one_value_are_not_kept_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = parse(KERNEL)
+    inputs = random_inputs(graph, {"b": 12})
+    shared = beginning(inputs, graph)
+    monkeypatch.setattr("prism_explore.ir.shared.MOST_WAYS", 40)
+    for gx, gy, f in product((1, 2, 3, 4, 6), (1, 2, 3, 6), (1, 2, 3, 4, 6)):
+        found = result(shared, graph, {"gx": gx, "gy": gy, "f": f})
+
+        np.testing.assert_allclose(found, inputs["x"] @ inputs["w"], rtol=1e-9)
+        assert len(shared._ids) + len(shared._made) < 40 + 20
