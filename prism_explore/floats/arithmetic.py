@@ -74,10 +74,6 @@ Order: TypeAlias = Callable[[int], npt.NDArray[np.intp]]
 """In which order so many terms are added: their places."""
 
 
-def _as_they_come(terms: int) -> npt.NDArray[np.intp]:
-    return np.arange(terms)
-
-
 def _even_places_first(terms: int) -> npt.NDArray[np.intp]:
     return np.concatenate((np.arange(0, terms, 2), np.arange(1, terms, 2)))
 
@@ -86,7 +82,7 @@ def _shuffled(terms: int) -> npt.NDArray[np.intp]:
     return np.random.default_rng(terms).permutation(terms)
 
 
-ORDERS: tuple[Order, ...] = (_as_they_come, _even_places_first, _shuffled)
+ORDERS: tuple[Order | None, ...] = (None, _even_places_first, _shuffled)
 """What may be asked of a program is what it gives in all of these: neighbours that cancel need not meet at once."""
 
 
@@ -96,7 +92,7 @@ def run(
     sizes: Mapping[str, int],
     working: Precision,
     cautious: bool = False,
-    order: Order = _as_they_come,
+    order: Order | None = None,
 ) -> Array:
     """The result in the working precision, as float64 numbers; what overflows or is no number stays so.
 
@@ -107,7 +103,7 @@ def run(
         working: the precision.
         cautious: whether what is near the ends of the range is past them: denormal results become 0, and positive
             ones that leave no `headroom` infinite. A result that stands this does not stand at a cliff.
-        order: of what the kernel graph's own matrix products and reductions add.
+        order: of what the kernel graph's own matrix products and reductions add; as it comes where none is given.
     """
     given = {name: value.astype(np.float32) for name, value in inputs.items()}
 
@@ -119,7 +115,7 @@ def run(
 
     with np.errstate(all="ignore"):
         rounded = narrowed if cautious else working.rounded
-        values = evaluate.run(graph, given, sizes, rounded, compute=partial(_in_order, order))
+        values = evaluate.run(graph, given, sizes, rounded, compute=partial(_in_order, order) if order else None)
     return values[graph.output].astype(np.float64)
 
 
