@@ -17,6 +17,7 @@ from typing import assert_never
 from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import VerdictReached
+from prism_explore.ir.collector import held
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
@@ -44,7 +45,7 @@ from prism_explore.verify.masks import check as check_masks
 from prism_explore.verify.naming import DEEP, Budget, Stuck
 from prism_explore.verify.normal_form import NormalForm, show
 from prism_explore.verify.outcome import Limits, explain
-from prism_explore.verify.refute import Attempt, Refuter, Survived, Untried
+from prism_explore.verify.refute import Apart, Attempt, Refuter, Survived, Untried
 from prism_explore.verify.saturate import LIMITS, prove_equal
 
 MOST_NAMES = 20_000
@@ -56,6 +57,7 @@ AUDITED = 16
 MANY_KERNELS = 4
 """Whole forms of graphs with so many kernels are long; what each kernel gives is compared first."""
 DISAGREE = "prover and refuter disagree"
+APART = "at other extents than the given ones it differs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +116,9 @@ class Prover:
             given = ", ".join(f"{i.name} {i.type}" for i in graph.inputs)
             wanted = ", ".join(f"{i.name} {i.type}" for i in self.program.inputs)
             raise ShapeError(f"{candidate.id} has inputs {given}; {self.program.name} has {wanted}")
-        verdict = self._verdict(candidate, seed, journal)
-        journal.note(noted(verdict))
+        with held():
+            verdict = self._verdict(candidate, seed, journal)
+            journal.note(noted(verdict))
         return verdict
 
     def adopt(self, candidate: Candidate, verdict: Verdict) -> Verdict | None:
@@ -128,12 +131,12 @@ class Prover:
                 classes = tuple(EClass(self._name_of(c.term), c.term, c.members) for c in proof.classes)
                 return replace(verdict, candidate=candidate, proof=replace(proof, classes=classes))
             case Refuted():
-                if not self.refuter.may_be_tied(candidate.sgraph):
-                    if (self._refuted + 1) % AUDITED == 0:
-                        return None
-                    self._refuted += 1
+                if (self._refuted + 1) % AUDITED == 0:
+                    return None
+                self._refuted += 1
                 return replace(verdict, candidate=candidate)
             case Unknown():
+                self._refuted += bool(verdict.case)
                 return replace(verdict, candidate=candidate)
             case _:
                 assert_never(verdict)
@@ -156,7 +159,8 @@ class Prover:
         dims, wanted = graph.output_type.dims, self.program.graph.output_type.dims
         if dims != wanted:
             return Unknown(candidate, f"the result has dims {_list(dims)}, the program's has {_list(wanted)}")
-        compared, attempt, tied = None, None, False
+        compared, tied = None, False
+        attempt: Attempt | Apart | None = None
         if self.refuter.seems_tied(graph, seed):  # a witness of that is long to find, and refutes no proof
             compared = self._compared(graph)
             if not any(isinstance(side, _Gap) for side in compared[1:]):
@@ -164,18 +168,24 @@ class Prover:
                 attempt, tied = (as_given, True) if isinstance(as_given, Survived) else (None, False)
         if attempt is None:
             attempt = self.refuter.attempt(graph, seed)
-        if isinstance(attempt, Witness) and not self.refuter.may_be_tied(graph) and not self._audits():
+        if isinstance(attempt, Witness) and not self._audits():
             return Refuted(candidate, attempt)
         goal, found, outcome = compared or self._compared(graph)
-        if isinstance(attempt, Witness):
-            if isinstance(outcome, _Gap) or isinstance(found, _Gap):
+        if isinstance(attempt, Witness | Apart):
+            proved = not isinstance(outcome, _Gap) and not isinstance(found, _Gap)
+            if isinstance(attempt, Witness) and not proved:
                 return Refuted(candidate, attempt)
+            witness = attempt.witness if isinstance(attempt, Apart) else attempt
             as_given, tied = self.refuter.attempt_as_given(graph, seed), True
+            if isinstance(attempt, Apart):  # counted like a witness, where it is as good as one
+                self._refuted += isinstance(as_given, Witness) or (proved and isinstance(as_given, Untried))
             if isinstance(as_given, Witness):
+                if isinstance(outcome, _Gap) or isinstance(found, _Gap):
+                    return Refuted(candidate, as_given)
                 return self._disagreement(candidate, outcome, as_given, found)
             if isinstance(as_given, Untried):
-                limit = f"at other extents than the given ones it differs, and those were not tried: {as_given.reason}"
-                return self._unknown(candidate, limit, found, Case(candidate.id, outcome, self.program, graph, attempt))
+                case = None if isinstance(outcome, _Gap) else Case(candidate.id, outcome, self.program, graph, witness)
+                return self._unknown(candidate, f"{APART}, and those were not tried: {as_given.reason}", found, case)
             attempt = as_given
         if isinstance(attempt, Untried):
             return self._unknown(candidate, f"the refuter could not run: {attempt.reason}", found)
@@ -187,6 +197,11 @@ class Prover:
             outcome = "normal form"
         if isinstance(outcome, _Gap) and (met := self._met(graph, whole, not _large(graph))) is not None:
             (goal, found), outcome = met, "normal form"
+        if isinstance(outcome, _Gap) and not tied and self.refuter.is_doubtful(graph):
+            as_given = self.refuter.attempt_as_given(graph, seed)  # what shrinks unlike may agree by that alone
+            if isinstance(as_given, Witness):
+                self._refuted += 1
+                return Refuted(candidate, as_given)
         if isinstance(found, Lowered) and isinstance(outcome, _Gap) and isinstance(goal, Lowered):
             outcome = self._dearer(candidate, found, goal, journal)
         if isinstance(outcome, _Gap) or isinstance(found, _Gap):
@@ -388,8 +403,7 @@ class Prover:
             if text not in self._named:
                 self._classes_so_far = int(name.removeprefix("c"))
                 self._call(text, name)
-        differed = fact.verdict == "refuted" or bool(fact.case)
-        self._refuted += differed and not self.refuter.may_be_tied(candidate.sgraph)
+        self._refuted += fact.verdict == "refuted" or bool(fact.case)
 
     # ------------------------------------------------------------ what is said where there is no proof
     def _unknown(self, candidate: Candidate, limit: str, found: Lowered | _Gap, case: Case | None = None) -> Unknown:

@@ -6,10 +6,10 @@ are. Where only the given extents will do, for a constant that is tied to one, t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import count
+from itertools import combinations, count
 from math import gcd, prod
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -35,8 +35,13 @@ MOST_STEPS = 20_000
 """More than that is not tried: about 50 ms."""
 MOST_ELEMENTS = 1 << 18
 """Of one tensor of a trial, 2 MiB: where sizes that all differ make it larger, the smallest there are will do."""
+MOST_GIVEN = 1 << 20
+"""The same where some are as given."""
 KEPT = 2048
 """Solutions that are remembered."""
+Fixed: TypeAlias = Mapping[str, int] | Mapping[str | int, int]
+"""Numbers that are given, by name or by variable."""
+NOTHING: Fixed = MappingProxyType({})
 MANIFOLD = (
     (((10, 12, 18, 20, 14), (16, 24, 20, 30)), ((6, 20, 16, 18, 14), (24, 12, 18, 30))),
     (((4, 6, 10, 9, 14), (12, 18, 20)), ((6, 4, 10, 9, 14), (18, 12, 20))),
@@ -64,6 +69,9 @@ class Instance:
     coinciding: tuple[str, ...]
     """Axes of the inputs that the candidate needs to be equally long; where the program itself cuts one into
     pieces of equal length, pieces may be."""
+    faithful: bool = True
+    """Whether the numbers that views name are to each other as the given ones are: equal where these are, and in the
+    same sums and products. Where not, two graphs that are equal as given may differ."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -104,6 +112,13 @@ class Pair:
     coinciding: tuple[str, ...]
     ones: tuple[str, ...] = ()
     """Symbols of the candidate that its conditions leave no number but 1, and that it does not name any more."""
+    literal: bool = False
+    """Whether bands keep the numbers that they are given with."""
+
+    @property
+    def cuts(self) -> tuple[tuple[str, int], ...]:
+        """Names of grid sizes and loop ranges."""
+        return self.names[: len(self.names) - self.axes]
 
     @property
     def system(self) -> tuple[object, ...]:
@@ -112,7 +127,7 @@ class Pair:
         variables = self.variables
         alike = tuple(map(variables.find, range(len(variables.parent))))
         free = frozenset(variables.free)
-        return self.equations, self.names, alike, tuple(variables.numbers.items()), free, bands
+        return self.equations, self.names, alike, tuple(variables.numbers.items()), free, bands, self.literal
 
 
 class Extents:
@@ -207,19 +222,20 @@ class Extents:
             tuple(together),
         )
 
-    def instance(self, pair: Pair, n: int = 0, fixed: Mapping[str, int] | None = None) -> Instance | str:
-        """The n-th choice of numbers, or one with some of the named numbers given; or why there is none.
+    def instance(self, pair: Pair, n: int = 0, fixed: Fixed = NOTHING) -> Instance | str:
+        """The n-th choice of numbers, or one with some of the numbers given, by name or variable; or why there is none.
 
         Where numbers that all differ are too dear, grid sizes and loop ranges may be equal; then all numbers may.
         """
         dear = ""
         choices = [(n, True), (n, False), (TINY, False)] if not fixed else [(n, True), (n, False)]
         for which, differ in choices[len(pair.names) - pair.axes > MOST_DIFFERENT :]:
-            numbers = self._numbers(pair, which, fixed or {}, differ)
+            numbers = self._numbers(pair, which, fixed, differ)
             if numbers is None:
                 continue
-            if not fixed and _largest(pair, numbers) > MOST_ELEMENTS:
-                dear = f"a trial would have tensors of more than {MOST_ELEMENTS:,} elements"
+            most = MOST_GIVEN if fixed else MOST_ELEMENTS
+            if _largest(pair, numbers) > most:
+                dear = f"a trial would have tensors of more than {most:,} elements"
                 continue
             instance = _instance(pair, numbers)
             if instance.steps <= (FEW_STEPS if differ and not fixed else MOST_STEPS):
@@ -258,7 +274,7 @@ class Extents:
                             found[name] = 4
         return found
 
-    def _numbers(self, pair: Pair, n: int, fixed: Mapping[str, int], differ: bool) -> dict[int, int] | None:
+    def _numbers(self, pair: Pair, n: int, fixed: Fixed, differ: bool) -> dict[int, int] | None:
         key = (pair.system, n, differ, tuple(fixed.items()))
         if key not in self._solved:
             if len(self._solved) >= KEPT:
@@ -278,7 +294,8 @@ class Extents:
     def tied(self, pair: Pair) -> dict[str, int]:
         """Axes whose given extent a constant in either graph speaks of, as a mean's 1/4096 does, at that extent.
 
-        It may be that of a tile: 1/2048 where two blocks or iterations cut the axis.
+        It may be that of a tile: 1/2048 where two blocks or iterations cut the axis; or two together, as a mean over
+        both has it.
         """
         constants = self._constants | _constants(pair.candidate)
         constants |= {c * c for c in constants} | {c * n for c in constants for n in pair.variables.numbers.values()}
@@ -287,10 +304,53 @@ class Extents:
             extent = pair.variables.given[root].constant
             if extent is not None and extent in constants:
                 found[name] = extent
+        given = self._axes_as_given(pair)
+        for one, other in combinations(given, 2):
+            if given[one] * given[other] in constants:
+                found |= {one: given[one], other: given[other]}
         return found
 
-    def as_given(self, pair: Pair) -> dict[str, int]:
-        """Every axis at its given extent."""
+    def is_doubtful(self, candidate: SGraph) -> bool:
+        """Whether other extents than the given ones may prove nothing: a constant speaks of these, or views do."""
+        pair = self.pair(candidate)
+        if isinstance(pair, str):
+            return False
+        return bool(self.tied(pair)) or not self._are_faithful(pair)
+
+    def _are_faithful(self, pair: Pair) -> bool:
+        if not _named_by_views(pair):
+            return True
+        instances = [self.instance(pair, n) for n in range(2)]
+        return all(instance.faithful for instance in instances if isinstance(instance, Instance))
+
+    def spoken_of(self, pair: Pair) -> tuple[dict[str | int, int], ...]:
+        """What may have to be as given, the rest being small, for a graph to mean what it means as given; none if none.
+
+        All that views name, where small numbers are not to each other as these are, with one axis that a constant
+        may speak of after the other; then with all of those. Variables without a name are given by themselves.
+        """
+        views: dict[str | int, int] = {} if self._are_faithful(pair) else {**_named_by_views(pair)}
+        tied = self.tied(pair)
+        alone = [{**views, name: extent} for name, extent in tied.items()]
+        return (*alone, {**views, **tied}) if len(alone) > 1 else (*alone, views)[:1] if views or alone else ()
+
+    def speaks_once(self, pair: Pair) -> bool:
+        """Whether one number of each graph at most may speak of extents, so of one axis or of two together."""
+        extents = self.tied(pair).values()
+        spoken = {*extents, *(a * b for a, b in combinations(extents, 2))}
+        cuts = {1, *pair.variables.numbers.values()}
+
+        def speaks(op: Op) -> bool:
+            numbers = [abs(n) for n in op.value.as_integer_ratio()] if isinstance(op, Scalar) else []
+            return any(n > 1 and not spoken.isdisjoint({n * n, *(n * c for c in cuts)}) for n in numbers)
+
+        return all(sum(map(speaks, _operators(graph))) < 2 for graph in (pair.program, pair.candidate))
+
+    def as_given(self, pair: Pair) -> dict[str | int, int]:
+        """Every axis, and whatever else views name, at its given extent."""
+        return {**_named_by_views(pair), **self._axes_as_given(pair)}
+
+    def _axes_as_given(self, pair: Pair) -> dict[str, int]:
         axes = pair.names[len(pair.names) - pair.axes :]
         extents = ((name, pair.variables.given[root].constant) for name, root in axes)
         return {name: extent for name, extent in extents if extent is not None}
@@ -345,7 +405,7 @@ def _spellings(name: str) -> Iterator[str]:
 def _solve(
     pair: Pair,
     n: int,
-    fixed: Mapping[str, int],
+    fixed: Fixed,
     differ: bool,
     extents: Mapping[int, Sequence[int]] = MappingProxyType({}),
 ) -> dict[int, int] | None:
@@ -357,7 +417,8 @@ def _solve(
     constants = {find(s): number for s, number in pair.variables.numbers.items()}
     if any(constants[find(s)] != number for s, number in pair.variables.numbers.items()):
         return None
-    given = {named[name]: number for name, number in fixed.items() if name in named}
+    given = {named.get(k, 0) if isinstance(k, str) else k: number for k, number in fixed.items()}
+    given.pop(0, None)
     cuts, axes = pair.names[: len(pair.names) - pair.axes], pair.names[len(pair.names) - pair.axes :]
     others = sorted({find(s) for s in range(len(pair.variables.parent))} - set(named.values()) - set(constants))
     order: list[tuple[int, Sequence[int]]] = []
@@ -417,7 +478,67 @@ def _instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
     )
     axes, cuts = pair.names[len(pair.names) - pair.axes :], pair.names[: len(pair.names) - pair.axes]
     sizes = (*((name, numbers[root]) for name, root in (*axes, *cuts)), *((name, 1) for name in pair.ones))
-    return Instance(program, candidate, shapes, symbols, sizes, pair.coinciding)
+    return Instance(program, candidate, shapes, symbols, sizes, pair.coinciding, _is_faithful(pair, numbers))
+
+
+def _named_by_views(pair: Pair) -> dict[int, int]:
+    """Variables that reshapes, slices and bands name, and what hangs together with these, at their given extents."""
+    find = pair.variables.find
+    reached = {
+        find(slot)
+        for views in pair.views
+        for view in views
+        if isinstance(view.op, Reshape | Slice) or (isinstance(view.op, Band) and _shrinking(view.op))
+        for slot in view.slots
+        if slot != BEGIN
+    }
+    if not reached:
+        return {}
+    fixed = {find(0), *(root for _, root in pair.cuts), *map(find, pair.variables.numbers)}
+    reached -= fixed
+    open_ones = [frozenset((*left, *right)) - fixed for _, left, right in pair.equations]
+    while met := [roots for roots in open_ones if roots & reached]:
+        reached = reached.union(*met)
+        open_ones = [roots for roots in open_ones if not roots <= reached]
+    given = ((root, pair.variables.given[root].constant) for root in reached)
+    return {root: extent for root, extent in given if extent is not None}
+
+
+def _chosen(pair: Pair, named: Iterable[int]) -> set[int]:
+    """Of these variables, those that do not follow from the inputs' extents, grid sizes and loop ranges."""
+    find = pair.variables.find
+    inputs = (find(slot) for _, slots in pair.inputs for slot in slots)
+    symbols = map(find, pair.variables.symbols.values())
+    known = {find(0), *inputs, *symbols, *(root for _, root in pair.cuts), *map(find, pair.variables.numbers)}
+    sides = [frozenset((*left, *right)) for _, left, right in pair.equations]
+    while follows := {root for roots in sides if len(left := roots - known) == 1 for root in left}:
+        known |= follows
+    return set(named) - known
+
+
+def _shrinking(band: Band) -> list[int]:
+    """The bounds that are other numbers at small extents, without their signs."""
+    bounds = [d for d in (band.low, band.high) if d is not None and d != band.columns - band.rows]
+    return [abs(d.constant) for d in bounds if d.constant is not None and abs(d.constant) > 2]
+
+
+def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
+    """Whether what a view names by itself is to all that hangs together with views as it is at the given extents."""
+    named = _named_by_views(pair)
+    chosen = _chosen(pair, named) if named else set[int]()
+    own = [(named[root], numbers[root]) for root in chosen]
+    for place in _places(pair):
+        rules = [(abs(rule)) for rule in (place.low, place.high) if isinstance(rule, int) and abs(rule) > 2]
+        own += zip(_shrinking(place.band), rules, strict=True)
+    if not own:
+        return True
+    small = {1: 1, 2: 2, **{extent: numbers[root] for root, extent in named.items()}, **dict(own)}
+    others = [(extent, numbers[root]) for root, extent in named.items() if extent in dict(own)]
+    return all(small[extent] == number for extent, number in (*own, *others)) and all(
+        small.get(a + b, x + small[b]) == x + small[b] and small.get(a * b, x * small[b]) == x * small[b]
+        for a, x in own
+        for b in small
+    )
 
 
 def _view(view: View, number: Callable[[int], int]) -> Op:
@@ -452,7 +573,7 @@ def _places(pair: Pair) -> tuple[_Place, ...]:
     """The bands of program and candidate, in order.
 
     A bound that is the difference of the two extents stays that; other numbers above 2 become 3, 4, .. in order, so
-    that windows of different width stay different.
+    that windows of different width stay different, unless they are to be taken literally.
     """
     views = [(v, v.op) for views in pair.views for v in views if isinstance(v.op, Band)]
     bounds = {d.constant for _, band in views for d in (band.low, band.high) if d is not None}
@@ -464,7 +585,7 @@ def _places(pair: Pair) -> tuple[_Place, ...]:
         if d == band.columns - band.rows:
             return "columns - rows"
         c = d.constant
-        return d if c is None else c if abs(c) <= 2 else small[abs(c)] * (1 if c > 0 else -1)
+        return d if c is None else c if abs(c) <= 2 or pair.literal else small[abs(c)] * (1 if c > 0 else -1)
 
     return tuple(_Place(band, v.slots[0], v.slots[1], rule(band.low, band), rule(band.high, band)) for v, band in views)
 

@@ -103,6 +103,13 @@ class Untried:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """They differ, but at sizes where a number that either graph names may not mean what it does as given."""
+
+    witness: Witness
+
+
 _Judged: TypeAlias = tuple[tuple[tuple[str, int], ...], float, tuple[float, float]]
 """Of a run at shared extents: the sizes, by how much the results differ, and where inputs lie."""
 Attempt: TypeAlias = Witness | Survived | Untried
@@ -148,7 +155,7 @@ class Refuter:
         self._last: tuple[SGraph, Pair | str] | None = None
         self._last_judged: tuple[SGraph, tuple[int, int], _Judged | None] | None = None
 
-    def attempt(self, candidate: SGraph, seed: int, instances: int = 2) -> Attempt:
+    def attempt(self, candidate: SGraph, seed: int, instances: int = 2) -> Attempt | Apart:
         """Run both sides at `instances` assignments of sizes; the first difference ends it."""
         if common := _all(self._common_trial(candidate, seed + n, n) for n in range(instances)):
             return Survived(common)
@@ -161,10 +168,16 @@ class Refuter:
             if isinstance(instance, str):
                 return self._as_given(pair, seed) if not trials else Untried(instance)
             outcome = self._trial(pair, instance, seed + n)
-            if not isinstance(outcome, Trial):
+            if isinstance(outcome, Witness):
+                return outcome if instance.faithful and not self._extents.tied(pair) else Apart(outcome)
+            if isinstance(outcome, Untried):
                 return outcome
             trials.append(outcome)
         return Survived(tuple(trials), pair.coinciding)
+
+    def is_doubtful(self, candidate: SGraph) -> bool:
+        """Whether what is seen at extents that are not the given ones may be so at these alone."""
+        return self._extents.is_doubtful(candidate)
 
     def may_be_tied(self, candidate: SGraph) -> bool:
         """Whether a constant in either graph may speak of given extents, so that other extents prove nothing.
@@ -179,24 +192,32 @@ class Refuter:
         return judged is not None and judged[1] > CLEAR
 
     def attempt_as_given(self, candidate: SGraph, seed: int) -> Attempt:
-        """One trial at the program's own extents, for constants that are tied to them.
+        """One trial with all numbers as given that a constant or a view may speak of.
 
         A factor 1/4096 is a mean over 4096 elements and over no other number; at other extents the two
-        differ, which refutes nothing that was claimed. Axes of which no constant speaks may be small even so; only
-        where that does not help are all extents as given.
+        differ, which refutes nothing that was claimed. Axes that nothing speaks of are small even so. Where a
+        constant may speak of several, each is tried; all extents are as given only where that does not decide it.
         """
         pair = self._pair(candidate)
         if isinstance(pair, str):
             return Untried(pair)
-        tied = self._extents.tied(pair)
-        alone = [{name: extent} for name, extent in tied.items()]
-        for fixed in (*alone, tied) if len(alone) > 1 else alone:
+        pair = replace(pair, literal=True)
+        choices = self._extents.spoken_of(pair)
+        outcomes: list[Witness | Untried] = []
+        for fixed in choices:
             instance = self._extents.instance(pair, 0, fixed)
-            if isinstance(instance, Instance) and _elements(instance) <= LARGEST_AS_GIVEN:
-                outcome = self._trial(pair, instance, seed)
-                if isinstance(outcome, Trial):
-                    return Survived((outcome,), pair.coinciding)
-        return self._as_given(pair, seed)
+            if isinstance(instance, str):
+                outcomes.append(Untried(instance))
+                continue
+            outcome = self._trial(pair, instance, seed)
+            if isinstance(outcome, Trial):
+                return Survived((outcome,), pair.coinciding)
+            outcomes.append(outcome)
+        decisive = [o for o in outcomes[-1:] if isinstance(o, Witness)] or (
+            outcomes[:-1] if self._extents.speaks_once(pair) else []
+        )
+        witnesses = [o for o in decisive if isinstance(o, Witness)]
+        return witnesses[0] if witnesses and len(witnesses) == len(decisive) else self._as_given(pair, seed)
 
     def attempt_exact(self, candidate: SGraph, seed: int) -> Attempt:
         """Trials in prime fields, at the smallest sizes there are; see `fields`.
@@ -316,6 +337,7 @@ class Refuter:
 
     # ------------------------------------------------------------ floats
     def _as_given(self, pair: Pair, seed: int) -> Attempt:
+        pair = replace(pair, literal=True)
         instance = self._extents.instance(pair, 0, self._extents.as_given(pair))
         if isinstance(instance, str):
             return Untried(f"at the given extents {instance}")

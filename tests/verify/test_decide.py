@@ -21,7 +21,7 @@ from prism_explore.verify.case import Case, read_witness
 from prism_explore.verify.decide import DISAGREE, Prover, holds_at, replay_case, verify
 from prism_explore.verify.normal_form import NormalForm
 from prism_explore.verify.outcome import Limits
-from prism_explore.verify.refute import Refuter, replay
+from prism_explore.verify.refute import Apart, Refuter, replay
 from tests.verify.corpus import CASES, MATMUL, PROGRAMS, R1_BARE, R1_FULL, candidate, graph_of
 
 RIGHT = [c for c in CASES if c.right]
@@ -363,7 +363,7 @@ def test_what_is_proved_and_tied_is_not_run_at_extents_where_it_must_differ(monk
     case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
     refuter = Refuter(PROGRAMS["rms_full"])
     assert refuter.seems_tied(case.sgraph, 0)
-    assert isinstance(refuter.attempt(case.sgraph, 0), Witness)
+    assert isinstance(refuter.attempt(case.sgraph, 0), Apart)
     monkeypatch.setattr(Refuter, "attempt", lambda *_: pytest.fail("it was run at sizes of its own"))
     assert isinstance(verdict_on(PROGRAMS["rms_full"], case.sgraph), Verified)
 

@@ -1,0 +1,133 @@
+"""What is equal at the given extents is not refuted at others, and what differs at the given ones is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+import prism_explore as px
+from prism_explore.events.journal import Journal
+from prism_explore.frontend import trace
+from prism_explore.ir.stages import Refuted, Unknown, Verified
+from prism_explore.ir.text import parse
+from prism_explore.verify.decide import APART, DISAGREE, Prover
+from prism_explore.verify.refute import Apart, Refuter, Survived
+from tests.verify.corpus import candidate
+from tests.verify.workloads import program_of
+
+Code = Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A program of x[64, 64], another that is equal to it there, and one that is not."""
+
+    name: str
+    program: Code
+    same: Code
+    other: Code
+
+
+def window(x: torch.Tensor) -> torch.Tensor:
+    rows, columns = torch.arange(64)[:, None], torch.arange(64)[None, :]
+    seen = x.masked_fill((columns > rows) | (rows - columns >= 16), float("-inf"))
+    return torch.exp(seen).sum(1, keepdim=True)[63:64]
+
+
+def largest(x: torch.Tensor, *cuts: int) -> torch.Tensor:
+    parts = [x[:, a:b].amax(1, keepdim=True) for a, b in zip((0, *cuts), (*cuts, 64), strict=True)]
+    return torch.stack(parts).sum(0)
+
+
+ROWS = (
+    Row(
+        "a slice, and a digit of a reshape",
+        lambda x: x[:, :16].sum(1, keepdim=True),
+        lambda x: x.reshape(64, 4, 16)[:, 0:1, :].reshape(64, 16).sum(1, keepdim=True),
+        lambda x: x.reshape(64, 8, 8)[:, 0:1, :].reshape(64, 8).sum(1, keepdim=True),
+    ),
+    Row(
+        "maxima of slices, and of a reshape",
+        lambda x: largest(x, 16, 32, 48),
+        lambda x: x.reshape(64, 4, 16).amax(2).sum(1, keepdim=True),
+        lambda x: x.reshape(64, 4, 16).amax(1).sum(1, keepdim=True),
+    ),
+    Row(
+        "a window's last row, and a slice",
+        window,
+        lambda x: torch.exp(x[63:64, 48:64]).sum(1, keepdim=True),
+        lambda x: torch.exp(x[63:64, 47:64]).sum(1, keepdim=True),
+    ),
+    Row(
+        "a mean and its number, in an equality that is not proved",
+        lambda x: (x * x).amax(1, keepdim=True) * x.mean(1, keepdim=True),
+        lambda x: x.abs().amax(1, keepdim=True) ** 2 * x.sum(1, keepdim=True) * (1 / 64),
+        lambda x: x.abs().amax(1, keepdim=True) ** 2 * x.sum(1, keepdim=True) * (1 / 32),
+    ),
+    Row(
+        "two means, and the number of both",
+        lambda x: (x * x).amax(1, keepdim=True).mean(0, keepdim=True) * x.mean(1, keepdim=True),
+        lambda x: (x.abs().amax(1, keepdim=True) ** 2).sum(0, keepdim=True) * x.sum(1, keepdim=True) * (1 / 4096),
+        lambda x: (x.abs().amax(1, keepdim=True) ** 2).sum(0, keepdim=True) * x.sum(1, keepdim=True) * (1 / 2048),
+    ),
+)
+
+
+def traced(code: Code) -> px.TensorProgram:
+    return trace(code, {"x": px.T(64, 64)}, "code").program
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_equal_as_given_is_not_refuted_and_another_number_is(row):
+    program = traced(row.program)
+    x = torch.rand(64, 64, dtype=torch.float64)
+    assert torch.allclose(row.program(x), row.same(x))
+    assert not torch.allclose(row.program(x), row.other(x))
+
+    assert isinstance(px.check(program, traced(row.same).graph), Verified | Unknown)
+    other = traced(row.other).graph
+    verdict = px.check(program, other)
+    assert isinstance(verdict, Refuted)
+
+
+def test_a_difference_at_other_extents_than_those_that_a_view_needs_is_no_witness():
+    program, same = traced(ROWS[0].program), traced(ROWS[0].same).graph
+    refuter = Refuter(program)
+
+    assert isinstance(refuter.attempt(same, 0), Apart)
+    assert isinstance(refuter.attempt_as_given(same, 0), Survived)
+
+
+def test_where_one_of_two_axes_that_a_number_may_speak_of_was_not_tried_nothing_is_refuted():
+    """4096 columns are needed for the slices and 4096 rows for the mean: too many for a trial."""
+    halves = parse("""sgraph
+  x = input f32[b, 4096]
+  g = input f32[4096]
+  w = input f32[4096, 4096]
+  %3 = custom(x, g, w) grid[x=gx] loop[i=f]
+    %0 = load(0, imap=[-], fmap=1)
+    %1 = load(1, imap=[-], fmap=0)
+    %2 = load(2, imap=[1], fmap=0)
+    %3 = mul(%0, %1)
+    %4 = matmul(%3, %2)
+    %5 = accum(%4)
+    %6 = mul(%0, %0)
+    %7 = accum_sum(%6, dim=1)
+    %8 = mul_scalar(%7, 1/4096)
+    %9 = add_scalar(%8, 1/1000000)
+    %10 = sqrt(%9)
+    %11 = div(%5, %10)
+    %12 = store(%11, omap=[1])
+  %4 = slice(%3, dim=1, start=0, stop=2048)
+  %5 = slice(%3, dim=1, start=2048, stop=4096)
+  %6 = concat(%4, %5, dim=1)
+  return %6""")
+    program = program_of("rmsnorm_linear")
+    verdict = Prover(program).verify(candidate(program, halves), Journal())
+
+    assert isinstance(verdict, Unknown)
+    assert DISAGREE not in verdict.limit
+    assert verdict.limit.startswith(APART)
