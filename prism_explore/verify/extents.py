@@ -294,11 +294,11 @@ class Extents:
     def tied(self, pair: Pair) -> dict[str, int]:
         """Axes whose given extent a constant in either graph speaks of, as a mean's 1/4096 does, at that extent.
 
-        It may be that of a tile: 1/2048 where two blocks or iterations cut the axis; or two together, as a mean over
-        both has it.
+        It may be that of a tile: 1/2048 where two blocks or iterations cut the axis; or be said by two constants, or
+        be two extents together, as a mean over both axes has it.
         """
         constants = self._constants | _constants(pair.candidate)
-        constants |= {c * c for c in constants} | {c * n for c in constants for n in pair.variables.numbers.values()}
+        constants |= {a * b for a in constants for b in (*constants, *pair.variables.numbers.values())}
         found: dict[str, int] = {}
         for name, root in pair.names[len(pair.names) - pair.axes :]:
             extent = pair.variables.given[root].constant
@@ -335,14 +335,13 @@ class Extents:
         return (*alone, {**views, **tied}) if len(alone) > 1 else (*alone, views)[:1] if views or alone else ()
 
     def speaks_once(self, pair: Pair) -> bool:
-        """Whether one number of each graph at most may speak of extents, so of one axis or of two together."""
-        extents = self.tied(pair).values()
-        spoken = {*extents, *(a * b for a, b in combinations(extents, 2))}
-        cuts = {1, *pair.variables.numbers.values()}
+        """Whether one number of each graph at most may have a share in an extent, so speaks of one axis or of two."""
+        whole = prod(self.tied(pair).values())
 
         def speaks(op: Op) -> bool:
-            numbers = [abs(n) for n in op.value.as_integer_ratio()] if isinstance(op, Scalar) else []
-            return any(n > 1 and not spoken.isdisjoint({n * n, *(n * c for c in cuts)}) for n in numbers)
+            return isinstance(op, Scalar) and any(
+                abs(n) > 1 and whole % n == 0 for n in op.value.as_integer_ratio() if n
+            )
 
         return all(sum(map(speaks, _operators(graph))) < 2 for graph in (pair.program, pair.candidate))
 
