@@ -7,7 +7,7 @@ hundred objects, as Python does by default, they are looked over again and again
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
 
@@ -15,7 +15,7 @@ _holding = Lock()
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def held() -> Generator[None]:
     """Keep the collector from coming within, a short and bounded piece of work; behind it, it comes as it would.
 
     Where another thread holds it, or its user switched it off, nothing changes; so threads that take turns in such
