@@ -41,7 +41,7 @@ PURE := $(patsubst %,tests/test_%.py,torch_backend notebooks rediscovery checks 
 	views_tuning what_if) $(addprefix tests/,verify generate cost codegen events floats instantiate ir mirage widgets)
 
 test: $(VENV)/.test browser node ## run every test: Python, browser, TypeScript, lint, types, layers
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(PURE) $(ARGS) || [ $$? = 5 ]
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PURE) $(ARGS) || [ $$? = 5 ]
 	@$(BIN)/python -m pytest $(addprefix --ignore=,$(PURE)) $(ARGS) || [ $$? = 5 ]
 
 lint: $(VENV)/.test node ## check style, types and layers, in both languages

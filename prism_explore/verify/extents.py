@@ -441,6 +441,8 @@ def _solve(
         ):
             if isinstance(rule, int) and _bites(bound, extent):
                 strict[find(slot)] = max(strict.get(find(slot), 1), abs(rule) + 2)
+            elif isinstance(rule, _Near):
+                strict[rule.root] = max(strict.get(rule.root, 1), 3 - rule.offset)
     apart = frozenset(root for _, root in (pair.names if differ else axes)) - {*given, find(0)}
 
     loose = {*constants, *(root for _, root in cuts)}
@@ -522,22 +524,34 @@ def _shrinking(band: Band) -> list[int]:
 
 
 def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
-    """Whether what a view names by itself is to all that hangs together with views as it is at the given extents."""
+    """Whether what views name by themselves is to all that hangs together with them as it is at the given extents.
+
+    Where the candidate's views name no number that the program's do not, whatever they mean there they mean here.
+    """
     named = _named_by_views(pair)
     chosen = _chosen(pair, named) if named else set[int]()
-    own = [(named[root], numbers[root]) for root in chosen]
-    for place in _places(pair):
-        rules = [(abs(rule)) for rule in (place.low, place.high) if isinstance(rule, int) and abs(rule) > 2]
-        own += zip(_shrinking(place.band), rules, strict=True)
-    if not own:
+    if not {named[root] for root in chosen} & (_said(pair, 1) - _said(pair, 0)):
         return True
-    small = {1: 1, 2: 2, **{extent: numbers[root] for root, extent in named.items()}, **dict(own)}
-    others = [(extent, numbers[root]) for root, extent in named.items() if extent in dict(own)]
-    return all(small[extent] == number for extent, number in (*own, *others)) and all(
-        small.get(a + b, x + small[b]) == x + small[b] and small.get(a * b, x * small[b]) == x * small[b]
+    own = {(named[root], numbers[root]) for root in chosen}
+    for place in _places(pair):
+        rules = [rule for rule in (place.low, place.high) if isinstance(rule, _Near | int)]
+        bounds = [_bound(rule, pair, lambda slot: numbers[pair.variables.find(slot)], 0) for rule in rules]
+        own |= set(zip(_shrinking(place.band), (abs(int(b)) for b in bounds if b and abs(b) > 2), strict=False))
+    small: dict[int, set[int]] = {1: {1}, 2: {2}}
+    for extent, number in (*((extent, numbers[root]) for root, extent in named.items()), *own):
+        small.setdefault(extent, set()).add(number)
+    return all(
+        small[a] == {x}
+        and all(x + y in small.get(a + b, {x + y}) and x * y in small.get(a * b, {x * y}) for y in small[b])
         for a, x in own
         for b in small
     )
+
+
+def _said(pair: Pair, which: int) -> set[int | None]:
+    """The numbers that reshapes and slices of the program name, or of the candidate."""
+    views = (v for v in pair.views[which] if isinstance(v.op, Reshape | Slice))
+    return {pair.variables.given[slot].constant for v in views for slot in v.slots if slot != BEGIN}
 
 
 def _view(view: View, number: Callable[[int], int]) -> Op:
@@ -554,7 +568,16 @@ def _view(view: View, number: Callable[[int], int]) -> Op:
             raise AssertionError(f"{type(op).__name__} names no sizes")
 
 
-_Rule: TypeAlias = int | Dim | Literal["columns - rows"] | None
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """A bound next to a number that a view names, as a window's is to the slice of its last row."""
+
+    root: int
+    offset: int
+    sign: int
+
+
+_Rule: TypeAlias = int | Dim | _Near | Literal["columns - rows"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -572,11 +595,14 @@ def _places(pair: Pair) -> tuple[_Place, ...]:
     """The bands of program and candidate, in order.
 
     A bound that is the difference of the two extents stays that; other numbers above 2 become 3, 4, .. in order, so
-    that windows of different width stay different, unless they are to be taken literally.
+    that windows of different width stay different, unless they are to be taken literally or are next to what a view
+    names.
     """
     views = [(v, v.op) for views in pair.views for v in views if isinstance(v.op, Band)]
     bounds = {d.constant for _, band in views for d in (band.low, band.high) if d is not None}
     small = {c: 3 + k for k, c in enumerate(sorted({abs(c) for c in bounds if c is not None and abs(c) > 2}))}
+    named = _named_by_views(pair) if small else {}
+    near = [(root, named[root]) for root in sorted(_chosen(pair, named))] if named else []
 
     def rule(d: Dim | None, band: Band) -> _Rule:
         if d is None or d == ZERO:
@@ -584,7 +610,11 @@ def _places(pair: Pair) -> tuple[_Place, ...]:
         if d == band.columns - band.rows:
             return "columns - rows"
         c = d.constant
-        return d if c is None else c if abs(c) <= 2 or pair.literal else small[abs(c)] * (1 if c > 0 else -1)
+        if c is None or abs(c) <= 2 or pair.literal:
+            return d if c is None else c
+        sign = 1 if c > 0 else -1
+        nears = (_Near(root, abs(c) - given, sign) for root, given in near if abs(abs(c) - given) <= 2)
+        return next(nears, small[abs(c)] * sign)
 
     return tuple(_Place(band, v.slots[0], v.slots[1], rule(band.low, band), rule(band.high, band)) for v, band in views)
 
@@ -601,6 +631,8 @@ def _bound(rule: _Rule, pair: Pair, number: Callable[[int], int], ahead: int) ->
             return None
         case int():
             return Fraction(rule)
+        case _Near(root, offset, sign):
+            return Fraction(sign * (number(root) + offset))
         case Dim():
             return rule.rational({s: number(slot) for s, slot in pair.variables.symbols.items()})
         case _:
@@ -624,7 +656,9 @@ def _keep_rows(places: tuple[_Place, ...], pair: Pair, number: Callable[[int], i
     for place in places:
         ahead = number(place.columns) - number(place.rows)
         low, high = (_bound(rule, pair, number, ahead) for rule in (place.low, place.high))
-        bare = isinstance(place.high, int) and place.high < 0
+        bare = (isinstance(place.high, int) and place.high < 0) or (
+            isinstance(place.high, _Near) and place.high.sign < 0
+        )
         if (low is not None and low > ahead) or (high is not None and high < 0 and not bare):
             return False
     return True
