@@ -62,6 +62,8 @@ CLEAR = 1e-6
 """A relative difference of more is not what rounding makes of such numbers."""
 MOST_DECIMALS = 1_000
 """Numbers on the way of a trial that is run again in decimals: about 10 ms. Beyond, the smallest sizes are taken."""
+MOST_GIVEN_DECIMALS = 1 << 14
+"""Elements of the inputs of one whose sizes are to be as given, about 0.2 s; beyond, it is not run again."""
 SMALLEST_SCALE = 1e-4
 """Results below this count as this when an error is made relative."""
 UNBOUNDED = 1e100
@@ -359,7 +361,8 @@ class Refuter:
         outcome = self._compare(instance, seed, between)
         if not isinstance(outcome, _Doubt):
             return outcome
-        smaller = instance if outcome.numbers <= MOST_DECIMALS else self._extents.instance(pair, TINY)
+        few = _elements(instance) <= MOST_GIVEN_DECIMALS if pair.literal else outcome.numbers <= MOST_DECIMALS
+        smaller = instance if few else "it is too large" if pair.literal else self._extents.instance(pair, TINY)
         if isinstance(smaller, str):
             return Untried(f"at {_text(instance.sizes)} the difference may be that of floats")
         return self._in_decimals(smaller, seed, between)
