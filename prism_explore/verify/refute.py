@@ -62,8 +62,8 @@ CLEAR = 1e-6
 """A relative difference of more is not what rounding makes of such numbers."""
 MOST_DECIMALS = 1_000
 """Numbers on the way of a trial that is run again in decimals: about 10 ms. Beyond, the smallest sizes are taken."""
-MOST_GIVEN_DECIMALS = 1 << 14
-"""Elements of the inputs of one whose sizes are to be as given, about 0.2 s; beyond, it is not run again."""
+MOST_GIVEN_DECIMALS = 10_000
+"""Elements of the inputs of one whose sizes are to be as given, about 0.3 s; beyond, it is not run again."""
 SMALLEST_SCALE = 1e-4
 """Results below this count as this when an error is made relative."""
 UNBOUNDED = 1e100
