@@ -13,7 +13,8 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.ops import MatMul, Reduce
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph
-from prism_explore.verify.extents import TINY, Extents, Instance, Pair
+from prism_explore.verify.extents import TINY, Extents, Instance
+from prism_explore.verify.pairs import Pair
 
 LONG = (1024, 1152, 960, 720)
 """Elements of the long reduction; the first at which every tile is whole is taken."""

@@ -58,12 +58,31 @@ MANY_KERNELS = 4
 """Whole forms of graphs with so many kernels are long; what each kernel gives is compared first."""
 DISAGREE = "prover and refuter disagree"
 APART = "at other extents than the given ones it differs"
+DIFFER = "the normal forms differ"
 
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """There is no proof: the limit that was hit."""
+    """There is no form: the limit that was hit."""
 
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """The two results are one, and how that is seen."""
+
+    goal: Lowered
+    found: Lowered
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class _Parted:
+    """There is no proof: the forms as far as there are any, and the limit that was hit."""
+
+    goal: Lowered | _Gap
+    found: Lowered | _Gap
     limit: str
 
 
@@ -143,15 +162,12 @@ class Prover:
 
     def prove(self, candidate: Candidate, journal: Journal) -> Method | str:
         """The prover alone, for a replay: how it proves a candidate, or the limit that it hits."""
-        goal, found, outcome = self._compared(candidate.sgraph)
-        whole = isinstance(goal, Lowered) and isinstance(found, Lowered)
-        if isinstance(outcome, _Gap) and self._by_definitions(candidate.sgraph, goal, found):
-            return "normal form"
-        if isinstance(outcome, _Gap) and self._met(candidate.sgraph, whole, not _large(candidate.sgraph)) is not None:
-            return "normal form"
-        if isinstance(outcome, _Gap) and isinstance(found, Lowered) and isinstance(goal, Lowered):
-            outcome = self._dearer(candidate, found, goal, journal)
-        return outcome.limit if isinstance(outcome, _Gap) else outcome
+        compared = self._compared(candidate.sgraph)
+        if isinstance(compared, _Parted):
+            compared = self._otherwise(candidate.sgraph, compared)
+        if isinstance(compared, _Parted):
+            compared = self._dearer(candidate, compared, journal)
+        return compared.limit if isinstance(compared, _Parted) else compared.method
 
     # ------------------------------------------------------------ the ladder
     def _verdict(self, candidate: Candidate, seed: int, journal: Journal) -> Verdict:
@@ -159,80 +175,101 @@ class Prover:
         dims, wanted = graph.output_type.dims, self.program.graph.output_type.dims
         if dims != wanted:
             return Unknown(candidate, f"the result has dims {_list(dims)}, the program's has {_list(wanted)}")
-        compared, tied = None, False
-        attempt: Attempt | Apart | None = None
+        compared: _Joined | _Parted | None = None
+        given: Attempt | None = None
         if self.refuter.seems_tied(graph, seed):  # a witness of that is long to find, and refutes no proof
             compared = self._compared(graph)
-            if not any(isinstance(side, _Gap) for side in compared[1:]):
-                as_given = self.refuter.attempt_as_given(graph, seed)
-                attempt, tied = (as_given, True) if isinstance(as_given, Survived) else (None, False)
-        if attempt is None:
-            attempt = self.refuter.attempt(graph, seed)
+            given = self.refuter.attempt_as_given(graph, seed) if isinstance(compared, _Joined) else None
+        tied = isinstance(given, Survived)
+        attempt = given if isinstance(given, Survived) else self.refuter.attempt(graph, seed)
         if isinstance(attempt, Witness) and not self._audits():
             return Refuted(candidate, attempt)
-        goal, found, outcome = compared or self._compared(graph)
+        compared = compared or self._compared(graph)
         if isinstance(attempt, Witness | Apart):
-            proved = not isinstance(outcome, _Gap) and not isinstance(found, _Gap)
-            if isinstance(attempt, Witness) and not proved:
-                return Refuted(candidate, attempt)
-            witness = attempt.witness if isinstance(attempt, Apart) else attempt
-            as_given, tied = self.refuter.attempt_as_given(graph, seed), True
-            if isinstance(attempt, Apart):  # counted like a witness, where it is as good as one
-                self._refuted += isinstance(as_given, Witness) or (proved and isinstance(as_given, Untried))
-            if isinstance(as_given, Witness):
-                if isinstance(outcome, _Gap) or isinstance(found, _Gap):
-                    return Refuted(candidate, as_given)
-                return self._disagreement(candidate, outcome, as_given, found)
-            if isinstance(as_given, Untried):
-                case = None if isinstance(outcome, _Gap) else Case(candidate.id, outcome, self.program, graph, witness)
-                return self._unknown(candidate, f"{APART}, and those were not tried: {as_given.reason}", found, case)
-            attempt = as_given
+            as_given = self._as_given(candidate, attempt, compared, seed)
+            if not isinstance(as_given, Survived):
+                return as_given
+            attempt, tied = as_given, True
         if isinstance(attempt, Untried):
-            return self._unknown(candidate, f"the refuter could not run: {attempt.reason}", found)
+            return self._unknown(candidate, f"the refuter could not run: {attempt.reason}", compared.found)
         if attempt.coinciding:
             limit = f"it type-checks only because axes {' and '.join(attempt.coinciding)} are equally long"
-            return self._unknown(candidate, limit, found)
-        whole = isinstance(goal, Lowered) and isinstance(found, Lowered)
-        if isinstance(outcome, _Gap) and self._by_definitions(graph, goal, found):
-            outcome = "normal form"
-        if isinstance(outcome, _Gap) and (met := self._met(graph, whole, not _large(graph))) is not None:
-            (goal, found), outcome = met, "normal form"
-        if isinstance(outcome, _Gap) and not tied and self.refuter.is_doubtful(graph):
+            return self._unknown(candidate, limit, compared.found)
+        if isinstance(compared, _Parted):
+            compared = self._otherwise(graph, compared)
+        if isinstance(compared, _Parted) and not tied and self.refuter.is_doubtful(graph):
             as_given = self.refuter.attempt_as_given(graph, seed)  # what shrinks unlike may agree by that alone
             if isinstance(as_given, Witness):
                 self._refuted += 1
                 return Refuted(candidate, as_given)
-        if isinstance(found, Lowered) and isinstance(outcome, _Gap) and isinstance(goal, Lowered):
-            outcome = self._dearer(candidate, found, goal, journal)
-        if isinstance(outcome, _Gap) or isinstance(found, _Gap):
-            limit = next(o.limit for o in (outcome, found) if isinstance(o, _Gap))
-            return self._unknown(candidate, limit, found)
-        assert isinstance(goal, Lowered), "only what was lowered is proved"
-        if limit := self._masked_as_a_whole(graph, goal, found):
-            return self._unknown(candidate, limit, found)
-        return self._confirmed(candidate, goal, found, outcome, attempt.trials, seed, tied)
+        if isinstance(compared, _Parted):
+            compared = self._dearer(candidate, compared, journal)
+        if isinstance(compared, _Parted):
+            return self._unknown(candidate, compared.limit, compared.found)
+        if limit := self._masked_as_a_whole(graph, compared):
+            return self._unknown(candidate, limit, compared.found)
+        return self._confirmed(candidate, compared, attempt.trials, seed, tied)
 
-    def _compared(self, graph: SGraph) -> tuple[Lowered | _Gap, Lowered | _Gap, Method | _Gap]:
+    def _as_given(
+        self, candidate: Candidate, attempt: Witness | Apart, compared: _Joined | _Parted, seed: int
+    ) -> Verdict | Survived:
+        """What the given extents say of a candidate that differs at others."""
+        if isinstance(attempt, Witness) and isinstance(compared, _Parted):
+            return Refuted(candidate, attempt)
+        again = self.refuter.attempt_as_given(candidate.sgraph, seed)
+        if isinstance(attempt, Apart):  # counted like a witness, where it is as good as one
+            self._refuted += isinstance(again, Witness) or (
+                isinstance(again, Untried) and isinstance(compared, _Joined)
+            )
+        match again:
+            case Survived():
+                return again
+            case Witness():
+                return (
+                    Refuted(candidate, again)
+                    if isinstance(compared, _Parted)
+                    else self._disagreement(candidate, compared, again)
+                )
+            case Untried(reason):
+                limit = f"{APART}, and those were not tried: {reason}"
+                witness = attempt.witness if isinstance(attempt, Apart) else attempt
+                case = self._case(candidate, compared, witness) if isinstance(compared, _Joined) else None
+                return self._unknown(candidate, limit, compared.found, case)
+            case _:
+                assert_never(again)
+
+    def _compared(self, graph: SGraph) -> _Joined | _Parted:
         """The forms of both graphs, and Q1; of graphs with many kernels cut where they meet, if that decides it."""
         if _large(graph) and (met := self._met(graph, whole=False, cut=True)) is not None:
-            return *met, "normal form"
-        found = self._found(graph)
-        outcome = self._by_normal_form(graph, found)
-        if isinstance(outcome, _Gap) and (ones := ones_of(graph)):
-            narrower = self._found(graph.substitute(ones))
-            if not isinstance(same := self._by_normal_form(graph, narrower), _Gap):
-                return self._goal, narrower, same
-        return self._goal, found, outcome
+            return met
+        compared = self._by_normal_form(graph, self._found(graph))
+        if isinstance(compared, _Parted) and (ones := ones_of(graph)):
+            narrower = self._by_normal_form(graph, self._found(graph.substitute(ones)))
+            return narrower if isinstance(narrower, _Joined) else compared
+        return compared
 
-    def _met(self, graph: SGraph, whole: bool, cut: bool) -> tuple[Lowered, Lowered] | None:
+    def _otherwise(self, graph: SGraph, compared: _Parted) -> _Joined | _Parted:
+        """F1, F7; and both graphs anew, with what the candidate's conditions say of sizes."""
+        match compared:
+            case _Parted(Lowered() as goal, Lowered() as found):
+                if self._by_definitions(graph, goal, found):
+                    return _Joined(goal, found, "normal form")
+                whole = True
+            case _:
+                whole = False
+        return self._met(graph, whole, not _large(graph)) or compared
+
+    def _met(self, graph: SGraph, whole: bool, cut: bool) -> _Joined | None:
         """Both graphs with what the candidate's conditions say of sizes: whole, or cut where they meet, as asked."""
         try:
-            return meet(self.program.graph, graph, self._plain.budget, whole=whole, cut=cut)
+            met = meet(self.program.graph, graph, self._plain.budget, whole=whole, cut=cut)
         except RecursionError:
             return None
+        return None if met is None else _Joined(*met, "normal form")
 
-    def _masked_as_a_whole(self, graph: SGraph, goal: Lowered, found: Lowered) -> str:
+    def _masked_as_a_whole(self, graph: SGraph, joined: _Joined) -> str:
         """Why equal forms are no proof for graphs that mask, where they are none (`masks`)."""
+        goal, found = joined.goal, joined.found
         if not goal.assumptions and not found.assumptions:
             return ""
         program = self.program.graph
@@ -258,23 +295,16 @@ class Prover:
         return self._auditing and self._refuted % AUDITED == 0
 
     def _confirmed(
-        self,
-        candidate: Candidate,
-        goal: Lowered,
-        found: Lowered,
-        method: Method,
-        trials: tuple[Trial, ...],
-        seed: int,
-        tied: bool,
+        self, candidate: Candidate, joined: _Joined, trials: tuple[Trial, ...], seed: int, tied: bool
     ) -> Verdict:
         """What is proved and survived on floats has its trials in exact arithmetic too, where there are any."""
         exact: Attempt = Untried("a constant is tied to the given extents")
         if not tied:
             exact = self.refuter.attempt_exact(candidate.sgraph, seed)
-        proof = self._proof(candidate.sgraph, goal, found, method)
+        proof = self._proof(candidate.sgraph, joined)
         match exact:
             case Witness():
-                return self._disagreement(candidate, method, exact, found)
+                return self._disagreement(candidate, joined, exact)
             case Untried(reason):
                 return Verified(candidate, proof, trials, reason)
             case Survived(more):
@@ -284,40 +314,45 @@ class Prover:
         """The candidate's forms; not where the program has none to compare them with."""
         return self._goal if isinstance(self._goal, _Gap) else _lowered(graph, self._plain)
 
-    def _by_normal_form(self, graph: SGraph, found: Lowered | _Gap) -> Method | _Gap:
+    def _by_normal_form(self, graph: SGraph, found: Lowered | _Gap) -> _Joined | _Parted:
         """Q1: the two forms are one."""
-        if isinstance(self._goal, _Gap):
-            return _Gap(f"the program itself: {self._goal.limit}")
-        if isinstance(found, _Gap):
-            return found
-        same = self._goal.values[self.program.graph.output] == found.values[graph.output]
-        return "normal form" if same else _Gap("the normal forms differ")
+        goal = self._goal
+        match goal, found:
+            case _Gap(limit), _:
+                return _Parted(goal, found, f"the program itself: {limit}")
+            case _, _Gap(limit):
+                return _Parted(goal, found, limit)
+            case _:
+                same = goal.values[self.program.graph.output] == found.values[graph.output]
+                return _Joined(goal, found, "normal form") if same else _Parted(goal, found, DIFFER)
 
-    def _dearer(self, candidate: Candidate, found: Lowered, aim: Lowered, journal: Journal) -> Method | _Gap:
+    def _dearer(self, candidate: Candidate, parted: _Parted, journal: Journal) -> _Joined | _Parted:
         """Q2; the same with functions spelled out, where there are any; an e-graph."""
-        output = self.program.graph.output
-        goal, result = aim.values[output], found.values[candidate.sgraph.output]
+        aim, found = parted.goal, parted.found
+        if isinstance(aim, _Gap) or isinstance(found, _Gap):
+            return parted
+        goal, result = aim.values[self.program.graph.output], found.values[candidate.sgraph.output]
+        cleared = _Joined(aim, found, "cleared denominators")
         try:
             if self._plain.cleared(goal, result):
-                return "cleared denominators"
+                return cleared
             spelled = self._spelled_out(candidate.sgraph, goal, result)
             if spelled is not None and self._spelled.cleared(*spelled):
-                return "cleared denominators"
+                return cleared
         except Stuck as stuck:
-            return _Gap(stuck.limit)
+            return _Parted(aim, found, stuck.limit)
         except RecursionError:
-            return _Gap(DEEP)
+            return _Parted(aim, found, DEEP)
         if self._limits is None:
-            return _Gap("the normal forms differ")
-        named = aim.values[output], found.values[candidate.sgraph.output]  # functions are spelled out there as need be
+            return _Parted(aim, found, DIFFER)
         known = (*candidate.sgraph.conditions(), *self.program.graph.conditions())
-        run = prove_equal(*named, self._limits, journal, candidate.id, integers=known)
-        return "e-graph" if run.equal else _Gap(f"the normal forms differ, and the e-graph: {explain(run.stop)}")
+        run = prove_equal(goal, result, self._limits, journal, candidate.id, integers=known)  # spells out as need be
+        if run.equal:
+            return _Joined(aim, found, "e-graph")
+        return _Parted(aim, found, f"{DIFFER}, and the e-graph: {explain(run.stop)}")
 
-    def _by_definitions(self, graph: SGraph, goal: Lowered | _Gap, found: Lowered | _Gap) -> bool:
+    def _by_definitions(self, graph: SGraph, goal: Lowered, found: Lowered) -> bool:
         """Whether the two forms are one with functions spelled out."""
-        if isinstance(goal, _Gap) or isinstance(found, _Gap):
-            return False
         try:
             spelled = self._spelled_out(graph, goal.values[self.program.graph.output], found.values[graph.output])
         except (Stuck, RecursionError):
@@ -341,7 +376,8 @@ class Prover:
         return self._spelled_goal.values[self.program.graph.output], result
 
     # ------------------------------------------------------------ what is said about it
-    def _proof(self, graph: SGraph, goal: Lowered, found: Lowered, method: Method) -> Proof:
+    def _proof(self, graph: SGraph, joined: _Joined) -> Proof:
+        goal, found = joined.goal, joined.found
         sizes = dict.fromkeys((*graph.conditions(), *self.program.graph.conditions()))
         conditions = tuple(str(d) for d in sizes if str(d) not in d.symbols)
         symbols = sorted({*graph.data_symbols, *graph.parameters})
@@ -355,7 +391,7 @@ class Prover:
             "in real arithmetic with x/0 = 0"
         )
         claim = "; ".join((claim, *assumed))
-        return Proof(method, claim, (*conditions, *assumed), self._classes(graph, goal, found))
+        return Proof(joined.method, claim, (*conditions, *assumed), self._classes(graph, goal, found))
 
     def _classes(self, graph: SGraph, wanted: Lowered, found: Lowered) -> tuple[EClass, ...]:
         """Tensors of program and candidate in groups of equal value; the two results are in one."""
@@ -433,9 +469,11 @@ class Prover:
                 apart = tuple(side for side in sides if side[0])
         return Unknown(candidate, limit, (wanted, had), shared, apart, str(case) if case else "")
 
-    def _disagreement(self, candidate: Candidate, method: Method, witness: Witness, found: Lowered) -> Unknown:
-        case = Case(candidate.id, method, self.program, candidate.sgraph, witness)
-        return self._unknown(candidate, DISAGREE, found, case)
+    def _disagreement(self, candidate: Candidate, joined: _Joined, witness: Witness) -> Unknown:
+        return self._unknown(candidate, DISAGREE, joined.found, self._case(candidate, joined, witness))
+
+    def _case(self, candidate: Candidate, joined: _Joined, witness: Witness) -> Case:
+        return Case(candidate.id, joined.method, self.program, candidate.sgraph, witness)
 
 
 @dataclass(frozen=True, slots=True)

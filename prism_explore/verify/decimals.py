@@ -16,6 +16,7 @@ from math import isfinite
 import numpy as np
 
 from prism_explore.ir.evaluate import Array, run
+from prism_explore.ir.ops import AccumulateRescaled, Op, Unary
 from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.together import run_together
 
@@ -24,6 +25,8 @@ ROUNDING = 1e-50
 """By how much a few hundred operations may be off, relative to the largest number on the way."""
 ALIKE = Decimal("1e-40")
 """What two blocks write to one place may differ by so much, relatively."""
+EXPONENTIAL, ERROR_FUNCTION = 20, 100
+"""What one of these takes, in additions, which take about a microsecond and a half each."""
 ERF_IS_ONE = 13
 """Behind it the error function has no other digits."""
 _CONTEXT = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
@@ -184,6 +187,17 @@ def _divided(above: Decimal, below: Decimal) -> Decimal:
 
 _wide = np.frompyfunc(lambda value: value if isinstance(value, Wide) else Wide(_decimal(value)), 1, 1)
 _float = np.frompyfunc(float, 1, 1)
+
+
+def additions(op: Op) -> int:
+    """What an operator takes per number."""
+    match op:
+        case Unary("exp" | "sigmoid" | "silu" | "tanh" | "gelu_tanh") | AccumulateRescaled():
+            return EXPONENTIAL
+        case Unary("erf" | "gelu"):
+            return ERROR_FUNCTION
+        case _:
+            return 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,6 +274,9 @@ class Reader:
     def __init__(self, variables: Variables) -> None:
         self.variables = variables
         self.views: list[View] = []
+        self.work: list[tuple[Op, Slots]] = []
+        """The operators that compute, and the dims of what each goes through: with those blocks and iterations in which
+        it is not the same."""
 
     def graph(self, graph: SGraph, inputs: Mapping[str, Slots]) -> list[Slots]:
         """The variables of every kernel-level tensor."""
@@ -293,14 +296,19 @@ class Reader:
                     values.append(results[node.args[0]][index])
                 case op:
                     values.append(self._apply(op, args, types[n].dims, (n,)))
+                    self._count(op, args, values[-1], ())
         return values
 
     def _block(self, block: BlockGraph, operands: list[Slots], given: list[tuple[Dim, ...]], n: int) -> list[Slots]:
         grid = [self.variables.size(p.size) for p in block.grid]
         loop = self.variables.size(block.loop.size) if block.loop else 0
+        lanes = (*grid, loop)
         values: list[Slots] = []
+        differs: list[frozenset[int]] = []
+        """Of each value, the grid dims and the loop, by position, along which it is not the same."""
         for m, node in enumerate(block.nodes):
             args = [values[a] for a in node.args]
+            along_lanes = frozenset[int]().union(*(differs[a] for a in node.args))
             match node.op:
                 case Load(operand, imap, fmap):
                     tiles = list(operands[operand])
@@ -309,6 +317,8 @@ class Reader:
                             parts = [g for g, along in zip(grid, imap or (), strict=True) if along == d]
                             tiles[d] = self.variables.cut(tiles[d], parts + [loop] * (fmap == d), given[m][d])
                     values.append(tuple(tiles))
+                    cuts = (*(imap or ()), fmap)
+                    along_lanes = frozenset(n for n, along in enumerate(cuts) if along is not None)
                 case Store(omap):
                     whole: list[int] = []
                     for d, tile in enumerate(args[0]):
@@ -317,6 +327,10 @@ class Reader:
                     values.append(tuple(whole))
                 case op:
                     values.append(self._apply(op, args, given[m], (n, m)))
+                    self._count(op, args, values[-1], tuple(lanes[k] for k in along_lanes))
+                    if isinstance(op, Accumulate | AccumulateRescaled):
+                        along_lanes -= {len(grid)}
+            differs.append(along_lanes)
         return [values[s] for s in block.stores]
 
     def _apply(self, op: Op, args: list[Slots], given: tuple[Dim, ...], path: Path) -> Slots:
@@ -352,6 +366,17 @@ class Reader:
                 raise AssertionError("these are read where they stand")
         self.views.append(View(path, op, slots))
         return slots
+
+    def _count(self, op: Op, args: list[Slots], result: Slots, lanes: Slots) -> None:
+        match op:
+            case MatMul():
+                self.work.append((op, (*result, args[0][-1], *lanes)))
+            case Reduce() | Accumulate() | AccumulateRescaled() | RunningMax():
+                self.work.append((op, (*args[0], *lanes)))
+            case Unary() | Scalar() | Binary():
+                self.work.append((op, (*result, *lanes)))
+            case _:
+                pass  # views compute nothing
 
     def _without(self, slots: Slots, along: int | None) -> Slots:
         return slots if along is None else (*slots[:along], 0, *slots[along + 1 :])

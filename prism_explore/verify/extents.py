@@ -6,20 +6,21 @@ are. Where only the given extents will do, for a constant that is tied to one, t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, count
 from math import gcd, prod
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.ops import Band, Custom, Expand, Input, Load, MatMul, Node, Op, Reduce, Reshape, Scalar, Slice
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import BlockGraph, SGraph
-from prism_explore.verify.equations import BEGIN, Equation, NoExtents, Path, Reader, Slots, Variables, View
+from prism_explore.verify.equations import BEGIN, NoExtents, Path, Reader, Slots, Variables, View
+from prism_explore.verify.pairs import KEPT_AS_THEY_ARE, Near, Number, Pair
 from prism_explore.verify.solver import Solver
 
 TINY = -1
@@ -69,7 +70,9 @@ class Instance:
     coinciding: tuple[str, ...]
     """Axes of the inputs that the candidate needs to be equally long; where the program itself cuts one into
     pieces of equal length, pieces may be."""
-    faithful: bool = True
+    work: tuple[tuple[Op, int], ...]
+    """Of both graphs, the operators that compute, and how many numbers each goes through."""
+    faithful: bool
     """Whether the numbers that views name are to each other as the given ones are: equal where these are, and in the
     same sums and products. Where not, two graphs that are equal as given may differ."""
 
@@ -82,7 +85,7 @@ class Instance:
     def steps(self) -> int:
         """Operators that the interpreter runs for the candidate."""
         total = 0
-        for _, node in enumerate(self.candidate.nodes):
+        for node in self.candidate.nodes:
             times = 1
             if isinstance(node.op, Custom):
                 times = prod(
@@ -90,44 +93,6 @@ class Instance:
                 )
             total += times
         return total
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Program and candidate as one system of equations."""
-
-    program: SGraph
-    candidate: SGraph
-    variables: Variables
-    equations: tuple[Equation, ...]
-    names: tuple[tuple[str, int], ...]
-    """Grid sizes and loop ranges first, then the program's axes, and the symbols that are no axis but part of the
-    extent of one: in this order they are chosen."""
-    axes: int
-    """How many of the last names are axes or such symbols."""
-    inputs: tuple[tuple[str, Slots], ...]
-    tensors: tuple[Slots, ...]
-    """All of kernel level, of either graph."""
-    views: tuple[tuple[View, ...], tuple[View, ...]]
-    coinciding: tuple[str, ...]
-    ones: tuple[str, ...] = ()
-    """Symbols of the candidate that its conditions leave no number but 1, and that it does not name any more."""
-    literal: bool = False
-    """Whether bands keep the numbers that they are given with."""
-
-    @property
-    def cuts(self) -> tuple[tuple[str, int], ...]:
-        """Names of grid sizes and loop ranges."""
-        return self.names[: len(self.names) - self.axes]
-
-    @property
-    def system(self) -> tuple[object, ...]:
-        """All that the numbers depend on: candidates that are cut alike share them."""
-        bands = tuple(v.op for views in self.views for v in views if isinstance(v.op, Band))
-        variables = self.variables
-        alike = tuple(map(variables.find, range(len(variables.parent))))
-        free = frozenset(variables.free)
-        return self.equations, self.names, alike, tuple(variables.numbers.items()), free, bands, self.literal
 
 
 class Extents:
@@ -162,7 +127,7 @@ class Extents:
             for name, slot in zip(axes, slots, strict=False):
                 if name is not None and slot:
                     self._axes.setdefault(name, slot)
-        self._views = tuple(reader.views)
+        self._views, self._work = tuple(reader.views), tuple(reader.work)
         self._output = self._values[program.graph.output]
         self._summed = frozenset[int]() if self._error else _summed(program.graph, self._values)
         """Slots of the dims that are summed over, or of which the maximum is taken."""
@@ -197,15 +162,13 @@ class Extents:
             variables.join(a, b)
         equations = variables.close()
         symbols = {s: variables.find(slot) for s, slot in variables.symbols.items()}
-        names = {s: symbols[s] for s in cuts}
         roots: dict[int, list[str]] = {}
         for name, slot in self._axes.items():
             roots.setdefault(variables.find(slot), []).append(name)
         for name, root in symbols.items():
             if root not in roots and name not in cuts:
                 roots[root] = [name]
-        for root, called in roots.items():
-            names[next(s for s in _spellings(called[0]) if s not in cuts)] = root
+        axes = {next(s for s in _spellings(called[0]) if s not in cuts): root for root, called in roots.items()}
         alone = self._variables.find
         of_inputs = [[name for name in called if name in self._given] for called in roots.values()]
         together = [n for called in of_inputs if len({alone(self._axes[n]) for n in called}) > 1 for n in called]
@@ -214,11 +177,12 @@ class Extents:
             candidate,
             variables,
             equations,
-            tuple(names.items()),
-            len(roots),
+            tuple((s, symbols[s]) for s in cuts),
+            tuple(axes.items()),
             tuple(self._inputs.items()),
             (*self._values, *values),
             (self._views, tuple(reader.views)),
+            (*self._work, *reader.work),
             tuple(together),
         )
 
@@ -229,7 +193,7 @@ class Extents:
         """
         dear = ""
         choices = [(n, True), (n, False), (TINY, False)] if not fixed else [(n, True), (n, False)]
-        for which, differ in choices[len(pair.names) - pair.axes > MOST_DIFFERENT :]:
+        for which, differ in choices[len(pair.cuts) > MOST_DIFFERENT :]:
             numbers = self._numbers(pair, which, fixed, differ)
             if numbers is None:
                 continue
@@ -248,7 +212,7 @@ class Extents:
         pair = self._pair(self.program)
         if isinstance(pair, str):
             return pair
-        find, axes = pair.variables.find, [root for _, root in pair.names[len(pair.names) - pair.axes :]]
+        find, axes = pair.variables.find, [root for _, root in pair.axes]
         summed = frozenset(map(find, self._summed))
         for turns in MANIFOLD:
             others, inner = turns[turn % len(turns)]
@@ -300,25 +264,22 @@ class Extents:
         constants = self._constants | _constants(pair.candidate)
         constants |= {a * b for a in constants for b in (*constants, *pair.variables.numbers.values())}
         found: dict[str, int] = {}
-        for name, root in pair.names[len(pair.names) - pair.axes :]:
+        for name, root in pair.axes:
             extent = pair.variables.given[root].constant
             if extent is not None and extent in constants:
                 found[name] = extent
-        given = self._axes_as_given(pair)
+        given = pair.given_axes
         for one, other in combinations(given, 2):
             if given[one] * given[other] in constants:
                 found |= {one: given[one], other: given[other]}
         return found
 
-    def is_doubtful(self, candidate: SGraph) -> bool:
+    def is_doubtful(self, pair: Pair) -> bool:
         """Whether other extents than the given ones may prove nothing: a constant speaks of these, or views do."""
-        pair = self.pair(candidate)
-        if isinstance(pair, str):
-            return False
         return bool(self.tied(pair)) or not self._are_faithful(pair)
 
     def _are_faithful(self, pair: Pair) -> bool:
-        if not _named_by_views(pair):
+        if not pair.named:
             return True
         instances = [self.instance(pair, n) for n in range(2)]
         return all(instance.faithful for instance in instances if isinstance(instance, Instance))
@@ -329,7 +290,7 @@ class Extents:
         All that views name, where small numbers are not to each other as these are, with one axis that a constant
         may speak of after the other; then with all of those. Variables without a name are given by themselves.
         """
-        views: dict[str | int, int] = {} if self._are_faithful(pair) else {**_named_by_views(pair)}
+        views: dict[str | int, int] = {} if self._are_faithful(pair) else {**pair.named}
         tied = self.tied(pair)
         alone = [{**views, name: extent} for name, extent in tied.items()]
         return (*alone, {**views, **tied}) if len(alone) > 1 else (*alone, views)[:1] if views or alone else ()
@@ -347,12 +308,7 @@ class Extents:
 
     def as_given(self, pair: Pair) -> dict[str | int, int]:
         """Every axis, and whatever else views name, at its given extent."""
-        return {**_named_by_views(pair), **self._axes_as_given(pair)}
-
-    def _axes_as_given(self, pair: Pair) -> dict[str, int]:
-        axes = pair.names[len(pair.names) - pair.axes :]
-        extents = ((name, pair.variables.given[root].constant) for name, root in axes)
-        return {name: extent for name, extent in extents if extent is not None}
+        return {**pair.named, **pair.given_axes}
 
 
 def _summed(graph: SGraph, values: Sequence[Slots]) -> frozenset[int]:
@@ -418,7 +374,7 @@ def _solve(
         return None
     given = {named.get(k, 0) if isinstance(k, str) else k: number for k, number in fixed.items()}
     given.pop(0, None)
-    cuts, axes = pair.names[: len(pair.names) - pair.axes], pair.names[len(pair.names) - pair.axes :]
+    cuts, axes = pair.cuts, pair.axes
     others = sorted({find(s) for s in range(len(pair.variables.parent))} - set(named.values()) - set(constants))
     order: list[tuple[int, Sequence[int]]] = []
     for k, (_, root) in enumerate(cuts):
@@ -429,26 +385,22 @@ def _solve(
     numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n), 1)
     order += [(root, extents.get(root, numbers)) for _, root in sorted(axes, key=lambda axis: axis[1] in made)]
     order += [(root, range(1, 40)) for root in others]
-    places = _places(pair)
     free = {find(s) for s in pair.variables.free}
     relaxed = {**dict.fromkeys(named.values(), 2), **dict.fromkeys(others, 1), find(0): 1}
     strict = {**relaxed, **{r: 2 for r in others if r not in free}}
-    for place in places:
-        band = place.band
-        for slot, rule, bound, extent in (
-            (place.rows, place.low, band.low, band.rows),
-            (place.columns, place.high, band.high, band.columns),
-        ):
-            if isinstance(rule, int) and _bites(bound, extent):
-                strict[find(slot)] = max(strict.get(find(slot), 1), abs(rule) + 2)
-            elif isinstance(rule, _Near):
-                strict[rule.root] = max(strict.get(rule.root, 1), 3 - rule.offset)
+    for place in pair.places:
+        extents_of = (place.rows, place.band.rows), (place.columns, place.band.columns)
+        for bound, (root, extent) in zip((place.low, place.high), extents_of, strict=True):
+            if isinstance(bound, Number) and _bites(bound, extent):
+                strict[root] = max(strict.get(root, 1), abs(bound.small) + 2)
+            elif isinstance(bound, Near):
+                strict[bound.root] = max(strict.get(bound.root, 1), 3 - bound.offset)
     apart = frozenset(root for _, root in (pair.names if differ else axes)) - {*given, find(0)}
 
     loose = {*constants, *(root for _, root in cuts)}
 
     def accepts(values: Mapping[int, int]) -> bool:
-        return _keep_rows(places, pair, lambda slot: values[find(slot)])
+        return _keep_rows(pair, values)
 
     demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
     for least, different in demands[2:] if n == TINY else demands:
@@ -472,55 +424,22 @@ def _instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
 
     shapes = tuple((name, tuple(map(number, slots))) for name, slots in pair.inputs)
     symbols = {s: number(slot) for s, slot in pair.variables.symbols.items()}
-    bands = _bands(pair, number)
+    bands = _bands(pair, numbers)
     program, candidate = (
         _with_numbers(graph, {v.path: next(bands) if isinstance(v.op, Band) else _view(v, number) for v in views})
         for graph, views in zip((pair.program, pair.candidate), pair.views, strict=True)
     )
-    axes, cuts = pair.names[len(pair.names) - pair.axes :], pair.names[: len(pair.names) - pair.axes]
-    sizes = (*((name, numbers[root]) for name, root in (*axes, *cuts)), *((name, 1) for name in pair.ones))
-    return Instance(program, candidate, shapes, symbols, sizes, pair.coinciding, _is_faithful(pair, numbers))
-
-
-def _named_by_views(pair: Pair) -> dict[int, int]:
-    """Variables that reshapes, slices and bands name, and what hangs together with these, at their given extents."""
-    find = pair.variables.find
-    reached = {
-        find(slot)
-        for views in pair.views
-        for view in views
-        if isinstance(view.op, Reshape | Slice) or (isinstance(view.op, Band) and _shrinking(view.op))
-        for slot in view.slots
-        if slot != BEGIN
-    }
-    if not reached:
-        return {}
-    fixed = {find(0), *(root for _, root in pair.cuts), *map(find, pair.variables.numbers)}
-    reached -= fixed
-    open_ones = [frozenset((*left, *right)) - fixed for _, left, right in pair.equations]
-    while met := [roots for roots in open_ones if roots & reached]:
-        reached = reached.union(*met)
-        open_ones = [roots for roots in open_ones if not roots <= reached]
-    given = ((root, pair.variables.given[root].constant) for root in reached)
-    return {root: extent for root, extent in given if extent is not None}
-
-
-def _chosen(pair: Pair, named: Iterable[int]) -> set[int]:
-    """Of these variables, those that do not follow from the inputs' extents, grid sizes and loop ranges."""
-    find = pair.variables.find
-    inputs = (find(slot) for _, slots in pair.inputs for slot in slots)
-    symbols = map(find, pair.variables.symbols.values())
-    known = {find(0), *inputs, *symbols, *(root for _, root in pair.cuts), *map(find, pair.variables.numbers)}
-    sides = [frozenset((*left, *right)) for _, left, right in pair.equations]
-    while follows := {root for roots in sides if len(left := roots - known) == 1 for root in left}:
-        known |= follows
-    return set(named) - known
-
-
-def _shrinking(band: Band) -> list[int]:
-    """The bounds that are other numbers at small extents, without their signs."""
-    bounds = [d for d in (band.low, band.high) if d is not None and d != band.columns - band.rows]
-    return [abs(d.constant) for d in bounds if d.constant is not None and abs(d.constant) > 2]
+    sizes = (*((name, numbers[root]) for name, root in (*pair.axes, *pair.cuts)), *((name, 1) for name in pair.ones))
+    return Instance(
+        program,
+        candidate,
+        shapes,
+        symbols,
+        sizes,
+        pair.coinciding,
+        tuple((op, prod(map(number, slots))) for op, slots in pair.work),
+        _is_faithful(pair, numbers),
+    )
 
 
 def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
@@ -528,15 +447,16 @@ def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
 
     Where the candidate's views name no number that the program's do not, whatever they mean there they mean here.
     """
-    named = _named_by_views(pair)
-    chosen = _chosen(pair, named) if named else set[int]()
-    if not {named[root] for root in chosen} & (_said(pair, 1) - _said(pair, 0)):
+    named = pair.named
+    if not {named[root] for root in pair.chosen} & (_said(pair, 1) - _said(pair, 0)):
         return True
-    own = {(named[root], numbers[root]) for root in chosen}
-    for place in _places(pair):
-        rules = [rule for rule in (place.low, place.high) if isinstance(rule, _Near | int)]
-        bounds = [_bound(rule, pair, lambda slot: numbers[pair.variables.find(slot)], 0) for rule in rules]
-        own |= set(zip(_shrinking(place.band), (abs(int(b)) for b in bounds if b and abs(b) > 2), strict=False))
+    own = {(named[root], numbers[root]) for root in pair.chosen}
+    own |= {
+        (abs(bound.given), abs(bound.at(numbers)))
+        for place in pair.places
+        for bound in (place.low, place.high)
+        if isinstance(bound, Number | Near) and abs(bound.given) > KEPT_AS_THEY_ARE
+    }
     small: dict[int, set[int]] = {1: {1}, 2: {2}}
     for extent, number in (*((extent, numbers[root]) for root, extent in named.items()), *own):
         small.setdefault(extent, set()).add(number)
@@ -568,98 +488,30 @@ def _view(view: View, number: Callable[[int], int]) -> Op:
             raise AssertionError(f"{type(op).__name__} names no sizes")
 
 
-@dataclass(frozen=True, slots=True)
-class _Near:
-    """A bound next to a number that a view names, as a window's is to the slice of its last row."""
-
-    root: int
-    offset: int
-    sign: int
-
-
-_Rule: TypeAlias = int | Dim | _Near | Literal["columns - rows"] | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A band at small extents, as rules for its bounds."""
-
-    band: Band
-    rows: int
-    columns: int
-    low: _Rule
-    high: _Rule
-
-
-def _places(pair: Pair) -> tuple[_Place, ...]:
-    """The bands of program and candidate, in order.
-
-    A bound that is the difference of the two extents stays that; other numbers above 2 become 3, 4, .. in order, so
-    that windows of different width stay different, unless they are to be taken literally or are next to what a view
-    names.
-    """
-    views = [(v, v.op) for views in pair.views for v in views if isinstance(v.op, Band)]
-    bounds = {d.constant for _, band in views for d in (band.low, band.high) if d is not None}
-    small = {c: 3 + k for k, c in enumerate(sorted({abs(c) for c in bounds if c is not None and abs(c) > 2}))}
-    named = _named_by_views(pair) if small else {}
-    near = [(root, named[root]) for root in sorted(_chosen(pair, named))] if named else []
-
-    def rule(d: Dim | None, band: Band) -> _Rule:
-        if d is None or d == ZERO:
-            return None if d is None else 0
-        if d == band.columns - band.rows:
-            return "columns - rows"
-        c = d.constant
-        if c is None or abs(c) <= 2 or pair.literal:
-            return d if c is None else c
-        sign = 1 if c > 0 else -1
-        nears = (_Near(root, abs(c) - given, sign) for root, given in near if abs(abs(c) - given) <= 2)
-        return next(nears, small[abs(c)] * sign)
-
-    return tuple(_Place(band, v.slots[0], v.slots[1], rule(band.low, band), rule(band.high, band)) for v, band in views)
-
-
-def _bites(bound: Dim | None, extent: Dim) -> bool:
+def _bites(bound: Number, extent: Dim) -> bool:
     """Whether a bound leaves something out at the given extent, as far as that is known."""
-    given, known = extent.constant, None if bound is None else bound.constant
-    return given is None or known is None or abs(known) < given - 1
+    return extent.constant is None or abs(bound.given) < extent.constant - 1
 
 
-def _bound(rule: _Rule, pair: Pair, number: Callable[[int], int], ahead: int) -> Fraction | None:
-    match rule:
-        case None:
-            return None
-        case int():
-            return Fraction(rule)
-        case _Near(root, offset, sign):
-            return Fraction(sign * (number(root) + offset))
-        case Dim():
-            return rule.rational({s: number(slot) for s, slot in pair.variables.symbols.items()})
-        case _:
-            return Fraction(ahead)
-
-
-def _bands(pair: Pair, number: Callable[[int], int]) -> Iterator[Band]:
+def _bands(pair: Pair, numbers: Mapping[int, int]) -> Iterator[Band]:
     """The bands at small extents, in order."""
-    for place in _places(pair):
-        rows, columns = number(place.rows), number(place.columns)
-        low, high = (_bound(rule, pair, number, columns - rows) for rule in (place.low, place.high))
-        low, high = (None if b is None else Dim((((), b),)) if b else ZERO for b in (low, high))
-        yield replace(place.band, rows=dim(rows), columns=dim(columns), low=low, high=high)
+    for place in pair.places:
+        low, high = (None if b is None else Dim((((), b),)) if b else ZERO for b in pair.bounds(place, numbers))
+        rows, columns = dim(numbers[place.rows]), dim(numbers[place.columns])
+        yield replace(place.band, rows=rows, columns=columns, low=low, high=high)
 
 
-def _keep_rows(places: tuple[_Place, ...], pair: Pair, number: Callable[[int], int]) -> bool:
+def _keep_rows(pair: Pair, numbers: Mapping[int, int]) -> bool:
     """Whether in each band every row has an entry, which is what a mask needs to have a meaning.
 
     Not asked where the given band's first rows have none either, whatever the extents.
     """
-    for place in places:
-        ahead = number(place.columns) - number(place.rows)
-        low, high = (_bound(rule, pair, number, ahead) for rule in (place.low, place.high))
-        bare = (isinstance(place.high, int) and place.high < 0) or (
-            isinstance(place.high, _Near) and place.high.sign < 0
-        )
-        if (low is not None and low > ahead) or (high is not None and high < 0 and not bare):
+    for place in pair.places:
+        low, high = pair.bounds(place, numbers)
+        bare = isinstance(place.high, Number | Near) and place.high.is_negative
+        if low is not None and low > numbers[place.columns] - numbers[place.rows]:
+            return False
+        if high is not None and high < 0 and not bare:
             return False
     return True
 

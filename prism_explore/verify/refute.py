@@ -48,8 +48,9 @@ from prism_explore.ir.together import run_together
 from prism_explore.verify import decimals, fields
 from prism_explore.verify.common import FLOATS, ROUNDING, Common
 from prism_explore.verify.decimals import NoDecimal
-from prism_explore.verify.extents import TINY, Extents, Instance, Pair
+from prism_explore.verify.extents import TINY, Extents, Fixed, Instance
 from prism_explore.verify.fields import Inconclusive
+from prism_explore.verify.pairs import Pair
 
 TOLERANCE = 1e-9
 """Relative: equal programs differ by about 1e-15 in float64, wrong ones by far more."""
@@ -60,16 +61,14 @@ LARGEST_EXPONENT = 600.0
 """The upper bound where there are exponentials: those of what is further from 0 overflow or vanish."""
 CLEAR = 1e-6
 """A relative difference of more is not what rounding makes of such numbers."""
-MOST_DECIMALS = 1_000
-"""Numbers on the way of a trial that is run again in decimals: about 10 ms. Beyond, the smallest sizes are taken."""
-MOST_GIVEN_DECIMALS = 10_000
-"""Elements of the inputs of one whose sizes are to be as given, about 0.3 s; beyond, it is not run again."""
+FEW_ADDITIONS = 2_000
+"""In decimals, of a trial that is run again in these: a few milliseconds. Beyond, the smallest sizes are taken."""
+MOST_ADDITIONS = 110_000
+"""The same where sizes are to be as given, about 0.2 s; beyond, it is not run again."""
 SMALLEST_SCALE = 1e-4
 """Results below this count as this when an error is made relative."""
 UNBOUNDED = 1e100
 """Results beyond this stand for infinity, as a masked one does; both sides must have them, with one sign."""
-LARGEST_AS_GIVEN = 1 << 20
-"""Elements of the inputs of a trial at the program's own extents: about 50 ms."""
 BETWEEN = (-0.65, 0.75)
 BETWEEN_POSITIVE = (0.05, 0.75)
 """Used where the program has no finite value on inputs of both signs, as under a root."""
@@ -138,9 +137,6 @@ class _Side:
 class _Doubt:
     """The two sides differ as floats do of themselves, for all that is seen of it."""
 
-    numbers: int
-    """On the way of the candidate."""
-
 
 class Refuter:
     """Looks for numbers on which candidates of one program are wrong."""
@@ -168,7 +164,7 @@ class Refuter:
         for n in range(instances):
             instance = self._extents.instance(pair, n)
             if isinstance(instance, str):
-                return self._as_given(pair, seed) if not trials else Untried(instance)
+                return self._as_given(replace(pair, literal=True), seed) if not trials else Untried(instance)
             outcome = self._trial(pair, instance, seed + n)
             if isinstance(outcome, Witness):
                 return outcome if instance.faithful and not self._extents.tied(pair) else Apart(outcome)
@@ -179,7 +175,8 @@ class Refuter:
 
     def is_doubtful(self, candidate: SGraph) -> bool:
         """Whether what is seen at extents that are not the given ones may be so at these alone."""
-        return self._extents.is_doubtful(candidate)
+        pair = self._pair(candidate)
+        return not isinstance(pair, str) and self._extents.is_doubtful(pair)
 
     def may_be_tied(self, candidate: SGraph) -> bool:
         """Whether a constant in either graph may speak of given extents, so that other extents prove nothing.
@@ -204,22 +201,19 @@ class Refuter:
         if isinstance(pair, str):
             return Untried(pair)
         pair = replace(pair, literal=True)
-        choices = self._extents.spoken_of(pair)
         outcomes: list[Witness | Untried] = []
-        for fixed in choices:
-            instance = self._extents.instance(pair, 0, fixed)
-            if isinstance(instance, str):
-                outcomes.append(Untried(instance))
-                continue
-            outcome = self._trial(pair, instance, seed)
-            if isinstance(outcome, Trial):
-                return Survived((outcome,), pair.coinciding)
+        for fixed in self._extents.spoken_of(pair):
+            outcome = self._with(pair, fixed, seed)
+            if isinstance(outcome, Survived):
+                return outcome
             outcomes.append(outcome)
-        decisive = [o for o in outcomes[-1:] if isinstance(o, Witness)] or (
-            outcomes[:-1] if self._extents.speaks_once(pair) else []
-        )
-        witnesses = [o for o in decisive if isinstance(o, Witness)]
-        return witnesses[0] if witnesses and len(witnesses) == len(decisive) else self._as_given(pair, seed)
+        *alone, together = outcomes or [Untried("nothing is spoken of")]
+        if isinstance(together, Witness):
+            return together
+        witnesses = [o for o in alone if isinstance(o, Witness)]
+        if witnesses and len(witnesses) == len(alone) and self._extents.speaks_once(pair):
+            return witnesses[0]
+        return self._as_given(pair, seed)
 
     def attempt_exact(self, candidate: SGraph, seed: int) -> Attempt:
         """Trials in prime fields, at the smallest sizes there are; see `fields`.
@@ -339,12 +333,14 @@ class Refuter:
 
     # ------------------------------------------------------------ floats
     def _as_given(self, pair: Pair, seed: int) -> Attempt:
-        pair = replace(pair, literal=True)
-        instance = self._extents.instance(pair, 0, self._extents.as_given(pair))
+        outcome = self._with(pair, self._extents.as_given(pair), seed)
+        return Untried(f"at the given extents {outcome.reason}") if isinstance(outcome, Untried) else outcome
+
+    def _with(self, pair: Pair, fixed: Fixed, seed: int) -> Attempt:
+        """A trial with some numbers given."""
+        instance = self._extents.instance(pair, 0, fixed)
         if isinstance(instance, str):
-            return Untried(f"at the given extents {instance}")
-        if _elements(instance) > LARGEST_AS_GIVEN:
-            return Untried(f"the inputs have more than {LARGEST_AS_GIVEN} elements at the given extents")
+            return Untried(instance)
         outcome = self._trial(pair, instance, seed)
         return Survived((outcome,), pair.coinciding) if isinstance(outcome, Trial) else outcome
 
@@ -357,12 +353,16 @@ class Refuter:
     def _between(
         self, pair: Pair, instance: Instance, seed: int, between: tuple[float, float]
     ) -> Trial | Witness | Untried:
-        """A trial on floats; in decimals where these are in doubt, at the smallest sizes if that is long."""
+        """A trial on floats; in decimals where these are in doubt, of the smallest sizes if it is long and may be."""
         outcome = self._compare(instance, seed, between)
         if not isinstance(outcome, _Doubt):
             return outcome
-        few = _elements(instance) <= MOST_GIVEN_DECIMALS if pair.literal else outcome.numbers <= MOST_DECIMALS
-        smaller = instance if few else "it is too large" if pair.literal else self._extents.instance(pair, TINY)
+        additions = sum(decimals.additions(op) * numbers for op, numbers in instance.work)
+        if pair.literal and additions > MOST_ADDITIONS:
+            return Untried(f"at {_text(instance.sizes)} it may be that of floats, and decimals take too long")
+        if pair.literal or additions <= FEW_ADDITIONS:
+            return self._in_decimals(instance, seed, between)
+        smaller = self._extents.instance(pair, TINY)
         if isinstance(smaller, str):
             return Untried(f"at {_text(instance.sizes)} the difference may be that of floats")
         return self._in_decimals(smaller, seed, between)
@@ -393,7 +393,7 @@ class Refuter:
             largest = float(error.max())
         calm = isfinite(largest) and side.calm and _calm(passed, instance.candidate)
         if not races and (largest < CLEAR or not calm):
-            return _Doubt(sum(value.size for value in passed))
+            return _Doubt()
         worst = _worst(error)
         expected = float(side.expected[worst])
         return Witness(instance.sizes, seed, worst, expected, float(found[worst]), largest, between)
@@ -633,10 +633,6 @@ def _masks(graph: SGraph) -> frozenset[str]:
         if isinstance(source.op, Input):
             found.add(source.op.name)
     return frozenset(found)
-
-
-def _elements(instance: Instance) -> int:
-    return sum(prod(shape) for _, shape in instance.shapes)
 
 
 def _text(sizes: tuple[tuple[str, int], ...]) -> str:

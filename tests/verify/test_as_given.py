@@ -12,11 +12,10 @@ import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.frontend import trace
 from prism_explore.ir.stages import Refuted, Unknown, Verified
-from prism_explore.ir.text import parse
+from prism_explore.ir.text import parse, show
 from prism_explore.verify.decide import APART, DISAGREE, Prover
 from prism_explore.verify.refute import Apart, Refuter, Survived
-from tests.verify.corpus import candidate
-from tests.verify.workloads import program_of
+from tests.verify.corpus import CASES, PROGRAMS, candidate
 
 Code = Callable[[torch.Tensor], torch.Tensor]
 
@@ -103,29 +102,17 @@ def test_a_difference_at_other_extents_than_those_that_a_view_needs_is_no_witnes
 
 def test_where_one_of_two_axes_that_a_number_may_speak_of_was_not_tried_nothing_is_refuted():
     """4096 columns are needed for the slices and 4096 rows for the mean: too many for a trial."""
-    halves = parse("""sgraph
-  x = input f32[b, 4096]
-  g = input f32[4096]
-  w = input f32[4096, 4096]
-  %3 = custom(x, g, w) grid[x=gx] loop[i=f]
-    %0 = load(0, imap=[-], fmap=1)
-    %1 = load(1, imap=[-], fmap=0)
-    %2 = load(2, imap=[1], fmap=0)
-    %3 = mul(%0, %1)
-    %4 = matmul(%3, %2)
-    %5 = accum(%4)
-    %6 = mul(%0, %0)
-    %7 = accum_sum(%6, dim=1)
-    %8 = mul_scalar(%7, 1/4096)
-    %9 = add_scalar(%8, 1/1000000)
-    %10 = sqrt(%9)
-    %11 = div(%5, %10)
-    %12 = store(%11, omap=[1])
-  %4 = slice(%3, dim=1, start=0, stop=2048)
-  %5 = slice(%3, dim=1, start=2048, stop=4096)
-  %6 = concat(%4, %5, dim=1)
-  return %6""")
-    program = program_of("rmsnorm_linear")
+    fused = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
+    program, last = PROGRAMS[fused.program], fused.sgraph.output
+    halves = parse(
+        show(fused.sgraph).replace(
+            f"  return %{last}",
+            f"""  %{last + 1} = slice(%{last}, dim=1, start=0, stop=2048)
+  %{last + 2} = slice(%{last}, dim=1, start=2048, stop=4096)
+  %{last + 3} = concat(%{last + 1}, %{last + 2}, dim=1)
+  return %{last + 3}""",
+        )
+    )
     verdict = Prover(program).verify(candidate(program, halves), Journal())
 
     assert isinstance(verdict, Unknown)

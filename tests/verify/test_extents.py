@@ -245,6 +245,32 @@ def test_the_smallest_instance_is_no_larger_than_the_usual_one():
     assert all(small[name] <= usual[name] for name in usual)
 
 
+def test_what_operators_go_through_counts_blocks_and_iterations_in_which_it_is_not_the_same():
+    graph = graph_of(
+        "matmul",
+        """
+  %2 = custom(x, w) grid[x=gx] loop[i=f]
+    %0 = load(0, imap=[-], fmap=1)
+    %1 = load(1, imap=[1], fmap=0)
+    %2 = exp(%0)
+    %3 = matmul(%2, %1)
+    %4 = accum(%3)
+    %5 = neg(%4)
+    %6 = store(%5, omap=[1])
+  return %2""",
+    )
+    extents = Extents(PROGRAMS["matmul"])
+    pair = extents.pair(graph)
+    assert not isinstance(pair, str)
+    found = extents.instance(pair)
+    assert isinstance(found, Instance)
+
+    b, d, n, gx, f = (dict(found.sizes)[s] for s in ("b", "d", "n", "gx", "f"))
+    assert len({b, d, n, gx, f}) == 5
+    own = [(type(op).__name__, numbers) for op, numbers in found.work[1:]]
+    assert own == [("Unary", b * d), ("MatMul", b * d * n), ("Accumulate", b * n * f), ("Unary", b * n)]
+
+
 # ---------------------------------------------------------------- given numbers, and none
 def test_an_axis_can_be_as_long_as_given_while_the_others_are_small():
     case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
