@@ -6,6 +6,8 @@
 CPU seconds from a program to the verdicts on its candidates, no tuning, tracing not counted. Each workload runs in
 a process of its own, so its peak memory is that workload's, torch and Python included. The first run is shown as
 "first" because it pays for cold memories, the median of the rest as "again"; stages and counts are the first run's.
+With `--workers 2` each is searched once more, in a process that has an executor of two: wall seconds of the first runs,
+the workers being there already.
 
 Below each workload: the forms that others found or wrote by hand (`known.py`), whether each is among our proved
 candidates or dominated by one of them, and which, or which restriction of the stated space excludes it.
@@ -21,9 +23,11 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, wait
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import prism_explore as px
@@ -39,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="CPU seconds from a program to its proved families.")
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="names of `prism-explore list`; none for all")
     parser.add_argument("--repeat", type=int, default=3, help="runs per workload")
+    parser.add_argument("--workers", type=int, default=0, help="search once more with an executor of so many processes")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--here", action="store_true", help="measure in this process: one workload, one row of JSON")
     args = parser.parse_args(argv)
@@ -48,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.here:
         if len(args.workloads) != 1:
             parser.error(f"--here measures one workload, found {len(args.workloads)}")
-        print(json.dumps(_row(args.workloads[0], args.repeat)))
+        (name,) = args.workloads
+        print(json.dumps(_spread(name, args.workers) if args.workers else _row(name, args.repeat)))
         return
     head = {
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
@@ -58,16 +64,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not args.json:
         print(", ".join(head.values()))
     for name in args.workloads or known:
-        rows.append(_apart(name, args.repeat))
+        rows.append(_apart(name, "--repeat", str(args.repeat)))
+        if args.workers:
+            rows[-1] |= _apart(name, "--workers", str(args.workers))
         if not args.json:
             _print(rows[-1])
     if args.json:
         print(json.dumps({**head, "rows": rows}, indent=1))
 
 
-def _apart(name: str, repeat: int) -> dict[str, Any]:
+def _apart(name: str, *options: str) -> dict[str, Any]:
     """The row of a workload, measured in a process of its own."""
-    command = [sys.executable, __file__, name, "--here", "--repeat", str(repeat)]
+    command = [sys.executable, __file__, name, "--here", *options]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
@@ -81,6 +89,9 @@ def _print(row: Mapping[str, Any]) -> None:
         f"{row['unknown']} unknown, {row['refuted']} refuted; {row['expanded']:,} partial graphs grown"
         f"{'; CUT BY BUDGET' if row['cut_by_rule'].get('budget.nodes') else ''}"
     )
+    if "wall_spread_s" in row:
+        gain = row["wall_first_s"] / row["wall_spread_s"]
+        print(f"  wall s: {row['wall_first_s']:.2f} alone, {row['wall_spread_s']:.2f} with workers, {gain:.2f}x")
     print("  CPU s by stage: " + ", ".join(f"{k} {v:.2f}" for k, v in row["stages_cpu_s"].items()))
     print("  regions cut by rule: " + ", ".join(f"{n:,} {rule}" for rule, n in row["cut_by_rule"].items()))
     alike: dict[tuple[str, str], list[str]] = {}
@@ -120,6 +131,22 @@ def _row(name: str, repeat: int) -> dict[str, Any]:
         "peak_mb": peak_mb,
         "known": known,
     }
+
+
+def _spread(name: str, workers: int) -> dict[str, float]:
+    """Wall seconds of a workload's first search with an executor whose processes have begun."""
+    workload = px.workload(name)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+        session = px.Session(
+            workload.code, name=name, inputs=workload.inputs, at=workload.at, target="h100", executor=executor
+        )
+        wait([executor.submit(_begin, 0.5) for _ in range(workers)])
+        return {"wall_spread_s": _run(session, Progress())[4]}
+
+
+def _begin(seconds: float) -> None:
+    """In a worker: be busy, so that every worker has one of these; the imports of this module are what it is for."""
+    sleep(seconds)
 
 
 def _known(name: str, session: px.Session, proved: Sequence[Candidate]) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from math import inf
 from typing import Literal
 
 from prism_explore import recall
+from prism_explore.ahead import Ahead, adopted
 from prism_explore.calls import Library
 from prism_explore.cost.dominance import dominance_reason, dominated
 from prism_explore.cost.floor import Ceiling, ceiling_of
@@ -41,7 +42,7 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.ranges import ANY, Ranges
 from prism_explore.ir.space import Space
-from prism_explore.ir.stages import Candidate, Family, Outcome, Pieces, Timed, Verdict, Verified
+from prism_explore.ir.stages import Candidate, Family, Outcome, Pieces, Timed, Verified
 from prism_explore.ir.stopwatch import Stopwatch
 from prism_explore.ir.text import show
 from prism_explore.pieces import ToBeat, in_pieces
@@ -51,7 +52,6 @@ from prism_explore.tune.backend import untimed
 from prism_explore.tune.baselines import compare, time_rivals
 from prism_explore.verify.certificate import certify
 from prism_explore.verify.decide import Prover
-from prism_explore.verify.elsewhere import Elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,8 @@ class Task:
     That is no proof about time: the fastest kernel may be of such a family, so only the first way loses nothing.
     """
     executor: Executor | None = None
-    """Whose workers grow graphs and decide candidates; this process where it is None. The facts are the same."""
+    """Whose workers settle families while this process grows more; this process alone where it is None. The facts are
+    the same."""
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ class Progress:
 
     growing: Iterator[Family | None] | None = None
     prover: Prover | None = None
-    elsewhere: Elsewhere | None = None
+    ahead: Ahead | None = None
     proving: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
     assessing: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
     families: list[Family] = field(default_factory=list[Family])
@@ -136,15 +137,9 @@ def explore(
                 return
     task = with_time_to_beat(task, journal.events)
     if progress.growing is None:
-        watch = Stopwatch(task.space.time_s)
-        over = recall.time_is_up(journal, watch)
-
-        growing = grown(task, journal, over, lambda: bool(progress.proved))
-        progress.growing = watch.during(growing)
         progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
         progress.assessing = Stopwatch(task.space.time_s)
-        if task.executor is not None:
-            progress.elsewhere = Elsewhere(task.executor, task.program, task.seed)
+        progress.growing = _growing(task, journal, progress)
     for family in progress.growing:
         if family is not None:
             progress.families.append(family)
@@ -162,8 +157,19 @@ def explore(
     journal.note(ExplorationFinished(ended, claim(journal.events, ended)))
 
 
+def _growing(task: Task, journal: Journal, progress: Progress) -> Iterator[Family | None]:
+    """Growth within its time; ahead of its families where there is an executor, unless a saved search is told again."""
+    watch = Stopwatch(task.space.time_s)
+    if task.executor is None or journal.upcoming is not None:
+        return watch.during(grown(task, journal, recall.time_is_up(journal, watch), lambda: bool(progress.proved)))
+    ahead = progress.ahead = Ahead(task.executor, task.space, task.target, task.seed, progress.proving)
+    notes = Journal()
+    growing = grown(task, notes, watch.is_over, lambda: None if ahead.is_waiting() else bool(progress.proved))
+    return ahead.told(watch.during(growing), notes, journal)
+
+
 def grown(
-    task: Task, journal: Journal, over: Callable[[], bool], proved: Callable[[], bool]
+    task: Task, journal: Journal, over: Callable[[], bool], proved: Callable[[], bool | None]
 ) -> Iterator[Family | None]:
     """Every family of a task; None after each other step.
 
@@ -171,14 +177,17 @@ def grown(
         task: its time to beat is a number; see `with_time_to_beat`.
         journal: hears of every step and every cut.
         over: whether the time for growing is spent.
-        proved: whether any family was proved, for otherwise kernels in a row are searched behind the others.
+        proved: whether any family was proved, for otherwise kernels in a row are searched behind the others; None as
+            long as that is open.
     """
 
     def pieces() -> Iterator[Pieces | GivenUp | None]:
-        if task.space.rows and not proved():
+        while (found := proved()) is None:
+            yield None
+        if task.space.rows and not found:
             yield from in_pieces(task.program, task.space, task.target, task.seed, over, row_to_beat(task))
 
-    return generate(task.program, task.space, task.target, journal, over, ceiling(task), task.executor, pieces)
+    return generate(task.program, task.space, task.target, journal, over, ceiling(task), pieces)
 
 
 def _settle(
@@ -189,8 +198,15 @@ def _settle(
         return
     progress.settled.add(family.id)
     assert progress.prover is not None, "families are settled by a search that began"
-    if progress.elsewhere is not None and journal.upcoming is None and not progress.proving.is_over():
-        progress.elsewhere.ask(tuple(instantiate(family, task.space, task.target, Journal())))
+    if progress.ahead is not None and (answer := progress.ahead.answer(family)) is not None:
+        for decided in answer.candidates:
+            verdict = adopted(decided, family, progress.prover, journal, task.seed)
+            if isinstance(verdict, Verified):
+                progress.proved.append(verdict)
+            yield
+        for fact in answer.behind:
+            journal.note(fact)
+        return
     for candidate in instantiate(family, task.space, task.target, journal):
         if saved := recall.decided(journal, candidate, progress.prover, task.seed):
             verdict = saved.verified
@@ -199,16 +215,10 @@ def _settle(
             journal.note(_left(candidate, task.space.time_s))
         else:
             with progress.proving:
-                verdict = _decided(candidate, task, journal, progress, progress.prover)
+                verdict = progress.prover.verify(candidate, journal, task.seed)
         if isinstance(verdict, Verified):
             progress.proved.append(verdict)
         yield
-
-
-def _decided(candidate: Candidate, task: Task, journal: Journal, progress: Progress, prover: Prover) -> Verdict:
-    if progress.elsewhere is not None:
-        return progress.elsewhere.verify(prover, candidate, journal)
-    return prover.verify(candidate, journal, task.seed)
 
 
 def _tune(

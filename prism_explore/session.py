@@ -99,8 +99,9 @@ class Session:
         library: one more rival: a torch function of the same arguments and value, such as a library call. Where none
             is given and `rivals` names the "torch library call", one that is proved equal is looked for.
         dominated: whether families that cost no less than another in the cost model come behind it or are left out.
-        executor: a `concurrent.futures.Executor`, such as a Dask client's, whose workers grow graphs and decide
-            candidates; the facts are the same with any. It pays where a search takes seconds. It is not shut down.
+        executor: a `concurrent.futures.Executor`, such as a Dask client's, whose workers settle families while
+            this process grows more; the facts are the same with any. It pays where there are many candidates. It is
+            not shut down.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 

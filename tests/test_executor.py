@@ -1,5 +1,6 @@
-"""Verdicts from an executor's workers: the same facts as without, whatever the executor."""
+"""Families settled by an executor's workers: the same facts as without, whatever the executor."""
 
+import pickle
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -7,20 +8,21 @@ from multiprocessing import get_context
 import pytest
 
 import prism_explore as px
-from prism_explore.events.kinds import SaturationStepped, VerdictReached
-from prism_explore.generate import spread
+from prism_explore.ahead import settled
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, SaturationStepped, VerdictReached
 from prism_explore.ir.space import Operators, default_space
+from prism_explore.search import Progress, Steering, explore
 from prism_explore.verify.decide import AUDITED
-from prism_explore.verify.elsewhere import decide
 from tests.generate.programs import gate, rms_linear_small
 from tests.test_budgets import PROGRAM
 
 
 class Here(Executor):
-    """Runs what is submitted at once, and remembers how often."""
+    """Runs what is submitted at once, on copies as another process would, and remembers what it gave."""
 
     def __init__(self, breaks=()):
-        self.submitted, self.breaks = 0, breaks
+        self.submitted, self.breaks, self.gave = 0, breaks, []
 
     def submit(self, fn, /, *args, **kwargs):
         self.submitted += 1
@@ -28,8 +30,25 @@ class Here(Executor):
         if self.submitted in self.breaks:
             future.set_exception(RuntimeError("the worker is gone"))
         else:
-            future.set_result(fn(*args, **kwargs))
+            future.set_result(pickle.loads(pickle.dumps(fn(*pickle.loads(pickle.dumps(args)), **kwargs))))
+            self.gave.append(future.result())
         return future
+
+
+class Later(Executor):
+    """Answers nothing until it is told to."""
+
+    def __init__(self):
+        self.asked = []
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.asked.append((Future(), lambda: fn(*args, **kwargs)))
+        return self.asked[-1][0]
+
+    def answer(self):
+        for future, call in self.asked:
+            if not future.done():
+                future.set_result(call())
 
 
 def searched(program=PROGRAM, executor=None):
@@ -37,6 +56,10 @@ def searched(program=PROGRAM, executor=None):
     sess.run()
     sess.close()
     return sess
+
+
+def count(journal, kind):
+    return sum(isinstance(e, kind) for e in journal.events)
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +70,54 @@ def alone():
 def test_the_facts_are_the_same_and_workers_made_the_verdicts(alone):
     executor = Here()
     found = searched(executor=executor)
-    verdicts = sum(isinstance(e, VerdictReached) for e in found.journal.events)
 
-    assert 1 < executor.submitted <= verdicts
+    assert 1 < executor.submitted == count(found.journal, FamilyCompleted)
+    assert sum(len(answer.candidates) for answer in executor.gave) == count(found.journal, VerdictReached)
     assert alone.journal.events == found.journal.events
+
+
+def test_growth_runs_ahead_of_verdicts_and_is_told_in_turn(alone):
+    executor, journal = Later(), Journal()
+    task = px.Session(PROGRAM, target="h100", at={"b": 4}, executor=executor).task
+    steps = explore(task, journal, Steering, Progress())
+    families = count(alone.journal, FamilyCompleted)
+    for _ in steps:
+        if len(executor.asked) == families:
+            break
+    grown = count(journal, NodeExpanded)
+
+    assert families > 1
+    assert count(journal, FamilyCompleted) == count(journal, VerdictReached) == 0
+    assert grown < count(alone.journal, NodeExpanded)
+    executor.answer()
+    for _ in steps:
+        pass
+    assert alone.journal.events == journal.events
+
+
+def test_the_time_for_proofs_ends_the_waiting(alone):
+    space = replace(default_space(PROGRAM), time_s=2.0)
+    sess = px.Session(PROGRAM, target="h100", at={"b": 4}, space=space, executor=Later())
+    sess.run()
+    sess.close()
+    verdicts = [e for e in sess.journal.events if isinstance(e, VerdictReached)]
+
+    assert len(verdicts) == count(alone.journal, VerdictReached)
+    assert {"unknown"} == {e.verdict for e in verdicts}
+    assert all("2" in e.detail for e in verdicts)
+
+
+def test_what_was_asked_is_taken_back_where_a_search_ends_early():
+    executor = Later()
+    task = px.Session(PROGRAM, target="h100", at={"b": 4}, executor=executor).task
+    progress = Progress()
+    steps = explore(task, Journal(), Steering, progress)
+    while not executor.asked:
+        next(steps)
+    steps.close()
+    progress.growing.close()
+
+    assert all(future.cancelled() for future, _ in executor.asked)
 
 
 def test_processes_and_threads_give_the_same_facts_too(alone):
@@ -71,16 +138,15 @@ class Counting(Executor):
         return self.executor.submit(fn, *args, **kwargs)
 
 
-def test_a_dask_cluster_grows_and_proves_with_the_same_facts(alone, monkeypatch):
-    """Two processes of a LocalCluster; roots of the search go to them, and candidates."""
+def test_a_dask_cluster_proves_with_the_same_facts(alone):
+    """Two processes of a LocalCluster."""
     from dask.distributed import Client, LocalCluster
 
-    monkeypatch.setattr(spread, "FEWEST", 1)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         executor = Counting(client.get_executor())
         found = searched(executor=executor)
 
-    assert {"grown", "decide"} == set(executor.names)
+    assert {"settled"} == set(executor.names)
     assert alone.journal.events == found.journal.events
 
 
@@ -113,15 +179,15 @@ def test_audits_of_refuted_candidates_fall_on_the_same_ones():
     assert here == elsewhere
 
 
-def test_a_worker_needs_texts_only():
-    program = gate()
-    sess = searched(program)
-    candidate = next(iter(sess.families["f1"].candidates))
-    graph = sess.families["f1"].candidates[candidate]
-    answer = decide(px.show(program), px.show(graph), candidate, 0)
+def test_a_worker_tells_what_a_search_finds_of_a_family():
+    task, progress = px.Session(gate(), target="h100", at={"b": 4}).task, Progress()
+    for _ in explore(task, Journal(), Steering, progress):
+        pass
+    answer = settled(progress.families[0], task.space, task.target, 0)
+    proved = [v.candidate.id for v in progress.proved if v.candidate.family.id == "f1"]
 
-    assert candidate == answer.verdict.candidate.id
-    assert all(isinstance(s, SaturationStepped) for s in answer.steps)
+    assert proved == [decided.verdict.candidate.id for decided in answer.candidates]
+    assert all(isinstance(s, SaturationStepped) for decided in answer.candidates for s in decided.steps)
 
 
 def test_a_search_with_an_executor_is_saved_without_it(tmp_path):

@@ -22,6 +22,7 @@ from prism_explore.ir.stages import Pieces, Verified
 from prism_explore.pieces import in_pieces
 from prism_explore.search import Progress, Steering, Task, explore
 from tests.strategies import random_inputs
+from tests.test_executor import Here
 
 TINY = {"s": 4, "d": 16, "m": 8, "c": 4, "n": 24, "heads": 4, "kv_heads": 2}
 
@@ -74,8 +75,8 @@ def test_what_is_proved_computes_the_block_at_other_numbers(searched):
         np.testing.assert_allclose(evaluate(searched.task.program, inputs), evaluate(graph, inputs, sizes), rtol=1e-9)
 
 
-def test_the_same_search_notes_the_same_facts(searched):
-    assert [*searched.journal.events] == [*searched_on(block()).journal.events]
+def test_the_same_search_notes_the_same_facts_with_an_executor_too(searched):
+    assert [*searched.journal.events] == [*searched_on(block(executor=Here())).journal.events]
 
 
 def test_a_space_may_do_without_kernels_in_a_row():

@@ -159,8 +159,8 @@ _ROW = re.compile(r"in [0-9]+ parts\b")
 class Diary:
     """Numbers nodes, regions and families, and notes them."""
 
-    def __init__(self, journal: Journal, prefix: str = "") -> None:
-        self._journal, self._prefix = journal, prefix
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
         self.nodes = self.regions = self.families = self.wholes = 0
         self.void = 0
         """How many graphs the alphabets spell that are none, so that no rule need cut them."""
@@ -168,14 +168,14 @@ class Diary:
     def expanded(self, parent: str, operator: str, level: Level, expression: str = "") -> str:
         """Note a kept node; its id."""
         self.nodes += 1
-        node = f"{self._prefix}n{self.nodes}"
+        node = f"n{self.nodes}"
         self._journal.note(NodeExpanded(node, parent, operator, level, expression))
         return node
 
     def pruned(self, parent: str, operator: str, level: Level, why: Reason, weight: float, exact: bool = False) -> None:
         """Note a cut region."""
         self.regions += 1
-        region, counted = f"{self._prefix}p{self.regions}", "exact" if exact else "estimate"
+        region, counted = f"p{self.regions}", "exact" if exact else "estimate"
         self._journal.note(RegionPruned(region, parent, operator, level, why, weight, counted))
 
     def cuts(self, cuts: Cuts, parent: str, level: Level, names: dict[int, str], exact: bool = False) -> Iterator[None]:
@@ -193,15 +193,6 @@ class Diary:
         """Note the cut of a graph that is whole, and of kernels `beyond` it; its extensions are still searched."""
         self.wholes += 1
         self.pruned(parent, WHOLE[level], level, reason(cut, {"e": cut.evidence}), 1.0 + beyond, exact=not beyond)
-
-    def retold(self, fact: NodeExpanded | RegionPruned, ids: dict[str, str]) -> None:
-        """Note a fact of another diary as one's own; `ids` are its nodes' ids here, and hear of a new one."""
-        parent = ids.get(fact.parent, fact.parent)
-        if isinstance(fact, NodeExpanded):
-            ids[fact.node] = self.expanded(parent, fact.operator, fact.level, fact.expression)
-        else:
-            self.wholes += fact.operator == WHOLE[fact.level]
-            self.pruned(parent, fact.operator, fact.level, fact.reason, fact.stood_for, fact.counted == "exact")
 
     def completed(self, node: str, sgraph: str) -> str:
         """Note a family; its id."""

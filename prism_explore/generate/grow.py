@@ -104,9 +104,7 @@ class Growth:
         self.nodes = min(space.nodes, space.patience)
         """That budget; until the first family a smaller one."""
 
-    def run(
-        self, pieces: Callable[[], Iterator[Pieces | GivenUp | None]] = lambda: iter(())
-    ) -> Iterator[Family | None]:
+    def run(self, pieces: Callable[[], Iterator[Pieces | GivenUp | None]]) -> Iterator[Family | None]:
         """Every family of the space, from the inputs on."""
         root = self.diary.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
         yield None
@@ -325,16 +323,12 @@ class Growth:
     def rest(self) -> Iterator[Family | None]:
         """Every family behind the steps that were put off, nearest first; note what a budget left."""
         while self.later:
-            yield from self.level(self.later.pop(min(self.later)))
+            for put in self.later.pop(min(self.later)):
+                yield from self.taken(put)
         if self.left and (spent := self.spent()):
             for node, kept in self.left.items():
                 self.diary.over_budget(node, "block", spent, float(sum(k.weight for k in kept)))
                 yield None
-
-    def level(self, puts: list[Put]) -> Iterator[Family | None]:
-        """Every family behind steps that stray alike; what strays once more is put off again."""
-        for put in puts:
-            yield from self.taken(put)
 
     def block_tried(self, state: BlockState) -> tuple[Cuts, list[Kept]]:
         """Every step at a block graph: what is cut, and what is kept, in canonical order.
@@ -424,6 +418,32 @@ class Growth:
             read=kernel.read.union(state.operands),
             strays=state.strays,
         )
+
+
+def generate(
+    program: TensorProgram,
+    space: Space,
+    target: Machine,
+    journal: Journal,
+    over: Callable[[], bool] = lambda: False,
+    ceiling: Ceiling | None = None,
+    pieces: Callable[[], Iterator[Pieces | GivenUp | None]] = lambda: iter(()),
+) -> Iterator[Family | None]:
+    """Every family of the space whose result is the program's by A_eq.
+
+    Args:
+        program: what is searched.
+        space: which graphs, and how many nodes.
+        target: the machine.
+        journal: hears of every step and every cut.
+        over: whether the time for growing is spent; asked at every node. What is left then is noted.
+        ceiling: a time to beat; what cannot grow into a kernel below it is cut.
+        pieces: rows of kernels for the program's parts, asked for behind everything else; None after each step.
+
+    Yields:
+        A family when one is whole; None after every other step, so that a caller can pause there.
+    """
+    yield from Growth(program, space, target, journal, over, ceiling).run(pieces)
 
 
 _MANY = 8
