@@ -82,6 +82,11 @@ class Instance:
         return self.program, self.shapes
 
     @property
+    def elements(self) -> int:
+        """Of all inputs."""
+        return sum(prod(shape) for _, shape in self.shapes)
+
+    @property
     def steps(self) -> int:
         """Operators that the interpreter runs for the candidate."""
         total = 0

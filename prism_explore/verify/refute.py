@@ -78,8 +78,8 @@ SURE = 1e-3
 EXACT_TRIALS = 3
 """So many at most, until together they err less often than `SURE`."""
 EXPONENTIAL = frozenset({"exp", "silu", "sigmoid", "tanh", "erf", "gelu", "gelu_tanh"})
-KEPT = 512
-"""Results of the program that are remembered."""
+SMALL, KEPT, KEPT_LARGE = 1 << 13, 512, 4
+"""So many results of the program are remembered where its inputs have no more elements than this, 64 KiB; else few."""
 MOST_COMMON = 12
 """Choices of sizes and seeds at which candidates share what they compute."""
 MOST_SHARED = 1 << 21
@@ -147,6 +147,7 @@ class Refuter:
         self._masks = _masks(program.graph)
         self._obstacle = fields.obstacle(program.graph)
         self._sides: dict[tuple[object, ...], _Side] = {}
+        self._large_sides: dict[tuple[object, ...], _Side] = {}
         self._draws: dict[tuple[object, ...], fields.Draw | str] = {}
         self._commons: dict[tuple[int, int], tuple[Common, _Side, tuple[float, float]] | None] = {}
         self._exact_commons: dict[tuple[object, ...], tuple[Common, fields.Draw] | None] = {}
@@ -371,7 +372,9 @@ class Refuter:
         self, instance: Instance, seed: int, between: tuple[float, float]
     ) -> Trial | Witness | Untried | _Doubt:
         key = (*instance.key, seed, between)
-        side = _remembered(self._sides, KEPT, key, lambda: self._side(instance, seed, between))
+        large = instance.elements > SMALL
+        sides, most = (self._large_sides, KEPT_LARGE) if large else (self._sides, KEPT)
+        side = _remembered(sides, most, key, lambda: self._side(instance, seed, between))
         if not side.finite.any():
             return Untried("the program has no finite value on random inputs")
         passed: list[Array] = []
