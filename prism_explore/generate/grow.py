@@ -104,7 +104,9 @@ class Growth:
         self.nodes = min(space.nodes, space.patience)
         """That budget; until the first family a smaller one."""
 
-    def run(self, pieces: Callable[[], Iterator[Pieces | GivenUp | None]]) -> Iterator[Family | None]:
+    def run(
+        self, pieces: Callable[[], Iterator[Pieces | GivenUp | None]] = lambda: iter(())
+    ) -> Iterator[Family | None]:
         """Every family of the space, from the inputs on."""
         root = self.diary.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
         yield None
