@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
+from random import Random
 from typing import Any
 
 from prism_explore.codegen import emit
@@ -29,12 +30,12 @@ def load_as_it_stands(kernel: Kernel) -> Any:
 
 
 def main() -> None:
-    took = iter(range(100, 0, -1))
+    rng = Random(0)
 
     def do_bench(fn: Callable[[], Any], **options: Any) -> float:
         assert {"warmup", "rep", "return_mode"} == set(options)
         fn()
-        return float(next(took)) * 1e-3
+        return rng.uniform(0.04, 0.06)
 
     shapes, gpu, journal = {"b": 3}, target("h100"), Journal()
     bench = DeviceBench(rmsnorm_linear(), shapes, gpu, partial(load, device="cpu"), device="cpu", do_bench=do_bench)
