@@ -6,7 +6,7 @@ A run for which none is found is cut anew. Operators that are in no run stay pre
 take the first family of every part, then another one of one part, of two, and so on; then those of other cuts into as
 few parts. Parts are proved apart, and every candidate of the whole once more as a whole, like any other.
 
-Products of matrices are grouped in the cheaper order before (`ir.regroup`), where one is.
+Before, views go to the inputs (`ir.lifted`), and products of matrices into the cheaper order (`ir.regroup`).
 
 Where there is a time to beat, partial graphs of a part are held against what is left of it (`cost.rows`), and a row
 of which no candidate is below it is given up. Both are rows of the ledger, and so is a part that a budget left
@@ -30,6 +30,7 @@ from prism_explore.generate.diary import row_text
 from prism_explore.generate.large import fits
 from prism_explore.generate.prune import Cut, GivenUp, reason, time_spent
 from prism_explore.instantiate import instantiate
+from prism_explore.ir.lifted import lifted
 from prism_explore.ir.ops import Band, Input, Result, ViewOp
 from prism_explore.ir.parts import Part, alike, partitions, with_names
 from prism_explore.ir.program import TensorProgram
@@ -80,7 +81,7 @@ def in_pieces(
     """
     held = to_beat if space.active("cost.floor") else None
     allowed = space.kernel_ops if space.kernel_ops < default_space(program).kernel_ops else None
-    cheaper = regrouped(program, never_above)
+    cheaper = regrouped(lifted(program), never_above)
     for same in dict.fromkeys((cheaper, program)):
         made = 0
         for found in _covered(same, space, target, seed, over, held):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import torch
 
 import prism_explore as px
 from prism_explore import pieces
@@ -12,11 +13,8 @@ from prism_explore.events.ledger import ledger
 from prism_explore.generate.outside import outside
 from prism_explore.generate.prune import GivenUp
 from prism_explore.instantiate import instantiate
-from prism_explore.ir.dims import dim
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.ops import Accumulate, Custom, Load, MatMul, Store, Unary
-from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.regroup import regrouped
 from prism_explore.ir.space import Operators, Space
 from prism_explore.ir.stages import Pieces, Verified
 from prism_explore.pieces import in_pieces
@@ -96,48 +94,6 @@ def test_a_program_that_one_kernel_holds_is_not_cut_into_parts():
     assert all(v.candidate.family.pieces is None for v in found.proved)
 
 
-def low_rank(rows: int = 2, keys: int = 64, rank: int = 8, width: int = 8) -> TensorProgram:
-    """q (c u)ᵀ: products of queries with keys that are made of a low-rank cache."""
-    b = ProgramBuilder("low_rank")
-    q, c, u = b.input("q", "b", rows, width), b.input("c", "b", keys, rank), b.input("u", rank, width)
-    return b.build(b.matmul(q, b.permute(b.matmul(c, u), 0, 2, 1)))
-
-
-def cheaper(small, large) -> bool:
-    return all(small.value({"b": n}) <= large.value({"b": n}) for n in (1, 2, 7))
-
-
-def work(program: TensorProgram) -> int:
-    types = program.graph.types()
-    total = dim(0)
-    for p, node in enumerate(program.graph.nodes):
-        if isinstance(node.op, MatMul):
-            volume = types[node.args[0]].dims[-1]
-            for d in types[p].dims:
-                volume = volume * d
-            total = total + volume
-    return total.value({"b": 3})
-
-
-@pytest.mark.parametrize(("rows", "keys"), [(2, 64), (64, 64), (64, 2)])
-def test_products_are_grouped_in_the_cheaper_order_and_compute_the_same(rows, keys):
-    program = low_rank(rows, keys)
-    made = regrouped(program, cheaper)
-    inputs = random_inputs(program.graph, {"b": 3})
-
-    assert work(made) <= work(program)
-    assert (work(made) < work(program)) == (rows == 2)
-    np.testing.assert_allclose(evaluate(program, inputs), evaluate(made, inputs), rtol=1e-9)
-
-
-def test_what_was_regrouped_once_is_not_regrouped_again():
-    made = regrouped(low_rank(), cheaper)
-
-    assert made is not low_rank()
-    assert made == regrouped(made, cheaper)
-    assert regrouped(low_rank(64, 64), cheaper).graph == low_rank(64, 64).graph
-
-
 def test_latent_attention_never_makes_its_keys():
     row = px.workload("latent_attention")
     session = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100")
@@ -150,6 +106,30 @@ def test_latent_attention_never_makes_its_keys():
     keys = max(t.bytes.value({"b": 1}) for t in largest)
     for graph in graphs:
         assert max(t.bytes.value({"b": 1}) for t in graph.types()) < keys
+
+
+def normalised(q, k, v, gq, gk):
+    """One query over cached keys, both normalised: `b h 1 d, b g t d, b g t d, d, d -> b h 1 d`."""
+    f = torch.nn.functional
+    q, k = f.rms_norm(q, (8,), gq, eps=1e-5), f.rms_norm(k, (8,), gk, eps=1e-5)
+    scores = q.reshape(q.shape[0], 2, 2, 8) @ k.transpose(-1, -2) * 8**-0.5
+    return (torch.softmax(scores, -1) @ v).reshape(q.shape)
+
+
+def test_keys_and_values_are_multiplied_as_they_are_cached():
+    """Norms stand before the transposed keys; they, and the sum of weights, meet fewer elements behind the product."""
+    shapes = {"q": px.T("b", 4, 1, 8), "k": px.T("b", 2, 64, 8), "v": px.T("b", 2, 64, 8), "gq": px.T(8), "gk": px.T(8)}
+    found = searched_on(px.Session(normalised, inputs=shapes, target="h100", at={"b": 2}))
+
+    assert found.proved
+    for verified in found.proved:
+        graph = verified.candidate.sgraph
+        blocks = [block for _, block in graph.customs]
+        factors = [b.nodes[n.args[1]].op for b in blocks for n in b.nodes if n.op == MatMul()]
+        assert [Load, Load] == [*map(type, factors)], str(graph)
+        sizes = {"b": 2} | dict.fromkeys(graph.parameters, 2)
+        inputs = random_inputs(graph, sizes)
+        np.testing.assert_allclose(evaluate(found.task.program, inputs), evaluate(graph, inputs, sizes), rtol=1e-9)
 
 
 def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row_and_it_is_told_once():

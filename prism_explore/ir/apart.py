@@ -22,6 +22,7 @@ from typing import TypeAlias
 
 from prism_explore.ir.axes import AxisNames, axes_of, unmoved
 from prism_explore.ir.dims import Dim
+from prism_explore.ir.lifted import lifted
 from prism_explore.ir.ops import (
     Band,
     Custom,
@@ -48,7 +49,7 @@ class Apart:
     """A program whose inputs are read along one axis per dim, and the program that it was."""
 
     program: TensorProgram
-    """With more inputs; given the same tensor for each copy, it computes what the original does."""
+    """With its views lifted and more inputs; given the same tensor for each copy, it computes what the other does."""
     copies: Mapping[str, str] = field(default_factory=dict[str, str])
     """Per input that was not there before, the one that it is a copy of."""
 
@@ -169,7 +170,8 @@ def _reading(block: BlockGraph, operands: list[int]) -> BlockGraph:
 
 @lru_cache(256)
 def apart(program: TensorProgram) -> Apart:
-    """The program with inputs told apart where that frees an axis; as it is where none is freed."""
+    """The program with views at its inputs (`ir.lifted`), and inputs told apart where that frees an axis."""
+    program = lifted(program)
     named = axes_of(program.graph).of
     double = _double(named)
     if not double:

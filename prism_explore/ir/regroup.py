@@ -4,6 +4,12 @@ Keys made of a low-rank cache are never needed where there are few queries:
 
     q (c u)ᵀ = (q uᵀ) cᵀ        p (c v) = (p c) v
 
+So are products of what is scaled. A scale that is the same along the axis that is summed may as well come behind, one
+that is the same along all others as well before the other matrix. Of keys that are normalised, few queries then
+meet the weights, and the scores the norms, of which there are fewer than elements of the keys:
+
+    q (diag(n)⁻¹ k diag(g))ᵀ = ((q diag(g)) kᵀ) diag(n)⁻¹
+
 A program with this changed is another program with the same result over the reals; whoever uses it proves it.
 """
 
@@ -12,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from prism_explore.ir.dims import ONE, Dim
-from prism_explore.ir.ops import Input, MatMul, Node, Permute
+from prism_explore.ir.ops import Binary, Input, MatMul, Node, Permute, Reshape
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.sgraph import SGraph, consumers
 from prism_explore.ir.tensors import TensorType
@@ -49,6 +55,35 @@ def _once(graph: SGraph, below: Below) -> SGraph | None:
             result = made.product(a, made.product(b, right))
             if made.is_less(_work(types, (left, outer), graph), below):
                 return made.graph(result)
+        for side in (1, 0):
+            if len(users[node.args[side]]) == 1 and (scaled := _scaled(graph, types, outer, side, below)) is not None:
+                return scaled
+    return None
+
+
+def _scaled(graph: SGraph, types: tuple[TensorType, ...], outer: int, side: int, below: Below) -> SGraph | None:
+    """The graph with a scale of one of a product's operands moved to where it meets fewer elements."""
+    matrices = list(graph.nodes[outer].args)
+    matrix, other = matrices[side], matrices[1 - side]
+    node, dims = graph.nodes[matrix], types[matrix].dims
+    if not isinstance(node.op, Binary) or node.op.fn not in ("mul", "div"):
+        return None
+    for inner, scale in (node.args, node.args[::-1]) if node.op.fn == "mul" else (node.args,):
+        if types[inner].dims != dims:
+            continue
+        *batch, rows, columns = (*(ONE for _ in range(len(dims) - types[scale].rank)), *types[scale].dims)
+        summed, kept = (columns, rows) if side == 0 else (rows, columns)
+        made = _Maker(graph, types, outer)
+        matrices[side] = inner
+        if summed.is_one:
+            result = made.product(*matrices)
+            if made.is_less_to_scale(result, matrix, below):
+                return made.graph(made.scaled(node.op, result, scale))
+        elif kept.is_one and all(d.is_one for d in batch):
+            vector = (summed,) if side == 1 else (summed, ONE)
+            if made.is_less_to_scale(other, matrix, below):
+                matrices[1 - side] = made.scaled(node.op, other, made.reshaped(scale, vector))
+                return made.graph(made.product(*matrices))
     return None
 
 
@@ -110,6 +145,24 @@ class _Maker:
         batch = tuple(y if x.is_one else x for x, y in zip(*batches, strict=True))
         self._work = self._work + _volume((*batch, a[-2], a[-1], b[-1]))
         return self._put(Node(MatMul(), (left, right)), (*batch, a[-2], b[-1]))
+
+    def reshaped(self, position: int, dims: tuple[Dim, ...]) -> int:
+        """A tensor with other dims, or what one with others was made of."""
+        node = self._graph.nodes[position]
+        if self._dims[position] == dims:
+            return position
+        if isinstance(node.op, Reshape) and self._dims[node.args[0]] == dims:
+            return node.args[0]
+        return self._put(Node(Reshape(dims), (position,)), dims)
+
+    def scaled(self, op: Binary, position: int, scale: int) -> int:
+        """A tensor times another one, or over it, which is repeated as need be."""
+        return self._put(Node(op, (position, scale)), self._dims[position])
+
+    def is_less_to_scale(self, position: int, than: int, below: Below) -> bool:
+        """Whether a tensor has fewer elements than another one."""
+        ours, theirs = _volume(self._dims[position]), _volume(self._dims[than])
+        return below(ours, theirs) and not below(theirs, ours)
 
     def is_less(self, before: Dim, below: Below) -> bool:
         """Whether the new products are less work than the old ones."""

@@ -202,7 +202,8 @@ class Space:
         A family may do without one, as a product does without an `expand`; where it may not, none is found.
         """
         levels = (self.block, self.kernel) if self.predefined_kernels else (self.block,)
-        core = (program.graph.nodes[p].op for p in peel(program.graph).core)
+        graph = apart(program).program.graph
+        core = (graph.nodes[p].op for p in peel(graph).core)
         missing = (op for op in core if not any(level.has(op) for level in levels))
         return tuple(dict.fromkeys(map(op_name, missing)))
 
@@ -316,14 +317,15 @@ def default_space(program: TensorProgram) -> Space:
                 reductions.setdefault(fn)
             case _:
                 pass
-    inside = (program.graph.nodes[p].op for p in peel(program.graph).core)
+    graph = apart(program).program.graph
+    inside = (graph.nodes[p].op for p in peel(graph).core)
     views = tuple(dict.fromkeys(op for op in inside if isinstance(op, ViewOp)))
     kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions))
     accumulators: tuple[Accumulator, ...] = ("plain", "sum", "mean", "rms")
     if "max" in reductions:
         accumulators = (*accumulators, "max", "rescaled")
     block = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), accumulators, views)
-    given = sum(isinstance(n.op, Input | Band) for n in apart(program).program.graph.nodes)
+    given = sum(isinstance(n.op, Input | Band) for n in graph.nodes)
     fused = fused_ops(program)
     block_ops = fused if CLASSIC_OPS < fused <= LARGEST_OPS else CLASSIC_OPS
     return Space(kernel, block, block_ops=block_ops, block_inputs=max(3, given))
