@@ -8,57 +8,32 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
-from typing import Literal, TypeAlias, get_args
 
-from prism_explore.cost.floor import Floor, floor_of, rates_of
-from prism_explore.errors import ShapeError
+from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     CandidateBounded,
     IncumbentImproved,
     KernelGenerated,
     ParametersProposed,
-    Reason,
     TrialFailed,
     TrialMeasured,
 )
-from prism_explore.events.words import seconds_text
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
 from prism_explore.tune.again import Again
 from prism_explore.tune.backend import Backend, backend_of
+from prism_explore.tune.budget import Budget, StrategyName, strategy_of
 from prism_explore.tune.database import Database, Known
-from prism_explore.tune.measure import Bench, Failure, Samples, calm, middle, quantile, ratios, was_disturbed
+from prism_explore.tune.measure import Bench, Failure
 from prism_explore.tune.model import Model, Modelled, model_of
-from prism_explore.tune.rounds import (
-    DOUBT,
-    FIRST_ROUNDS,
-    HOPELESS,
-    LEAST_ROUNDS,
-    MORE_ROUNDS,
-    MOST_ROUNDS,
-    NEXT_ROUNDS,
-    RACE_S,
-    is_close,
-    standing,
-)
-from prism_explore.tune.sampled import Kept, Sampled
+from prism_explore.tune.race import Referee
+from prism_explore.tune.reasons import failed, too_slow
 from prism_explore.tune.space import legal_sizes, parameters
-from prism_explore.tune.strategy import (
-    Climbing,
-    Exhaustive,
-    Halving,
-    Key,
-    Point,
-    Pool,
-    Ranked,
-    Recalled,
-    Strategy,
-)
+from prism_explore.tune.strategy import Key, Point, Pool, Recalled, Strategy
 from prism_explore.tune.worker import Worker
 
 __all__ = [
@@ -70,65 +45,19 @@ __all__ = [
     "Model",
     "Modelled",
     "Pool",
+    "StrategyName",
     "Worker",
     "floor_of",
     "legal_sizes",
     "model_of",
     "parameters",
+    "strategy_of",
     "tune",
 ]
 
 
-REPEATED = 2
-"""Rounds of which too few were quiet are repeated so often; then the least disturbed of all of them count."""
-
 RECALLED = 3
 """Of what a database knows, so many of the fastest are raced again: winners of many races were lucky in some."""
-
-
-StrategyName: TypeAlias = Literal["climbing", "halving", "ranked", "exhaustive", "tpe", "gp", "random"]
-"""Around the incumbent by turns, across families, the model's order, everything, and Optuna's samplers by name."""
-
-
-def strategy_of(name: StrategyName, seed: int, kept: Kept | None = None) -> Strategy:
-    """The strategy of a name; `kept` is where a sampler of Optuna's keeps what it learns.
-
-    Raises:
-        ShapeError: no such strategy.
-    """
-    match name:
-        case "climbing":
-            return Climbing(Ranked(seed), seed)
-        case "halving":
-            return Halving(Climbing(Ranked(seed), seed), seed)
-        case "ranked":
-            return Ranked(seed)
-        case "exhaustive":
-            return Exhaustive()
-        case "tpe" | "gp" | "random":
-            return Sampled(seed, name, kept)
-        case _:
-            raise ShapeError(f"no strategy {name!r}; there are {', '.join(get_args(StrategyName))}")
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """When tuning ends, whichever comes first, and what it tries first."""
-
-    trials: int = 60
-    seconds: float = 60.0
-    patience: int = 30
-    """Trials in a row that did not improve the incumbent."""
-    near: float = 0.03
-    """How close to the floor is close enough, as a share of it."""
-    strategy: StrategyName = "climbing"
-
-    def __post_init__(self) -> None:
-        strategy_of(self.strategy, 0)
-        for name in ("trials", "seconds", "patience"):
-            value = getattr(self, name)
-            if type(value) not in (int, float) or not value >= 0:
-                raise ShapeError(f"Budget({name}=...) counts from 0 on, found {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,41 +65,6 @@ class _Incumbent:
     trial: str
     point: Point
     timed: Timed
-
-
-@dataclass(frozen=True, slots=True)
-class _Race:
-    """What a trial's rounds against the incumbent gave; only the rounds that count are samples."""
-
-    time_s: float
-    p20_s: float
-    p80_s: float
-    samples: int
-    waited: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Rounds:
-    """Rounds side by side, and what each of them gave."""
-
-    asked: int = 0
-    """Without those that were repeated."""
-    values: tuple[float, ...] = ()
-    waits: tuple[float, ...] = ()
-    long: bool = False
-    """Whether they took the seconds of a race."""
-
-    @property
-    def counted(self) -> list[float]:
-        """The values of those that count."""
-        return [self.values[i] for i in calm(self.waits)]
-
-    def in_seconds(self, unit_s: float, least: float = 0.0) -> _Race:
-        """What they say, in seconds; at `least` so many units, as of a trial that did not win."""
-        counted = self.counted
-        spread = (quantile(counted, 0.2) * unit_s, quantile(counted, 0.8) * unit_s)
-        waited = sum(self.waits) / len(self.waits)
-        return _Race(max(middle(counted), least) * unit_s, *spread, len(counted), waited)
 
 
 def tune(
@@ -277,7 +171,6 @@ class _Tuning:
         self._doubted = False
         self._known = 0
         self._beat_s = math.inf if beat_s is None else beat_s
-        self._race_s = min(RACE_S, budget.seconds / max(1, budget.trials) / 2)
 
     def recall(self, known: Sequence[Known], then: Strategy) -> Strategy:
         """Take what is known as tried; the fastest of it is proposed first."""
@@ -347,7 +240,9 @@ class _Tuning:
         checked = self._bench.check(trial, made)
         if isinstance(checked, Failure):
             return self._failed(trial, point, checked)
-        race = self._race(trial)
+        best = self._best
+        referee = Referee(self._bench, self._budget.race_s, self._clock, self._stop)
+        race = referee.alone(trial) if best is None else referee.beside(trial, best.trial, best.timed.time_s)
         if isinstance(race, Failure):
             self._bench.drop(trial)
             return self._failed(trial, point, race)
@@ -380,69 +275,9 @@ class _Tuning:
     def _failed(self, trial: str, point: Point, failure: Failure) -> Infeasible | None:
         if failure.code == "tune.cancelled":
             return None
-        reason = Reason(
-            code=failure.code,
-            layer="tune",
-            soundness="sound" if failure.code in _SOUND else "budget",
-            rule=failure.code.removeprefix("tune."),
-            sentence=failure.reason,
-            would_reopen_if=_REOPENS.get(failure.code, ""),
-        )
         numbers = _numbers(point.parameters)
-        self._journal.note(TrialFailed(trial, point.verified.candidate.id, numbers, reason))
+        self._journal.note(TrialFailed(trial, point.verified.candidate.id, numbers, failed(failure)))
         return Infeasible(point.verified.candidate, point.parameters, failure.code, failure.reason)
-
-    def _race(self, trial: str) -> _Race | Failure:
-        """Rounds side by side with the incumbent, until it is clear who is faster or that it cannot be told."""
-        best = self._best
-        if best is None:
-            own = self._rounds([trial], lambda found: found.times_s[trial], repeat(LEAST_ROUNDS), _is_told)
-            return own if isinstance(own, Failure) else own.in_seconds(1.0)
-
-        def to_best(found: Samples) -> Sequence[float]:
-            return ratios(found.times_s[trial], found.times_s[best.trial])
-
-        both = [best.trial, trial]
-        race = self._rounds(both, to_best, chain((FIRST_ROUNDS, NEXT_ROUNDS), repeat(MORE_ROUNDS)), _is_settled)
-        if isinstance(race, Failure):
-            return race
-        if standing(race.counted) != "ahead":
-            return race.in_seconds(best.timed.time_s, least=1.0)
-        again = self._rounds(both, to_best, repeat(LEAST_ROUNDS), _is_told)
-        return again if isinstance(again, Failure) else again.in_seconds(best.timed.time_s)
-
-    def _rounds(
-        self,
-        keys: Sequence[str],
-        value: Callable[[Samples], Sequence[float]],
-        sizes: Iterable[int],
-        are_enough: Callable[[_Rounds], bool],
-    ) -> _Rounds | Failure:
-        """Rounds, so many at a time, until they are enough, or `MOST_ROUNDS`."""
-        began, rounds = self._clock(), _Rounds()
-        for size in sizes:
-            found = self._timed(keys, size)
-            if isinstance(found, Failure):
-                return found
-            long = self._clock() - began > self._race_s
-            rounds = _Rounds(rounds.asked + size, (*rounds.values, *value(found)), (*rounds.waits, *found.waits), long)
-            if are_enough(rounds) or len(rounds.values) >= MOST_ROUNDS or self._stop():
-                break
-        return rounds
-
-    def _timed(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
-        """So many rounds; as many again, at most `REPEATED` times, where too few were quiet."""
-        times: dict[str, tuple[float, ...]] = dict.fromkeys(keys, ())
-        waits: tuple[float, ...] = ()
-        for _ in range(1 + REPEATED):
-            found = self._bench.time(keys, rounds)
-            if isinstance(found, Failure):
-                return found
-            times = {key: (*times[key], *found.times_s[key]) for key in keys}
-            waits = (*waits, *found.waits)
-            if not was_disturbed(waits) or self._stop():
-                break
-        return Samples(times, waits)
 
     def _settle(self, trial: _Incumbent) -> None:
         best = self._best
@@ -547,49 +382,6 @@ class _Tuning:
             return False
         least = min(e.floor.time_s for e in self._pool.entrants)
         return best.timed.time_s <= least * (1 + self._budget.near)
-
-
-def too_slow(floor: Floor, limit_s: float, whose: str, target: Target) -> Reason:
-    """The reason card of a candidate that is not timed because of its floor."""
-    bounds = {"memory": f"{floor.bytes:.4g} B of compulsory traffic", "compute": f"{floor.flops:.4g} flops at least"}
-    return Reason(
-        code="cost.floor",
-        layer="tune",
-        soundness="heuristic" if target.measured else "sound",
-        rule="cost.floor",
-        sentence="Whatever its numbers, compulsory traffic and arithmetic alone take as long as the time that it has "
-        f"to stay below. {rates_of(target)}",
-        formula=f"floor < time {whose}",
-        substitution={
-            "floor": f"{seconds_text(floor.time_s)}, of {bounds[floor.bound_by]}",
-            f"time {whose}": f"{seconds_text(limit_s)}, measured",
-            "machine": target.name,
-        },
-        would_reopen_if="that time were longer, or the machine faster than its figures say",
-    )
-
-
-_SOUND = ("tune.illegal", "tune.wrong")
-"""Failures that would come again on every machine; the others may be this machine's or this minute's."""
-
-_REOPENS = {
-    "tune.compile": "the code generator learned this form",
-    "tune.crash": "the code generator were mended",
-    "tune.hang": "the time limit of a trial were longer",
-    "tune.memory": "the machine had more memory",
-}
-
-
-def _is_settled(race: _Rounds) -> bool:
-    """Whether it is clear who is faster, or time to say that it cannot be told; the first rounds only give up."""
-    if race.asked == FIRST_ROUNDS:
-        return middle(race.counted) > HOPELESS * (DOUBT if was_disturbed(race.waits) else 1.0)
-    return standing(race.counted) != "open" or (race.long and len(race.counted) >= LEAST_ROUNDS)
-
-
-def _is_told(own: _Rounds) -> bool:
-    """Whether the median is known well enough, or took long."""
-    return is_close(own.counted) or own.long
 
 
 def _numbers(chosen: Parameters) -> tuple[tuple[str, int], ...]:

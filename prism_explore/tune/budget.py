@@ -1,0 +1,60 @@
+"""How far tuning goes, and the strategies by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from prism_explore.errors import ShapeError
+from prism_explore.tune.rounds import RACE_S
+from prism_explore.tune.sampled import Kept, Sampled
+from prism_explore.tune.strategy import Climbing, Exhaustive, Halving, Ranked, Strategy
+
+StrategyName: TypeAlias = Literal["climbing", "halving", "ranked", "exhaustive", "tpe", "gp", "random"]
+"""Around the incumbent by turns, across families, the model's order, everything, and Optuna's samplers by name."""
+
+
+def strategy_of(name: StrategyName, seed: int, kept: Kept | None = None) -> Strategy:
+    """The strategy of a name; `kept` is where a sampler of Optuna's keeps what it learns.
+
+    Raises:
+        ShapeError: no such strategy.
+    """
+    match name:
+        case "climbing":
+            return Climbing(Ranked(seed), seed)
+        case "halving":
+            return Halving(Climbing(Ranked(seed), seed), seed)
+        case "ranked":
+            return Ranked(seed)
+        case "exhaustive":
+            return Exhaustive()
+        case "tpe" | "gp" | "random":
+            return Sampled(seed, name, kept)
+        case _:
+            raise ShapeError(f"no strategy {name!r}; there are {', '.join(get_args(StrategyName))}")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When tuning ends, whichever comes first, and what it tries first."""
+
+    trials: int = 60
+    seconds: float = 60.0
+    patience: int = 30
+    """Trials in a row that did not improve the incumbent."""
+    near: float = 0.03
+    """How close to the floor is close enough, as a share of it."""
+    strategy: StrategyName = "climbing"
+
+    def __post_init__(self) -> None:
+        strategy_of(self.strategy, 0)
+        for name in ("trials", "seconds", "patience"):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not value >= 0:
+                raise ShapeError(f"Budget({name}=...) counts from 0 on, found {value!r}")
+
+    @property
+    def race_s(self) -> float:
+        """Seconds after which a race that is open ends."""
+        return min(RACE_S, self.seconds / max(1, self.trials) / 2)
