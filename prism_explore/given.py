@@ -18,6 +18,7 @@ from prism_explore.ir.space import Space
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget, Database
 from prism_explore.tune.baselines import MODES
+from prism_explore.tune.turns import turns_here
 
 TAKES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "target": ((str, Target), "the name of a machine, such as 'cpu' or 'h100', or a px.Target"),
@@ -44,6 +45,16 @@ def check_options(**given: object) -> None:
         types, takes = TAKES[name]
         if value is not None and (not isinstance(value, types) or isinstance(value, bool)):
             raise ShapeError(f"{name}= takes {takes}; found {value!r}, a {type(value).__name__}")
+
+
+def check_turns(executor: Executor | None, budget: Budget | None) -> None:
+    """Refuse trials that workers would time without turns before a search, and not behind it.
+
+    Raises:
+        TargetUnavailable: see `turns_here`.
+    """
+    if executor is not None and budget is not None and budget.at_once > 1:
+        turns_here()
 
 
 def machine_of(given: str | Target) -> Target:

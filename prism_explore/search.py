@@ -90,8 +90,8 @@ class Task:
     That is no proof about time: the fastest kernel may be of such a family, so only the first way loses nothing.
     """
     executor: Executor | None = None
-    """Whose workers settle families while this process grows more; this process alone where it is None. The facts are
-    the same."""
+    """Whose workers settle families while this process grows more, and run the trials of a flight, where the budget has
+    several at once; this process alone where it is None. The facts are the same, but for what a stop-watch measured."""
 
 
 @dataclass(slots=True)
@@ -275,6 +275,7 @@ def _trials(
         versions=task.versions,
         later={v.candidate.id for v in verifieds if v.candidate.family.id in progress.dominated},
         stop=stop,
+        executor=task.executor,
     )
 
 

@@ -42,6 +42,7 @@ from prism_explore.frontend import Traced, data_sizes, declared, trace
 from prism_explore.generate.large import beyond
 from prism_explore.given import (
     check_options,
+    check_turns,
     database_at,
     library_of,
     machine_of,
@@ -100,15 +101,17 @@ class Session:
             is given and `rivals` names the "torch library call", one that is proved equal is looked for.
         dominated: whether families that cost no less than another in the cost model come behind it or are left out.
         executor: a `concurrent.futures.Executor`, such as a Dask client's, whose workers settle families while
-            this process grows more; the facts are the same with any. It pays where there are many candidates. It is
-            not shut down.
+            this process grows more; the facts are the same with any. It pays where there are many candidates. With
+            `Budget(at_once=8)` they also compile, compare and race eight trials beside one another, if they are on
+            machines like this one; on one machine they take turns at the stop-watch. Trials go one at a time, here,
+            without that. It is not shut down.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 
     Raises:
         UnsupportedOperator: the code uses an operator that is not supported.
         ShapeError: arguments, dims or `at` do not fit.
-        TargetUnavailable: no such machine.
+        TargetUnavailable: no such machine, or one where an executor's workers cannot take turns at timing.
         JournalVersionError: the database is damaged, or of a later version.
     """
 
@@ -145,6 +148,7 @@ class Session:
             executor=executor,
             inputs=inputs,
         )
+        check_turns(executor, budget)
         raced = rivals_of(rivals)
         if dominated not in get_args(Dominated):
             raise ShapeError(f"dominated= is one of {', '.join(map(repr, get_args(Dominated)))}; found {dominated!r}")
@@ -654,6 +658,7 @@ class Session:
                 seed=task.seed,
                 database=task.database,
                 versions=task.versions,
+                executor=task.executor,
             )
             timed = [o for o in outcomes if isinstance(o, Timed)]
             if not timed:

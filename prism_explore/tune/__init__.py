@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from prism_explore.cost.floor import Floor, floor_of
@@ -24,16 +25,18 @@ from prism_explore.events.kinds import (
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
-from prism_explore.tune.again import Again
-from prism_explore.tune.backend import Backend, backend_of
+from prism_explore.tune.again import Again, Saved
+from prism_explore.tune.away import Away, setting_of
+from prism_explore.tune.backend import Backend, backend_of, named
 from prism_explore.tune.budget import Budget, StrategyName, strategy_of
 from prism_explore.tune.database import Database, Known
 from prism_explore.tune.measure import Bench, Failure
 from prism_explore.tune.model import Model, Modelled, model_of
-from prism_explore.tune.race import Referee
 from prism_explore.tune.reasons import failed, too_slow
 from prism_explore.tune.space import legal_sizes, parameters
 from prism_explore.tune.strategy import Key, Point, Pool, Recalled, Strategy
+from prism_explore.tune.trial import Raced, Rival, Track
+from prism_explore.tune.turns import Turns, turns_here
 from prism_explore.tune.worker import Worker
 
 __all__ = [
@@ -66,6 +69,22 @@ class _Incumbent:
     point: Point
     timed: Timed
 
+    @property
+    def rival(self) -> Rival:
+        """It, as trials are raced against it."""
+        return Rival(self.trial, self.timed.kernel, self.timed.time_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A trial of a flight."""
+
+    point: Point
+    made: Kernel | Infeasible | None
+    """None where what came of it was saved."""
+    source: str
+    """Of its kernel; empty where there is none."""
+
 
 def tune(
     verifieds: Sequence[Verified],
@@ -85,12 +104,18 @@ def tune(
     database: Database | None = None,
     versions: tuple[tuple[str, str], ...] = (),
     stop: Callable[[], bool] = lambda: False,
+    executor: Executor | None = None,
 ) -> Iterator[Outcome]:
     """Try numbers for proved candidates, cheapest bound first; yield each trial's outcome.
 
     A trial's time is the median of its rounds' ratios to the incumbent, times the incumbent's time: what
     it would have taken when the incumbent was measured. So times of one run compare, although the machine
     drifts. The first trial, which has nobody to race, is the yardstick.
+
+    Where the budget has several trials at once, those of a flight are proposed before any of them is heard, race the
+    incumbent of that moment, and are told in the order of their proposal. A trial that beat an incumbent which another
+    of its flight has replaced meanwhile races the new one, too: two that won over a third were lucky to different
+    degrees. So what is told does not depend on who runs a flight: an executor's workers, or this process.
 
     What the journal says was tried before is not tried again, so a second call continues the first. In a saved
     search that is told again, trials that were saved have the outcome that was saved; `seconds` go on from theirs.
@@ -113,9 +138,12 @@ def tune(
             raced again, for times of another day do not compare.
         versions: of what makes kernels; trials of other versions are not known.
         stop: asked between trials, and by the worker while it waits.
+        executor: whose workers run the trials of a flight of several, where the budget has any; a trial that they do
+            not answer, or that flies alone, is run here. It is not shut down.
 
     Raises:
-        TargetUnavailable: kernels cannot be timed on the target, and no bench was given.
+        TargetUnavailable: kernels cannot be timed on the target, and no bench was given; or not by workers that take
+            turns.
         ShapeError: a data symbol has no number in `shapes`.
     """
     if not verifieds:
@@ -124,8 +152,14 @@ def tune(
     generator = backend or backend_of(target)
     pool = Pool(verifieds, shapes, target, generator.choices, later=later)
     program = verifieds[0].candidate.family.program
-    there = bench or Worker(program, shapes, target, generator.loader, seed=seed, stop=stop)
-    tuning = _Tuning(pool, shapes, target, journal, limits, clock, generator, there, stop, beat_s, database is not None)
+    away, turns = None, Turns(None)
+    if executor is not None and limits.at_once > 1:
+        away = Away(executor, setting_of(program, shapes, target, generator, seed, limits.race_s))
+        turns = turns_here()
+    there = bench or named(generator.bench)(program, shapes, target, generator.loader, seed=seed, stop=stop)
+    track = Track(there, limits.race_s, turns, clock, stop)
+    remembers = database is not None
+    tuning = _Tuning(pool, shapes, target, journal, limits, clock, generator, track, away, stop, beat_s, remembers)
     kept = None if database is None else database.study(program, shapes, target, versions)
     chosen = strategy or strategy_of(limits.strategy, seed, kept)
     if database is not None:
@@ -136,8 +170,10 @@ def tune(
                 database.note(outcome, shapes, target, versions)
             yield outcome
     finally:
+        if away is not None:
+            away.forget()
         if there is not bench:
-            there.close()
+            track.close()
 
 
 class _Tuning:
@@ -152,24 +188,25 @@ class _Tuning:
         budget: Budget,
         clock: Callable[[], float],
         backend: Backend,
-        bench: Bench,
+        track: Track,
+        away: Away | None,
         stop: Callable[[], bool],
         beat_s: float | None,
         remembers: bool,
     ) -> None:
         self._pool, self._shapes, self._target, self._journal = pool, shapes, target, journal
-        self._budget, self._clock, self._backend, self._bench, self._stop = budget, clock, backend, bench, stop
+        self._budget, self._clock, self._backend, self._stop = budget, clock, backend, stop
+        self._track, self._away = track, away
         self._tried, self._trials = _so_far(journal)
         self._seen: set[str] = set()
         self._best: _Incumbent | None = None
-        self._held = True
-        """Whether the bench has its kernel."""
         self._again = Again(journal)
         self._remembers = remembers
         self.was_saved = False
         """Whether the last outcome is a saved one."""
         self._doubted = False
         self._known = 0
+        self._began = 0.0
         self._beat_s = math.inf if beat_s is None else beat_s
 
     def recall(self, known: Sequence[Known], then: Strategy) -> Strategy:
@@ -189,79 +226,109 @@ class _Tuning:
 
     def run(self, strategy: Strategy, incumbent: Timed | None) -> Iterator[Outcome]:
         """Propose, compile, compare, race, until the budget or the space ends."""
-        began, first, idle = self._clock(), self._trials - self._known, 0
+        self._began, first, idle = self._clock(), self._trials - self._known, 0
         if incumbent is not None:
             self._resume(incumbent)
         while not self._stop() and self._trials - first < self._budget.trials and idle < self._budget.patience:
-            began += self._hold()
+            self._began += self._hold()
             self._bound()
-            is_open = self._again.is_open
-            if is_open and self._again.proposed is None:
+            if self._again.is_open and self._again.proposed is None:
                 return
-            spent_s = self._again.spent_s if is_open else self._clock() - began
-            if spent_s >= self._budget.seconds or self._near_enough():
+            if self._spent_s >= self._budget.seconds or self._near_enough():
                 return
+            room = min(self._budget.trials - (self._trials - first), self._budget.patience - idle)
+            rival = self._best
+            flight = self._flight(strategy, min(room, 1 if rival is None else self._budget.at_once))
+            if not flight:
+                return
+            for place, entry in enumerate(flight, 1):
+                if (place > 1 and self._stop()) or (self._again.is_open and not self._is_next(entry.point)):
+                    return
+                before = self._best
+                if entry.made is None:
+                    outcome = self._told(entry.point)
+                    self._began = self._clock() - self._again.spent_s
+                else:
+                    outcome = self._try(entry.point, entry.made, rival)
+                self.was_saved = entry.made is None
+                needed = (self._best, rival if place < len(flight) else None)
+                self._track.only(*(i.trial for i in needed if i is not None))
+                if outcome is None:
+                    return
+                strategy.hear(self._pool, entry.point, outcome)
+                idle = 0 if self._best is not before else idle + 1
+                yield outcome
+
+    @property
+    def _spent_s(self) -> float:
+        """Seconds of the budget that are spent."""
+        return self._again.spent_s if self._again.is_open else self._clock() - self._began
+
+    # ------------------------------------------------------------ a flight
+    def _flight(self, strategy: Strategy, room: float) -> list[_Entry]:
+        """Propose trials that need not wait for each other, and ask the executor for them; none where it is the end.
+
+        No two have the same kernel. As long as there are saved trials, they are those.
+        """
+        flight: list[_Entry] = []
+        while len(flight) < room:
             point = strategy.propose(self._pool, self._tried, self._best.point if self._best else None)
             if point is None:
-                return
-            before = self._best
-            if is_open and self._is_next(point):
-                outcome = self._told(point)
+                break
+            self._tried.add(point.key)
+            saved = self._again.trial(len(flight))
+            if saved is not None and saved.key == point.key:
+                entry = _Entry(point, None, saved.source)
             else:
-                self._tried.add(point.key)
                 made = self._backend.emit(point.verified, point.parameters, self._shapes, self._target)
-                if isinstance(made, Kernel) and made.source in self._seen:
-                    continue  # other numbers, the same kernel
-                if is_open:
-                    point = self._saved_point()
-                    if point is None:
-                        return  # another run of tuning came next
-                    outcome = self._told(point)
-                else:
-                    outcome = self._try(point, made)
-            self.was_saved = is_open
-            if is_open:
-                began = self._clock() - self._again.spent_s
-            if outcome is None:
-                return
-            strategy.hear(self._pool, point, outcome)
-            idle = 0 if self._best is not before else idle + 1
-            yield outcome
+                source = made.source if isinstance(made, Kernel) else ""
+                if source in self._seen:  # other numbers, the same kernel
+                    if self._stop() or self._spent_s >= self._budget.seconds:
+                        return []
+                    continue
+                entry = _Entry(point, made, source) if saved is None else self._instead(saved)
+            if entry is None:
+                break  # another run of tuning came next
+            flight.append(entry)
+            if entry.source:
+                self._seen.add(entry.source)
+        if self._away is not None and self._best is not None and len(flight) > 1:
+            for kernel in (e.made for e in flight if isinstance(e.made, Kernel)):
+                self._away.ask(kernel, self._best.rival)
+        return flight
 
     # ------------------------------------------------------------ one trial
-    def _try(self, point: Point, made: Kernel | Infeasible) -> Outcome | None:
+    def _try(self, point: Point, made: Kernel | Infeasible, rival: _Incumbent | None) -> Outcome | None:
         """Propose a point, compare and race its kernel; None where somebody stopped it."""
         trial, floor_s = self._propose(point)
         candidate, numbers = point.verified.candidate, _numbers(point.parameters)
         if isinstance(made, Infeasible):
             return self._failed(trial, point, Failure(made.code, made.reason))
-        self._seen.add(made.source)
         self._journal.note(KernelGenerated(trial, candidate.id, made.backend, made.source))
-        checked = self._bench.check(trial, made)
-        if isinstance(checked, Failure):
-            return self._failed(trial, point, checked)
-        best = self._best
-        referee = Referee(self._bench, self._budget.race_s, self._clock, self._stop)
-        race = referee.alone(trial) if best is None else referee.beside(trial, best.trial, best.timed.time_s)
-        if isinstance(race, Failure):
-            self._bench.drop(trial)
-            return self._failed(trial, point, race)
-        timed = Timed(made, race.time_s, race.p20_s, race.p80_s, race.samples, checked.error, floor_s, race.waited)
+        found = self._raced(trial, made, rival)
+        if isinstance(found, Failure):
+            return self._failed(trial, point, found)
+        race, error = found.race, found.error
+        timed = Timed(made, race.time_s, race.p20_s, race.p80_s, race.samples, error, floor_s, race.waited)
         self._journal.note(
             TrialMeasured(
-                trial,
-                candidate.id,
-                numbers,
-                race.time_s,
-                race.p20_s,
-                race.p80_s,
-                race.samples,
-                checked.error,
-                race.waited,
+                trial, candidate.id, numbers, race.time_s, race.p20_s, race.p80_s, race.samples, error, race.waited
             )
         )
         self._settle(_Incumbent(trial, point, timed))
         return timed
+
+    def _raced(self, trial: str, kernel: Kernel, rival: _Incumbent | None) -> Raced | Failure:
+        """What comes of a kernel beside the incumbent of its flight; ahead of that, beside the one that stands now."""
+        found = self._away.answer(kernel, self._stop) if self._away is not None else None
+        while True:
+            if found is None:
+                found = self._track.trial(trial, kernel, None if rival is None else rival.rival)
+            if found is None and rival is self._best:
+                self._best = None  # it does not come through here
+            elif found is not None and (rival is None or rival is self._best or not _is_ahead(found, rival)):
+                return found
+            rival, found = self._best, None
 
     def _propose(self, point: Point) -> tuple[str, float]:
         """Note the next trial; its name, and the bound of its candidate."""
@@ -280,12 +347,8 @@ class _Tuning:
         return Infeasible(point.verified.candidate, point.parameters, failure.code, failure.reason)
 
     def _settle(self, trial: _Incumbent) -> None:
-        best = self._best
-        if best is not None and trial.timed.time_s >= best.timed.time_s:
-            self._bench.drop(trial.trial)
+        if self._best is not None and trial.timed.time_s >= self._best.timed.time_s:
             return
-        if best is not None:
-            self._bench.drop(best.trial)
         self._best = trial
         candidate = trial.point.verified.candidate.id
         self._journal.note(IncumbentImproved(trial.trial, candidate, trial.timed.time_s))
@@ -298,43 +361,34 @@ class _Tuning:
         self._seen.add(kernel.source)
         model = model_of(entrant.verified.candidate, self._shapes, self._target)
         point = Point(entrant.verified, kernel.parameters, model.at(kernel.parameters.numbers).time_s)
-        self._best, self._held = _Incumbent("incumbent", point, incumbent), False
+        self._best = _Incumbent("incumbent", point, incumbent)
 
     def _hold(self) -> float:
-        """Give the bench an incumbent that it did not time itself; none where it does not come through here.
+        """Have an incumbent on the bench that is not there yet; none where it does not come through here.
 
         Returns:
             The seconds that it took, which no trial is charged for.
         """
         best, began = self._best, self._clock()
-        if best is not None and not self._held and not self._again.is_open:
-            if isinstance(self._bench.check(best.trial, best.timed.kernel), Failure):
-                self._best = None
-            self._held = True
+        is_due = self._away is None and not self._again.is_open
+        if best is not None and is_due and isinstance(self._track.hold(best.trial, best.timed.kernel), Failure):
+            self._best = None
         return self._clock() - began
 
     # ------------------------------------------------------------ trials that were saved
     def _is_next(self, point: Point) -> bool:
         """Whether a point is the saved trial that comes next."""
-        saved = self._again.proposed
-        return saved is not None and (saved.candidate, saved.parameters) == point.key
+        saved = self._again.trial(0)
+        return saved is not None and saved.key == point.key
 
-    def _saved_point(self) -> Point | None:
-        """The saved trial that comes next where it is not what the strategy proposes.
+    def _instead(self, saved: Saved) -> _Entry | None:
+        """A saved trial where it is not what the strategy proposes.
 
         What a database remembered then is not what it remembers now, and what was saved counts. Without one, the run
         had ended.
         """
-        saved = self._again.proposed
-        if saved is None or not self._remembers:
-            return None
-        entrant = next((e for e in self._pool.entrants if e.verified.candidate.id == saved.candidate), None)
-        if entrant is None:
-            return None
-        symbols = entrant.verified.candidate.sgraph.parameters
-        sizes = tuple(n for n in saved.parameters if n[0] in symbols)
-        schedule = tuple(n for n in saved.parameters if n[0] not in symbols)
-        return Point(entrant.verified, Parameters(sizes, schedule), saved.modelled_s)
+        point = saved.point(self._pool) if self._remembers else None
+        return None if point is None else _Entry(point, None, saved.source)
 
     def _told(self, point: Point) -> Outcome | None:
         """Tell a saved trial; what came of it, None where somebody stopped it."""
@@ -344,11 +398,9 @@ class _Tuning:
             return None
         outcome, improved = found
         if isinstance(outcome, Timed):
-            self._seen.add(outcome.kernel.source)
             if improved:
                 self._best = None  # it took the incumbent's place, or that of one that was lost
             self._settle(_Incumbent(trial, point, outcome))
-            self._held = False
         return outcome
 
     # ------------------------------------------------------------ bounds
@@ -382,6 +434,10 @@ class _Tuning:
             return False
         least = min(e.floor.time_s for e in self._pool.entrants)
         return best.timed.time_s <= least * (1 + self._budget.near)
+
+
+def _is_ahead(found: Raced | Failure, of: _Incumbent) -> bool:
+    return isinstance(found, Raced) and found.race.time_s < of.timed.time_s
 
 
 def _numbers(chosen: Parameters) -> tuple[tuple[str, int], ...]:

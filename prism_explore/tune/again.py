@@ -8,6 +8,7 @@ or timed for a trial that was saved.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
@@ -18,8 +19,29 @@ from prism_explore.events.kinds import (
     TrialMeasured,
 )
 from prism_explore.events.retold import Retold
-from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Timed
-from prism_explore.tune.strategy import Key, Point
+from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed
+from prism_explore.tune.strategy import Key, Point, Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A trial that was saved, as far as it says before its outcome."""
+
+    key: Key
+    modelled_s: float
+    source: str
+    """Of its kernel; empty where the code generator refused."""
+
+    def point(self, pool: Pool) -> Point | None:
+        """Where it is in a pool; None where its candidate is not there."""
+        name, numbers = self.key
+        entrant = next((e for e in pool.entrants if e.verified.candidate.id == name), None)
+        if entrant is None:
+            return None
+        symbols = entrant.verified.candidate.sgraph.parameters
+        sizes = tuple(n for n in numbers if n[0] in symbols)
+        schedule = tuple(n for n in numbers if n[0] not in symbols)
+        return Point(entrant.verified, Parameters(sizes, schedule), self.modelled_s)
 
 
 class Again:
@@ -39,6 +61,18 @@ class Again:
         """The saved trial that comes next; None where none does."""
         fact = self._journal.upcoming if self._journal is not None else None
         return fact if isinstance(fact, ParametersProposed) else None
+
+    def trial(self, place: int) -> Saved | None:
+        """The saved trial that comes behind so many others; None where none does."""
+        left = self._journal.left() if self._journal is not None else ()
+        proposed = [i for i, e in enumerate(left) if isinstance(e, ParametersProposed)]
+        if len(proposed) <= place or proposed[0] > 0:
+            return None
+        at = proposed[place]
+        fact = left[at]
+        assert isinstance(fact, ParametersProposed), "chosen above"
+        source = next((e.source for e in left[at + 1 : at + 2] if isinstance(e, KernelGenerated)), "")
+        return Saved((fact.candidate, fact.parameters), fact.modelled_s, source)
 
     @property
     def keys(self) -> set[Key]:

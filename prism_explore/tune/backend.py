@@ -1,14 +1,17 @@
-"""What the tuner needs of a code generator: three names, so that a test can bring its own."""
+"""What the tuner needs of a code generator: a few names, so that a test can bring its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from importlib import import_module
+from typing import Any, TypeAlias
 
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
 from prism_explore.targets import Target
+from prism_explore.targets.canary import cores
+from prism_explore.targets.host import cpu_model
 from prism_explore.tune.space import Choices, ChoicesOf, Sizes
 
 Emit: TypeAlias = Callable[[Verified, Parameters, Mapping[str, int], Target], Kernel | Infeasible]
@@ -24,6 +27,25 @@ class Backend:
     """What its schedules may choose, best guess first."""
     loader: str
     """`module:function` that makes a kernel callable; the worker imports it."""
+    bench: str = "prism_explore.tune.worker:Worker"
+    """`module:function` that makes a `Bench` of the arguments of `Worker`, here and in an executor's workers."""
+
+
+def named(name: str) -> Any:
+    """What `module:function` names."""
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
+
+
+def here(target: Target) -> str:
+    """The machine that this process is on, as far as a kernel's time depends on it; empty where nothing is timed."""
+    if untimed(target):
+        return ""
+    if target.kind == "gpu":
+        from prism_explore.tune.device import device_name
+
+        return device_name()
+    return f"{cpu_model()}, {cores()} cores"
 
 
 def untimed(target: Target) -> str:

@@ -46,6 +46,10 @@ class Budget:
     near: float = 0.03
     """How close to the floor is close enough, as a share of it."""
     strategy: StrategyName = "climbing"
+    at_once: int = 1
+    """Trials that are proposed before any of them is heard; then they need not wait for each other, so an executor's
+    workers may run them. A flight that began is told to its end, whatever the seconds say. The more fly at once, the
+    less each proposal knows."""
 
     def __post_init__(self) -> None:
         strategy_of(self.strategy, 0)
@@ -53,6 +57,8 @@ class Budget:
             value = getattr(self, name)
             if type(value) not in (int, float) or not value >= 0:
                 raise ShapeError(f"Budget({name}=...) counts from 0 on, found {value!r}")
+        if type(self.at_once) is not int or self.at_once < 1:
+            raise ShapeError(f"Budget(at_once=...) counts whole trials from 1 on, found {self.at_once!r}")
 
     @property
     def race_s(self) -> float:

@@ -43,14 +43,14 @@ def lacking(target: Target) -> str:
 
     if not torch.cuda.is_available():
         return "torch finds no GPU here"
-    name = _name()
+    name = device_name()
     here = row_of(name)
     if here != target.name and (here is not None or target.name in GPUS):
         return f"the GPU here is {name}, not {target.name}"
     return ""
 
 
-def _name() -> str:
+def device_name() -> str:
     """The device's name; an AMD one's is made of what it has, which is all that torch knows for certain."""
     import torch
 
