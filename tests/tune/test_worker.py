@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,20 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows a process's environment")
+def test_its_environment_is_this_process_s_with_what_was_put_on_top(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("MKL_NUM_THREADS", "1")
+    environment = {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": None}
+    with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", environment=environment) as worker:
+        assert isinstance(worker.check("u1", GOOD), Checked)
+        variables = Path(f"/proc/{worker.pid}/environ").read_bytes().split(b"\0")
+
+    assert b"OMP_NUM_THREADS=2" in variables
+    assert not any(v.startswith(b"MKL_NUM_THREADS") for v in variables)
+    assert f"PATH={os.environ['PATH']}".encode() in variables
 
 
 def test_nothing_starts_before_it_is_needed() -> None:
