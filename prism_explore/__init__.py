@@ -132,6 +132,8 @@ __all__ = [
     "workload",
 ]
 
+import_module("prism_explore.threads")  # it remembers the environment of this moment
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:

@@ -20,6 +20,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.text import parse_program, show
 from prism_explore.targets import Target
+from prism_explore.threads import GIVEN
 from prism_explore.tune.backend import Backend, here, named
 from prism_explore.tune.measure import Failure
 from prism_explore.tune.trial import CANCELLED, Raced, Rival, Track
@@ -33,9 +34,6 @@ ANSWER_S = 600.0
 
 MOST_IDLE = 4
 """Benches that a worker's process keeps while nobody uses them: each has a process and copies of the inputs."""
-
-THREADS = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_")
-"""How names of environment variables begin that say how many threads a kernel has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class Setting:
     machine: str
     """Where a time means the same as at home."""
     threads: tuple[tuple[str, str], ...]
-    """Variables of home's environment: Dask tells its workers to use one thread, and home's kernels use all."""
+    """As home's: Dask tells its workers' libraries to use one."""
 
 
 def setting_of(
@@ -68,7 +66,7 @@ def setting_of(
         seed,
         race_s,
         here(target),
-        tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith(THREADS))),
+        tuple(sorted(GIVEN.items())),
     )
 
 
@@ -168,13 +166,12 @@ def _track(setting: Setting) -> Generator[Track]:
 
 
 def _made(setting: Setting) -> Track:
-    unset: dict[str, str | None] = {name: None for name in os.environ if name.startswith(THREADS)}
     bench = named(setting.bench)(
         parse_program(setting.program),
         dict(setting.shapes),
         setting.target,
         setting.loader,
         seed=setting.seed,
-        environment=unset | dict(setting.threads),
+        threads=dict(setting.threads),
     )
     return Track(bench, setting.race_s, turns_here())

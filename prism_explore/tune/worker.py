@@ -34,6 +34,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.text import parse_program, show
 from prism_explore.targets import Target
+from prism_explore.threads import GIVEN, as_in
 from prism_explore.tune.backend import named
 from prism_explore.tune.measure import Checked, Failure, LocalBench, Samples
 from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain, target_from_plain, target_to_plain
@@ -77,7 +78,7 @@ class Worker:
         seed: int = 0,
         limits: WorkerLimits | None = None,
         stop: Callable[[], bool] = lambda: False,
-        environment: Mapping[str, str | None] | None = None,
+        threads: Mapping[str, str] | None = None,
     ) -> None:
         """Describe the worker; nothing starts yet.
 
@@ -89,7 +90,7 @@ class Worker:
             seed: of the inputs.
             limits: when to give a worker up.
             stop: asked while waiting; when it says so, the worker is ended at once.
-            environment: put on top of this process's; None removes a variable.
+            threads: variables of the environment that say how many threads libraries have; `threads.GIVEN` otherwise.
         """
         self._hello = {
             "do": "start",
@@ -102,7 +103,7 @@ class Worker:
         self._on_device = target.kind == "gpu"
         self._limits = limits or WorkerLimits()
         self._stop = stop
-        self._environment = dict(environment or {})
+        self._threads = GIVEN if threads is None else dict(threads)
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._errors: IO[bytes] | None = None
@@ -211,7 +212,7 @@ class Worker:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the worker; `_end` closes it)
         self._answers, self._errors = answers, errors
         environment = {
-            **{k: v for k, v in {**os.environ, **self._environment}.items() if v is not None},
+            **{k: v for k, v in {**os.environ, **as_in(self._threads)}.items() if v is not None},
             **REUSING_MALLOC,
             "PYTHONPATH": os.pathsep.join(p or str(Path.cwd()) for p in sys.path),
             "PYTHONUNBUFFERED": "1",

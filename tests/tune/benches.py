@@ -31,8 +31,8 @@ class PureBench:
     living = 0
     """In this process."""
 
-    def __init__(self, *_: object, environment: Mapping[str, str | None] | None = None, **__: object) -> None:
-        self.environment = dict(environment or {})
+    def __init__(self, *_: object, threads: Mapping[str, str] | None = None, **__: object) -> None:
+        self.threads = threads
         self.kernels: dict[str, Kernel] = {}
         self.raced: list[tuple[str, ...]] = []
         PureBench.living += 1

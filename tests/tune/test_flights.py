@@ -413,18 +413,13 @@ def test_searches_that_count_their_trials_alike_do_not_take_each_other_s_kernels
 
 
 def test_a_worker_s_kernels_have_the_threads_that_home_s_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    setting = replace(away.setting_of(rmsnorm_linear(), SHAPES, TOY, backend(), 0, 1.0), seed=12345)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     made: list[PureBench] = []
     monkeypatch.setattr(PureBench, "close", lambda self: made.append(self))
+    setting = replace(SETTING, threads=(("OMP_NUM_THREADS", "2"),), seed=12345)
     with pytest.raises(RuntimeError), away._track(setting):
         raise RuntimeError("so that it is closed")
 
-    assert "2" == made[0].environment["OMP_NUM_THREADS"]
-    assert made[0].environment["OPENBLAS_NUM_THREADS"] is None
+    assert [{"OMP_NUM_THREADS": "2"}] == [bench.threads for bench in made]
 
 
 # ---------------------------------------------------------------- for real

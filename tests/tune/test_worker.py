@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from prism_explore.tune import worker as worker_module
 from prism_explore.tune.measure import Checked, Failure, Samples
 from prism_explore.tune.worker import Worker, WorkerLimits
 from tests.tune.toys import (
@@ -51,15 +52,18 @@ def is_alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows a process's environment")
-def test_its_environment_is_this_process_s_with_what_was_put_on_top(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+@pytest.mark.parametrize(("given", "said"), [(None, b"4"), ({"OMP_NUM_THREADS": "2"}, b"2")])
+def test_its_libraries_have_the_threads_of_when_the_package_was_imported_or_those_given(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str] | None, said: bytes
+) -> None:
+    monkeypatch.setattr(worker_module, "GIVEN", {"OMP_NUM_THREADS": "4"})
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as a Dask LocalCluster says in the process that makes it
     monkeypatch.setenv("MKL_NUM_THREADS", "1")
-    environment = {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": None}
-    with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", environment=environment) as worker:
+    with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", threads=given) as worker:
         assert isinstance(worker.check("u1", GOOD), Checked)
         variables = Path(f"/proc/{worker.pid}/environ").read_bytes().split(b"\0")
 
-    assert b"OMP_NUM_THREADS=2" in variables
+    assert b"OMP_NUM_THREADS=" + said in variables
     assert not any(v.startswith(b"MKL_NUM_THREADS") for v in variables)
     assert f"PATH={os.environ['PATH']}".encode() in variables
 
