@@ -205,6 +205,10 @@ class _Tuning:
         self.was_saved = False
         """Whether the last outcome is a saved one."""
         self._doubted = False
+        """Whether a kernel was faster than its floor allows; then no bound is trusted in this run any more.
+
+        A shared machine has fast and slow minutes: the target's figures were taken in a slow one.
+        """
         self._known = 0
         self._began = 0.0
         self._beat_s = math.inf if beat_s is None else beat_s
@@ -349,7 +353,7 @@ class _Tuning:
     def _settle(self, trial: _Incumbent) -> None:
         if self._best is not None and trial.timed.time_s >= self._best.timed.time_s:
             return
-        self._best = trial
+        self._take(trial)
         candidate = trial.point.verified.candidate.id
         self._journal.note(IncumbentImproved(trial.trial, candidate, trial.timed.time_s))
 
@@ -361,7 +365,11 @@ class _Tuning:
         self._seen.add(kernel.source)
         model = model_of(entrant.verified.candidate, self._shapes, self._target)
         point = Point(entrant.verified, kernel.parameters, model.at(kernel.parameters.numbers).time_s)
-        self._best = _Incumbent("incumbent", point, incumbent)
+        self._take(_Incumbent("incumbent", point, incumbent))
+
+    def _take(self, incumbent: _Incumbent) -> None:
+        self._best = incumbent
+        self._doubted |= incumbent.timed.time_s < incumbent.timed.floor_s
 
     def _hold(self) -> float:
         """Have an incumbent on the bench that is not there yet; none where it does not come through here.
@@ -407,7 +415,7 @@ class _Tuning:
     def _bound(self) -> None:
         """Drop candidates that even at their floor would beat neither the incumbent nor the time to beat."""
         best = self._best
-        if self._outran_its_floor:
+        if self._doubted:
             return
         limit_s = min(self._beat_s, best.timed.time_s if best is not None else math.inf)
         for entrant in tuple(self._pool.entrants):
@@ -418,19 +426,9 @@ class _Tuning:
                 name = entrant.verified.candidate.id
                 self._journal.note(CandidateBounded(name, entrant.floor.time_s, limit_s, reason))
 
-    @property
-    def _outran_its_floor(self) -> bool:
-        """Whether a kernel was faster than its floor allows; then no bound is trusted in this run any more.
-
-        A shared machine has fast and slow minutes: the target's figures were taken in a slow one.
-        """
-        best = self._best
-        self._doubted |= best is not None and best.timed.time_s < best.timed.floor_s
-        return self._doubted
-
     def _near_enough(self) -> bool:
         best = self._best
-        if best is None or not self._pool.entrants or self._outran_its_floor:
+        if best is None or not self._pool.entrants or self._doubted:
             return False
         least = min(e.floor.time_s for e in self._pool.entrants)
         return best.timed.time_s <= least * (1 + self._budget.near)
