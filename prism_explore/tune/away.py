@@ -2,7 +2,8 @@
 
 A worker that is asked for a trial keeps a bench of its own, with the rival on it, from one trial to the next. It takes
 its turn at timing on its machine (`turns.py`). What it cannot answer is answered at home: it is on another kind of
-machine, it died, the executor broke or was shut down. A worker's bench is a process as at home, and ends with it.
+machine, or has other versions, or it died, or the executor broke or was shut down. A worker's bench is a process as at
+home, and ends with it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
+from importlib.metadata import distributions
 
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel
@@ -35,6 +38,8 @@ ANSWER_S = 600.0
 MOST_IDLE = 4
 """Benches that a worker's process keeps while nobody uses them: each has a process and copies of the inputs."""
 
+_PACKAGES = ("prism-explore", "llvmlite", "numpy", "torch", "triton")
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -47,8 +52,8 @@ class Setting:
     bench: str
     seed: int
     race_s: float
-    machine: str
-    """Where a time means the same as at home."""
+    place: str
+    """Where a kernel, and its time, mean the same as at home; empty where nowhere."""
     threads: tuple[tuple[str, str], ...]
     """As home's: Dask tells its workers' libraries to use one."""
 
@@ -65,9 +70,21 @@ def setting_of(
         backend.bench,
         seed,
         race_s,
-        here(target),
+        place_of(target),
         tuple(sorted(GIVEN.items())),
     )
+
+
+def place_of(target: Target) -> str:
+    """The machine that this process is on, and the versions of what makes and runs kernels here."""
+    machine = here(target)
+    return machine and f"{machine}, {_versions()}"
+
+
+@lru_cache(1)
+def _versions() -> str:
+    installed = {d.name: d.version for name in _PACKAGES for d in distributions(name=name)}
+    return ", ".join(f"{name} {installed.get(name, 'missing')}" for name in _PACKAGES)
 
 
 # ---------------------------------------------------------------- at home
@@ -110,7 +127,7 @@ class Away:
 # ---------------------------------------------------------------- in a worker
 def raced(kernel: Kernel, rival: Rival, setting: Setting) -> Raced | Failure | None:
     """What comes of a kernel beside its rival here; None where that cannot be said, or would mean something else."""
-    if not setting.machine or here(setting.target) != setting.machine:
+    if not setting.place or place_of(setting.target) != setting.place:
         return None
     at = replace(rival, key=_key(rival.kernel))  # searches count their trials from 1, and several may ask one worker
     with _track(setting) as track:

@@ -264,15 +264,18 @@ def test_a_worker_where_the_incumbent_does_not_come_through_times_nothing(alone:
     assert {None} == set(executor.gave)
 
 
-def test_a_worker_on_another_kind_of_machine_times_nothing(
-    alone: tuple[Event, ...], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "said"), [("here", "another processor, 64 cores"), ("here", ""), ("_versions", "prism-explore 0.0.1")]
+)
+def test_a_worker_on_another_kind_of_machine_or_of_another_version_times_nothing(
+    alone: tuple[Event, ...], monkeypatch: pytest.MonkeyPatch, name: str, said: str
 ) -> None:
     class Abroad(Here):
         """Whose workers are elsewhere."""
 
         def submit(self, *given: Any, **more: Any) -> Any:
             with monkeypatch.context() as there:
-                there.setattr(away, "here", lambda target: "another processor, 64 cores")
+                there.setattr(away, name, lambda *_: said)
                 return super().submit(*given, **more)
 
     executor = Abroad()
