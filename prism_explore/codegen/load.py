@@ -8,7 +8,9 @@ Python threads, which is enough because compiled code runs without the interpret
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -247,7 +249,14 @@ def team(kind: Literal["auto", "openmp", "python"] = "auto") -> Team:
 
 @lru_cache(1)
 def _torch_openmp() -> str | None:
-    """The libgomp that torch runs on, if torch is here and runs on one."""
+    """The libgomp that torch runs on, if torch is here and runs on one.
+
+    torch itself is not imported where it brings its own: a worker that only times kernels needs no more of it.
+    """
+    if "torch" not in sys.modules and (found := importlib.util.find_spec("torch")) is not None and found.origin:
+        own = sorted(Path(found.origin).parent.glob("lib/libgomp*.so*"))
+        if len(own) == 1:
+            return str(own[0].resolve())  # as the system will name it
     try:
         import torch
     except ImportError:

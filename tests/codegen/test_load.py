@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -33,6 +36,24 @@ def kernel_of(text: str, sizes: dict[str, int], **schedule: int) -> Kernel:
     made = emit(verified(graph), own, {s: sizes[s] for s in graph.data_symbols}, CPU)
     assert isinstance(made, Kernel), made
     return made
+
+
+def test_the_pool_of_a_process_without_torch_is_the_one_that_torch_will_run_on() -> None:
+    code = (
+        "import sys\n"
+        "from prism_explore.codegen import load\n"
+        "found = load._torch_openmp()\n"
+        "load.team()\n"
+        "was_imported = 'torch' in sys.modules\n"
+        "import torch\n"
+        "load._torch_openmp.cache_clear()\n"
+        "pools = {l.split()[-1] for l in open('/proc/self/maps') if 'libgomp' in l} if found else set()\n"
+        "print(was_imported, found == load._torch_openmp(), len(pools))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+
+    assert said.stdout.split() in (["False", "True", "1"], ["True", "True", "0"])  # none where torch brings none
 
 
 @pytest.fixture
