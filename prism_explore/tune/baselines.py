@@ -119,9 +119,10 @@ def compare(
     program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
     floor = floor_of(kernel.verified.candidate, shapes, target)
     codes = _codes(reference, modes, library)
+    generator = loader or backend_of(target).loader
     with (
         tempfile.TemporaryDirectory() as folder,
-        Worker(program, shapes, target, loader or backend_of(target).loader, seed=seed, stop=stop) as worker,
+        Worker(program, shapes, target, generator, seed=seed, stop=stop, imports=_imports(codes)) as worker,
     ):
         paths, absent = _written(codes, program, shapes, Path(folder))
         ready = _prepare(worker, kernel, paths, absent)
@@ -169,9 +170,10 @@ def time_rivals(
         stop: asked while waiting.
     """
     codes = _codes(reference, modes, library)
+    loader = "prism_explore.codegen.load:load"
     with (
         tempfile.TemporaryDirectory() as folder,
-        Worker(program, shapes, target, "prism_explore.codegen.load:load", seed=seed, stop=stop) as worker,
+        Worker(program, shapes, target, loader, seed=seed, stop=stop, imports=_imports(codes)) as worker,
     ):
         paths, absent = _written(codes, program, shapes, Path(folder))
         ready = _prepare(worker, None, paths, absent)
@@ -207,13 +209,20 @@ def disagrees(
         target: this machine.
         seed: of inputs.
     """
+    loader, codes = "prism_explore.codegen.load:load", {CALL: code}
     with (
         tempfile.TemporaryDirectory() as folder,
-        Worker(program, shapes, target, "prism_explore.codegen.load:load", seed=seed) as worker,
+        Worker(program, shapes, target, loader, seed=seed, imports=_imports(codes)) as worker,
     ):
-        paths, absent = _written({CALL: code}, program, shapes, Path(folder))
+        paths, absent = _written(codes, program, shapes, Path(folder))
         _prepare(worker, None, paths, absent)
     return absent.get(LIBRARY, "")
+
+
+def _imports(codes: Mapping[Mode, object]) -> tuple[str, ...]:
+    """What takes long to import of what a worker needs for these rivals."""
+    compiles = any(m.name in (COMPILED, AUTOTUNED) for m in codes)
+    return (*(("torch.export.pt2_archive",) if codes else ()), *(("torch._inductor.compile_fx",) if compiles else ()))
 
 
 def _codes(

@@ -8,7 +8,8 @@ nothing is printed there, and an interrupt of the notebook does not reach the wo
             <-- one JSON object per line, what was stdout ---
 
 The worker makes its own inputs from the seed, so no tensor ever travels. It ends when its stdin ends,
-so it never outlives its parent.
+so it never outlives its parent. Where one can be forked of a process that has its imports already, it is
+(nursery.py).
 """
 
 from __future__ import annotations
@@ -35,12 +36,11 @@ from prism_explore.ir.stages import Kernel
 from prism_explore.ir.text import parse_program, show
 from prism_explore.targets import Target
 from prism_explore.threads import GIVEN, as_in
+from prism_explore.tune import nursery
 from prism_explore.tune.backend import named
 from prism_explore.tune.measure import Checked, Failure, LocalBench, Samples
+from prism_explore.tune.nursery import SLICE_S
 from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain, target_from_plain, target_to_plain
-
-SLICE_S = 0.05
-"""How often a waiting parent looks whether it should stop."""
 
 REUSING_MALLOC = {
     "MALLOC_MMAP_MAX_": "0",
@@ -79,6 +79,7 @@ class Worker:
         limits: WorkerLimits | None = None,
         stop: Callable[[], bool] = lambda: False,
         threads: Mapping[str, str] | None = None,
+        imports: Sequence[str] = (),
     ) -> None:
         """Describe the worker; nothing starts yet.
 
@@ -91,7 +92,9 @@ class Worker:
             limits: when to give a worker up.
             stop: asked while waiting; when it says so, the worker is ended at once.
             threads: variables of the environment that say how many threads libraries have; `threads.GIVEN` otherwise.
+            imports: modules that it will need and that take long to import.
         """
+        self._imports = tuple(imports)
         self._hello = {
             "do": "start",
             "program": show(program),
@@ -104,7 +107,7 @@ class Worker:
         self._limits = limits or WorkerLimits()
         self._stop = stop
         self._threads = GIVEN if threads is None else dict(threads)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | nursery.Child | None = None
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._errors: IO[bytes] | None = None
         self._kernels: dict[str, Kernel] = {}
@@ -218,14 +221,7 @@ class Worker:
             "PYTHONUNBUFFERED": "1",
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
         }
-        self._process = process = subprocess.Popen(
-            [sys.executable, "-c", "from prism_explore.tune.worker import main; main()"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=environment,
-            start_new_session=True,
-        )
+        self._process = process = self._started(environment, errors)
         _LIVING.add(self)
         threading.Thread(target=_listen, args=(process, answers), daemon=True).start()
         memory = 0 if self._on_device else self._limits.memory_bytes or _enough_memory()
@@ -236,6 +232,22 @@ class Worker:
             return found
         self.slots, self.is_cold = int(found["slots"]), bool(found["is_cold"])
         return None
+
+    def _started(self, environment: Mapping[str, str], errors: IO[bytes]) -> subprocess.Popen[bytes] | nursery.Child:
+        if nursery.IS_HERE and not self._on_device:
+            until = time.monotonic() + self._limits.start_s
+            with contextlib.suppress(OSError):  # then one is started, which hears at once if it should stop
+                return nursery.fork(
+                    environment, self._imports, errors, lambda: self._stop() or time.monotonic() > until
+                )
+        return subprocess.Popen(
+            [sys.executable, "-c", "from prism_explore.tune.worker import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment,
+            start_new_session=True,
+        )
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -270,7 +282,7 @@ def _end_all() -> None:
         worker.close()
 
 
-def _listen(process: subprocess.Popen[bytes], answers: queue.Queue[dict[str, Any] | None]) -> None:
+def _listen(process: subprocess.Popen[bytes] | nursery.Child, answers: queue.Queue[dict[str, Any] | None]) -> None:
     assert process.stdout is not None, "opened as a pipe"
     with contextlib.suppress(OSError, ValueError):  # closed while reading: the worker was ended
         for line in process.stdout:
@@ -279,7 +291,7 @@ def _listen(process: subprocess.Popen[bytes], answers: queue.Queue[dict[str, Any
     answers.put(None)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes] | nursery.Child) -> None:
     """End a worker and what it started; it leads a process group of its own."""
     try:
         os.killpg(process.pid, signal.SIGKILL)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from prism_explore.tune import nursery
 from prism_explore.tune import worker as worker_module
 from prism_explore.tune.measure import Checked, Failure, Samples
 from prism_explore.tune.worker import Worker, WorkerLimits
@@ -37,10 +38,12 @@ def make(limits: WorkerLimits = LIMITS, stop: Callable[[], bool] = lambda: False
     return Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", limits=limits, stop=stop)
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Worker]:
-    with make() as worker:
-        yield worker
+@pytest.fixture(scope="module", params=[nursery.IS_HERE, False], ids=["forked", "started"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nursery, "IS_HERE", request.param)
+        with make() as worker:
+            yield worker
 
 
 def is_alive(pid: int) -> bool:
