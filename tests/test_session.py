@@ -19,6 +19,8 @@ from prism_explore.events.kinds import (
 from prism_explore.ir.sgraph import SGraph
 
 B, D, N = 5, 64, 96
+QUICK = px.Budget(trials=1, seconds=1)
+"""Where any proved kernel will do: one trial, which always runs, and whose rounds end after half a second."""
 
 
 def rmsnorm_linear(x, g, w):
@@ -27,7 +29,7 @@ def rmsnorm_linear(x, g, w):
 
 def session(rivals=("torch eager",), **more):
     shapes = {"x": px.T("b", D), "g": px.T(D), "w": px.T(D, N)}
-    budget = px.Budget(trials=4, seconds=30)
+    budget = px.Budget(trials=4, seconds=8)  # few seconds make races short: nothing here asks who wins
     return px.Session(rmsnorm_linear, **shapes, target=machine(), at={"b": B}, budget=budget, rivals=rivals, **more)
 
 
@@ -168,7 +170,7 @@ def test_same_seed_and_same_steering_give_the_same_stream_up_to_the_stop_watch()
         sess = session(seed=3)
         sess.step(grain="family")
         sess.reject(next(iter(sess.families)))
-        sess.run(until=lambda s: any(isinstance(e, TrialMeasured) for e in s.journal.since(0)))
+        sess.run(until=lambda s: any(isinstance(e, TrialMeasured) for e in s.journal.events))
         sess.close()
         return list(takewhile(lambda e: not isinstance(e, TrialMeasured), sess.journal.events))
 
@@ -236,7 +238,7 @@ class Layer(torch.nn.Module):
 
 def test_a_module_is_searched_from_an_example_and_its_best_kernel_uses_its_parameters():
     layer, x = Layer().eval(), torch.randn(B, D)
-    sess = px.Session(layer, x=x, target=machine(), budget=px.Budget(trials=2, seconds=20), rivals=())
+    sess = px.Session(layer, x=x, target=machine(), budget=QUICK, rivals=())
 
     best = sess.best()
     sess.close()
