@@ -11,7 +11,7 @@ import torch
 
 import prism_explore as px
 from prism_explore.dispatch import Dispatch
-from tests.test_session import D, N, machine, rmsnorm_linear
+from tests.test_session import QUICK, D, N, machine, rmsnorm_linear
 
 POINTS = (1, 4, 16)
 
@@ -19,9 +19,7 @@ POINTS = (1, 4, 16)
 @pytest.fixture(scope="module")
 def sess():
     shapes = {"x": px.T("b", D), "g": px.T(D), "w": px.T(D, N)}
-    made = px.Session(
-        rmsnorm_linear, **shapes, target=machine(), at={"b": 4}, budget=px.Budget(trials=2, seconds=20), rivals=()
-    )
+    made = px.Session(rmsnorm_linear, **shapes, target=machine(), at={"b": 4}, budget=QUICK, rivals=())
     made.run()
     yield made
     made.close()

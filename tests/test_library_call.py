@@ -18,7 +18,7 @@ from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.frontend import LibraryCall
 from prism_explore.tune.baselines import AUTOTUNED
-from tests.test_session import B, D, N, machine, rmsnorm_linear
+from tests.test_session import QUICK, B, D, N, machine, rmsnorm_linear
 
 SHAPES = {"x": px.T("b", D), "g": px.T(D), "w": px.T(D, N)}
 SAID = (
@@ -72,8 +72,7 @@ def sess():
     """A search whose race ended so: torch eager took 80 of our 100."""
     with pytest.MonkeyPatch.context() as patch:
         scripted(patch, eager=0.8)
-        budget = px.Budget(trials=2, seconds=20)
-        made = px.Session(rmsnorm_linear, **SHAPES, target=machine(), at={"b": B}, budget=budget)
+        made = px.Session(rmsnorm_linear, **SHAPES, target=machine(), at={"b": B}, budget=QUICK)
         made.run()
         yield made
         made.close()
@@ -274,7 +273,7 @@ def test_dispatch_runs_torch_at_the_values_nearest_to_where_it_won(sess, monkeyp
 @pytest.mark.parametrize(("ratio", "replaced"), [(0.8, False), (1.0, True)])
 def test_a_region_of_a_model_is_left_by_the_same_rule(monkeypatch, ratio, replaced):
     scripted(monkeypatch, eager=ratio)
-    backend = px.TorchCompiler(target=machine(), budget=px.Budget(trials=1, seconds=20))
+    backend = px.TorchCompiler(target=machine(), budget=QUICK)
     layer = torch.nn.Linear(32, 48, bias=False).eval()
     torch.compiler.reset()
     fast = torch.compile(layer, backend=backend, dynamic=False)

@@ -21,6 +21,7 @@ from prism_explore.pieces import in_pieces
 from prism_explore.search import Progress, Steering, Task, explore
 from tests.strategies import random_inputs
 from tests.test_executor import Here
+from tests.test_session import QUICK
 
 TINY = {"s": 4, "d": 16, "m": 8, "c": 4, "n": 24, "heads": 4, "kv_heads": 2}
 
@@ -206,7 +207,7 @@ def test_on_a_cpu_it_is_one_callable_checked_as_a_whole():
         return layers(x, a, b, c, d, e, f, g, h)
 
     weights = {name: px.T(8, 8) for name in "abcdefgh"}
-    session = px.Session(eight, x=px.T("b", 8), **weights, at={"b": 4}, budget=px.Budget(trials=1), rivals=())
+    session = px.Session(eight, x=px.T("b", 8), **weights, at={"b": 4}, budget=QUICK, rivals=())
     session.run()
     best = session.best()
     session.close()

@@ -10,14 +10,13 @@ import pytest
 import torch
 
 import prism_explore as px
-from tests.test_session import B, D, Layer, N, machine, rmsnorm_linear
+from tests.test_session import QUICK, B, D, Layer, N, machine, rmsnorm_linear
 
 
 @pytest.fixture(scope="module")
 def best():
     shapes = {"x": px.T("b", D), "g": px.T(D), "w": px.T(D, N)}
-    budget = px.Budget(trials=3, seconds=20)
-    sess = px.Session(rmsnorm_linear, **shapes, target=machine(), at={"b": B}, budget=budget, rivals=())
+    sess = px.Session(rmsnorm_linear, **shapes, target=machine(), at={"b": B}, budget=QUICK, rivals=())
     yield sess.best()
     sess.close()
 
@@ -121,8 +120,7 @@ def test_another_kind_of_file_is_refused_with_what_was_expected(tmp_path):
 def layer():
     torch.manual_seed(1)
     made = Layer().eval()
-    budget = px.Budget(trials=1, seconds=20)
-    sess = px.Session(made, x=torch.randn(B, D), target=machine(), budget=budget, rivals=())
+    sess = px.Session(made, x=torch.randn(B, D), target=machine(), budget=QUICK, rivals=())
     yield made, sess.best()
     sess.close()
 

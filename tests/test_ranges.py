@@ -9,7 +9,7 @@ from prism_explore.ir.dims import dim
 from prism_explore.ir.ranges import Ranges, ranges_of, sizes_of
 from tests.generate.programs import gate, rms_linear_small
 from tests.test_resume import SPACE
-from tests.test_session import machine
+from tests.test_session import QUICK, machine
 
 RANGE = Ranges((("b", 1, 8),))
 
@@ -82,8 +82,7 @@ def test_a_range_changes_no_family_and_no_verdict_and_every_proof_is_for_all_val
 
 def test_a_call_outside_the_range_is_refused_and_within_it_says_what_was_tuned_for(tmp_path):
     program = rms_linear_small()
-    budget = px.Budget(trials=1, seconds=60)
-    sess = px.Session(program, target=machine(), at={"b": 4}, space=SPACE, budget=budget, ranges={"b": (2, 8)})
+    sess = px.Session(program, target=machine(), at={"b": 4}, space=SPACE, budget=QUICK, ranges={"b": (2, 8)})
     best = sess.best()
     sess.close()
     x, w = (np.random.default_rng(0).standard_normal(s).astype(np.float32) for s in ((9, 4), (4, 8)))

@@ -18,7 +18,7 @@ from prism_explore.events.words import seconds_of
 from prism_explore.frontend import LibraryCall
 from prism_explore.tune.baselines import AUTOTUNED, EAGER, LIBRARY, time_rivals
 from prism_explore.widgets import panels
-from tests.test_session import machine
+from tests.test_session import QUICK, machine
 
 
 def chain(x: Any, y: Any, z: Any) -> Any:
@@ -228,7 +228,7 @@ def test_a_race_that_is_still_to_come_is_held_with_the_library_call_that_was_giv
 ) -> None:
     raced: list[Any] = []
     monkeypatch.setattr(search, "compare", lambda *_, library, **__: raced.append(library))
-    sess = px.Session(chain, inputs=INPUTS, at={"b": 4}, target=machine(), budget=px.Budget(trials=1))
+    sess = px.Session(chain, inputs=INPUTS, at={"b": 4}, target=machine(), budget=QUICK)
     sess.run(until=lambda s: bool(s.families))
     loaded = px.Session.load(sess.save(tmp_path / "run.prism"), chain, library=library, inputs=INPUTS)
     sess.close()

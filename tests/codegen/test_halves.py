@@ -18,7 +18,7 @@ from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.ir.text import parse, parse_program
 from tests.codegen import corpus, wider
 from tests.codegen.test_simd import call
-from tests.test_session import machine
+from tests.test_session import QUICK, machine
 
 SHORT = ("bf16", "f16")
 EPS = {"bf16": 2.0**-8, "f16": 2.0**-11}
@@ -146,7 +146,7 @@ def test_a_search_in_bfloat16_ends_with_a_kernel_on_torch_tensors(tmp_path):
         v=px.T(64, 96, dtype="bf16"),
         target=machine(),
         at={"b": 3},
-        budget=px.Budget(trials=3, seconds=30),
+        budget=QUICK,
         rivals=("torch eager",),
     )
     best = sess.best()
