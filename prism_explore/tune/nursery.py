@@ -14,6 +14,7 @@ libraries, and workers are started anew, as they are for a GPU, whose driver doe
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -67,7 +68,7 @@ class Nursery:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         """Start it; that takes no longer than to start a worker, and its imports come when they are asked for."""
-        self._lock = threading.Lock()
+        self._lock, self._owner = threading.Lock(), os.getpid()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(SLICE_S)
         with theirs:
@@ -130,10 +131,11 @@ class Nursery:
         return Child(self, int(found["pid"]), *pipes)
 
     def close(self) -> None:
-        """End it; workers that it forked live on."""
+        """End it, where this process started it; workers that it forked live on."""
         self._socket.close()
-        self._process.kill()
-        self._process.wait()
+        if self._owner == os.getpid():
+            self._process.kill()
+            self._process.wait()
 
 
 _lock = threading.Lock()
@@ -173,6 +175,12 @@ def fork(
                 if not again or give_up():
                     raise
     raise AssertionError("returned or raised")
+
+
+@atexit.register
+def _end() -> None:
+    if _found is not None:
+        _found[1].close()
 
 
 # ---------------------------------------------------------------- the nursery's side
