@@ -129,10 +129,8 @@ class Deriver(Extremes):
                 return self.add(*inside)
             case "mul":
                 return self.multiply(*inside)
-            case "inv":
-                return self._by_cases("inv", "", inside[0], self.inverted)
-            case "sqrt":
-                return self._by_cases("sqrt", "", inside[0], self.root)
+            case "inv" | "sqrt":
+                return self._taken_apart(node.op, node.inside[0])
             case "exp":
                 return self._by_cases("exp", "", inside[0], self._exp)
             case "call":
@@ -420,6 +418,23 @@ class Deriver(Extremes):
     def _cancelled(self, a: Id) -> None:
         """`-1 a + a = 0`."""
         self.collected(a, -ONE, ONE)
+
+    def _taken_apart(self, op: Literal["inv", "sqrt"], x: Id) -> Poly:
+        """A root, or an inverse: of a product of sums, that of each, before they are multiplied out."""
+        node = self.nodes[x]
+        if node.op == "mul" and all(self._is_factor(op, f) for f in node.inside):
+            a, b = node.inside
+            law = "inverse of a product" if op == "inv" else "root of a product"
+            self.say(law, self.make(op, x), self.mul(self.make(op, a), self.make(op, b)))
+            return self.multiply(self._taken_apart(op, a), self._taken_apart(op, b))
+        return self._by_cases(op, "", self.normal(x), self.inverted if op == "inv" else self.root)
+
+    def _is_factor(self, op: Literal["inv", "sqrt"], x: Id) -> bool:
+        node = self.nodes[x]
+        if node.op == "mul" and all(self._is_factor(op, f) for f in node.inside):
+            return True
+        p = self.normal(x)
+        return len(p) > 1 and (op == "inv" or self.nonnegative(self.spell(p)))
 
     def _by_cases(self, op: str, label: str, p: Poly, f: Callable[[Poly], Poly]) -> Poly:
         """A function of a sum over pieces is a sum over pieces of the function."""

@@ -34,6 +34,7 @@ from prism_explore.ir.ops import (
     Input,
     Load,
     MatMul,
+    Node,
     Permute,
     Reduce,
     ReduceFn,
@@ -46,9 +47,10 @@ from prism_explore.ir.ops import (
     Store,
     Unary,
     ViewOp,
+    op_name,
 )
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, walk
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import TensorType, broadcast
 from prism_explore.verify.algebra import Algebra, Stuck
 from prism_explore.verify.index import LOOP, Index, digit, grid_index, moved, position, radix, var
 from prism_explore.verify.maxima import last
@@ -105,9 +107,11 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
                 values.append(blocks[node.args[0]][custom.block.stores[which]])
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
+            case Input() | Band() as op:
+                values.append(lower_tensor(op, [], [], algebra))
             case op:
-                dims = [types[a].dims for a in node.args]
-                values.append(lower_tensor(op, [values[a] for a in node.args], dims, algebra))
+                found = _operator(op, node.args, graph.nodes, values, types, algebra)
+                values.append(algebra.bounded(found))
         if instead is not None:
             values[n] = instead(n, values[n])
     return Lowered(tuple(values), blocks, assumptions(graph))
@@ -129,6 +133,50 @@ def lower_tensor(
             return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
         case _:
             return algebra.bounded(_compute(op, values, dims, algebra))
+
+
+def _operator(
+    op: ComputeOp,
+    args: Sequence[int],
+    nodes: Sequence[Node],
+    values: Sequence[NormalForm],
+    types: Sequence[TensorType],
+    algebra: Algebra,
+) -> NormalForm:
+    """The normal form of an operator of a graph.
+
+    A root or an inverse of a product is a product of those of its factors (rules P2, P3), taken before they are
+    multiplied out: of what a product of sums comes to nobody sees its factors any more.
+    """
+    match op:
+        case Unary("sqrt" | "rsqrt" | "recip"):
+            first, *rest = _factors(args[0], nodes, values, types, roots=op.fn != "recip")
+            value, dims = _compute(op, [values[first]], [types[first].dims], algebra), types[first].dims
+            for f in rest:
+                factor = _compute(op, [values[f]], [types[f].dims], algebra)
+                value = _compute(Binary("mul"), [value, factor], [dims, types[f].dims], algebra)
+                dims = broadcast(dims, types[f].dims, op_name(op))
+            return value
+        case Binary("div"):
+            value, dims = values[args[0]], types[args[0]].dims
+            for f in _factors(args[1], nodes, values, types, roots=False):
+                value = _compute(op, [value, values[f]], [dims, types[f].dims], algebra)
+                dims = broadcast(dims, types[f].dims, op_name(op))
+            return value
+        case _:
+            return _compute(op, [values[a] for a in args], [types[a].dims for a in args], algebra)
+
+
+def _factors(
+    at: int, nodes: Sequence[Node], values: Sequence[NormalForm], types: Sequence[TensorType], *, roots: bool
+) -> list[int]:
+    """Sums that a tensor is the product of, none negative where it is for roots; itself where there are none."""
+    op, args = nodes[at].op, nodes[at].args
+    if op != Binary("mul") and not (op == MatMul() and types[args[0]].dims[-1].is_one):
+        return [at]
+    found = [f for a in args for f in _factors(a, nodes, values, types, roots=roots)]
+    fit = (len(values[f].terms) > 1 and (values[f].sign or not roots) for f in found)
+    return found if all(fit) else [at]
 
 
 def _compute(
@@ -174,7 +222,7 @@ def lower_block(
             case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case op:
-                out.append(_compute(op, args, dims, algebra))
+                out.append(_operator(op, node.args, block.nodes, out, types, algebra))
         algebra.bounded(out[n])
     return tuple(out)
 

@@ -191,6 +191,8 @@ WINDOW = "band(rows=n, columns=m, low=m/2-n+1, dtype=f32)"
 SQUARES = "sum(square(x), dim=1)"
 ROW = "sum(mul(x, y), dim=1)"
 POSITIVE = "add_scalar(square(x), 1)"
+OTHER = "add_scalar(square(u), 1)"
+ACROSS = f"permute({OTHER}, order=[1, 0])"
 
 ENTRIES: dict[str, Entry] = {
     # ---------------------------------------------------------------- sums
@@ -310,16 +312,27 @@ ENTRIES: dict[str, Entry] = {
         ),
     ),
     "P2": Entry(
-        (Goal("recip(mul(x, y))", "mul(recip(x), recip(y))"), Goal("square(div(x, y))", "div(square(x), square(y))")),
-        (Twin("square(add(x, y))", "add(square(x), square(y))", "a sum is no product"),),
+        (
+            Goal("recip(mul(x, y))", "mul(recip(x), recip(y))"),
+            Goal("square(div(x, y))", "div(square(x), square(y))"),
+            Goal("recip(mul(add(x, y), add(x, z)))", "mul(recip(add(x, z)), recip(add(x, y)))"),
+            Goal("div(x, mul(add(y, z), add(x, u)))", "div(div(x, add(x, u)), add(y, z))"),
+        ),
+        (
+            Twin("square(add(x, y))", "add(square(x), square(y))", "a sum is no product"),
+            Twin("recip(mul(add(x, y), add(x, z)))", "recip(mul(add(x, y), add(y, z)))", "other factors"),
+        ),
     ),
     "P3": Entry(
         (
             Goal("sqrt(mul(square(x), exp(y)))", "mul(sqrt(square(x)), sqrt(exp(y)))"),
             Goal(f"sqrt(mul({SQUARES}, exp(u)))", f"mul(sqrt({SQUARES}), sqrt(exp(u)))", LEGS),
+            Goal(f"sqrt(mul({POSITIVE}, {OTHER}))", f"mul(sqrt({OTHER}), sqrt({POSITIVE}))", ROOTED),
+            Goal(f"rsqrt(matmul({OTHER}, {ACROSS}))", f"div(rsqrt({OTHER}), sqrt({ACROSS}))", ROOTED),
         ),
         (
             Twin("sqrt(mul(x, y))", "mul(sqrt(x), sqrt(y))", "(-1)(-1) has a root, its factors have none", SIGNED),
+            Twin("sqrt(mul(add(x, y), add(x, z)))", "mul(sqrt(add(x, y)), sqrt(add(x, z)))", "nor have sums", SIGNED),
             Twin(
                 "sqrt(add(square(x), square(y)))", "add(sqrt(square(x)), sqrt(square(y)))", "a sum is no product", LEGS
             ),
