@@ -110,12 +110,14 @@ def dominated(candidates: Sequence[Candidate], staged: bool) -> dict[str, tuple[
     costs = {c.id: cost_of(c, staged) for c in candidates}
     uncut = {family: _uncut(of[0], costs[of[0].id]) for family, of in families.items()}
 
+    forms, ways = {c.id: _form(c) for c in candidates}, _Ways()
+
     @cache
     def beaten(worse: str, better: str) -> tuple[Dominance, ...] | None:
         """Numbers of 1 come from numbers of 1, so a quick look at those spares most comparisons."""
         if any(not never_above(x, y) for x, y in zip(uncut[better], uncut[worse], strict=True)):
             return None
-        return _each(families[better], families[worse], costs)
+        return _each(families[better], families[worse], costs, forms, ways)
 
     def rivals(worse: str) -> Iterator[str]:
         """Families that dominate one; of two that dominate each other the first-born stays."""
@@ -162,11 +164,18 @@ def _listed(sizes: Sequence[Dim]) -> str:
 
 
 def _each(
-    better: Sequence[Candidate], worse: Sequence[Candidate], costs: dict[str, Cost]
+    better: Sequence[Candidate],
+    worse: Sequence[Candidate],
+    costs: Mapping[str, Cost],
+    forms: Mapping[str, _Form],
+    ways: _Ways,
 ) -> tuple[Dominance, ...] | None:
+    def one(a: Candidate, b: Candidate) -> Dominance | None:
+        return _compared(a, b, costs[a.id], costs[b.id], ways.between(forms[a.id], forms[b.id]))
+
     steps: list[Dominance] = []
     for b in worse:
-        step = next((d for a in better if (d := compared(a, b, costs[a.id], costs[b.id]))), None)
+        step = next((d for a in better if (d := one(a, b))), None)
         if step is None:
             return None
         steps.append(step)
@@ -175,12 +184,18 @@ def _each(
 
 def compared(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominance | None:
     """How a is never dearer than b; None where that was not shown."""
+    return _compared(a, b, cost_a, cost_b, _renamings(_form(a), _form(b)))
+
+
+def _compared(
+    a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost, renamings: Iterator[Renaming]
+) -> Dominance | None:
     if stores_shares(a.sgraph) != stores_shares(b.sgraph):
         return None  # a split costs more of everything and fills more cores
     if cost_a.launches > cost_b.launches or cost_a.calls > cost_b.calls:
         return None
     conditions = _products(b)
-    for numbers in _renamings(a, b):
+    for numbers in renamings:
         if not all(_renamed(d, numbers) in cost_b.blocks for d in cost_a.blocks):
             continue
         here = cost_a.at(numbers)
@@ -229,10 +244,38 @@ def _dearer_nowhere(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
     )
 
 
-def _renamings(a: Candidate, b: Candidate) -> Iterator[Renaming]:
-    """Legal ways to choose a's numbers by b's, those that cut most alike first."""
-    ours, theirs, numbers = _cuts(a), _cuts(b), a.sgraph.parameters
-    ways = [[*(size for size, cut in theirs.items() if cut & ours[dim(s)]), ONE] for s in numbers]
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """All of a candidate that says which of its numbers may be chosen by another's; families share many forms."""
+
+    numbers: tuple[str, ...]
+    cuts: tuple[tuple[Dim, frozenset[str]], ...]
+    conditions: tuple[Dim, ...]
+
+
+def _form(candidate: Candidate) -> _Form:
+    return _Form(candidate.sgraph.parameters, tuple(_cuts(candidate).items()), candidate.conditions)
+
+
+class _Ways:
+    """Ways to choose one candidate's numbers by another's, found once for all candidates of the same forms."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[_Form, _Form], tuple[list[Renaming], Iterator[Renaming]]] = {}
+
+    def between(self, a: _Form, b: _Form) -> Iterator[Renaming]:
+        """Legal ways to choose a's numbers by b's, those that cut most alike first."""
+        had, more = self._found.setdefault((a, b), ([], _renamings(a, b)))
+        yield from had
+        for way in more:
+            had.append(way)
+            yield way
+
+
+def _renamings(a: _Form, b: _Form) -> Iterator[Renaming]:
+    """As `_Ways.between`."""
+    ours, numbers = dict(a.cuts), a.numbers
+    ways = [[*(size for size, cut in b.cuts if cut & ours[dim(s)]), ONE] for s in numbers]
     allowed = frozenset(b.conditions)
     decided: list[list[Dim]] = [[] for _ in range(len(numbers) + 1)]
     for c in a.conditions:

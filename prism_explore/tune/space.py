@@ -88,7 +88,12 @@ def some_sizes(
 
     Of the longest domain every second number is left out, the ends stay, until few enough choices are left.
     """
-    limits = limits_of(candidate, shapes, target)
+    return _some(limits_of(candidate, shapes, target), target, most)
+
+
+@lru_cache(4096)
+def _some(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
+    """As `some_sizes`; candidates of many families have the same limits."""
     domains = [_domain(symbol, limits) for symbol in limits.symbols]
     found, whole = tuple(islice(_among(limits, target, domains), most + 1)), True
     while len(found) > most and max(map(len, domains)) > 2:
