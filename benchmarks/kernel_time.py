@@ -51,6 +51,7 @@ from prism_explore.events.kinds import TrialFailed, TrialMeasured
 from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.targets.devices import device_here
 from prism_explore.targets.host import cpu_model
+from prism_explore.tune import nursery
 from prism_explore.tune.backend import untimed
 from prism_explore.tune.baselines import AUTOTUNED, MODES, ROOFLINE, compare
 from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
@@ -210,6 +211,7 @@ def _share_of_others() -> Callable[[], float | None]:
     before = spent()
 
     def share() -> float | None:
+        nursery.end()
         after = spent()
         if before is None or after is None:
             return None

@@ -178,9 +178,12 @@ def fork(
 
 
 @atexit.register
-def _end() -> None:
-    if _found is not None:
-        _found[1].close()
+def end() -> None:
+    """End the nursery of this process, where there is one; the time that its workers spent is then this process's."""
+    global _found
+    ended, _found = _found, None
+    if ended is not None:
+        ended[1].close()
 
 
 # ---------------------------------------------------------------- the nursery's side
