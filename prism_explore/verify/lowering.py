@@ -107,11 +107,11 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
                 values.append(blocks[node.args[0]][custom.block.stores[which]])
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
-            case Input() | Band() as op:
-                values.append(lower_tensor(op, [], [], algebra))
+            case Unary("sqrt" | "rsqrt" | "recip") | Binary("div") as op:
+                values.append(algebra.bounded(_over_factors(op, node.args, graph.nodes, values, types, algebra)))
             case op:
-                found = _operator(op, node.args, graph.nodes, values, types, algebra)
-                values.append(algebra.bounded(found))
+                dims = [types[a].dims for a in node.args]
+                values.append(lower_tensor(op, [values[a] for a in node.args], dims, algebra))
         if instead is not None:
             values[n] = instead(n, values[n])
     return Lowered(tuple(values), blocks, assumptions(graph))
@@ -135,36 +135,32 @@ def lower_tensor(
             return algebra.bounded(_compute(op, values, dims, algebra))
 
 
-def _operator(
-    op: ComputeOp,
+def _over_factors(
+    op: Unary | Binary,
     args: Sequence[int],
     nodes: Sequence[Node],
     values: Sequence[NormalForm],
     types: Sequence[TensorType],
     algebra: Algebra,
 ) -> NormalForm:
-    """The normal form of an operator of a graph.
+    """The normal form of a root, an inverse or a quotient in a graph.
 
-    A root or an inverse of a product is a product of those of its factors (rules P2, P3), taken before they are
-    multiplied out: of what a product of sums comes to nobody sees its factors any more.
+    That of a product is a product of those of its factors (rules P2, P3), taken before they are multiplied out: of
+    what a product of sums comes to nobody sees its factors any more.
     """
-    match op:
-        case Unary("sqrt" | "rsqrt" | "recip"):
-            first, *rest = _factors(args[0], nodes, values, types, roots=op.fn != "recip")
-            value, dims = _compute(op, [values[first]], [types[first].dims], algebra), types[first].dims
-            for f in rest:
-                factor = _compute(op, [values[f]], [types[f].dims], algebra)
-                value = _compute(Binary("mul"), [value, factor], [dims, types[f].dims], algebra)
-                dims = broadcast(dims, types[f].dims, op_name(op))
-            return value
-        case Binary("div"):
-            value, dims = values[args[0]], types[args[0]].dims
-            for f in _factors(args[1], nodes, values, types, roots=False):
-                value = _compute(op, [value, values[f]], [dims, types[f].dims], algebra)
-                dims = broadcast(dims, types[f].dims, op_name(op))
-            return value
-        case _:
-            return _compute(op, [values[a] for a in args], [types[a].dims for a in args], algebra)
+    if isinstance(op, Binary):
+        value, dims = values[args[0]], types[args[0]].dims
+        for f in _factors(args[1], nodes, values, types, roots=False):
+            value = _compute(op, [value, values[f]], [dims, types[f].dims], algebra)
+            dims = broadcast(dims, types[f].dims, op_name(op))
+        return value
+    first, *rest = _factors(args[0], nodes, values, types, roots=op.fn != "recip")
+    value, dims = _compute(op, [values[first]], [types[first].dims], algebra), types[first].dims
+    for f in rest:
+        factor = _compute(op, [values[f]], [types[f].dims], algebra)
+        value = _compute(Binary("mul"), [value, factor], [dims, types[f].dims], algebra)
+        dims = broadcast(dims, types[f].dims, op_name(op))
+    return value
 
 
 def _factors(
@@ -221,8 +217,10 @@ def lower_block(
                 out.append(algebra.tensor(what, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra))
             case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
+            case Unary("sqrt" | "rsqrt" | "recip") | Binary("div") as op:
+                out.append(_over_factors(op, node.args, block.nodes, out, types, algebra))
             case op:
-                out.append(_operator(op, node.args, block.nodes, out, types, algebra))
+                out.append(_compute(op, args, dims, algebra))
         algebra.bounded(out[n])
     return tuple(out)
 
