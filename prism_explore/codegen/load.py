@@ -127,7 +127,7 @@ class LoadedKernel:
             if isinstance(out, np.ndarray) and not out.flags.writeable:
                 raise ShapeError("out is a read-only array; give it memory that may be written")
             for e, start in zip(self._inputs, pointers, strict=True):
-                if start < target + self._output.bytes and target < start + e.bytes:
+                if start < target + self._output.buffer.bytes and target < start + e.buffer.bytes:
                     raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
         try:
             memory = self._idle.pop()
@@ -156,15 +156,14 @@ class _Expected:
     """What an argument must look like."""
 
     buffer: Buffer
-    bytes: int
     steps: tuple[int, ...]
     """Its strides in bytes."""
     dtype: np.dtype[Any]
 
     @classmethod
     def of(cls, b: Buffer) -> _Expected:
-        dtype = np.dtype(numpy_dtype(b.dtype))
-        return cls(b, b.bytes, tuple(s * dtype.itemsize for s in b.strides), dtype)
+        dtype = numpy_dtype(b.dtype)
+        return cls(b, tuple(s * dtype.itemsize for s in b.strides), dtype)
 
     def pointer(self, x: Array) -> int:
         """The address of its first element, once everything about it is as expected."""
