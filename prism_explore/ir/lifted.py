@@ -42,7 +42,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.peel import peel
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.sgraph import SGraph
+from prism_explore.ir.sgraph import SGraph, instead
 
 
 @lru_cache(256)
@@ -132,19 +132,9 @@ class _Lift:
         made = None if self._is_given(below) else self._seen(below, _View(self._op, self._types[below].dims))
         if made is None:
             return None
-        count = len(graph.nodes)
-        order = [*range(self._position), *range(count, len(self._nodes)), *range(self._position + 1, count)]
-        use = {self._position: made}
-        output = use.get(graph.output, graph.output)
-        live = {output}
-        for p in reversed(order):
-            if p in live:
-                live.update(use.get(a, a) for a in self._nodes[p].args)
-        kept = [p for p in order if p in live or isinstance(self._nodes[p].op, Input)]
-        at = {p: n for n, p in enumerate(kept)}
-        nodes = tuple(Node(self._nodes[p].op, tuple(at[use.get(a, a)] for a in self._nodes[p].args)) for p in kept)
+        lifted_graph, kept = instead(graph, self._nodes[len(graph.nodes) :], self._position, made)
         lines = tuple(self._lines[p] for p in kept) if self._lines else ()
-        return TensorProgram(self._old.name, SGraph(nodes, at[output]), lines)
+        return TensorProgram(self._old.name, lifted_graph, lines)
 
     def _seen(self, position: int, view: _View) -> int | None:
         """A tensor of the program under a view, as an operator of its own; None where that cannot be."""

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from prism_explore.ir.dims import ONE, Dim
-from prism_explore.ir.ops import Binary, Input, MatMul, Node, Permute, Reshape
+from prism_explore.ir.ops import Binary, MatMul, Node, Permute, Reshape
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.sgraph import SGraph, consumers
+from prism_explore.ir.sgraph import SGraph, consumers, instead
 from prism_explore.ir.tensors import TensorType
 
 Below = Callable[[Dim, Dim], bool]
@@ -170,16 +170,4 @@ class _Maker:
 
     def graph(self, result: int) -> SGraph:
         """The graph with the new operators, and without those that nobody needs any more."""
-        old = len(self._graph.nodes)
-        nodes = dict(enumerate([*self._graph.nodes, *self._new]))
-        nodes[self._place] = nodes.pop(result)
-        order = [*range(self._place), *range(old, old + len(self._new) - 1), *range(self._place, old)]
-        live = {self._graph.output}
-        for p in reversed(order):
-            if p in live:
-                live.update(nodes[p].args)
-        kept = [p for p in order if p in live or isinstance(nodes[p].op, Input)]
-        at = {p: k for k, p in enumerate(kept)}
-        return SGraph(
-            tuple(Node(nodes[p].op, tuple(at[a] for a in nodes[p].args)) for p in kept), at[self._graph.output]
-        )
+        return instead(self._graph, self._new, self._place, result)[0]

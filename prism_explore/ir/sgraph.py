@@ -10,7 +10,7 @@ A tensor program is an sGraph without custom kernels; see `program.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias, cast
@@ -474,6 +474,33 @@ def consumers(nodes: tuple[Node, ...]) -> tuple[tuple[int, ...], ...]:
         for a in dict.fromkeys(node.args):
             out[a].append(position)
     return tuple(tuple(c) for c in out)
+
+
+def instead(graph: SGraph, new: Sequence[Node], place: int, by: int) -> tuple[SGraph, tuple[int, ...]]:
+    """A kernel graph in which one tensor is read wherever another one was, without what nobody needs any more.
+
+    Args:
+        graph: the graph as it was.
+        new: nodes that stand where the other one stood; their positions go on from the graph's.
+        place: of the tensor that is replaced.
+        by: position of the one that is read, old or new.
+
+    Returns:
+        The graph, and per node its position among the old and the new ones.
+    """
+    count = len(graph.nodes)
+    nodes = (*graph.nodes, *new)
+    order = [*range(place), *range(count, len(nodes)), *range(place + 1, count)]
+    use = {place: by}
+    output = use.get(graph.output, graph.output)
+    live = {output}
+    for p in reversed(order):
+        if p in live:
+            live.update(use.get(a, a) for a in nodes[p].args)
+    kept = tuple(p for p in order if p in live or isinstance(nodes[p].op, Input))
+    at = {p: n for n, p in enumerate(kept)}
+    made = tuple(Node(nodes[p].op, tuple(at[use.get(a, a)] for a in nodes[p].args)) for p in kept)
+    return SGraph(made, at[output]), kept
 
 
 def walk(graph: SGraph) -> Iterator[tuple[tuple[int, ...], Node]]:
