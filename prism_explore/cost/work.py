@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.ops import (
@@ -53,6 +54,10 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, consumers, phases
 from prism_explore.ir.tensors import BYTES, TensorType
 
+Turn: TypeAlias = Literal["alone", "loop", "once"]
+"""Whether a load feeds a product that takes turns with others of its block, one reading what another one makes: in the
+loop, or once per block."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadWork:
@@ -66,6 +71,9 @@ class LoadWork:
     """What must be read at least once."""
     row_bytes: Dim
     """Of one contiguous piece."""
+    tile_bytes: Dim
+    """Of one block's tile in one iteration."""
+    turn: Turn = "alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,7 @@ def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
                 sizes = {a: types[a].bytes for a in reads}
                 hidden = node.args[:1] if op == Binary("mask") else ()
                 least = {a: ZERO if a in hidden else sizes[a] for a in reads}
-                loads = tuple(LoadWork(a, sizes[a], least[a], sizes[a]) for a in node.args if a in sizes)
+                loads = tuple(LoadWork(a, sizes[a], least[a], sizes[a], sizes[a]) for a in node.args if a in sizes)
                 size, once = types[position].bytes, ZERO if hidden else flops
                 found.append(KernelWork(position, reads, once, flops, loads, size, size, ZERO, ONE, ONE, ONE))
     return tuple(found)
@@ -184,6 +192,7 @@ def _custom_work(
     depends = _dependence(block)
     again = _repeated(block)
     hidden, unread = _masked(block, operands, bands)
+    turning = _turning(block)
     blocks = product(p.size for p in block.grid)
     iterations = block.loop.size if block.loop else ONE
     size = {p.name: p.size for p in block.parallel}
@@ -202,7 +211,8 @@ def _custom_work(
                 if operand not in free:
                     least = ZERO if at in unread else _looked_at(block, types, at) * distinct
                     total = tile.bytes * blocks * repeats
-                    loads.append(LoadWork(node.args[operand], total, least, _row_bytes(tile, source)))
+                    turn: Turn = "alone" if at not in turning else "loop" if when[at] == "loop" else "once"
+                    loads.append(LoadWork(node.args[operand], total, least, _row_bytes(tile, source), tile.bytes, turn))
                 steps = steps + blocks * repeats
             case Accumulate(fn, along):
                 argument = types[inner.args[0]].dims
@@ -315,6 +325,20 @@ def _repeated(block: BlockGraph) -> set[int]:
         op = Accumulate("max", node.op.dim) if isinstance(node.op, RunningMax) else node.op
         values.append(first.setdefault((op, args), position))
     return {position for position, value in enumerate(values) if value != position}
+
+
+def _turning(block: BlockGraph) -> set[int]:
+    """Positions that feed a product which reads, or is read by, another product of the block."""
+    products = {at for at, n in enumerate(block.nodes) if isinstance(n.op, MatMul)}
+    chain: set[int] = set()
+    for at in products:
+        if before := products & needed_by(block.nodes, block.nodes[at].args):
+            chain |= {at, *before}
+    feeds = set(chain)
+    for at in range(len(block.nodes) - 1, -1, -1):
+        if at in feeds:
+            feeds.update(a for a in block.nodes[at].args if a not in products)
+    return feeds
 
 
 def _masked(block: BlockGraph, operands: tuple[TensorType, ...], bands: dict[int, Band]) -> tuple[set[int], set[int]]:

@@ -15,7 +15,7 @@ from math import ceil
 from statistics import correlation
 from typing import TypeAlias
 
-from prism_explore.cost.work import work_of
+from prism_explore.cost.work import Turn, work_of
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.ops import Custom
 from prism_explore.ir.stages import Candidate
@@ -31,6 +31,9 @@ virtual machine: 64-float pieces of a weight took 2.0 times as long as whole row
 STEP_S = {"cpu": 2e-8, "gpu": 3e-7}
 """What one operator of one block costs beyond its arithmetic, in the model: loop control, latency."""
 
+AHEAD = 1 / 4
+"""The part of a core's own cache that a tile may take which is asked for while another product runs, in the model."""
+
 Evaluator: TypeAlias = Callable[[Mapping[str, int]], float]
 
 
@@ -43,10 +46,20 @@ class Modelled:
 
 
 @dataclass(frozen=True, slots=True)
+class _LoadModel:
+    """Bytes of one operand: as a whole, read by all blocks, of a contiguous piece, of a block's tile."""
+
+    whole: Evaluator
+    total: Evaluator
+    row: Evaluator
+    tile: Evaluator
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
 class _KernelModel:
     flops: Evaluator
-    loads: tuple[tuple[Evaluator, Evaluator, Evaluator], ...]
-    """Bytes of the whole operand, bytes read by all blocks, bytes of a contiguous piece."""
+    loads: tuple[_LoadModel, ...]
     store_bytes: Evaluator
     accumulator_bytes: Evaluator
     blocks: Evaluator | None
@@ -70,13 +83,18 @@ class Model:
         for kernel in self._kernels:
             blocks = kernel.blocks(sizes) if kernel.blocks is not None else target.cores
             idle = ceil(blocks / target.cores) * target.cores / blocks
-            here_dram = here_cache = slowed = 0.0
-            for whole_of, total_of, row_of in kernel.loads:
-                whole, total, row = whole_of(sizes), total_of(sizes), row_of(sizes)
+            here_dram = here_cache = slowed = alone = 0.0
+            loops = kernel.iterations(sizes) > 1
+            for load in kernel.loads:
+                whole, total = load.whole(sizes), load.total(sizes)
                 from_dram = min(whole, total) if whole <= target.last_cache_bytes else total
                 here_dram += from_dram
                 here_cache += total - from_dram
-                slowed += from_dram * (1 + ROW_BYTES / row)
+                in_time = from_dram * (1 + ROW_BYTES / load.row(sizes))
+                if self._overlaps(load, loops, sizes):
+                    slowed += in_time
+                else:
+                    alone += in_time
             stored = kernel.store_bytes(sizes)
             sums = kernel.accumulator_bytes(sizes)
             if sums > target.caches_bytes[0] / 2:
@@ -85,9 +103,21 @@ class Model:
             memory_s = (slowed + stored + here_cache / CACHE_OVER_DRAM) / target.dram_bytes_per_s
             step_s = kernel.steps(sizes) * STEP_S[target.kind] / target.cores
             # A root of squares: arithmetic and traffic overlap, but never quite.
-            time_s += target.launch_s + idle * ((compute_s**2 + memory_s**2) ** 0.5 + step_s)
+            busy_s = (compute_s**2 + memory_s**2) ** 0.5 + alone / target.dram_bytes_per_s
+            time_s += target.launch_s + idle * (busy_s + step_s)
             dram += here_dram + stored
         return Modelled(time_s, dram)
+
+    def _overlaps(self, load: _LoadModel, loops: bool, sizes: Mapping[str, int]) -> bool:
+        """Whether an operand is read while something is computed.
+
+        Products that read each other's results take turns. On a CPU the next one's tile can be asked for meanwhile
+        (`codegen.ahead`), from iteration to iteration, if it can wait in the core's own cache; a GPU has other warps.
+        """
+        if self._target.kind == "gpu" or load.turn == "alone":
+            return True
+        own = self._target.caches_bytes[min(1, len(self._target.caches_bytes) - 1)]
+        return loops and load.turn == "loop" and load.tile(sizes) <= AHEAD * own
 
 
 def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Model:
@@ -106,7 +136,14 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
     kernels: list[_KernelModel] = []
     for work in work_of(candidate.sgraph):
         loads = tuple(
-            (compiled(types[load.tensor].bytes), compiled(load.bytes), compiled(load.row_bytes)) for load in work.loads
+            _LoadModel(
+                compiled(types[a.tensor].bytes),
+                compiled(a.bytes),
+                compiled(a.row_bytes),
+                compiled(a.tile_bytes),
+                a.turn,
+            )
+            for a in work.loads
         )
         kernels.append(
             _KernelModel(

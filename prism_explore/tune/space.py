@@ -49,6 +49,8 @@ class Limits:
     """Per custom kernel, how many blocks."""
     scratch: tuple[Dim, ...]
     """Per custom kernel, bytes that one block cannot do without."""
+    kernels: tuple[tuple[str, ...], ...]
+    """Per custom kernel, the symbols of its grid and its loop."""
 
 
 def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Limits:
@@ -67,12 +69,38 @@ def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -
     types = graph.types()
     blocks: list[Dim] = []
     scratch: list[Dim] = []
+    kernels: list[tuple[str, ...]] = []
     for position, block in graph.customs:
         operands = tuple(types[a] for a in graph.nodes[position].args)
         grid = [p.size.substitute(shapes) for p in block.grid]
         blocks.append(prod(grid, start=Dim((((), Fraction(1)),))))
         scratch.append(least_scratch(block, operands, target.kind == "gpu").substitute(shapes))
-    return Limits(graph.parameters, whole, tuple(blocks), tuple(scratch))
+        own = (s for p in block.parallel for s in p.size.symbols if s in graph.parameters)
+        kernels.append(tuple(dict.fromkeys(own)))
+    return Limits(graph.parameters, whole, tuple(blocks), tuple(scratch), tuple(kernels))
+
+
+def independent(limits: Limits) -> tuple[Limits, ...]:
+    """The limits taken apart: groups of symbols that no kernel and no limit joins, in order.
+
+    What is legal is every combination of what is legal for each.
+    """
+    groups: list[set[str]] = [{symbol} for symbol in limits.symbols]
+    dims = (*limits.whole, *limits.blocks, *limits.scratch)
+    for symbols in (*(d.symbols for d in dims), *limits.kernels):
+        met = [g for g in groups if g.intersection(symbols)]
+        groups = [g for g in groups if g not in met] + ([set[str]().union(*met)] if met else [])
+    groups.sort(key=lambda g: min(map(limits.symbols.index, g)))
+
+    def part(group: set[str]) -> Limits:
+        def own(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+            return tuple(d for d in dims if group.issuperset(d.symbols))
+
+        symbols = tuple(s for s in limits.symbols if s in group)
+        kernels = tuple(k for k in limits.kernels if group.issuperset(k))
+        return Limits(symbols, own(limits.whole), own(limits.blocks), own(limits.scratch), kernels)
+
+    return tuple(map(part, groups)) or (limits,)
 
 
 def legal_sizes(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Iterator[Sizes]:
@@ -88,11 +116,11 @@ def some_sizes(
 
     Of the longest domain every second number is left out, the ends stay, until few enough choices are left.
     """
-    return _some(limits_of(candidate, shapes, target), target, most)
+    return some_of(limits_of(candidate, shapes, target), target, most)
 
 
 @lru_cache(4096)
-def _some(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
+def some_of(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
     """As `some_sizes`; candidates of many families have the same limits."""
     domains = [_domain(symbol, limits) for symbol in limits.symbols]
     found, whole = tuple(islice(_among(limits, target, domains), most + 1)), True

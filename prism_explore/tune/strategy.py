@@ -21,8 +21,9 @@ from typing import Protocol, TypeAlias
 from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.ir.stages import Outcome, Parameters, Timed, Verified
 from prism_explore.targets import Target
+from prism_explore.tune.likely import likely_sizes
 from prism_explore.tune.model import model_of
-from prism_explore.tune.space import Choices, ChoicesOf, Schedule, Sizes, schedules, some_sizes
+from prism_explore.tune.space import Choices, ChoicesOf, Schedule, Sizes, schedules
 
 MOST_SIZES = 60_000
 """Of all candidates together; of a larger space a part from everywhere is searched, and `Pool.is_whole` says so."""
@@ -30,10 +31,14 @@ FEWEST_SIZES = 256
 """Of each candidate, however many there are."""
 LATER_SIZES = 64
 """Of each candidate that is proposed behind others."""
-
+TELLING = 1.002
+"""Of two modelled times, a ratio that says something."""
 
 Key: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
 """A candidate's id and all numbers: what the journal holds of a proposal."""
+
+_Ranked: TypeAlias = tuple[float, bool, int, Sizes]
+"""Modelled seconds, whether others that are as likely come first, which candidate, and its sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +100,10 @@ class Pool:
         for verified in verifieds:
             model = model_of(verified.candidate, shapes, target)
             most = most_sizes or (LATER_SIZES if verified.candidate.id in later else first)
-            found, whole = some_sizes(verified.candidate, shapes, target, most)
+            ranked, whole = likely_sizes(verified.candidate, shapes, target, model, most)
             self.is_whole &= whole
-            ranked = sorted((model.at(dict(sizes)).time_s, sizes) for sizes in found)
             floor = floor_of(verified.candidate, shapes, target)
-            entrants.append(Entrant(verified, floor, tuple(ranked), verified.candidate.id in later))
+            entrants.append(Entrant(verified, floor, ranked, verified.candidate.id in later))
         self.entrants = sorted(entrants, key=lambda e: (e.floor.time_s, e.later))
 
     def drop(self, entrant: Entrant) -> None:
@@ -124,11 +128,22 @@ class Pool:
                     yield self.point(entrant, modelled_s, sizes, schedule)
 
     def by_model(self, family: str | None = None) -> Iterator[Point]:
-        """Every point, of a family or of all: each size with its usual schedule, best first, then with another, ..."""
+        """Every point, of a family or of all: each size with its usual schedule, best first, then with another, ...
+
+        Sizes of a candidate that the model can hardly tell from one before them come behind all that it can: numbers
+        of a kernel that takes next to no time, or the same blocks along another dim.
+        """
         entrants = tuple(e for e in self.entrants if family in (None, e.verified.candidate.family.id))
         ranked = sorted((s, e.later, i, sizes) for i, e in enumerate(entrants) for s, sizes in e.sizes)
+        told, alike = list[_Ranked](), list[_Ranked]()
+        last: dict[int, float] = {}
+        for row in ranked:
+            modelled_s, _, i, _ = row
+            is_told = modelled_s >= last.get(i, 0.0) * TELLING
+            (told if is_told else alike).append(row)
+            last[i] = modelled_s if is_told else last[i]
         open_rows: list[tuple[float, Entrant, Sizes, Iterator[Schedule]]] = []
-        for modelled_s, _, i, sizes in ranked:
+        for modelled_s, _, i, sizes in (*told, *alike):
             offered = schedules(self.choices_of(entrants[i], sizes))
             yield self.point(entrants[i], modelled_s, sizes, next(offered))
             open_rows.append((modelled_s, entrants[i], sizes, offered))

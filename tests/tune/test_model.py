@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -9,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_explore.cost.floor import floor_of
+from prism_explore.cost.work import work_of
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import dim
 from prism_explore.ir.stages import Verified
+from prism_explore.ir.text import parse
+from prism_explore.targets import Target
 from prism_explore.tune.model import evaluator, model_of, rank_correlation
 from tests.tune.toys import TOY, fused, split
 
@@ -72,6 +76,40 @@ def test_the_model_prefers_long_rows() -> None:
     model = model_of(fused(4096, 4096).candidate, {"b": 1}, TOY.replace(max_blocks=4096))
 
     assert model.at({"gx": 8, "f": 1}).time_s < model.at({"gx": 256, "f": 1}).time_s
+
+
+ATTENTION = """sgraph
+  q = input f32[8, 4, 128]
+  k = input f32[8, 128, 4096] order(0, 2, 1)
+  v = input f32[8, 4096, 128]
+  %3 = custom(q, k, v) grid[x=gx] loop[i=f]
+    %0 = load(0, imap=[0])
+    %1 = load(1, imap=[0], fmap=2)
+    %2 = load(2, imap=[0], fmap=1)
+    %3 = matmul(%0, %1)
+    %4 = exp(%3)
+    %5 = matmul(%4, %2)
+    %6 = accum(%5)
+    %7 = store(%6, omap=[0])
+  return %3
+"""
+"""Two products that take turns."""
+
+
+def test_products_that_take_turns_keep_memory_busy_only_with_tiles_that_can_wait() -> None:
+    here = TOY.replace(kind="cpu", caches_bytes=(1 << 15, 1 << 20, 1 << 25), max_blocks=64, cores=2)
+    sgraph = parse(ATTENTION)
+    candidate = replace(fused().candidate, sgraph=sgraph, conditions=sgraph.conditions())
+
+    def time_s(f: int, target: Target) -> float:
+        return model_of(candidate, {}, target).at({"gx": 8, "f": f}).time_s
+
+    (work,) = work_of(sgraph)
+    assert ["once", "loop", "loop"] == [load.turn for load in work.loads]
+    assert 128 * 128 * 4 == work.loads[1].tile_bytes.rational({"gx": 8, "f": 32})
+    assert time_s(8, here) < 0.9 * min(time_s(1, here), time_s(4, here))  # 512 keys of 512 B are 256 KiB
+    assert time_s(8, here.replace(kind="gpu")) == pytest.approx(time_s(4, here.replace(kind="gpu")), rel=0.05)
+    assert {"alone"} == {load.turn for load in work_of(fused().candidate.sgraph)[0].loads}
 
 
 def test_rank_correlation_is_spearman_s_with_shared_ranks() -> None:

@@ -122,13 +122,26 @@ def test_what_comes_later_comes_behind_what_is_as_likely_and_nothing_is_lost() -
     found = drain(Ranked(0, random_share=0.0), there)[: sum(len(e.sizes) for e in there.entrants)]
     ties = [(p.modelled_s, q.modelled_s, p, q) for p, q in pairwise(found) if p.modelled_s == q.modelled_s]
 
-    assert sorted(p.modelled_s for p in found) == [p.modelled_s for p in found]
     assert {("f2.c1", "f1.c1")} <= {(p.verified.candidate.id, q.verified.candidate.id) for _, _, p, q in ties}
     assert ("f1.c1", "f2.c1") not in {(p.verified.candidate.id, q.verified.candidate.id) for _, _, p, q in ties}
     for strategy in (Exhaustive(), Ranked(0), Climbing(Ranked(0), 0)):
         every = {p.key for p in drain(strategy, Pool((fused(), split()), {"b": 4}, TOY, choices, later={"f1.c1"}))}
 
         assert {p.key for p in drain(Exhaustive(), pool())} == every
+
+
+def test_sizes_that_the_model_cannot_tell_apart_come_behind_those_that_it_can() -> None:
+    there = Pool((fused(),), {"b": 4}, TOY, choices)
+    entrant = there.entrants[0]
+    close = tuple(
+        (s * (1 + n * 1e-4), sizes) for n, (s, sizes) in enumerate([entrant.sizes[0]] * 3 + [entrant.sizes[-1]])
+    )
+    named = tuple((s, (*sizes, ("n", n))) for n, (s, sizes) in enumerate(close))
+    there.entrants = [replace(entrant, sizes=named)]
+    found = [p for p, _ in zip(there.by_model(), named, strict=False)]
+
+    assert [0, 3, 1, 2] == [dict(p.parameters.sizes)["n"] for p in found]
+    assert [p.modelled_s for p in found[:2]] == sorted(p.modelled_s for p in found[:2])
 
 
 # ---------------------------------------------------------------- across families

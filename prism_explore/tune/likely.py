@@ -1,0 +1,60 @@
+"""The sizes of a candidate, in the model's order.
+
+The numbers of one kernel are nothing to another one where no condition joins them, and what a kernel of a few
+microseconds is cut into must not take the places of the kernel that takes the time. So they are ranked apart, by the
+model with all others held, and only then combined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, product
+from math import prod
+
+from prism_explore.ir.stages import Candidate
+from prism_explore.targets import Target
+from prism_explore.tune.model import Model
+from prism_explore.tune.space import Sizes, independent, limits_of, some_of
+
+
+def likely_sizes(
+    candidate: Candidate, shapes: Mapping[str, int], target: Target, model: Model, most: int
+) -> tuple[tuple[tuple[float, Sizes], ...], bool]:
+    """Modelled seconds and sizes, the likeliest first; and whether that is every legal choice.
+
+    Where there are more than `most`: each group's numbers with the likeliest of the others, and combinations of the
+    likeliest of all; of a group that alone has too many, a part from everywhere.
+    """
+    limits = limits_of(candidate, shapes, target)
+    groups, whole = list[Sequence[Sizes]](), True
+    for part in independent(limits):
+        found, all_of_it = some_of(part, target, most)
+        groups.append(found)
+        whole &= all_of_it
+    if not all(groups):
+        return (), whole
+
+    def joined(parts: Sequence[Sizes]) -> Sizes:
+        numbers = dict(chain.from_iterable(parts))
+        return tuple((symbol, numbers[symbol]) for symbol in limits.symbols)
+
+    def time_s(sizes: Sizes) -> float:
+        return model.at(dict(sizes)).time_s
+
+    if prod(map(len, groups)) <= most:
+        combined = {joined(parts) for parts in product(*groups)}
+    else:
+        first = [group[0] for group in groups]
+        ranked = [
+            sorted(group, key=lambda own, at=at: (time_s(joined([*first[:at], own, *first[at + 1 :]])), own))
+            for at, group in enumerate(groups)
+        ]
+        best = [group[0] for group in ranked]
+        deep = 1
+        while prod(min(deep + 1, len(g)) for g in ranked) + sum(map(len, ranked)) <= most:
+            deep += 1
+        combined = {joined(parts) for parts in product(*(group[:deep] for group in ranked))}
+        alone = (joined([*best[:at], own, *best[at + 1 :]]) for at, group in enumerate(ranked) for own in group)
+        combined |= set(list(dict.fromkeys(alone))[: max(0, most - len(combined))])
+        whole = False
+    return tuple(sorted((time_s(sizes), sizes) for sizes in combined)), whole
