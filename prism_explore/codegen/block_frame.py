@@ -132,16 +132,14 @@ class Frame:
     ) -> Place:
         """A tile of scratch, at its own indices if no others are given.
 
-        There is one per iteration where it is made once but differs from one to the next. Rows that are a
-        multiple of 512 bytes apart meet in few cache sets, hence the padding.
+        There is one per iteration where it is made once but differs from one to the next.
         """
         looped = self.loop if once and per_iteration else None
         shape = (looped.extent, *dims) if looped else dims
         strides = [1] * len(shape)
         for d in range(len(shape) - 2, -1, -1):
             below = shape[d + 1] * strides[d + 1]
-            padded = d == len(shape) - 2 and below % 128 == 0 and shape[d] > 1
-            strides[d] = below + 16 if padded else below
+            strides[d] = below + (_padding(below) if d == len(shape) - 2 and shape[d] > 1 else 0)
         buffer = Buffer(unused(name, self.names), shape, tuple(strides), "scratch")
         self.scratch.append(buffer)
         if once:
@@ -219,3 +217,13 @@ class Frame:
         """Begin a running value, where there is a loop."""
         if self.loop:
             self.sections.before.append(Map(self.domain(dims), target, Constant(value)))
+
+
+def _padding(row: int) -> int:
+    """How many elements to put behind a row, so that rows read side by side are not all in the same few cache sets.
+
+    Sets repeat every 4 KiB, and so do the rows of most weights, which are read beside it. A line for each row is too
+    little: the rows' lines are then in neighbouring sets, and the weight's go through all of them. A multiple of
+    two lines, for the tile may be kept in bfloat16.
+    """
+    return 160 if row % 512 == 0 else 32 if row % 128 == 0 else 0

@@ -106,7 +106,8 @@ class LoadedKernel:
         self._starts = tuple(starts)
         self._scratch_at = total
         self._bytes = total + self.threads * compiled.scratch_bytes
-        self._idle: deque[np.ndarray[Any, np.dtype[np.uint8]]] = deque()
+        self._idle: deque[tuple[np.ndarray[Any, np.dtype[np.uint8]], int]] = deque()
+        """Memory that no call uses at the moment, and where its first whole cache line starts."""
 
     @property
     def source(self) -> str:
@@ -121,23 +122,24 @@ class LoadedKernel:
                 shares memory with an input.
         """
         pointers = self._pointers(inputs)
-        result: Any = _empty_like(inputs[0], self._output.buffer) if out is None else out
-        target = self._output.pointer(result)
-        if out is not None:
+        if out is None:
+            result, target = self._output.made_for(inputs[0])
+        else:
+            result, target = out, self._output.pointer(out)
             if isinstance(out, np.ndarray) and not out.flags.writeable:
                 raise ShapeError("out is a read-only array; give it memory that may be written")
             for e, start in zip(self._inputs, pointers, strict=True):
                 if start < target + self._output.buffer.bytes and target < start + e.buffer.bytes:
                     raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
         try:
-            memory = self._idle.pop()
+            memory, base = self._idle.pop()
         except IndexError:
             memory = np.empty(self._bytes + 64, dtype=np.uint8)
-        base = -(-_address(memory) // 64) * 64
+            base = -(-_address(memory) // 64) * 64
         arguments = (*pointers, *(base + s for s in self._starts), target, base + self._scratch_at)
         for entry in self._compiled.entries:
             self._run(entry, arguments, self.threads)
-        self._idle.append(memory)
+        self._idle.append((memory, base))
         return result
 
     def check(self, *inputs: Array) -> None:
@@ -178,6 +180,15 @@ class _Expected:
             if found == (b.shape, b.strides, NAMES[b.dtype]):
                 return given.data_ptr()
         return self._looked_at(x)
+
+    def made_for(self, x: Array) -> tuple[Array, int]:
+        """A new one of the library of `x`, and the address of its first element."""
+        b = self.buffer
+        if isinstance(x, np.ndarray):
+            made: Any = np.empty(b.shape, dtype=self.dtype)
+            return made, _address(made)
+        made = x.new_empty(b.shape, dtype=_torch_dtype(NAMES[b.dtype]))
+        return made, made.data_ptr()
 
     def _looked_at(self, x: Array) -> int:
         b = self.buffer
@@ -222,12 +233,11 @@ def _is_row_major(b: Buffer) -> bool:
     return list(b.strides) == sorted(b.strides, reverse=True)
 
 
-def _empty_like(x: Array, b: Buffer) -> Array:
-    if isinstance(x, np.ndarray):
-        return np.empty(b.shape, dtype=numpy_dtype(b.dtype))
+@lru_cache(8)
+def _torch_dtype(name: str) -> Any:
     import torch
 
-    return x.new_empty(b.shape, dtype=getattr(torch, NAMES[b.dtype]))
+    return getattr(torch, name)
 
 
 # ---------------------------------------------------------------- teams of threads
@@ -286,22 +296,28 @@ define void @enter(ptr %call) {
 """
 
 
+class _OpenMP:
+    """The team of a libgomp."""
+
+    def __init__(self, path: str) -> None:
+        library = ctypes.CDLL(path)
+        symbols: dict[str, int] = {}
+        for name in ("omp_get_thread_num", "omp_get_num_threads"):
+            symbols[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+        self._machine = Machine(_TRAMPOLINE, host(), symbols)
+        self._enter = self._machine.address("enter")
+        self._parallel = library.GOMP_parallel
+        self._parallel.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
+        self._parallel.restype = None
+
+    def __call__(self, function: int, arguments: Sequence[int], threads: int) -> None:
+        call = (ctypes.c_int64 * (1 + len(arguments)))(function, *arguments)
+        self._parallel(self._enter, ctypes.addressof(call), threads, 0)
+
+
 @lru_cache(4)
 def _openmp_team(path: str) -> Team:
-    library = ctypes.CDLL(path)
-    symbols: dict[str, int] = {}
-    for name in ("omp_get_thread_num", "omp_get_num_threads"):
-        symbols[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
-    machine = Machine(_TRAMPOLINE, host(), symbols)
-    parallel = library.GOMP_parallel
-    parallel.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
-    parallel.restype = None
-
-    def run(function: int, arguments: Sequence[int], threads: int) -> None:
-        call = (ctypes.c_int64 * (1 + len(arguments)))(function, *arguments)
-        parallel(machine.address("enter"), ctypes.addressof(call), threads, 0)
-
-    return run
+    return _OpenMP(path)
 
 
 @lru_cache(1)

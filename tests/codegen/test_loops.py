@@ -198,6 +198,29 @@ def test_a_load_is_a_view_unless_packed() -> None:
     assert product_.right.buffer.where == "input"
 
 
+@pytest.mark.parametrize("k", [128, 256, 512, 1024, 4096, 11008])
+@pytest.mark.parametrize("bytes_each", [4, 2])
+def test_packed_rows_begin_on_cache_lines_in_sets_of_their_own(k, bytes_each) -> None:
+    text = f"""sgraph
+  x = input f32[8, {k}]
+  w = input f32[{k}, 64] order(1, 0)
+  %2 = custom(x, w) grid[x=gx]
+    %0 = load(0, imap=[-])
+    %1 = load(1, imap=[1])
+    %2 = matmul(%0, %1)
+    %3 = store(%2, omap=[1])
+  return %2
+"""
+    (nest,) = lower(parse(text).substitute({"gx": 2})).nests
+    packed = next(b for b in nest.scratch if b.shape == (8, k))
+    lines = [r * packed.strides[0] * bytes_each / 64 for r in range(8)]
+    apart = [min((a - b) % 64, (b - a) % 64) for a in lines for b in lines if a != b]
+
+    assert all(line.is_integer() for line in lines)
+    assert min(apart) >= 1
+    assert 4 <= (lines[1] - lines[0]) % 64 <= 60
+
+
 def test_a_grid_dim_that_the_store_does_not_name_runs_once() -> None:
     case = BY_NAME["same_tile_twice"]
     (nest,) = lower(case.graph.substitute(case.sizes({"gx": 2, "f": 3, "u": 2, "gz": 7}))).nests
