@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 
@@ -158,6 +158,16 @@ def nothing(slot, slots: int) -> None:
     """Nothing beside the arithmetic."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rider:
+    """A sum over k of something of `right` alone, for every n, that a `Dot` of one block of rows takes along."""
+
+    value: Callable[[Any], Any]
+    """Of a vector of `right`."""
+    put: Callable[[Any, Any], None]
+    """Takes the first n and the sums from there on."""
+
+
 def emit_product(
     f: Function,
     e: Extents,
@@ -167,15 +177,17 @@ def emit_product(
     right,
     adds: bool,
     meanwhile: Meanwhile = nothing,
+    rider: Rider | None = None,
 ) -> None:
     """`target (+)= left @ right`, from pointers to the first element of each.
 
     A stream always adds; the caller has set the target to zero.
     """
     if isinstance(tiling, Dot):
-        _dot(f, e, tiling, target, left, right, adds, meanwhile)
+        _dot(f, e, tiling, target, left, right, adds, meanwhile, rider)
     else:
         assert adds, "a stream adds into its target"
+        assert rider is None, "a stream takes no sum along"
         _stream(f, e, tiling, target, left, right, meanwhile)
 
 
@@ -243,7 +255,9 @@ def _sweep(f: Function, e: Extents, tiling: Stream, depth: int, k, target, left,
 
 
 # ---------------------------------------------------------------- dot
-def _dot(f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool, meanwhile: Meanwhile) -> None:
+def _dot(
+    f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool, meanwhile: Meanwhile, rider: Rider | None
+) -> None:
     columns = min(tiling.nr, e.n)
     rest = e.n % columns
     for start, stop, width in ((0, e.n - rest, columns), (e.n - rest, e.n, rest)):
@@ -265,13 +279,14 @@ def _dot(f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool, 
                     def beside(k, turn=turn, slots=slots, step=step, then=nothing if start else meanwhile):
                         then(f.sum(f.times(turn, -(-e.k // step)), f.divided(k, step)[0]), slots)
 
-                    _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside)
+                    _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside, rider)
                 done += times
 
 
-def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside) -> None:
+def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside, rider) -> None:
     """`size` x `width` sums over all of k; `share` columns from `fetched` on are prefetched meanwhile."""
     totals = [[f.variable(f.number(0.0, f.lanes)) for _ in range(width)] for _ in range(size)]
+    riding = [f.variable(f.number(0.0, f.lanes)) for _ in range(width if rider else 0)]
     line = LINE_BYTES // BYTES[right.dtype]
 
     def operand(memory: Memory, at, lanes: int):
@@ -285,6 +300,8 @@ def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, s
                 for j in range(share):
                     f.prefetch(right, f.sum(f.times(f.sum(fetched, j), e.right_n), at), tiling.level)
             column = [operand(right, f.sum(f.times(f.sum(n, j), e.right_n), at), lanes) for j in range(width)]
+            for total, x in zip(riding, column, strict=False):
+                f.set(total, f.add(f.get(total), rider.value(x)))
             for i in range(size):
                 x = operand(left, f.sum(f.times(f.sum(m, i), e.left_m), at), lanes)
                 for j in range(width):
@@ -293,6 +310,8 @@ def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, s
                     f.set(totals[i][j], added)
 
     strips(f, e.k, tiling.kv, step, 2 * f.lanes if tiling.pairs else None)
+    for start in range(0, len(riding), f.lanes):
+        rider.put(f.sum(n, start), f.totals([f.get(total) for total in riding[start : start + f.lanes]]))
     flat = [(i, j) for i in range(size) for j in range(width)]
     for start in range(0, len(flat), f.lanes):
         chunk = flat[start : start + f.lanes]

@@ -22,7 +22,7 @@ from math import inf, prod
 from typing import TypeAlias
 
 from prism_explore.codegen.ahead import LINE_BYTES, Tile, ask, chained, tiles_ahead
-from prism_explore.codegen.contract import Dot, Stream, emit_product, extents, joined, strips
+from prism_explore.codegen.contract import Dot, Rider, Stream, emit_product, extents, joined, strips
 from prism_explore.codegen.loops import (
     ONE,
     Apply,
@@ -45,6 +45,7 @@ from prism_explore.codegen.loops import (
     show_loops,
     withins,
 )
+from prism_explore.codegen.ride import Ride, may_ride, rides
 from prism_explore.codegen.short import are_pairs, shortened
 from prism_explore.codegen.simd import Function, Host, Machine, Memory, assembly_of, new_module, text_of
 
@@ -89,6 +90,9 @@ def schedule_space(program: LoopProgram, host: Host) -> tuple[Choice, ...]:
     if host.pairs and any(map(are_pairs, products_of(shortened(program)))):
         says = "dot: a left operand of a bfloat16 product is rounded to bfloat16, and multiplied in pairs"
         space.append(Choice("short", (1, 0), says))
+    if any(rides(n.body) for n in program.nests):
+        says = "dot: a sum over the right operand is made by the product that reads it, where all rows are one block"
+        space.append(Choice("ride", (1, 0), says))
     if streams:
         space += (
             Choice("ku", (8, 4, 16), "stream: rows of the right operand in registers"),
@@ -157,16 +161,25 @@ def tiling(c: Contract, schedule: Schedule) -> Dot | Stream:
     return Stream(min(number["ku"], e.k), number["nv"], number["ahead"], number["level"])
 
 
+def _riding(section: tuple[Statement, ...], schedule: Schedule) -> dict[int, Ride]:
+    """The sums that products of a section take along under a schedule, by the product's position."""
+    found = rides(section) if dict(schedule).get("ride") else {}
+    products = ((at, c, ride) for at, ride in found.items() if isinstance(c := section[at], Contract))
+    return {at: ride for at, c, ride in products if may_ride(c, tiling(c, schedule))}
+
+
 def show_kernel(program: LoopProgram, schedule: Schedule, lanes: int) -> str:
     """The loops with what the schedule makes of them."""
     asked = {s: tiles for n in program.nests for s, tiles in zip(n.body, tiles_ahead(n), strict=True) if tiles}
     parts = dict(schedule).get("meanwhile", 0)
+    riding = {n.body[at]: ride for n in program.nests for at, ride in _riding(n.body, schedule).items()}
 
     def remark(s: Statement) -> str:
         if not isinstance(s, Contract):
             return ""
+        beside = f"; beside it {riding[s].fold.target}" if s in riding else ""
         tiles = "".join(f"; meanwhile prefetch {tile}" for tile in asked.get(s, ())) if parts else ""
-        return f"{tiling(s, schedule)}{tiles}"
+        return f"{tiling(s, schedule)}{beside}{tiles}"
 
     chosen = ", ".join(f"{k}={v}" for k, v in schedule)
     return f"# float32 in {lanes} lanes; {chosen}\n{show_loops(program, remark)}"
@@ -268,14 +281,17 @@ class _Emitter:
             self._all(nest.after)
 
     def _all(self, statements: tuple[Statement, ...], ahead: tuple[tuple[Tile, ...], ...] = ()) -> None:
-        for s, tiles in zip_longest(statements, ahead, fillvalue=()):
+        riding = _riding(statements, self.schedule)
+        carried = {ride.position for ride in riding.values()}
+        for position, (s, tiles) in enumerate(zip_longest(statements, ahead, fillvalue=())):
             match s:
                 case Map():
                     self._map(s)
                 case Fold():
-                    self._fold(s)
+                    if position not in carried:
+                        self._fold(s)
                 case Contract():
-                    self._contract(s, tiles)
+                    self._contract(s, tiles, riding.get(position))
 
     # ------------------------------------------------------------ places and expressions
     def _offset(self, place: Place, steps: Mapping[str, object] | None = None):
@@ -432,7 +448,7 @@ class _Emitter:
             self.at.pop(r.name, None)
 
     # ------------------------------------------------------------ products
-    def _contract(self, c: Contract, ahead: tuple[Tile, ...] = ()) -> None:
+    def _contract(self, c: Contract, ahead: tuple[Tile, ...] = (), ride: Ride | None = None) -> None:
         f = self.f
         starts = [self._begins(tile) for tile in ahead]
         e, how = extents(c), tiling(c, self.schedule)
@@ -456,9 +472,21 @@ class _Emitter:
                 for tile, start in zip(ahead, starts, strict=True):
                     ask(f, start, tile, self.parts, dict(self.schedule)["level"], at, slots * turns)
 
-            emit_product(f, e, how, target, left, right, adds, meanwhile)
+            rider = None if ride is None else self._rider(ride.fold, c)
+            emit_product(f, e, how, target, left, right, adds, meanwhile, rider)
         for name, _ in loops:
             self.at.pop(name, None)
+
+    def _rider(self, s: Fold, c: Contract) -> Rider:
+        """A sum for a product to take along; the batch's variables are in scope."""
+
+        def value(x):
+            return self._value(s.value, None, None, self.f.lanes, {Read(c.right): x})
+
+        def put(n, sums) -> None:
+            self._put(s, self._offset(s.target, {c.n.name: n}), sums, sums.type.count, s.target.stride(c.n.name))
+
+        return Rider(value, put)
 
     def _begins(self, tile: Tile) -> Memory:
         """Where a tile of this iteration or a later one begins."""

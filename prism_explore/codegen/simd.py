@@ -437,10 +437,11 @@ class Function:
 
         A transposing tree: each level adds halves of two vectors into one, so `lanes` sums cost
         `lanes - 1` additions instead of `lanes * log2(lanes)`. Vector v meets v + half of the list,
-        which leaves the sums in order.
+        which leaves the sums in order. Of fewer vectors the last one meets itself.
         """
         width = self.lanes
-        level = [*vectors, *[self.number(0, width)] * (width - len(vectors))]
+        count = 1 << (len(vectors) - 1).bit_length()
+        level = [*vectors, *[self.number(0, width)] * (count - len(vectors))]
         size = width
         while size > 1:
             # A vector of this level holds `width // size` groups, each the parts of one sum.
@@ -452,15 +453,16 @@ class Function:
                     low += range(start, start + half)
                     high += range(start + half, start + size)
             kind = ir.VectorType(I32, width)
+            pairs = zip(level[: len(level) // 2], level[len(level) // 2 :], strict=True)
             level = [
                 self.b.fadd(
                     self.b.shuffle_vector(a, b, ir.Constant(kind, low)),
                     self.b.shuffle_vector(a, b, ir.Constant(kind, high)),
                 )
-                for a, b in zip(level[: len(level) // 2], level[len(level) // 2 :], strict=True)
+                for a, b in (pairs if len(level) > 1 else [(level[0], level[0])])
             ]
             size = half
-        return self.lanes_of(level[0], list(range(len(vectors))))
+        return self.lanes_of(level[0], [lane * (width // count) for lane in range(len(vectors))])
 
     def lanes_of(self, x, lanes: list[int]):
         """Some lanes of a vector, as a shorter one."""
