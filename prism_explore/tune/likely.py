@@ -38,23 +38,26 @@ def likely_sizes(
         numbers = dict(chain.from_iterable(parts))
         return tuple((symbol, numbers[symbol]) for symbol in limits.symbols)
 
-    def time_s(sizes: Sizes) -> float:
-        return model.at(dict(sizes)).time_s
+    def ranked(own: Sequence[Sizes], every: Sequence[Sizes]) -> list[tuple[float, Sizes]]:
+        times, _ = model.of([dict(sizes) for sizes in every])
+        return sorted(zip(times.tolist(), own, strict=True))
 
-    if prod(map(len, groups)) <= most:
-        combined = {joined(parts) for parts in product(*groups)}
+    if len(groups) == 1:
+        combined = list(groups[0])
+    elif prod(map(len, groups)) <= most:
+        combined = [joined(parts) for parts in product(*groups)]
     else:
         first = [group[0] for group in groups]
-        ranked = [
-            sorted(group, key=lambda own, at=at: (time_s(joined([*first[:at], own, *first[at + 1 :]])), own))
+        rows = [
+            [own for _, own in ranked(group, [joined([*first[:at], own, *first[at + 1 :]]) for own in group])]
             for at, group in enumerate(groups)
         ]
-        best = [group[0] for group in ranked]
+        best = [row[0] for row in rows]
         deep = 1
-        while prod(min(deep + 1, len(g)) for g in ranked) + sum(map(len, ranked)) <= most:
+        while prod(min(deep + 1, len(row)) for row in rows) + sum(map(len, rows)) <= most:
             deep += 1
-        combined = {joined(parts) for parts in product(*(group[:deep] for group in ranked))}
-        alone = (joined([*best[:at], own, *best[at + 1 :]]) for at, group in enumerate(ranked) for own in group)
-        combined |= set(list(dict.fromkeys(alone))[: max(0, most - len(combined))])
+        likely = [joined(parts) for parts in product(*(row[:deep] for row in rows))]
+        alone = [joined([*best[:at], own, *best[at + 1 :]]) for at, row in enumerate(rows) for own in row]
+        combined = list(dict.fromkeys((*likely, *alone)))[: max(most, len(likely))]
         whole = False
-    return tuple(sorted((time_s(sizes), sizes) for sizes in combined)), whole
+    return tuple(ranked(combined, combined)), whole

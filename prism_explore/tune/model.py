@@ -11,9 +11,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 from statistics import correlation
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from prism_explore.cost.work import Turn, work_of
 from prism_explore.ir.dims import Dim
@@ -34,7 +35,16 @@ STEP_S = {"cpu": 2e-8, "gpu": 3e-7}
 AHEAD = 1 / 4
 """The part of a core's own cache that a tile may take which is asked for while another product runs, in the model."""
 
-Evaluator: TypeAlias = Callable[[Mapping[str, int]], float]
+_where: Callable[[Any, Any, Any], Any] = np.where
+
+Figures: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+"""One number for each choice of sizes."""
+
+Columns: TypeAlias = Mapping[str, Any]
+"""Numbers for symbols: one each, or as many as there are choices."""
+
+Evaluator: TypeAlias = Callable[[Columns], Any]
+"""A size; of columns the column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,37 +88,43 @@ class Model:
 
     def at(self, sizes: Mapping[str, int]) -> Modelled:
         """The model's figures for one choice of sizes."""
+        (time_s,), (dram_bytes,) = self.of([sizes])
+        return Modelled(float(time_s), float(dram_bytes))
+
+    def of(self, choices: Sequence[Mapping[str, int]]) -> tuple[Figures, Figures]:
+        """Seconds and bytes from memory of many choices of sizes, each for the same symbols."""
+        sizes = {s: np.array([c[s] for c in choices], float) for s in choices[0]} if choices else {}
         target = self._target
-        time_s = dram = 0.0
+        time_s: Any = np.zeros(len(choices))
+        dram: Any = np.zeros(len(choices))
         for kernel in self._kernels:
             blocks = kernel.blocks(sizes) if kernel.blocks is not None else target.cores
-            idle = ceil(blocks / target.cores) * target.cores / blocks
+            idle: Any = np.ceil(blocks / target.cores) * target.cores / blocks
             here_dram = here_cache = slowed = alone = 0.0
             loops = kernel.iterations(sizes) > 1
             for load in kernel.loads:
                 whole, total = load.whole(sizes), load.total(sizes)
-                from_dram = min(whole, total) if whole <= target.last_cache_bytes else total
-                here_dram += from_dram
-                here_cache += total - from_dram
+                from_dram = _where(whole <= target.last_cache_bytes, _where(whole < total, whole, total), total)
+                here_dram = here_dram + from_dram
+                here_cache = here_cache + (total - from_dram)
                 in_time = from_dram * (1 + ROW_BYTES / load.row(sizes))
-                if self._overlaps(load, loops, sizes):
-                    slowed += in_time
-                else:
-                    alone += in_time
+                overlaps = self._overlaps(load, loops, sizes)
+                slowed = slowed + _where(overlaps, in_time, 0.0)
+                alone = alone + _where(overlaps, 0.0, in_time)
             stored = kernel.store_bytes(sizes)
             sums = kernel.accumulator_bytes(sizes)
-            if sums > target.caches_bytes[0] / 2:
-                here_cache += 2 * sums * kernel.iterations(sizes) * blocks
+            spilled = 2 * sums * kernel.iterations(sizes) * blocks
+            here_cache = here_cache + _where(sums > target.caches_bytes[0] / 2, spilled, 0.0)
             compute_s = kernel.flops(sizes) / kernel.peak_flops_per_s
             memory_s = (slowed + stored + here_cache / CACHE_OVER_DRAM) / target.dram_bytes_per_s
             step_s = kernel.steps(sizes) * STEP_S[target.kind] / target.cores
             # A root of squares: arithmetic and traffic overlap, but never quite.
-            busy_s = (compute_s**2 + memory_s**2) ** 0.5 + alone / target.dram_bytes_per_s
-            time_s += target.launch_s + idle * (busy_s + step_s)
-            dram += here_dram + stored
-        return Modelled(time_s, dram)
+            busy_s = np.sqrt(compute_s * compute_s + memory_s * memory_s) + alone / target.dram_bytes_per_s
+            time_s = time_s + (target.launch_s + idle * (busy_s + step_s))
+            dram = dram + (here_dram + stored)
+        return time_s, dram
 
-    def _overlaps(self, load: _LoadModel, loops: bool, sizes: Mapping[str, int]) -> bool:
+    def _overlaps(self, load: _LoadModel, loops: Figures | bool, sizes: Columns) -> Figures | bool:
         """Whether an operand is read while something is computed.
 
         Products that read each other's results take turns. On a CPU the next one's tile can be asked for meanwhile
@@ -117,7 +133,7 @@ class Model:
         if self._target.kind == "gpu" or load.turn == "alone":
             return True
         own = self._target.caches_bytes[min(1, len(self._target.caches_bytes) - 1)]
-        return loops and load.turn == "loop" and load.tile(sizes) <= AHEAD * own
+        return np.logical_and(loops, load.tile(sizes) <= AHEAD * own) if load.turn == "loop" else False
 
 
 def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Model:
@@ -173,15 +189,28 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def evaluator(size: Dim) -> Evaluator:
-    """A size as a fast function of numbers, in floats; `Dim.rational` is the exact truth."""
-    terms = tuple((float(Fraction(c)), m) for m, c in size.terms)
+    """A size as a fast function of numbers, or of columns of them, in floats; `Dim.rational` is the exact truth.
 
-    def value(sizes: Mapping[str, int]) -> float:
-        total = 0.0
-        for coefficient, monomial in terms:
-            for symbol, exponent in monomial:
-                coefficient *= float(sizes[symbol]) ** exponent
-            total += coefficient
+    Powers are products, so that the same numbers give the same bits on every machine.
+    """
+    terms = tuple(
+        (
+            float(Fraction(c)),
+            tuple(s for s, e in monomial for _ in range(e)),
+            tuple(s for s, e in monomial for _ in range(-e)),
+        )
+        for monomial, c in size.terms
+    )
+
+    def value(sizes: Columns) -> Any:
+        total: Any = 0.0
+        for coefficient, above, below in terms:
+            term: Any = coefficient
+            for symbol in above:
+                term = term * sizes[symbol]
+            for symbol in below:
+                term = term / sizes[symbol]
+            total = total + term
         return total
 
     return value

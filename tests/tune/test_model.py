@@ -16,7 +16,7 @@ from prism_explore.ir.dims import dim
 from prism_explore.ir.stages import Verified
 from prism_explore.ir.text import parse
 from prism_explore.targets import Target
-from prism_explore.tune.model import evaluator, model_of, rank_correlation
+from prism_explore.tune.model import Modelled, evaluator, model_of, rank_correlation
 from tests.tune.toys import TOY, fused, split
 
 EVERY_FAMILY = {"fused": fused(), "fused rows": fused(rows=True), "split": split()}
@@ -48,6 +48,15 @@ def test_the_model_is_never_below_the_floor() -> None:
         model = model_of(verified.candidate, {"b": 4}, TOY)
         for sizes in legal(verified, 4):
             assert floor.time_s <= model.at(sizes).time_s
+
+
+def test_many_choices_at_once_are_told_what_each_is_told_alone() -> None:
+    for verified in EVERY_FAMILY.values():
+        model = model_of(verified.candidate, {"b": 4}, TOY)
+        choices = legal(verified, 4)
+        times, bytes_ = model.of(choices)
+
+        assert [model.at(c) for c in choices] == [Modelled(t, d) for t, d in zip(times, bytes_, strict=True)]
 
 
 def test_the_model_charges_for_reading_a_large_weight_once_per_row_of_blocks() -> None:
