@@ -110,7 +110,8 @@ def dominated(candidates: Sequence[Candidate], staged: bool) -> dict[str, tuple[
     costs = {c.id: cost_of(c, staged) for c in candidates}
     uncut = {family: _uncut(of[0], costs[of[0].id]) for family, of in families.items()}
 
-    forms, ways = {c.id: _form(c) for c in candidates}, _Ways()
+    ways = _Ways()
+    forms = {c.id: ways.number(_form(c, costs[c.id])) for c in candidates}
 
     @cache
     def beaten(worse: str, better: str) -> tuple[Dominance, ...] | None:
@@ -167,7 +168,7 @@ def _each(
     better: Sequence[Candidate],
     worse: Sequence[Candidate],
     costs: Mapping[str, Cost],
-    forms: Mapping[str, _Form],
+    forms: Mapping[str, int],
     ways: _Ways,
 ) -> tuple[Dominance, ...] | None:
     def one(a: Candidate, b: Candidate) -> Dominance | None:
@@ -184,20 +185,16 @@ def _each(
 
 def compared(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominance | None:
     """How a is never dearer than b; None where that was not shown."""
-    return _compared(a, b, cost_a, cost_b, _renamings(_form(a), _form(b)))
+    return _compared(a, b, cost_a, cost_b, _renamings(_form(a, cost_a), _form(b, cost_b)))
 
 
 def _compared(
     a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost, renamings: Iterator[Renaming]
 ) -> Dominance | None:
-    if stores_shares(a.sgraph) != stores_shares(b.sgraph):
-        return None  # a split costs more of everything and fills more cores
     if cost_a.launches > cost_b.launches or cost_a.calls > cost_b.calls:
         return None
     conditions = _products(b)
     for numbers in renamings:
-        if not all(_renamed(d, numbers) in cost_b.blocks for d in cost_a.blocks):
-            continue
         here = cost_a.at(numbers)
         if _dearer_nowhere(here, cost_b, conditions):
             return Dominance(a, b, numbers, (here, cost_b))
@@ -251,21 +248,37 @@ class _Form:
     numbers: tuple[str, ...]
     cuts: tuple[tuple[Dim, frozenset[str]], ...]
     conditions: tuple[Dim, ...]
+    blocks: tuple[Dim, ...]
+    shares: bool
+    """Whether it is a split: that costs more of everything and fills more cores."""
 
 
-def _form(candidate: Candidate) -> _Form:
-    return _Form(candidate.sgraph.parameters, tuple(_cuts(candidate).items()), candidate.conditions)
+def _form(candidate: Candidate, cost: Cost) -> _Form:
+    graph = candidate.sgraph
+    cuts = tuple(_cuts(candidate).items())
+    return _Form(graph.parameters, cuts, candidate.conditions, cost.blocks, stores_shares(graph))
 
 
 class _Ways:
     """Ways to choose one candidate's numbers by another's, found once for all candidates of the same forms."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[_Form, _Form], tuple[list[Renaming], Iterator[Renaming]]] = {}
+        self._numbers: dict[_Form, int] = {}
+        self._forms: list[_Form] = []
+        self._found: dict[tuple[int, int], tuple[list[Renaming], Iterator[Renaming]]] = {}
 
-    def between(self, a: _Form, b: _Form) -> Iterator[Renaming]:
-        """Legal ways to choose a's numbers by b's, those that cut most alike first."""
-        had, more = self._found.setdefault((a, b), ([], _renamings(a, b)))
+    def number(self, form: _Form) -> int:
+        """What a form is called here; it is compared as a whole once."""
+        if form not in self._numbers:
+            self._numbers[form] = len(self._forms)
+            self._forms.append(form)
+        return self._numbers[form]
+
+    def between(self, a: int, b: int) -> Iterator[Renaming]:
+        """Legal ways to choose a's numbers by b's with b's blocks, those that cut most alike first."""
+        if (a, b) not in self._found:
+            self._found[a, b] = [], _renamings(self._forms[a], self._forms[b])
+        had, more = self._found[a, b]
         yield from had
         for way in more:
             had.append(way)
@@ -276,22 +289,29 @@ def _renamings(a: _Form, b: _Form) -> Iterator[Renaming]:
     """As `_Ways.between`."""
     ours, numbers = dict(a.cuts), a.numbers
     ways = [[*(size for size, cut in b.cuts if cut & ours[dim(s)]), ONE] for s in numbers]
-    allowed = frozenset(b.conditions)
-    decided: list[list[Dim]] = [[] for _ in range(len(numbers) + 1)]
-    for c in a.conditions:
-        decided[max((1 + numbers.index(s) for s in c.symbols if s in numbers), default=0)].append(c)
+    allowed, blocks = frozenset(b.conditions), frozenset(b.blocks)
+
+    def when_decided(sizes: Sequence[Dim]) -> list[list[Dim]]:
+        found: list[list[Dim]] = [[] for _ in range(len(numbers) + 1)]
+        for d in sizes:
+            found[max((1 + numbers.index(s) for s in d.symbols if s in numbers), default=0)].append(d)
+        return found
+
+    conditions, counts = when_decided(a.conditions), when_decided(a.blocks)
 
     def choose(chosen: Renaming) -> Iterator[Renaming]:
-        conditions = (_renamed(c, chosen) for c in decided[len(chosen)])
-        if not all(d in allowed or _is_natural(d) for d in conditions):
+        depth = len(chosen)
+        if not all(_renamed(d, chosen) in blocks for d in counts[depth]):
             return
-        if len(chosen) == len(numbers):
+        if not all(d in allowed or _is_natural(d) for d in (_renamed(c, chosen) for c in conditions[depth])):
+            return
+        if depth == len(numbers):
             yield chosen
             return
-        for size in ways[len(chosen)]:
-            yield from choose((*chosen, (numbers[len(chosen)], size)))
+        for size in ways[depth]:
+            yield from choose((*chosen, (numbers[depth], size)))
 
-    return choose(())
+    return choose(()) if a.shares == b.shares else iter(())
 
 
 def _renamed(d: Dim, numbers: Renaming) -> Dim:

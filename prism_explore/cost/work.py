@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
@@ -100,6 +101,7 @@ class KernelWork:
     """Operators run, over all blocks and iterations."""
 
 
+@lru_cache(4096)
 def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
     """Every kernel of a graph whose result is used, in order.
 

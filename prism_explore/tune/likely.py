@@ -39,7 +39,7 @@ def likely_sizes(
         return tuple((symbol, numbers[symbol]) for symbol in limits.symbols)
 
     def ranked(own: Sequence[Sizes], every: Sequence[Sizes]) -> list[tuple[float, Sizes]]:
-        times, _ = model.of([dict(sizes) for sizes in every])
+        times, _ = model.of(every)
         return sorted(zip(times.tolist(), own, strict=True))
 
     if len(groups) == 1:

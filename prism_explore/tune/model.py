@@ -21,6 +21,7 @@ from prism_explore.ir.dims import Dim
 from prism_explore.ir.ops import Custom
 from prism_explore.ir.stages import Candidate
 from prism_explore.targets import Target
+from prism_explore.tune.space import Sizes
 
 CACHE_OVER_DRAM = 4.0
 """How much faster the last cache is than memory, in the model; about right for server CPUs and GPUs."""
@@ -88,12 +89,13 @@ class Model:
 
     def at(self, sizes: Mapping[str, int]) -> Modelled:
         """The model's figures for one choice of sizes."""
-        (time_s,), (dram_bytes,) = self.of([sizes])
+        (time_s,), (dram_bytes,) = self.of([tuple(sizes.items())])
         return Modelled(float(time_s), float(dram_bytes))
 
-    def of(self, choices: Sequence[Mapping[str, int]]) -> tuple[Figures, Figures]:
-        """Seconds and bytes from memory of many choices of sizes, each for the same symbols."""
-        sizes = {s: np.array([c[s] for c in choices], float) for s in choices[0]} if choices else {}
+    def of(self, choices: Sequence[Sizes]) -> tuple[Figures, Figures]:
+        """Seconds and bytes from memory of many choices of sizes, each for the same symbols in the same order."""
+        table = np.array([[number for _, number in sizes] for sizes in choices], float)
+        sizes = {symbol: table[:, place] for place, (symbol, _) in enumerate(choices[0] if choices else ())}
         target = self._target
         time_s: Any = np.zeros(len(choices))
         dram: Any = np.zeros(len(choices))

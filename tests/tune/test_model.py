@@ -54,7 +54,7 @@ def test_many_choices_at_once_are_told_what_each_is_told_alone() -> None:
     for verified in EVERY_FAMILY.values():
         model = model_of(verified.candidate, {"b": 4}, TOY)
         choices = legal(verified, 4)
-        times, bytes_ = model.of(choices)
+        times, bytes_ = model.of([tuple(c.items()) for c in choices])
 
         assert [model.at(c) for c in choices] == [Modelled(t, d) for t, d in zip(times, bytes_, strict=True)]
 
