@@ -94,13 +94,14 @@ def test_the_shared_memory_that_is_predicted_is_about_what_is_taken(compiler, ar
     assert isinstance(reports, tuple), reports
     for plan, report in zip(plans, reports, strict=True):
         predicted = plan.staged_bytes * stages
-        assert report.shared_memory_bytes <= 1.3 * predicted
+        # Where nothing is staged, Triton 3.6 still lets a tile change its layout through shared memory.
+        assert report.shared_memory_bytes <= 1.3 * predicted + 4096
         if arch != "gfx942":  # AMD's compiler keeps what it can in registers
             assert 0.5 * predicted <= report.shared_memory_bytes
 
 
 def test_an_amd_kernel_that_needs_more_than_64_kib_is_infeasible(compiler):
-    graph, numbers = parse(CAUSAL_FLASH), {"h": 2, "m": 128, "d": 128, "s": 512, "e": 128, "gy": 1, "f": 2}
+    graph, numbers = parse(CAUSAL_FLASH), {"h": 2, "m": 32, "d": 64, "s": 512, "e": 64, "gy": 1, "f": 4}
     module = write_triton(graph, numbers, Parameters((), (("num_stages", 3), ("num_warps", 8))))
 
     found = compiler.compile(module, "gfx942")
