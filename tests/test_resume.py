@@ -332,10 +332,17 @@ def test_a_verdict_that_was_written_into_a_file_is_not_offered(timed, tmp_path):
     kernels = [e for e in timed.journal.events if isinstance(e, IncumbentImproved)]
     assert kernels
     _rewrite(path, "events.jsonl", lambda t: t.replace('"source":"', '"source":"# not what was written\\n'))
+    # Where the tuner had passed over a second point with the same kernel, their sources now differ already in telling.
+    with pytest.raises(px.JournalVersionError, match=f"{best}, the best of the saved search|does not repeat what was"):
+        _best_of(path)
+
+
+def _best_of(path):
     loaded = px.Session.load(path)
-    with pytest.raises(px.JournalVersionError, match=f"{best}, the best of the saved search"):
+    try:
         loaded.best()
-    loaded.close()
+    finally:
+        loaded.close()
 
 
 def test_a_file_without_its_task_can_be_looked_at_only(whole, tmp_path):
