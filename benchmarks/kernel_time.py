@@ -12,6 +12,8 @@ A row goes through three stages, each in a process of its own with a time limit 
              autotuner chooses by the clock, so this too wants a quiet machine
     compare  time everything in shuffled rounds, on cold inputs, in one process whose malloc keeps what was freed
 
+TVM's MetaSchedule is one of them where it is installed (`tvm_rival.py`), and is tuned in the second stage.
+
 What is done is kept in the JSON file, and not done again but with `--again`; so a run may be interrupted, and stages
 may be run apart, `tune` and `compare` on a quiet machine. A kernel is compared with float64 before it is timed.
 
@@ -45,6 +47,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
+from benchmarks import tvm_rival
 from benchmarks.rows import ROWS, Row, chosen
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
@@ -64,7 +67,7 @@ DISTURBED = 1.5
 again by the next run."""
 OTHERS = 0.1
 """The same where others, the host included, had more of the cores than this: an evenly slow machine shows no spread."""
-SHORT = {EAGER: "eager", COMPILED: "default", AUTOTUNED: "max+frozen", LIBRARY: "library"}
+SHORT = {EAGER: "eager", COMPILED: "default", AUTOTUNED: "max+frozen", LIBRARY: "library", tvm_rival.NAME: "tvm"}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -234,6 +237,7 @@ def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: 
         Journal(),
         modes=[m.name for m in MODES],
         library=task.also.call,
+        more=(tvm_rival.MODE,) if importlib.util.find_spec("tvm") and args.target == "cpu" else (),
         rounds=rounds,
         seed=args.seed,
     )
@@ -253,7 +257,7 @@ def _machine(name: str) -> dict[str, Any]:
         "machine": f"{model}, {machine.cores} cores, {platform.system()} {platform.machine()}",
         "target": asdict(machine),
         "versions": {p: version(p) for p in PACKAGES},
-        "absent": {} if importlib.util.find_spec("tvm") else {"TVM MetaSchedule": "tvm is not installed"},
+        "absent": {} if importlib.util.find_spec("tvm") else {tvm_rival.NAME: "tvm is not installed"},
     }
 
 

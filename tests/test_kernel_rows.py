@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import tvm_rival
 from benchmarks.kernel_time import _share_of_others, main, standing
 from benchmarks.rows import ROWS, Row, chosen, decode, linear
 from prism_explore.events.race import EAGER, LIBRARY, OURS
@@ -138,3 +139,20 @@ def test_without_a_gpu_it_says_so(
 
     assert "--target cuda: no GPU is here; nothing was measured\n" == capsys.readouterr().out
     assert not path.exists()
+
+
+def test_another_compiler_is_given_tensors_as_they_are_stored() -> None:
+    import torch
+
+    class Layer(torch.nn.Module):
+        def forward(self, x: Any, w: Any) -> Any:
+            return x @ w
+
+    x, w = torch.randn(3, 8), torch.randn(5, 8).t()
+    exported = torch.export.export(Layer(), (x, w))
+    stored, orders = tvm_rival.as_stored(exported)
+    given = [t.permute(order) for t, order in zip((x, w), orders, strict=True)]
+
+    assert [(0, 1), (1, 0)] == orders
+    assert all(t.is_contiguous() for t in given)
+    torch.testing.assert_close(x @ w, stored.module()(*given))

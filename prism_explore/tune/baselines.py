@@ -33,7 +33,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import NAMES
 from prism_explore.targets import Target, canary, host
-from prism_explore.tune.backend import backend_of
+from prism_explore.tune.backend import backend_of, named
 from prism_explore.tune.measure import (
     COLD_FACTOR,
     Checked,
@@ -53,12 +53,14 @@ AUTOTUNED = "torch.compile max-autotune"
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A way to run the user's function in torch."""
+    """A way to run the user's function: in torch, or by another compiler."""
 
     name: str
     says: str
     limit_s: float
     """To compile and to compare; then the rival is given up."""
+    maker: str = ""
+    """`module:function` that makes a function of tensors of an exported program, where it is not one of torch's own."""
 
 
 MODES: tuple[Mode, ...] = (
@@ -91,6 +93,7 @@ def compare(
     *,
     modes: Sequence[str] = USUAL,
     library: LibraryCall | None = None,
+    more: Sequence[Mode] = (),
     rounds: int = 24,
     seed: int = 0,
     loader: str = "",
@@ -110,6 +113,7 @@ def compare(
         journal: hears of every row.
         modes: names out of `MODES`.
         library: other torch code of the same value, timed as it is.
+        more: rivals beside those of torch, each with its maker.
         rounds: how often each is timed.
         seed: of inputs and of the order in each round.
         loader: `module:function` that makes the kernel callable; the target's own if left out.
@@ -118,7 +122,7 @@ def compare(
     """
     program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
     floor = floor_of(kernel.verified.candidate, shapes, target)
-    codes = _codes(reference, modes, library)
+    codes = _codes(reference, modes, library) | {m: reference for m in more if reference is not None}
     generator = loader or backend_of(target).loader
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -132,7 +136,7 @@ def compare(
         readers, scale = ([], 1.0) if isinstance(limits, Failure) else (limits["readers"], limits["scale"])
         keys = [*ready, *readers, *([_FMA] if readers else [])]
         samples = _timed(worker, keys, rounds) if OURS in ready else Failure("tune.wrong", absent[OURS])
-    says = {LIBRARY: library.spelled} if library is not None else {}
+    says = {m.name: m.says for m in more} | ({LIBRARY: library.spelled} if library is not None else {})
     rows = _rows(samples, [OURS, *(m.name for m in codes)], absent, says, readers, scale, floor)
     for row in rows:
         journal.note(row)
@@ -254,7 +258,8 @@ def _prepare(worker: Worker, kernel: Kernel | None, paths: Mapping[Mode, Path], 
         for mode, path in paths.items():
             if mode.name in absent:
                 continue
-            found = worker.ask({"do": "rival", "key": mode.name, "path": str(path)}, mode.limit_s)
+            asked = {"do": "rival", "key": mode.name, "path": str(path), "maker": mode.maker}
+            found = worker.ask(asked, mode.limit_s)
             if not isinstance(found, Failure):
                 ready.append(mode.name)
                 continue
@@ -414,7 +419,7 @@ def serve(do: str, bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str
     """Answer what only a comparison asks of a worker."""
     match do:
         case "rival":
-            return _adopt(bench, str(request["key"]), Path(request["path"]))
+            return _adopt(bench, str(request["key"]), Path(request["path"]), str(request["maker"]))
         case "canaries":
             keep = _keep_canaries if bench.device == "cpu" else _keep_device_canaries
             return keep(bench, float(request["bytes"]), float(request["flops"]), bool(request["short"]))
@@ -422,7 +427,7 @@ def serve(do: str, bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str
             raise AssertionError(f"a worker was asked to {do!r}")
 
 
-def _adopt(bench: LocalBench, key: str, path: Path) -> Mapping[str, Any]:
+def _adopt(bench: LocalBench, key: str, path: Path, maker: str) -> Mapping[str, Any]:
     import torch
 
     exported = torch.export.load(path)
@@ -430,9 +435,11 @@ def _adopt(bench: LocalBench, key: str, path: Path) -> Mapping[str, Any]:
         from torch.export.passes import move_to_device_pass
 
         exported = move_to_device_pass(exported, bench.device)
-    module = _flat(exported.module())
     try:
-        if key in (EAGER, LIBRARY):
+        module = None if maker else _flat(exported.module())
+        if module is None:
+            run = _on_tensors(named(maker)(exported))
+        elif key in (EAGER, LIBRARY):
             run = _on_tensors(module)
         elif key == COMPILED:
             run = _on_tensors(compiled(module))

@@ -17,7 +17,7 @@ from prism_explore.frontend import LibraryCall, trace
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.targets import Target
-from prism_explore.tune.baselines import MODES, ROOFLINE, compare, unbound
+from prism_explore.tune.baselines import MODES, ROOFLINE, Mode, compare, unbound
 from tests.tune.toys import TOY, WRONG, fused, kernel
 
 LOADER = "tests.tune.toys:load"
@@ -98,6 +98,26 @@ def test_a_library_call_is_one_more_rival_and_is_compared_like_the_others() -> N
     wrong = found(other)[2]
     assert (LIBRARY, 0) == (wrong.name, wrong.samples)
     assert wrong.note.startswith("random: a row deviates by")
+
+
+def test_another_compiler_is_a_rival_by_what_makes_its_function_or_says_why_not() -> None:
+    able = Mode("able", "what it did", 60.0, "tests.tune.toys:as_exported")
+    unable = Mode("unable", "what it did", 60.0, "tests.tune.toys:no_such_operator")
+    rows = compare(
+        reference,
+        KERNEL,
+        HERE,
+        Journal(),
+        modes=(),
+        more=(able, unable),
+        rounds=3,
+        loader=LOADER,
+        learn=lambda _: None,
+    )
+    found = {r.name: (r.samples, r.note) for r in rows}
+
+    assert (3, "what it did") == found["able"]
+    assert (0, "NotImplementedError: rms_norm is not supported") == found["unable"]
 
 
 def test_a_reference_that_computes_something_else_is_no_rival() -> None:

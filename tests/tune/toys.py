@@ -158,6 +158,17 @@ def load(kernel: Kernel) -> Callable[..., Any]:
     return run
 
 
+def as_exported(exported: Any) -> Callable[..., Any]:
+    """A compiler that is none: the exported program itself."""
+    module = exported.module()
+    return lambda *tensors: module(*tensors)
+
+
+def no_such_operator(exported: Any) -> Callable[..., Any]:
+    """A compiler that cannot."""
+    raise NotImplementedError("rms_norm is not supported\nand more that nobody reads")
+
+
 BACKEND = Backend(emit, choices, "tests.tune.toys:load")
 
 

@@ -1,0 +1,120 @@
+"""TVM's MetaSchedule as one more rival of `kernel_time.py`, where `apache-tvm` is installed.
+
+    pip install apache-tvm==0.27.0.post1 apache-tvm-ffi==0.1.14.post0 psutil cloudpickle tornado xgboost
+
+With the FFI package 0.1.15 the tuner crashes in `ToJSONGraph`. A program is tuned once, for minutes, and its records
+are kept in the user's cache; a later process builds from them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from prism_explore.targets.canary import cores
+from prism_explore.targets.host import cpu_model
+from prism_explore.tune.baselines import Mode
+
+TRIALS = 64
+NAME = "TVM MetaSchedule"
+MODE = Mode(NAME, f"{TRIALS} trials, weights as they are", 900.0, "benchmarks.tvm_rival:made")
+
+STEPS = (
+    "DecomposeOpsForInference", "CanonicalizeBindings", "FuseTransposeMatmul", "LegalizeOps",
+    "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR", "DeadCodeElimination",
+)  # fmt: skip
+"""Relax's passes in front of tuning; with the third, a weight is read as nn.Linear stores it."""
+
+
+def made(exported: Any) -> Callable[..., Any]:
+    """An exported program tuned and compiled by TVM, as a function of torch tensors that copies none of them."""
+    os.environ.setdefault("TVM_NUM_THREADS", str(cores()))
+    import torch
+    import tvm
+    from tvm import relax
+    from tvm.relax.frontend.torch import from_exported_program
+    from tvm.s_tir import meta_schedule
+
+    x86_intrinsics()
+    exported, orders = as_stored(exported)
+    target = tvm.target.Target({"kind": "llvm", "mcpu": _cpu(), "num-cores": cores()})
+    with target:
+        passes = tvm.transform.Sequential([getattr(relax.transform, step)() for step in STEPS])
+        module = passes(from_exported_program(exported))
+    folder = _folder(f"{exported.graph_module.code}{exported.graph_signature}{module}")
+    records = [str(folder / name) for name in ("database_workload.json", "database_tuning_record.json")]
+    if all(map(os.path.exists, records)):
+        database = meta_schedule.database.JSONDatabase(*records)
+    else:
+        database = meta_schedule.relax_integration.tune_relax(
+            module,
+            {},
+            target,
+            str(folder),
+            max_trials_global=TRIALS,
+            num_trials_per_iter=16,
+            seed=0,
+            builder=meta_schedule.builder.LocalBuilder(max_workers=cores(), initializer=x86_intrinsics),
+            runner=meta_schedule.runner.LocalRunner(initializer=x86_intrinsics),
+        )
+    with target, database, tvm.transform.PassContext(opt_level=3):
+        module = relax.transform.MetaScheduleApplyDatabase()(module)
+        run = relax.VirtualMachine(tvm.compile(module, target=target), tvm.cpu())["main"]
+
+    def call(*tensors: Any) -> Any:
+        stored = (t.permute(order) for t, order in zip(tensors, orders, strict=True))
+        return torch.from_dlpack(run(*map(tvm.runtime.from_dlpack, stored))[0])
+
+    return call
+
+
+def as_stored(exported: Any) -> tuple[Any, list[tuple[int, ...]]]:
+    """The program as a function of tensors in storage order, for TVM takes no others; and the order of each's dims."""
+    import torch
+
+    module = exported.module()
+    nodes = {n.name: n.meta["val"] for n in exported.graph_module.graph.nodes if n.op == "placeholder"}
+    given = [nodes[name] for name in exported.graph_signature.user_inputs]
+    orders = [tuple(sorted(range(v.ndim), key=lambda d, v=v: -v.stride(d))) for v in given]
+
+    class Stored(torch.nn.Module):
+        def forward(self, *tensors: Any) -> Any:
+            backs = [[order.index(d) for d in range(len(order))] for order in orders]
+            return module(*(t.permute(back) for t, back in zip(tensors, backs, strict=True)))
+
+    examples = [torch.empty([v.shape[d] for d in order], dtype=v.dtype) for v, order in zip(given, orders, strict=True)]
+    return torch.export.export(Stored(), tuple(examples), strict=False), orders
+
+
+def x86_intrinsics() -> None:
+    """Let `tvm.s_tir.tensor_intrin` be its part for x86 alone: the whole takes a minute to import, in every worker."""
+    import tvm.s_tir
+
+    name = "tvm.s_tir.tensor_intrin"
+    if name not in sys.modules:
+        package = types.ModuleType(name)
+        package.__path__ = [str(Path(tvm.s_tir.__path__[0]) / "tensor_intrin")]
+        sys.modules[name] = package
+        tvm.s_tir.tensor_intrin = package
+        importlib.import_module(f"{name}.x86")
+
+
+def _cpu() -> str:
+    from llvmlite import binding
+
+    return binding.get_host_cpu_name()
+
+
+def _folder(program: str) -> Path:
+    """Where a program's records are kept: by program, processor and trials."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "prism_explore" / "tvm"
+    key = hashlib.sha256(f"{program}\n{cpu_model()}\n{cores()}\n{TRIALS}".encode()).hexdigest()[:16]
+    folder = cache / key
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
