@@ -31,10 +31,14 @@ STEPS = (
 )  # fmt: skip
 """Relax's passes in front of tuning; with the third, a weight is read as nn.Linear stores it."""
 
+THREADS = {"TVM_NUM_THREADS": str(cores()), "TVM_BIND_THREADS": "0", "TVM_THREAD_POOL_SPIN_COUNT": "1000"}
+"""Its threads else spin for milliseconds behind a call, on the cores of whatever is timed next."""
+
 
 def made(exported: Any) -> Callable[..., Any]:
     """An exported program tuned and compiled by TVM, as a function of torch tensors that copies none of them."""
-    os.environ.setdefault("TVM_NUM_THREADS", str(cores()))
+    for name, value in THREADS.items():
+        os.environ.setdefault(name, value)
     import torch
     import tvm
     from tvm import relax
