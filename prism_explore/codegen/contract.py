@@ -19,7 +19,7 @@ pages apart, and a narrow tile reads little of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
@@ -268,19 +268,35 @@ def _dot(
             pieces = sum(times for _, _, times in blocks)
             step = 2 * f.lanes if tiling.pairs else f.lanes
             slots = -(-e.n // width) * pieces * -(-e.k // step)
-            done = 0
-            for first, size, times in blocks:
+            for first, size, times, before, share, fetch in _shared(blocks, width):
                 with f.loop(0, times) as block:
                     m = f.sum(f.times(block, size), first)
-                    share = -(-width // pieces)
-                    fetched = f.sum(f.times(f.sum(block, done), share), n, width) if tiling.level else None
-                    turn = f.sum(f.times(f.divided(n, width)[0], pieces), block, done)
+                    fetched = f.sum(f.times(block, share), n, width + fetch) if tiling.level else None
+                    turn = f.sum(f.times(f.divided(n, width)[0], pieces), block, before)
 
                     def beside(k, turn=turn, slots=slots, step=step, then=nothing if start else meanwhile):
                         then(f.sum(f.times(turn, -(-e.k // step)), f.divided(k, step)[0]), slots)
 
                     _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside, rider)
-                done += times
+
+
+def _shared(blocks: Sequence[tuple[int, int, int]], columns: int) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """The runs of blocks, cut so that each block prefetches its share of the next columns, every column once.
+
+    More blocks than columns ask for one each, and so reach into the panels behind the next: to leave the rest out
+    took 64 rows 1 to 2 % longer.
+
+    Of each run: its first row, rows of a block, blocks, blocks before it, columns per block, columns before it.
+    """
+    pieces = sum(times for _, _, times in blocks)
+    even, more = divmod(max(columns, pieces), pieces)
+    before = fetched = 0
+    for first, size, times in blocks:
+        greedy = min(times, max(0, more - before))
+        for count, share in ((greedy, even + 1), (times - greedy, even)):
+            if count:
+                yield first, size, count, before, share, fetched
+                first, before, fetched = first + count * size, before + count, fetched + count * share
 
 
 def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside, rider) -> None:
