@@ -20,6 +20,13 @@ ARM = Host("neoverse-n1", "+neon", 4, 2, True)
 TRIPLE = "aarch64-unknown-linux-gnu"
 PLAIN = Host("x86-64", "", 4, 2, False)
 """The first 64-bit x86: SSE2, no fused multiply-add."""
+EIGHT_ROWS = """sgraph
+  x = input f32[8, 4096]
+  w = input f32[4096, 64] order(1, 0)
+  %2 = matmul(x, w)
+  return %2
+"""
+"""Blocks of 8 x 4 sums and what they are made of are more vectors than there are registers."""
 NUMBERS = dict.fromkeys(("gx", "gy", "gz", "ge", "f", "h"), 2) | {"b": 5, "tb": 3, "ks": 24, "tn": 40, "d": 24}
 EVERY = {c.name: c for c in (*CASES, *WIDER)}
 
@@ -60,6 +67,22 @@ def test_every_kernel_compiles_for_arm_and_calls_no_mathematics_of_others(name) 
     called = set(re.findall(r"^\s+bl\s+(\w+)", arm(EVERY[name]), re.MULTILINE))
 
     assert called <= {"memcpy", "memset", "memmove"}
+
+
+@pytest.mark.parametrize(
+    ("there", "vector"),
+    [
+        (Host("skylake-avx512", "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma", 16, 2, True), "zmm"),
+        (Host("haswell", "+avx2,+fma", 8, 2, True), "ymm"),
+    ],
+)
+def test_a_vector_that_finds_no_register_lies_in_one_cache_line(there, vector) -> None:
+    made = planned(parse(EIGHT_ROWS), {}, there.lanes)
+    schedule = complete(made.loops, there, {"mr": 8, "nr": 4})
+    assembly = cross_compiled(made.loops, schedule, there, "x86_64-unknown-linux-gnu")
+
+    assert re.search(rf"%{vector}\d+, -?\d*\(%rsp\)", assembly)
+    assert f"andq\t$-{4 * there.lanes}, %rsp" in assembly
 
 
 @pytest.mark.parametrize("name", EVERY)
