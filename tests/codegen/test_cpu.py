@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.codegen import emit
-from prism_explore.codegen.contract import balanced
+from prism_explore.codegen.contract import balanced, shares
 from prism_explore.codegen.cpu import compile_program, schedule_space
 from prism_explore.codegen.load import load_plan
 from prism_explore.codegen.plan import Plan, choices_of, plan
@@ -347,3 +347,17 @@ def test_blocks_of_rows_are_balanced_and_cover(extent, limit) -> None:
     assert rows == list(range(extent))
     assert max(sizes) <= limit
     assert max(sizes) - min(sizes) <= 1
+
+
+@given(st.integers(1, 100), st.integers(1, 8), st.integers(1, 8))
+def test_a_pass_over_the_rows_prefetches_every_column_of_the_next_panel_once(extent, limit, columns) -> None:
+    rows, asked, before = [], [], 0
+    for first, size, times, done, share, fetched in shares(list(balanced(extent, limit)), columns):
+        assert done == before
+        before += times
+        for block in range(times):
+            rows += range(first + block * size, first + (block + 1) * size)
+            asked += range(fetched + block * share, fetched + (block + 1) * share)
+
+    assert rows == list(range(extent))
+    assert asked == list(range(max(columns, before)))
