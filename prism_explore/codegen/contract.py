@@ -10,8 +10,9 @@
 
 Both take any extents: blocks of rows are balanced (16 rows by 6 are 6 + 5 + 5), ragged vectors are loads
 and stores of exactly the lanes that are left. `ahead` prefetches what is read next: `ahead` rows of `right`
-further down for stream, the next panel of `nr` columns for dot. Long columns that lie one behind the other
-are asked for as one run, though they are read side by side: eight rows take 3 to 8 % less.
+further down for stream, the next panel of `nr` columns for dot, evenly over the passes of the rows. Long columns
+that lie one behind the other are asked for as one run, though they are read side by side. Both together took 4 to 7 %
+off 8 and 16 rows, and nothing off one.
 
 A third, with a block of the target in registers while k runs over rows along n, was measured and lost to
 stream everywhere (one row: 2394 against 1190 us; 16 rows: 3931 against 2859): rows of a wide matrix lie
@@ -20,7 +21,7 @@ pages apart, and a narrow tile reads little of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
@@ -158,6 +159,13 @@ Meanwhile: TypeAlias = Callable[[object, int], None]
 """What is done beside the arithmetic, in slot s of n: called once for each of them, as the product runs."""
 
 
+Index: TypeAlias = Any
+"""An element's place: a number or a value of the function that is written."""
+
+Ask: TypeAlias = Callable[[Index, int], None]
+"""Asks for what is read next, at a k that lies so many elements behind where an iteration began."""
+
+
 def nothing(slot, slots: int) -> None:
     """Nothing beside the arithmetic."""
 
@@ -272,48 +280,55 @@ def _dot(
             pieces = sum(times for _, _, times in blocks)
             step = 2 * f.lanes if tiling.pairs else f.lanes
             slots = -(-e.n // width) * pieces * -(-e.k // step)
-            for first, size, times, before, share, fetch in shares(blocks, width):
+            done = 0
+            for first, size, times in blocks:
                 with f.loop(0, times) as block:
                     m = f.sum(f.times(block, size), first)
-                    fetched = f.sum(f.times(block, share), n, width + fetch) if tiling.level else None
-                    turn = f.sum(f.times(f.divided(n, width)[0], pieces), block, before)
+                    turn = f.sum(block, done)
+                    ask = asking(f, e, tiling, right, f.sum(n, width), width, turn, pieces)
+                    turns = f.sum(f.times(f.divided(n, width)[0], pieces), turn)
 
-                    def beside(k, turn=turn, slots=slots, step=step, then=nothing if start else meanwhile):
-                        then(f.sum(f.times(turn, -(-e.k // step)), f.divided(k, step)[0]), slots)
+                    def beside(k, turns=turns, slots=slots, step=step, then=nothing if start else meanwhile):
+                        then(f.sum(f.times(turns, -(-e.k // step)), f.divided(k, step)[0]), slots)
 
-                    _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside, rider)
-
-
-def shares(blocks: Sequence[tuple[int, int, int]], columns: int) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """The runs of blocks, cut so that each block prefetches its share of the next columns, every column once.
-
-    More blocks than columns ask for one each, and so reach into the panels behind the next: to leave the rest out
-    took 64 rows 1 to 2 % longer.
-
-    Of each run: its first row, rows of a block, blocks, blocks before it, columns per block, columns before it.
-    """
-    pieces = sum(times for _, _, times in blocks)
-    even, more = divmod(max(columns, pieces), pieces)
-    before = fetched = 0
-    for first, size, times in blocks:
-        greedy = min(times, max(0, more - before))
-        for count, share in ((greedy, even + 1), (times - greedy, even)):
-            if count:
-                yield first, size, count, before, share, fetched
-                first, before, fetched = first + count * size, before + count, fetched + count * share
+                    _dots(f, e, tiling, target, left, right, adds, m, size, n, width, ask, beside, rider)
+                done += times
 
 
-def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, share, beside, rider) -> None:
-    """`size` x `width` sums over all of k; `share` columns from `fetched` on are prefetched meanwhile."""
+def asking(f: Function, e: Extents, tiling: Dot, right: Memory, start, width: int, turn, pieces: int) -> Ask:
+    """How `width` columns from `start` on are prefetched, evenly over all passes of the rows; `turn` is the pass."""
+    line = LINE_BYTES // BYTES[right.dtype]
+    share = -(-width // pieces)
+
+    def run(k) -> Iterator[Index]:
+        at = f.sum(f.times(turn, e.k), k)
+        if width % pieces:
+            so_far = f.divided(f.times(at, width), pieces)[0]
+            at = f.times(f.divided(so_far, line)[0], line)
+        else:
+            at = f.times(at, share)
+        for j in range(share):
+            yield f.sum(f.times(start, e.right_n), at, j * line)
+
+    def side_by_side(k) -> Iterator[Index]:
+        for j in range(share):
+            column = f.sum(start, f.divided(f.times(turn, width), pieces)[0], j)
+            yield f.sum(f.times(column, e.right_n), k)
+
+    places = run if e.right_n == e.k and e.k >= RUN_LINES * line else side_by_side
+
+    def ask(k, past: int) -> None:
+        if tiling.level and past % line == 0:
+            for place in places(k):
+                f.prefetch(right, place, tiling.level)
+
+    return ask
+
+
+def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, ask: Ask, beside, rider) -> None:
+    """`size` x `width` sums over all of k; what is read next is asked for meanwhile."""
     totals = [[f.variable(f.number(0.0, f.lanes)) for _ in range(width)] for _ in range(size)]
     riding = [f.variable(f.number(0.0, f.lanes)) for _ in range(width if rider else 0)]
-    line = LINE_BYTES // BYTES[right.dtype]
-
-    def asked(at, j: int):
-        """One run of lines, where long columns lie one behind the other; else all columns side by side."""
-        if e.right_n == e.k and e.k >= RUN_LINES * line:
-            return f.sum(f.times(fetched, e.right_n), f.times(at, share), j * line)
-        return f.sum(f.times(f.sum(fetched, j), e.right_n), at)
 
     def operand(memory: Memory, at, lanes: int):
         return f.load_pairs(memory, at, lanes) if tiling.pairs else _widened(f, f.load(memory, at, lanes))
@@ -322,9 +337,7 @@ def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, fetched, s
         for u in range(count):
             at = f.sum(k, u * lanes)
             beside(at)
-            if fetched is not None and u * lanes % line == 0:
-                for j in range(share):
-                    f.prefetch(right, asked(at, j), tiling.level)
+            ask(at, u * lanes)
             column = [operand(right, f.sum(f.times(f.sum(n, j), e.right_n), at), lanes) for j in range(width)]
             for total, x in zip(riding, column, strict=False):
                 f.set(total, f.add(f.get(total), rider.value(x)))

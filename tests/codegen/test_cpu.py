@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.codegen import emit
-from prism_explore.codegen.contract import balanced, shares
+from prism_explore.codegen.contract import Dot, Extents, asking, balanced
 from prism_explore.codegen.cpu import compile_program, schedule_space
 from prism_explore.codegen.load import load_plan
 from prism_explore.codegen.plan import Plan, choices_of, plan
-from prism_explore.codegen.simd import host
+from prism_explore.codegen.simd import Memory, host
 from prism_explore.ir.evaluate import evaluate
 from prism_explore.ir.ops import UNARY
 from prism_explore.ir.program import ProgramBuilder
@@ -349,15 +349,35 @@ def test_blocks_of_rows_are_balanced_and_cover(extent, limit) -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
-@given(st.integers(1, 100), st.integers(1, 8), st.integers(1, 8))
-def test_a_pass_over_the_rows_prefetches_every_column_of_the_next_panel_once(extent, limit, columns) -> None:
-    rows, asked, before = [], [], 0
-    for first, size, times, done, share, fetched in shares(list(balanced(extent, limit)), columns):
-        assert done == before
-        before += times
-        for block in range(times):
-            rows += range(first + block * size, first + (block + 1) * size)
-            asked += range(fetched + block * share, fetched + (block + 1) * share)
+class Numbers:
+    """Where code is written with indices of numbers alone; it keeps what is prefetched."""
 
-    assert rows == list(range(extent))
-    assert asked == list(range(max(columns, before)))
+    def __init__(self) -> None:
+        self.asked = []
+
+    def sum(self, *terms):
+        return sum(terms)
+
+    def times(self, x, factor):
+        return x * factor
+
+    def divided(self, x, by):
+        return divmod(x, by)
+
+    def prefetch(self, memory, place, level):
+        self.asked.append(place)
+
+
+@given(st.integers(1, 8), st.integers(1, 12), st.sampled_from([48, 1024, 1040]), st.sampled_from([0, 16]))
+def test_the_passes_over_the_rows_prefetch_all_of_the_next_panel(width, pieces, depth, gap) -> None:
+    f, stride, start = Numbers(), depth + gap, 3 * width
+    e = Extents(m=6 * pieces, n=64, k=depth, target_m=64, left_m=depth, left_k=1, right_k=1, right_n=stride)
+    for turn in range(pieces):
+        ask = asking(f, e, Dot(6, width, 1, 2), Memory(None), start, width, turn, pieces)
+        for k in range(0, depth, 16):
+            ask(k, 0)
+
+    lines = {(start + column) * stride + k for column in range(width) for k in range(0, depth, 16)}
+    assert set(f.asked) >= lines
+    assert len(f.asked) < len(lines) + pieces * depth / 16
+    assert max(f.asked) < (start + width) * stride + 16 * width
