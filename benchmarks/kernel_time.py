@@ -39,7 +39,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import distributions
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ from prism_explore.tune.backend import untimed
 from prism_explore.tune.baselines import AUTOTUNED, MODES, ROOFLINE, compare
 from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
 
-PACKAGES = ("prism-explore", "torch", "triton", "llvmlite", "numpy")
+PACKAGES = ("prism-explore", "torch", "triton", "llvmlite", "numpy", "apache-tvm", "apache-tvm-ffi")
 RESULTS = Path(__file__).resolve().parent / "results"
 STAGES = ("tune", "rivals", "compare")
 DISTURBED = 1.5
@@ -256,7 +256,7 @@ def _machine(name: str) -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
         "machine": f"{model}, {machine.cores} cores, {platform.system()} {platform.machine()}",
         "target": asdict(machine),
-        "versions": {p: version(p) for p in PACKAGES},
+        "versions": {p: found.version for p in PACKAGES if (found := next(iter(distributions(name=p)), None))},
         "absent": {} if importlib.util.find_spec("tvm") else {tvm_rival.NAME: "tvm is not installed"},
     }
 
