@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
+from prism_explore.codegen.ahead import LINE_BYTES
 from prism_explore.codegen.cpu import Compiled, compile_program
 from prism_explore.codegen.loops import Buffer
 from prism_explore.codegen.plan import Plan, plan
@@ -32,8 +33,11 @@ from prism_explore.ir.tensors import NAMES, numpy_dtype
 Array: TypeAlias = Any
 """A torch.Tensor or a numpy.ndarray."""
 
-Team: TypeAlias = Callable[[int, Sequence[int], int], None]
-"""Runs the function at an address with these arguments on so many threads, and waits."""
+Words: TypeAlias = "ctypes.Array[ctypes.c_int64]"
+"""How many functions there are, their addresses, and the arguments that each of them gets."""
+
+Team: TypeAlias = Callable[[Words, int], None]
+"""Runs the functions one after another, each on so many threads, and waits."""
 
 
 class Loaded(Protocol):
@@ -98,16 +102,11 @@ class LoadedKernel:
         self._run = run
         self._inputs = tuple(_Expected.of(b) for b in made.loops.inputs)
         self._output = _Expected.of(made.loops.output)
-        starts: list[int] = []
-        total = 0
-        for b in made.loops.temporaries:
-            starts.append(total)
-            total += -(-b.bytes // 64) * 64
-        self._starts = tuple(starts)
-        self._scratch_at = total
-        self._bytes = total + self.threads * compiled.scratch_bytes
-        self._idle: deque[tuple[np.ndarray[Any, np.dtype[np.uint8]], int]] = deque()
-        """Memory that no call uses at the moment, and where its first whole cache line starts."""
+        first = 1 + len(compiled.entries)
+        self._given = slice(first, first + len(self._inputs))
+        """Where the addresses of the inputs are among the words."""
+        self._idle: deque[_Call] = deque()
+        """What no call uses at the moment."""
 
     @property
     def source(self) -> str:
@@ -132,15 +131,26 @@ class LoadedKernel:
                 if start < target + self._output.buffer.bytes and target < start + e.buffer.bytes:
                     raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
         try:
-            memory, base = self._idle.pop()
+            call = self._idle.pop()
         except IndexError:
-            memory = np.empty(self._bytes + 64, dtype=np.uint8)
-            base = -(-_address(memory) // 64) * 64
-        arguments = (*pointers, *(base + s for s in self._starts), target, base + self._scratch_at)
-        for entry in self._compiled.entries:
-            self._run(entry, arguments, self.threads)
-        self._idle.append((memory, base))
+            call = self._new_call()
+        call.words[self._given] = pointers
+        call.words[-2] = target
+        self._run(call.words, self.threads)
+        self._idle.append(call)
         return result
+
+    def _new_call(self) -> _Call:
+        starts: list[int] = []
+        total = 0
+        for b in self.plan.loops.temporaries:
+            starts.append(total)
+            total += -(-b.bytes // LINE_BYTES) * LINE_BYTES
+        memory = np.empty(total + self.threads * self._compiled.scratch_bytes + LINE_BYTES, dtype=np.uint8)
+        base = -(-_address(memory) // LINE_BYTES) * LINE_BYTES
+        entries, inputs = self._compiled.entries, [0] * len(self._inputs)
+        words = (len(entries), *entries, *inputs, *(base + s for s in starts), 0, base + total)
+        return _Call(memory, (ctypes.c_int64 * len(words))(*words))
 
     def check(self, *inputs: Array) -> None:
         """Raise ShapeError where a call with these inputs would; nothing is computed."""
@@ -151,6 +161,16 @@ class LoadedKernel:
             names = ", ".join(e.buffer.name for e in self._inputs)
             raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
         return [e.pointer(x) for e, x in zip(self._inputs, inputs, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What belongs to one call at a time."""
+
+    memory: np.ndarray[Any, np.dtype[np.uint8]]
+    """What passes between kernels, and the scratch of all threads."""
+    words: Words
+    """Complete but for the addresses of the inputs and, last but one, of the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +239,24 @@ class _Expected:
         return int(address)
 
 
+DATA_AT = object.__basicsize__
+"""Where an array's C struct has the address of its data: first behind the head of every object."""
+
+
+def _has_data_there() -> bool:
+    """Whether it is so in this interpreter."""
+    if sys.implementation.name != "cpython":
+        return False
+    probe = np.zeros(1)
+    return ctypes.c_size_t.from_address(id(probe) + DATA_AT).value == probe.__array_interface__["data"][0]
+
+
 def _address(x: Array) -> int:
-    return x.__array_interface__["data"][0]
+    # The public way writes a whole description of the array first: 1 us for each input of every call.
+    return ctypes.c_size_t.from_address(id(x) + DATA_AT).value if _IS_THERE else x.__array_interface__["data"][0]
+
+
+_IS_THERE = _has_data_there()
 
 
 @lru_cache(64)
@@ -283,14 +319,29 @@ def _torch_openmp() -> str | None:
 _TRAMPOLINE = """
 declare i32 @omp_get_thread_num()
 declare i32 @omp_get_num_threads()
-define void @enter(ptr %call) {
-  %function = load ptr, ptr %call
-  %arguments = getelementptr i64, ptr %call, i64 1
+declare void @GOMP_barrier()
+define void @enter(ptr %words) {
+entry:
+  %count = load i64, ptr %words
+  %first = add i64 %count, 1
+  %arguments = getelementptr i64, ptr %words, i64 %first
   %t = call i32 @omp_get_thread_num()
   %n = call i32 @omp_get_num_threads()
   %thread = sext i32 %t to i64
   %threads = sext i32 %n to i64
+  br label %run
+run:
+  %at = phi i64 [ 1, %entry ], [ %next, %wait ]
+  %place = getelementptr i64, ptr %words, i64 %at
+  %function = load ptr, ptr %place
   call void %function(ptr %arguments, i64 %thread, i64 %threads)
+  %next = add i64 %at, 1
+  %last = icmp eq i64 %at, %count
+  br i1 %last, label %done, label %wait
+wait:
+  call void @GOMP_barrier()
+  br label %run
+done:
   ret void
 }
 """
@@ -302,7 +353,7 @@ class _OpenMP:
     def __init__(self, path: str) -> None:
         library = ctypes.CDLL(path)
         symbols: dict[str, int] = {}
-        for name in ("omp_get_thread_num", "omp_get_num_threads"):
+        for name in ("omp_get_thread_num", "omp_get_num_threads", "GOMP_barrier"):
             symbols[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
         self._machine = Machine(_TRAMPOLINE, host(), symbols)
         self._enter = self._machine.address("enter")
@@ -310,9 +361,8 @@ class _OpenMP:
         self._parallel.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
         self._parallel.restype = None
 
-    def __call__(self, function: int, arguments: Sequence[int], threads: int) -> None:
-        call = (ctypes.c_int64 * (1 + len(arguments)))(function, *arguments)
-        self._parallel(self._enter, ctypes.addressof(call), threads, 0)
+    def __call__(self, words: Words, threads: int) -> None:
+        self._parallel(self._enter, ctypes.addressof(words), threads, 0)
 
 
 @lru_cache(4)
@@ -325,13 +375,14 @@ def _python_team() -> Team:
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
     executor = ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1), "kernel")
 
-    def run(function: int, arguments: Sequence[int], threads: int) -> None:
-        call = (ctypes.c_int64 * len(arguments))(*arguments)
-        address = ctypes.addressof(call)
-        code = kind(function)
-        others = [executor.submit(code, address, t, threads) for t in range(1, threads)]
-        code(address, 0, threads)
-        for other in others:
-            other.result()
+    def run(words: Words, threads: int) -> None:
+        count = words[0]
+        arguments = ctypes.addressof(words) + (1 + count) * ctypes.sizeof(ctypes.c_int64)
+        for function in words[1 : 1 + count]:
+            code = kind(function)
+            others = [executor.submit(code, arguments, t, threads) for t in range(1, threads)]
+            code(arguments, 0, threads)
+            for other in others:
+                other.result()
 
     return run
