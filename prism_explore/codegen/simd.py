@@ -58,6 +58,8 @@ I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
 ADD_IN_ANY_ORDER = ("reassoc",)
+EITHER_ZERO = ("nsz",)
+"""A maximum of 0 and -0 may be either: telling them apart takes as long as all the rest of it."""
 
 _LLVM = threading.Lock()
 
@@ -417,14 +419,14 @@ class Function:
 
     def max(self, a, b):
         """The larger one; NaN if either is."""
-        return self._call("llvm.maximum", a, b)
+        return self._call("llvm.maximum", a, b, fastmath=EITHER_ZERO)
 
     def largest(self, x):
         """The largest of a vector's lanes."""
         if not isinstance(x.type, ir.VectorType):
             return x
         fold = self._intrinsic(f"llvm.vector.reduce.fmaximum.{_suffix(x.type)}", ir.FunctionType(F32, [x.type]))
-        return self.b.call(fold, [x])
+        return self.b.call(fold, [x], fastmath=EITHER_ZERO)
 
     def total(self, x):
         """The sum of a vector's lanes."""
@@ -470,9 +472,9 @@ class Function:
         """Some lanes of a vector, as a shorter one."""
         return self.b.shuffle_vector(x, x, ir.Constant(ir.VectorType(I32, len(lanes)), lanes))
 
-    def _call(self, name: str, *args):
+    def _call(self, name: str, *args, fastmath: tuple[str, ...] = ()):
         kind = ir.FunctionType(args[0].type, [a.type for a in args])
-        return self.b.call(self._intrinsic(f"{name}.{_suffix(args[0].type)}", kind), args)
+        return self.b.call(self._intrinsic(f"{name}.{_suffix(args[0].type)}", kind), args, fastmath=fastmath)
 
     def _intrinsic(self, name: str, kind: ir.FunctionType) -> ir.Function:
         known = self.module.globals.get(name)
@@ -672,7 +674,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "mul": lambda f, x, y: f.b.fmul(x, y),
     "div": lambda f, x, y: f.b.fdiv(x, y),
     "max": lambda f, x, y: f.max(x, y),
-    "min": lambda f, x, y: f._call("llvm.minimum", x, y),
+    "min": lambda f, x, y: f._call("llvm.minimum", x, y, fastmath=EITHER_ZERO),
     "mask": _mask,
 }
 """The machine's meaning of every row of `ir.ops.UNARY` and `ir.ops.BINARY`."""

@@ -120,6 +120,26 @@ def test_a_vector_has_a_largest_number(lanes) -> None:
     assert out[0] == x[:lanes].max()
 
 
+@pytest.mark.parametrize("lanes", [1, 3, 4, 16])
+def test_a_vector_with_something_that_is_no_number_has_no_largest_number(lanes) -> None:
+    for lane in range(lanes):
+        x = np.arange(16, dtype=np.float32)
+        x[lane] = np.nan
+        out = np.zeros(1, np.float32)
+        call(lambda f, a, b: f.store(f.largest(f.load(a, 0, lanes)), b, 0), [x, out], 16)
+
+        assert np.isnan(out[0])
+
+
+@pytest.mark.parametrize("lanes", [0, 4, 16])
+@pytest.mark.parametrize("fn", ["max", "min"])
+def test_neither_the_larger_nor_the_smaller_one_forgets_what_is_no_number(fn, lanes) -> None:
+    x, y = np.arange(16, dtype=np.float32), np.full(16, 8, np.float32)
+    x[::3], y[::2] = np.nan, np.nan
+
+    np.testing.assert_array_equal(BINARY[fn].numpy(x, y), mapped(fn, [x, y], lanes, 16))
+
+
 @pytest.mark.parametrize("fn", sorted(BINARY))
 def test_a_function_of_two_numbers_is_correctly_rounded(fn) -> None:
     x, y = points("neg"), points("neg")[::-1].copy()
