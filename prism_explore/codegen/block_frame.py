@@ -3,6 +3,7 @@
 * A load is a view of its operand, never a copy, unless a product needs another layout or `pack` asks.
 * Elementwise chains are written into their consumer; a tile gets memory when a product reads it, when
   it is read twice, when a consumer would repeat it along a dim, or when it outlives its section.
+* A root by which a larger tile is divided, and nothing else is done with it, is kept as one over it.
 * A band is computed where it is read, from the indices.
 * What depends on few grid dims only is done once per thread for all points of the others (`hoist`).
 """
@@ -86,6 +87,8 @@ class Frame:
         self.packed: dict[int, Place] = {}
         self.scales: dict[int, Place] = {}
         """Per scale of rescaled sums: the factor of this iteration."""
+        self.inverses: set[int] = set()
+        """Roots that are kept as one over them; see `quotient`."""
         self.names = {b.name for b in memory}
 
     def name(self, rank: int, d: int) -> str:
@@ -171,8 +174,20 @@ class Frame:
         phase, once = self.facts.when[position], self.facts.is_once(position)
         tile = Tile(value, phase, once)
         if not isinstance(value, Read | Within) and self._wants_memory(position, value):
+            if self._only_divides(position) and isinstance(value, Apply) and value.fn == "sqrt":
+                tile = replace(tile, value=Apply("div", (Constant(Fraction(1)), value)))
+                self.inverses.add(position)
             tile = self.with_memory(tile, f"t{position}", self.facts.dims[position])
         self.tiles[position] = tile
+
+    def quotient(self, over: int, under: int) -> Expression:
+        """One tile divided by another.
+
+        By a root that is kept for many, it is a product with one over the root: one rounding more, and the same
+        infinities, for no root is so small that one over it is infinite, but that of 0.
+        """
+        fn = "mul" if under in self.inverses else "div"
+        return Apply(fn, (self.tiles[over].value, self.tiles[under].value))
 
     def with_memory(self, tile: Tile, name: str, dims: tuple[int, ...]) -> Tile:
         """The tile, written into memory of its own."""
@@ -182,7 +197,6 @@ class Frame:
 
     def _wants_memory(self, position: int, value: Expression) -> bool:
         readers = self.facts.readers[position]
-        cheap = isinstance(value, Apply) and value.fn in ("mul", "add") and isinstance(value.args[1], Constant)
         for c in readers:
             node = self.facts.block.nodes[c]
             if isinstance(node.op, MatMul) or (self.facts.is_once(position) and not self.facts.is_once(c)):
@@ -192,7 +206,12 @@ class Frame:
             if self.facts.when[position] == "invariant" and self.facts.when[c] == "loop" and self.loop:
                 return True
         uses = sum(self.facts.block.nodes[c].args.count(position) for c in readers)
-        return uses > 1 and not cheap
+        return uses > 1 and not _is_cheap(value)
+
+    def _only_divides(self, position: int) -> bool:
+        """Whether nothing is done with a tile but to divide others by it."""
+        readers = [self.facts.block.nodes[c] for c in self.facts.readers[position]]
+        return all(node.op == Binary("div") and node.args[0] != position for node in readers)
 
     def operand(self, position: int) -> Place:
         """Where an operand of a product lies; a band gets memory here."""
@@ -217,6 +236,17 @@ class Frame:
         """Begin a running value, where there is a loop."""
         if self.loop:
             self.sections.before.append(Map(self.domain(dims), target, Constant(value)))
+
+
+def _is_cheap(value: Expression) -> bool:
+    """Whether computing it again costs no more than writing it down: constants on a number in memory."""
+    match value:
+        case Read():
+            return True
+        case Apply("mul" | "add", (inner, Constant())):
+            return _is_cheap(inner)
+        case _:
+            return False
 
 
 def _padding(row: int) -> int:

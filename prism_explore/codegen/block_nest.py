@@ -102,6 +102,8 @@ def _write_node(frame: Frame, position: int, node: Node) -> None:
             frame.define(position, Apply(fn, (args[0].value,)))
         case Scalar(fn, value):
             frame.define(position, Apply(fn, (args[0].value, Constant(value))))
+        case Binary("div"):
+            frame.define(position, frame.quotient(*node.args))
         case Binary(fn):
             frame.define(position, Apply(fn, (args[0].value, args[1].value)))
         case MatMul():

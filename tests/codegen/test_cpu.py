@@ -76,6 +76,26 @@ def test_a_kernel_with_views_masks_or_running_maxima_computes_what_its_sgraph_me
     assert error_of(case.graph, sizes, lanes, hoist=hoist) < TOLERANCE + 8 * plain_error(case.graph, sizes)
 
 
+def test_a_division_by_a_root_has_the_same_infinities_though_it_is_a_product() -> None:
+    case = BY_NAME["rms_plain_nk"]
+    sizes = case.sizes({"b": 6, "f": 2, "ks": 8, "gx": 1, "tn": 24})
+    inputs = filled(case.graph, sizes)
+    rows = np.array([0, 1e-30, 1e-21, 1e30, np.inf, 1], np.float32)[:, None]
+    with np.errstate(all="ignore"):
+        x, w = inputs["x"] * rows, inputs["w"]
+        wanted = (x @ w) / np.sqrt(np.square(x).mean(axis=1, dtype=np.float32, keepdims=True))
+    made = planned(case.graph, sizes)
+    found = load_plan(made)(*(x if name == "x" else given for name, given in inputs.items()))
+
+    assert "1 / sqrt" in made.source
+    assert all(map(np.isnan, wanted[0]))
+    assert all(map(np.isinf, wanted[1]))
+    assert not wanted[3].any()
+    # A square that is hardly a number any more has few digits.
+    np.testing.assert_allclose(found, wanted, rtol=2e-2)
+    np.testing.assert_allclose(found[3:], wanted[3:], rtol=1e-4, atol=1e-6)
+
+
 def plain_error(graph, sizes: dict[str, int]) -> float:
     """What NumPy errs in float32: exp magnifies large logits for everybody. The tuner forgives 8 times that."""
     inputs = filled(graph, sizes)
