@@ -5,18 +5,19 @@
 A loop's body that holds several products, such as attention's, reads one tile for the first product and another for
 the second. Rows that are asked for shortly before they are used come too late: memory idles while sums are
 finished, maxima taken and exponentials made. So while one product runs, the tile that is read behind it is asked for,
-and while the last one runs, the first tile of the next iteration. The requests are spread evenly over the product,
-and may go round several parts of the tile at once: memory serves several rows of its own side by side faster
-than one after another. Nothing of it changes what is computed.
+and while the last one runs, the first tile of the next iteration. What is slow between two products, such as a
+division or an exponential per number, asks for the first lines of what the second of them would ask for. The requests
+are spread evenly over a statement, and may go round several parts of the tile at once: memory serves several rows of
+its own side by side faster than one after another. Nothing of it changes what is computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
 
-from prism_explore.codegen.loops import Contract, Map, Nest, Place, Range, Statement, reads
+from prism_explore.codegen.loops import Apply, Contract, Expression, Map, Nest, Place, Range, Statement, reads
 from prism_explore.codegen.simd import Function, Memory
 from prism_explore.ir.tensors import BYTES
 
@@ -24,6 +25,11 @@ LINE_BYTES = 64
 """Of a cache line."""
 MOST_BYTES = 1 << 18
 """Of a tile that is asked for ahead: it has to stay in L2 until it is used, beside what is used now."""
+LINES_BESIDE = 3
+"""So many lines are asked for beside one vector of a slow statement, which takes about as long as one line takes to
+come; the rest of the time is that of the quick statements around it, which ask for nothing."""
+SLOW = frozenset(("div", "exp", "sqrt"))
+"""Functions that keep the processor busy for as long as memory needs for a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,32 @@ class Tile:
         return prod(extent for extent, _ in self.shape[0]) * self.row_lines
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Some lines of a tile, to be asked for beside a statement."""
+
+    tile: Tile
+    first: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.tile}{f', {self.count} of {self.tile.lines} lines' if self.count < self.tile.lines else ''}"
+
+
+def requests(nest: Nest, lanes: int) -> tuple[tuple[Request, ...], ...]:
+    """For each statement of the body, what is asked for while it runs: each line of a tile beside one statement."""
+    found: list[tuple[Request, ...]] = [() for _ in nest.body]
+    for position, tiles in enumerate(tiles_ahead(nest)):
+        done = [0] * len(tiles)
+        for before, domain in _slow_before(nest, position):
+            vectors = ceil(prod(r.extent for r in domain) / lanes)
+            counts = [min(LINES_BESIDE * vectors, tile.lines // 2 - n) for tile, n in zip(tiles, done, strict=True)]
+            found[before] += tuple(r for r in map(Request, tiles, done, counts) if r.count)
+            done = [n + count for n, count in zip(done, counts, strict=True)]
+        found[position] += tuple(Request(t, n, t.lines - n) for t, n in zip(tiles, done, strict=True))
+    return tuple(found)
+
+
 def tiles_ahead(nest: Nest) -> tuple[tuple[Tile, ...], ...]:
     """For each statement of the body, what is asked for while it runs; nothing where there is one product only."""
     carriers = [p for p, s in enumerate(nest.body) if isinstance(s, Contract)]
@@ -91,6 +123,18 @@ def chained(nest: Nest) -> bool:
     return any(isinstance(s, Contract) and {s.left.buffer, s.right.buffer} & made for s in nest.body)
 
 
+def _slow_before(nest: Nest, position: int) -> Iterator[tuple[int, tuple[Range, ...]]]:
+    """The slow statements between a product and the one before it, and their domains; none of a number per row."""
+    start = max((p for p in range(position) if isinstance(nest.body[p], Contract)), default=0)
+    for p, s in enumerate(nest.body[start:position], start):
+        if isinstance(s, Map) and _is_slow(s.value) and s.target.buffer.shape[-1] > 1:
+            yield p, s.domain
+
+
+def _is_slow(e: Expression) -> bool:
+    return isinstance(e, Apply) and (e.fn in SLOW or any(map(_is_slow, e.args)))
+
+
 def _read(s: Statement) -> Iterator[tuple[Place, tuple[Range, ...]]]:
     if isinstance(s, Contract):
         ranges = (*s.batch, s.m, s.n, *s.k)
@@ -103,18 +147,19 @@ def _read(s: Statement) -> Iterator[tuple[Place, tuple[Range, ...]]]:
             yield s.target, s.domain
 
 
-def ask(f: Function, memory: Memory, tile: Tile, parts: int, level: int, slot, slots: int) -> None:
-    """Prefetch the share of a tile that falls to `slot` of so many; `memory` is where the tile begins."""
+def ask(f: Function, memory: Memory, request: Request, parts: int, level: int, slot, slots: int) -> None:
+    """Prefetch the share of a request that falls to `slot` of so many; `memory` is where its tile begins."""
+    tile = request.tile
     rows, _ = tile.shape
     line = LINE_BYTES // BYTES[tile.place.buffer.dtype]
-    number, row_lines, total = prod(extent for extent, _ in rows), tile.row_lines, tile.lines
+    number, row_lines = prod(extent for extent, _ in rows), tile.row_lines
     parts = parts if number % parts == 0 else 1
-    share = -(-total // slots)
+    share = -(-request.count // slots)
     for j in range(share):
         at = f.sum(f.times(slot, share), j)
-        if share * slots > total:
-            at = f.least(at, total - 1)
-        within, part = f.divided(at, parts)
+        if share * slots > request.count:
+            at = f.least(at, request.count - 1)
+        within, part = f.divided(f.sum(at, request.first), parts)
         row, column = f.divided(within, row_lines)
         row = f.sum(row, f.times(part, number // parts))
         offset = f.times(column, line)

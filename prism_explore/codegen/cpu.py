@@ -21,8 +21,8 @@ from itertools import permutations, zip_longest
 from math import inf, prod
 from typing import TypeAlias
 
-from prism_explore.codegen.ahead import LINE_BYTES, Tile, ask, chained, tiles_ahead
-from prism_explore.codegen.contract import Dot, Rider, Stream, emit_product, extents, joined, strips
+from prism_explore.codegen.ahead import LINE_BYTES, Request, Tile, ask, chained, requests, tiles_ahead
+from prism_explore.codegen.contract import Dot, Meanwhile, Rider, Stream, emit_product, extents, joined, strips
 from prism_explore.codegen.loops import (
     ONE,
     Apply,
@@ -170,16 +170,15 @@ def _riding(section: tuple[Statement, ...], schedule: Schedule) -> dict[int, Rid
 
 def show_kernel(program: LoopProgram, schedule: Schedule, lanes: int) -> str:
     """The loops with what the schedule makes of them."""
-    asked = {s: tiles for n in program.nests for s, tiles in zip(n.body, tiles_ahead(n), strict=True) if tiles}
     parts = dict(schedule).get("meanwhile", 0)
+    nests = program.nests if parts else ()
+    asked = {s: rs for n in nests for s, rs in zip(n.body, requests(n, lanes), strict=True) if rs}
     riding = {n.body[at]: ride for n in program.nests for at, ride in _riding(n.body, schedule).items()}
 
     def remark(s: Statement) -> str:
-        if not isinstance(s, Contract):
-            return ""
-        beside = f"; beside it {riding[s].fold.target}" if s in riding else ""
-        tiles = "".join(f"; meanwhile prefetch {tile}" for tile in asked.get(s, ())) if parts else ""
-        return f"{tiling(s, schedule)}{beside}{tiles}"
+        says = [str(tiling(s, schedule))] if isinstance(s, Contract) else []
+        says += [f"beside it {riding[s].fold.target}"] if s in riding else []
+        return "; ".join((*says, *(f"meanwhile prefetch {request}" for request in asked.get(s, ()))))
 
     chosen = ", ".join(f"{k}={v}" for k, v in schedule)
     return f"# float32 in {lanes} lanes; {chosen}\n{show_loops(program, remark)}"
@@ -269,7 +268,7 @@ class _Emitter:
             if nest.loop and nest.body:
                 with f.loop(0, nest.loop.extent) as i:
                     self.at[nest.loop.name], self.loop = i, nest.loop.name
-                    ahead = tiles_ahead(nest) if self.parts else ()
+                    ahead = requests(nest, f.lanes) if self.parts else ()
                     if nest.needed is None:
                         self._all(nest.body, ahead)
                     else:
@@ -280,18 +279,18 @@ class _Emitter:
                 self._all(nest.body)
             self._all(nest.after)
 
-    def _all(self, statements: tuple[Statement, ...], ahead: tuple[tuple[Tile, ...], ...] = ()) -> None:
+    def _all(self, statements: tuple[Statement, ...], ahead: tuple[tuple[Request, ...], ...] = ()) -> None:
         riding = _riding(statements, self.schedule)
         carried = {ride.position for ride in riding.values()}
-        for position, (s, tiles) in enumerate(zip_longest(statements, ahead, fillvalue=())):
+        for position, (s, asked) in enumerate(zip_longest(statements, ahead, fillvalue=())):
             match s:
                 case Map():
-                    self._map(s)
+                    self._map(s, asked)
                 case Fold():
                     if position not in carried:
                         self._fold(s)
                 case Contract():
-                    self._contract(s, tiles, riding.get(position))
+                    self._contract(s, asked, riding.get(position))
 
     # ------------------------------------------------------------ places and expressions
     def _offset(self, place: Place, steps: Mapping[str, object] | None = None):
@@ -337,15 +336,19 @@ class _Emitter:
                 self._fixed(a, variables, known)
 
     # ------------------------------------------------------------ elementwise and sums
-    def _map(self, s: Map) -> None:
+    def _map(self, s: Map, asked: tuple[Request, ...] = ()) -> None:
         f = self.f
+        meanwhile = self._asking(asked)
         target, pointer = s.target, self.pointers[s.target.buffer]
         ranges = _merged(s.domain, (*places(s), *withins(s.value)))
         along = _vector_variable(ranges, places(s), (), f.lanes)
+        vectors = -(-along.extent // f.lanes) if along else 1
+        turn, turns = 0, 1
         with ExitStack() as stack:
             for r in ranges:
                 if r != along:
                     self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
+                    turn, turns = f.sum(f.times(turn, r.extent), self.at[r.name]), turns * r.extent
             known: dict[Expression, object] = {}
             name = along.name if along else None
             self._fixed(s.value, frozenset((name,) if name else ()), known)
@@ -353,6 +356,7 @@ class _Emitter:
             def body(at, lanes: int, count: int) -> None:
                 for u in range(count):
                     here = f.sum(at, u * lanes) if name else at
+                    meanwhile(f.sum(f.times(turn, vectors), f.divided(here, f.lanes)[0]), turns * vectors)
                     place = self._offset(target, {name: here} if name else None)
                     stride = target.stride(name) if name else 1
                     value = self._value(s.value, name, here, lanes, known)
@@ -448,9 +452,9 @@ class _Emitter:
             self.at.pop(r.name, None)
 
     # ------------------------------------------------------------ products
-    def _contract(self, c: Contract, ahead: tuple[Tile, ...] = (), ride: Ride | None = None) -> None:
+    def _contract(self, c: Contract, asked: tuple[Request, ...] = (), ride: Ride | None = None) -> None:
         f = self.f
-        starts = [self._begins(tile) for tile in ahead]
+        asking = self._asking(asked)
         e, how = extents(c), tiling(c, self.schedule)
         sums = joined(c)[:-1]
         adds = c.adds
@@ -468,9 +472,7 @@ class _Emitter:
                 turn, turns = f.sum(f.times(turn, extent), self.at[name]), turns * extent
 
             def meanwhile(slot, slots: int) -> None:
-                at = f.sum(f.times(turn, slots), slot)
-                for tile, start in zip(ahead, starts, strict=True):
-                    ask(f, start, tile, self.parts, dict(self.schedule)["level"], at, slots * turns)
+                asking(f.sum(f.times(turn, slots), slot), slots * turns)
 
             rider = None if ride is None else self._rider(ride.fold, c)
             emit_product(f, e, how, target, left, right, adds, meanwhile, rider)
@@ -487,6 +489,17 @@ class _Emitter:
             self._put(s, self._offset(s.target, {c.n.name: n}), sums, sums.type.count, s.target.stride(c.n.name))
 
         return Rider(value, put)
+
+    def _asking(self, asked: tuple[Request, ...]) -> Meanwhile:
+        """Asks for the share of all requests that falls to a slot."""
+        starts = [self._begins(request.tile) for request in asked]
+        level = dict(self.schedule)["level"] if asked else 0
+
+        def meanwhile(slot, slots: int) -> None:
+            for request, start in zip(asked, starts, strict=True):
+                ask(self.f, start, request, self.parts, level, slot, slots)
+
+        return meanwhile
 
     def _begins(self, tile: Tile) -> Memory:
         """Where a tile of this iteration or a later one begins."""

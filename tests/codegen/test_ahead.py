@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism_explore.codegen.ahead import LINE_BYTES, Tile, ask, chained, tiles_ahead
+from prism_explore.codegen.ahead import LINE_BYTES, Request, Tile, ask, chained, requests, tiles_ahead
 from prism_explore.codegen.cpu import schedule_space
-from prism_explore.codegen.loops import Buffer, Place, Range
+from prism_explore.codegen.loops import Buffer, Place, Range, show_statement
 from prism_explore.codegen.simd import host
 from prism_explore.ir.tensors import BYTES
 from tests.codegen.corpus import CASES
@@ -58,27 +58,30 @@ def tile(rows: int, columns: int, step: int, dtype="f32") -> Tile:
     columns=st.integers(1, 150),
     gap=st.integers(0, 40),
     parts=st.sampled_from((1, 2, 4, 8)),
-    slots=st.integers(1, 200),
+    slots=st.lists(st.integers(1, 200), min_size=1, max_size=3),
+    cuts=st.tuples(st.integers(0, 1000), st.integers(0, 1000)),
     dtype=st.sampled_from(("f32", "bf16")),
 )
-def test_every_line_of_a_tile_is_asked_for_and_nothing_beyond_it(rows, columns, gap, parts, slots, dtype) -> None:
+def test_every_line_of_a_tile_is_asked_for_and_nothing_beyond_it(rows, columns, gap, parts, slots, cuts, dtype) -> None:
     wanted = tile(rows, columns, columns + gap, dtype)
+    ends = [*sorted(cut % wanted.lines for cut in cuts[: len(slots) - 1]), wanted.lines]
     writing = Counting()
-    for slot in range(slots):
-        ask(writing, None, wanted, parts, 2, slot, slots)
+    for first, end, number in zip((0, *ends), ends, slots, strict=False):
+        for slot in range(number if end > first else 0):
+            ask(writing, None, Request(wanted, first, end - first), parts, 2, slot, number)
     line = LINE_BYTES // BYTES[dtype]
     runs, run = wanted.shape
     starts = [i * stride for extent, stride in runs for i in range(extent)] or [0]
 
     assert {start + at for start in starts for at in range(0, run, line)} == set(writing.fetched)
-    assert len(writing.fetched) < wanted.lines + slots
+    assert len(writing.fetched) < wanted.lines + sum(slots)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 4])
 def test_requests_go_round_the_parts_of_a_tile(parts) -> None:
     writing = Counting()
     for slot in range(16):
-        ask(writing, None, tile(8, 32, 100), parts, 2, slot, 16)
+        ask(writing, None, Request(tile(8, 32, 100), 0, 16), parts, 2, slot, 16)
 
     assert [800 // parts * p for p in range(parts)] == writing.fetched[:parts]
     assert Counter(100 * r + c for r in range(8) for c in (0, 16)) == Counter(writing.fetched)
@@ -90,6 +93,27 @@ def test_values_are_asked_for_beside_scores_and_the_next_keys_beside_values() ->
 
     assert chained(nest)
     assert [[("v", 0)], [("k", 1)]] == asked
+
+
+@pytest.mark.parametrize("lanes", [8, 16])
+@pytest.mark.parametrize("extent", [8, 16, 64])
+def test_exponentials_ask_for_the_first_lines_of_what_the_product_behind_them_asks_for(extent, lanes) -> None:
+    (nest,) = planned(ATTENTION.graph, sizes(extent)).loops.nests
+    asked = requests(nest, lanes)
+    slow = [p for p, s in enumerate(nest.body) if "exp(" in show_statement(s) and s.target.buffer.shape[-1] > 1]
+    by_tile = defaultdict[str, list[tuple[int, Request]]](list)
+    for position, found in enumerate(asked):
+        for request in found:
+            by_tile[str(request.tile)].append((position, request))
+
+    assert 2 == len(by_tile)
+    assert len(slow) == 1
+    for wanted in by_tile.values():
+        lines = [line for _, r in wanted for line in range(r.first, r.first + r.count)]
+        assert list(range(wanted[0][1].tile.lines)) == lines
+    (keys,) = (wanted for name, wanted in by_tile.items() if name.startswith("k"))
+    assert slow == [position for position, _ in keys[:-1]]
+    assert keys[0][1].count <= keys[-1][1].count
 
 
 def test_a_single_product_has_nothing_beside_it() -> None:
