@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from pathlib import Path
 from time import process_time
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 import prism_explore as px
+from benchmarks.here import head
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
@@ -41,17 +43,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="where it stops as well, CPU seconds")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(argv)
-    head = {
-        "date": datetime.now(UTC).isoformat(timespec="minutes"),
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-    }
+    first = head()
     rows: list[dict[str, Any]] = []
     if not args.json:
-        print(", ".join(head.values()))
+        print(", ".join(first.values()))
     for name in args.workloads or USUAL:
         rows += _rows(name, args.rules, args.nodes, args.seconds, quiet=args.json)
     if args.json:
-        print(json.dumps({**head, "rows": rows}, indent=1))
+        print(json.dumps({**first, "rows": rows}, indent=1))
 
 
 def _rows(name: str, rules: Sequence[str], nodes: int, seconds: float, quiet: bool) -> list[dict[str, Any]]:

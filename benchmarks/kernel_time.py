@@ -32,14 +32,12 @@ import argparse
 import importlib.util
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from importlib.metadata import distributions
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -48,18 +46,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
 from benchmarks import tvm_rival
+from benchmarks.here import head, versions
 from benchmarks.rows import ROWS, Row, chosen
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
 from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
-from prism_explore.targets.devices import device_here
-from prism_explore.targets.host import cpu_model
 from prism_explore.tune import nursery
 from prism_explore.tune.backend import untimed
 from prism_explore.tune.baselines import AUTOTUNED, MODES, ROOFLINE, compare
 from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
 
-PACKAGES = ("prism-explore", "torch", "triton", "llvmlite", "numpy", "apache-tvm", "apache-tvm-ffi")
 RESULTS = Path(__file__).resolve().parent / "results"
 STAGES = ("tune", "rivals", "compare")
 DISTURBED = 1.5
@@ -251,12 +247,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _machine(name: str) -> dict[str, Any]:
     machine = px.target(name)
-    model = cpu_model() if name == "cpu" else device_here()
     return {
-        "date": datetime.now(UTC).isoformat(timespec="minutes"),
-        "machine": f"{model}, {machine.cores} cores, {platform.system()} {platform.machine()}",
+        **head(machine),
         "target": asdict(machine),
-        "versions": {p: found.version for p in PACKAGES if (found := next(iter(distributions(name=p)), None))},
+        "versions": versions(),
         "absent": {} if importlib.util.find_spec("tvm") else {tvm_rival.NAME: "tvm is not installed"},
     }
 
@@ -295,8 +289,8 @@ def show(data: Mapping[str, Any]) -> None:
     if not data["rows"]:
         return
     print(f"{data['machine']}; {', '.join(f'{p} {v}' for p, v in data['versions'].items())}")
-    head = "".join(f"{SHORT[name]:>11}" for name in SHORT)
-    print(f"{'row':<22}{'ours us':>9}{'of limit':>9}{'best other':>21}  [quartiles]  times ours:{head}  date")
+    titles = "".join(f"{SHORT[name]:>11}" for name in SHORT)
+    print(f"{'row':<22}{'ours us':>9}{'of limit':>9}{'best other':>21}  [quartiles]  times ours:{titles}  date")
     for group in dict.fromkeys(row.group for row in ROWS):
         seen: list[float] = []
         names = [row.name for row in ROWS if row.group == group]

@@ -17,20 +17,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import resource
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
-from datetime import UTC, datetime
 from multiprocessing import get_context
+from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time, sleep
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 import prism_explore as px
+from benchmarks.here import head
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import RegionPruned
 from prism_explore.events.ledger import Ledger, ledger
@@ -56,13 +58,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         (name,) = args.workloads
         print(json.dumps(_spread(name, args.workers) if args.workers else _row(name, args.repeat)))
         return
-    head = {
-        "date": datetime.now(UTC).isoformat(timespec="minutes"),
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-    }
+    first = head()
     rows: list[dict[str, Any]] = []
     if not args.json:
-        print(", ".join(head.values()))
+        print(", ".join(first.values()))
     for name in args.workloads or known:
         rows.append(_apart(name, "--repeat", str(args.repeat)))
         if args.workers:
@@ -70,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not args.json:
             _print(rows[-1])
     if args.json:
-        print(json.dumps({**head, "rows": rows}, indent=1))
+        print(json.dumps({**first, "rows": rows}, indent=1))
 
 
 def _apart(name: str, *options: str) -> dict[str, Any]:

@@ -13,11 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import platform
+import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
+from benchmarks.here import head
 from prism_explore.frontend import trace
 from prism_explore.generate.concrete import Numbers
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
@@ -35,20 +38,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=TIME_S, help="CPU seconds of the enumeration")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(argv)
-    head = {
-        "date": datetime.now(UTC).isoformat(timespec="minutes"),
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-    }
+    first = head()
     rows: list[dict[str, object]] = []
     if not args.json:
-        print(", ".join(head.values()))
+        print(", ".join(first.values()))
     for series, program, at, numbers in _cases(args.numbers):
         found = px.against_concrete(program, at, numbers=numbers, states=args.states, time_s=args.seconds)
         rows.append(_row(series, found))
         if not args.json:
             _print(series, found)
     if args.json:
-        print(json.dumps({**head, "rows": rows}, indent=1))
+        print(json.dumps({**first, "rows": rows}, indent=1))
 
 
 def _cases(count: int) -> Iterator[tuple[str, TensorProgram, dict[str, int], Numbers]]:

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import random
 import sys
 import time
@@ -33,12 +32,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 import prism_explore as px
+from benchmarks.here import head, versions
 from prism_explore.events.journal import Journal
 from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Timed, Verified
 from prism_explore.ir.tensors import TensorType
@@ -46,7 +47,6 @@ from prism_explore.ir.tensors import tensor as T
 from prism_explore.ir.text import show
 from prism_explore.search import Progress, Steering, explore
 from prism_explore.targets import Target
-from prism_explore.targets.host import cpu_model
 from prism_explore.tune import Backend, Budget, Pool, StrategyName, Worker, tune
 from prism_explore.tune.backend import backend_of
 from prism_explore.tune.measure import Checked, Failure, Samples, calm
@@ -56,7 +56,6 @@ from prism_explore.tune.wire import target_from_plain, target_to_plain
 from prism_explore.tune.worker import WorkerLimits
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("prism-explore", "torch", "llvmlite", "numpy")
 FIRST = 20
 """Of the model's order, so many are looked at."""
 NEAR = 2.0
@@ -191,7 +190,8 @@ class Sweep:
         self._points = {Row(v.candidate.id, p.sizes, "").key: (v, p) for v, p in _points(proved, self._at, target)}
         same = {
             "workload": name,
-            **_here(target),
+            "machine": head(target)["machine"],
+            "versions": versions(),
             "shapes": _shapes(name),
             "graphs": _graphs(proved),
         }
@@ -282,14 +282,6 @@ class Sweep:
             f"{max((len(r.raced_s) for r in done), default=0)} more; {self._disturbed} disturbed rounds left out; "
             f"{'whole' if whole else 'to be gone on with: call again'}"
         )
-
-
-def _here(target: Target) -> dict[str, Any]:
-    """What times are of."""
-    return {
-        "machine": f"{cpu_model()}, {target.cores} cores, {platform.system()} {platform.machine()}",
-        "versions": {p: version(p) for p in PACKAGES},
-    }
 
 
 def _shapes(name: str) -> dict[str, str | int]:
@@ -461,7 +453,7 @@ def _live(name: str, folder: Path, strategy: StrategyName, seeds: Sequence[int])
     share = {seed: share_of_fastest(times, key) for seed, key in found.items()}
     best, shares = min(median(t) for t in times.values()), tuple(share.values())
     path = folder / f"live-{name}-{datetime.now(UTC).date().isoformat()}.json"
-    same = {**{k: data[k] for k in ("workload", "shapes", "graphs")}, **_here(target)}
+    same = {**head(target), "versions": versions(), **{k: data[k] for k in ("workload", "shapes", "graphs")}}
     rounds = {"rounds": len(counted), "waited": median(samples.waits[i] for i in counted)}
     path.write_text(
         json.dumps({**same, "strategy": strategy, **rounds, "found": found, "share": share, "times_s": times}) + "\n"
