@@ -272,7 +272,7 @@ class ParametersProposed:
 
 @dataclass(frozen=True, slots=True)
 class TrialMeasured:
-    """A kernel whose result was compared with the reference first, then timed."""
+    """A kernel whose result was compared with the reference first, then timed; once more where it won a play-off."""
 
     trial: str
     candidate: str
@@ -304,6 +304,19 @@ class IncumbentImproved:
     trial: str
     candidate: str
     time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedOff:
+    """The fastest trials ran once more, all in the same rounds, half of them leaving at a time.
+
+    Where the winner is not the incumbent, it is measured again beside it, in new rounds: that follows.
+    """
+
+    order: tuple[str, ...]
+    """Trials, the winner first; the first to leave come last."""
+    rounds: int
+    """In how many the last two ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +375,7 @@ Event: TypeAlias = (
     | TrialMeasured
     | TrialFailed
     | IncumbentImproved
+    | PlayedOff
     | BaselineMeasured
     | Steered
     | ExplorationFinished

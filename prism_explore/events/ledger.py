@@ -33,6 +33,7 @@ from prism_explore.events.kinds import (
     KernelGenerated,
     NodeExpanded,
     ParametersProposed,
+    PlayedOff,
     Reason,
     RegionPruned,
     RivalTimed,
@@ -412,7 +413,8 @@ class Fold:
                     error=event.error,
                     waited=event.waited,
                 )
-                self._ended.append(event.trial)
+                if event.trial not in self._ended:
+                    self._ended.append(event.trial)
             case TrialFailed():
                 self._trials[event.trial] = replace(self._trial(event), failure=event.reason)
                 self._ended.append(event.trial)
@@ -434,7 +436,7 @@ class Fold:
                 self._dominated[event.family] = event
             case RivalTimed():
                 self._rivals[event.name] = event
-            case SaturationStepped() | CertificateReplayed() | KernelGenerated():
+            case SaturationStepped() | CertificateReplayed() | KernelGenerated() | PlayedOff():
                 pass
 
     def _fastest(self) -> Trial | None:

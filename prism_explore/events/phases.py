@@ -22,6 +22,7 @@ from prism_explore.events.kinds import (
     KernelGenerated,
     NodeExpanded,
     ParametersProposed,
+    PlayedOff,
     RegionPruned,
     RivalTimed,
     SaturationStepped,
@@ -54,6 +55,7 @@ def phase_of(event: Event) -> Phase | None:
             | TrialMeasured()
             | TrialFailed()
             | IncumbentImproved()
+            | PlayedOff()
             | BaselineMeasured()
         ):
             return "tune"

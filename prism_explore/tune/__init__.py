@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_explore.cost.floor import Floor, floor_of
 from prism_explore.events.journal import Journal
@@ -19,6 +19,7 @@ from prism_explore.events.kinds import (
     IncumbentImproved,
     KernelGenerated,
     ParametersProposed,
+    PlayedOff,
     TrialFailed,
     TrialMeasured,
 )
@@ -32,7 +33,9 @@ from prism_explore.tune.budget import Budget, StrategyName, strategy_of
 from prism_explore.tune.database import Database, Known
 from prism_explore.tune.measure import Bench, Failure
 from prism_explore.tune.model import Model, Modelled, model_of
+from prism_explore.tune.race import Race
 from prism_explore.tune.reasons import failed, too_slow
+from prism_explore.tune.rounds import FINALISTS, LUCKY_AMONG, NEARLY
 from prism_explore.tune.space import legal_sizes, parameters
 from prism_explore.tune.strategy import Key, Point, Pool, Recalled, Strategy
 from prism_explore.tune.trial import Raced, Rival, Track
@@ -200,6 +203,8 @@ class _Tuning:
         self._tried, self._trials = _so_far(journal)
         self._seen: set[str] = set()
         self._best: _Incumbent | None = None
+        self._timed: list[_Incumbent] = []
+        """The trials of this run that gave a time."""
         self._again = Again(journal)
         self._remembers = remembers
         self.was_saved = False
@@ -229,7 +234,12 @@ class _Tuning:
         return Recalled(again, then)
 
     def run(self, strategy: Strategy, incumbent: Timed | None) -> Iterator[Outcome]:
-        """Propose, compile, compare, race, until the budget or the space ends."""
+        """Propose, compile, compare, race, until the budget or the space ends; then the fastest play it off."""
+        yield from self._races(strategy, incumbent)
+        yield from self._play_off()
+        self._track.only(*(i.trial for i in (self._best,) if i is not None))
+
+    def _races(self, strategy: Strategy, incumbent: Timed | None) -> Iterator[Outcome]:
         self._began, first, idle = self._clock(), self._trials - self._known, 0
         if incumbent is not None:
             self._resume(incumbent)
@@ -305,21 +315,17 @@ class _Tuning:
     def _try(self, point: Point, made: Kernel | Infeasible, rival: _Incumbent | None) -> Outcome | None:
         """Propose a point, compare and race its kernel; None where somebody stopped it."""
         trial, floor_s = self._propose(point)
-        candidate, numbers = point.verified.candidate, _numbers(point.parameters)
         if isinstance(made, Infeasible):
             return self._failed(trial, point, Failure(made.code, made.reason))
-        self._journal.note(KernelGenerated(trial, candidate.id, made.backend, made.source))
+        self._journal.note(KernelGenerated(trial, point.verified.candidate.id, made.backend, made.source))
         found = self._raced(trial, made, rival)
         if isinstance(found, Failure):
             return self._failed(trial, point, found)
-        race, error = found.race, found.error
-        timed = Timed(made, race.time_s, race.p20_s, race.p80_s, race.samples, error, floor_s, race.waited)
-        self._journal.note(
-            TrialMeasured(
-                trial, candidate.id, numbers, race.time_s, race.p20_s, race.p80_s, race.samples, error, race.waited
-            )
-        )
-        self._settle(_Incumbent(trial, point, timed))
+        race = found.race
+        timed = Timed(made, race.time_s, race.p20_s, race.p80_s, race.samples, found.error, floor_s, race.waited)
+        self._note(trial, timed)
+        self._timed.append(_Incumbent(trial, point, timed))
+        self._settle(self._timed[-1])
         return timed
 
     def _raced(self, trial: str, kernel: Kernel, rival: _Incumbent | None) -> Raced | Failure:
@@ -350,6 +356,11 @@ class _Tuning:
         self._journal.note(TrialFailed(trial, point.verified.candidate.id, numbers, failed(failure)))
         return Infeasible(point.verified.candidate, point.parameters, failure.code, failure.reason)
 
+    def _note(self, trial: str, timed: Timed) -> None:
+        candidate, numbers = timed.kernel.verified.candidate, _numbers(timed.kernel.parameters)
+        times = (timed.time_s, timed.p20_s, timed.p80_s, timed.samples, timed.error, timed.waited)
+        self._journal.note(TrialMeasured(trial, candidate.id, numbers, *times))
+
     def _settle(self, trial: _Incumbent) -> None:
         if self._best is not None and trial.timed.time_s >= self._best.timed.time_s:
             return
@@ -365,7 +376,12 @@ class _Tuning:
         self._seen.add(kernel.source)
         model = model_of(entrant.verified.candidate, self._shapes, self._target)
         point = Point(entrant.verified, kernel.parameters, model.at(kernel.parameters.numbers).time_s)
-        self._take(_Incumbent("incumbent", point, incumbent))
+        self._take(_Incumbent(self._name_of(point), point, incumbent))
+
+    def _name_of(self, point: Point) -> str:
+        """The trial that gave an incumbent of an earlier call."""
+        trials = (e for e in reversed(self._journal.events) if isinstance(e, TrialMeasured))
+        return next((e.trial for e in trials if (e.candidate, e.parameters) == point.key), "incumbent")
 
     def _take(self, incumbent: _Incumbent) -> None:
         self._best = incumbent
@@ -382,6 +398,46 @@ class _Tuning:
         if best is not None and is_due and isinstance(self._track.hold(best.trial, best.timed.kernel), Failure):
             self._best = None
         return self._clock() - began
+
+    # ------------------------------------------------------------ the end
+    def _play_off(self) -> Iterator[Outcome]:
+        """Run the fastest once more, in the same rounds: some have won by good luck, and some have lost by bad luck."""
+        finalists = self._finalists()
+        if len(finalists) < 2 or self._near_enough() or self._stop():
+            return
+        fact = self._again.play_off if self._again.is_open else self._played(finalists)
+        if fact is None:
+            return
+        self._journal.note(fact)
+        winner, best = next((f for f in finalists if f.trial == fact.order[0]), finalists[0]), finalists[0]
+        if winner is best:
+            return
+        self.was_saved = self._again.is_open
+        timed = self._again.measured(winner.timed) if self.was_saved else self._measured(winner, best)
+        if timed is not None:
+            self._note(winner.trial, timed)
+            self._settle(replace(winner, timed=timed))
+            yield timed
+
+    def _finalists(self) -> list[_Incumbent]:
+        """The incumbent, and who may be as fast, the likeliest first."""
+
+        def likely_s(trial: _Incumbent) -> float:  # `time_s` of one that lost is not below its rival's
+            return math.sqrt(trial.timed.p20_s * trial.timed.p80_s)
+
+        best = self._best
+        if best is None or len(self._timed) < LUCKY_AMONG:
+            return []
+        others = [t for t in self._timed if t.trial != best.trial and likely_s(t) < NEARLY * best.timed.time_s]
+        return [best, *sorted(others, key=likely_s)[: FINALISTS - 1]]
+
+    def _played(self, finalists: Sequence[_Incumbent]) -> PlayedOff | None:
+        found = self._track.fastest({f.trial: f.timed.kernel for f in finalists})
+        return None if found is None else PlayedOff(*found)
+
+    def _measured(self, winner: _Incumbent, best: _Incumbent) -> Timed | None:
+        race = self._track.again(winner.trial, winner.timed.kernel, best.rival)
+        return None if race is None else _of(race, winner.timed)
 
     # ------------------------------------------------------------ trials that were saved
     def _is_next(self, point: Point) -> bool:
@@ -408,7 +464,8 @@ class _Tuning:
         if isinstance(outcome, Timed):
             if improved:
                 self._best = None  # it took the incumbent's place, or that of one that was lost
-            self._settle(_Incumbent(trial, point, outcome))
+            self._timed.append(_Incumbent(trial, point, outcome))
+            self._settle(self._timed[-1])
         return outcome
 
     # ------------------------------------------------------------ bounds
@@ -436,6 +493,13 @@ class _Tuning:
 
 def _is_ahead(found: Raced | Failure, of: _Incumbent) -> bool:
     return isinstance(found, Raced) and found.race.time_s < of.timed.time_s
+
+
+def _of(race: Race, timed: Timed) -> Timed:
+    """The same kernel, timed in another race."""
+    return replace(
+        timed, time_s=race.time_s, p20_s=race.p20_s, p80_s=race.p80_s, samples=race.samples, waited=race.waited
+    )
 
 
 def _numbers(chosen: Parameters) -> tuple[tuple[str, int], ...]:

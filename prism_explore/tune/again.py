@@ -8,13 +8,14 @@ or timed for a trial that was saved.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     IncumbentImproved,
     KernelGenerated,
     ParametersProposed,
+    PlayedOff,
     TrialFailed,
     TrialMeasured,
 )
@@ -112,6 +113,22 @@ class Again:
                 return _timed(point, shapes, floor_s, made, fact), improved
             case _:
                 return None
+
+    @property
+    def play_off(self) -> PlayedOff | None:
+        """The saved play-off that comes next; None where none does."""
+        fact = self._journal.upcoming if self._journal is not None else None
+        return fact if isinstance(fact, PlayedOff) else None
+
+    def measured(self, before: Timed) -> Timed | None:
+        """What the winner of a play-off took when it was measured again; None where somebody stopped it before."""
+        fact = self._journal.upcoming if self._journal is not None else None
+        return _with_times(before, fact) if isinstance(fact, TrialMeasured) else None
+
+
+def _with_times(timed: Timed, fact: TrialMeasured) -> Timed:
+    times = {name: getattr(fact, name) for name in ("time_s", "p20_s", "p80_s", "samples", "waited")}
+    return replace(timed, **times)
 
 
 def _timed(

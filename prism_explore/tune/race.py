@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 
-from prism_explore.tune.measure import Bench, Failure, Samples, calm, middle, quantile, ratios, was_disturbed
+from prism_explore.tune.measure import Bench, Failure, Samples, calm, core, middle, quantile, ratios, was_disturbed
 from prism_explore.tune.rounds import (
     DOUBT,
+    FINAL_ROUNDS,
     FIRST_ROUNDS,
     HOPELESS,
     LEAST_ROUNDS,
@@ -82,18 +83,49 @@ class Referee:
 
         Its time is in seconds of the minute in which the rival took `rival_s`, and below that only where it won.
         """
-
-        def to_rival(found: Samples) -> Sequence[float]:
-            return ratios(found.times_s[key], found.times_s[rival])
-
-        both = [rival, key]
-        race = self._rounds(both, to_rival, chain((FIRST_ROUNDS, NEXT_ROUNDS), repeat(MORE_ROUNDS)), _is_settled)
+        sizes = chain((FIRST_ROUNDS, NEXT_ROUNDS), repeat(MORE_ROUNDS))
+        race = self._rounds([rival, key], _to(rival, key), sizes, _is_settled)
         if isinstance(race, Failure):
             return race
         if standing(race.counted) != "ahead":
             return race.in_seconds(rival_s, least=1.0)
-        again = self._rounds(both, to_rival, repeat(LEAST_ROUNDS), _is_told)
+        again = self._rounds([rival, key], _to(rival, key), repeat(LEAST_ROUNDS), _is_told)
         return again if isinstance(again, Failure) else again.in_seconds(rival_s)
+
+    def fastest(self, keys: Sequence[str]) -> tuple[tuple[str, ...], int] | Failure:
+        """The order of kernels that are about as fast, and how many rounds the last two ran.
+
+        All run in the same rounds, then the better half of them runs twice as many more, until one is left.
+        """
+        times: dict[str, tuple[float, ...]] = dict.fromkeys(keys, ())
+        waits: tuple[float, ...] = ()
+        left, gone, rounds = list(keys), list[str](), FINAL_ROUNDS
+        while len(left) > 1:
+            began = self.clock()
+            for _ in range(0, rounds, MORE_ROUNDS):
+                found = self._timed(left, MORE_ROUNDS)
+                if isinstance(found, Failure):
+                    return found
+                times |= {key: (*times[key], *found.times_s[key]) for key in left}
+                waits = (*waits, *found.waits)
+                if self.stop() or self.clock() - began > self.most_s:
+                    break
+            counted = calm(waits)
+            left.sort(key=lambda key: core([times[key][i] for i in counted]))
+            stay = -(-len(left) // 2)
+            left, gone, rounds = left[:stay], [*left[stay:], *gone], 2 * rounds
+        return (*left, *gone), len(waits)
+
+    def again(self, key: str, rival: str, rival_s: float) -> Race | Failure:
+        """The time of the fastest, in new rounds beside a rival: as many as it ran with the last one."""
+        found = self._timed([rival, key], 4 * FINAL_ROUNDS)
+        if isinstance(found, Failure):
+            return found
+        counted = calm(found.waits)
+        own, other = ([found.times_s[k][i] for i in counted] for k in (key, rival))
+        unit_s = rival_s / core(other)
+        spread = (quantile(own, 0.2) * unit_s, quantile(own, 0.8) * unit_s)
+        return Race(core(own) * unit_s, *spread, len(own), sum(found.waits) / len(found.waits))
 
     def _rounds(
         self,
@@ -127,6 +159,11 @@ class Referee:
             if not was_disturbed(waits) or self.stop():
                 break
         return Samples(times, waits)
+
+
+def _to(rival: str, key: str) -> Callable[[Samples], Sequence[float]]:
+    """The rounds' ratios of a kernel's time to a rival's."""
+    return lambda found: ratios(found.times_s[key], found.times_s[rival])
 
 
 def _is_settled(race: _Rounds) -> bool:

@@ -6,6 +6,9 @@ time that is told as a ratio times the incumbent's shrinks with every such step:
 that takes 240. So a race goes on until an interval for the median leaves 1 to one side, a trial that cannot be told
 from the incumbent does not take its place, and a winner runs again, in rounds that had no part in its winning: their
 median is what is told.
+
+That is safe, and it leaves something: of dozens of races with trials that are about as fast some are lost by bad luck,
+and a lost race is not run again. So in the end the fastest run once more, all in the same rounds (`race.fastest`).
 """
 
 from __future__ import annotations
@@ -33,6 +36,15 @@ RACE_S = 2.0
 Half of what the budget has for a trial, where that is less, so that its trials fit into its seconds."""
 SURE = 2.0
 """Standard deviations of the interval: about 95 %."""
+
+FINALISTS = 8
+"""So many run in the play-off, the incumbent among them."""
+NEARLY = 1.1
+"""Trials that took more than so many times as long as the incumbent do not."""
+LUCKY_AMONG = 16
+"""Among fewer trials there is no play-off: it takes the time of some, and few of them will have had luck."""
+FINAL_ROUNDS = 20
+"""Of all finalists; then half of them leave, and the others run twice as many."""
 
 CLOSE = 0.03
 """Half of the interval, as a share of the median, at which a time is told."""

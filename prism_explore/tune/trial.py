@@ -7,7 +7,7 @@ taken. That makes a trial the unit that a worker elsewhere can be asked for.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from prism_explore.ir.stages import Kernel
@@ -80,6 +80,21 @@ class Track:
         with self._turns.alone(self._stop) as came:
             race = self._race(key, rival) if came else CANCELLED
         return race if isinstance(race, Failure) else Raced(checked.error, race)
+
+    def fastest(self, kernels: Mapping[str, Kernel]) -> tuple[tuple[str, ...], int] | None:
+        """The order of kernels that are about as fast; see `Referee.fastest`. None where it cannot be told."""
+        held = [key for key, kernel in kernels.items() if isinstance(self.hold(key, kernel), Checked)]
+        with self._turns.alone(self._stop) as came:
+            found = self._referee.fastest(held) if came and held else CANCELLED
+        return None if isinstance(found, Failure) else found
+
+    def again(self, key: str, kernel: Kernel, rival: Rival) -> Race | None:
+        """The time of a kernel that won `fastest`, beside a rival that ran there, too; None where it cannot be told."""
+        if any(isinstance(self.hold(*one), Failure) for one in ((rival.key, rival.kernel), (key, kernel))):
+            return None
+        with self._turns.alone(self._stop) as came:
+            found = self._referee.again(key, rival.key, rival.time_s) if came else CANCELLED
+        return None if isinstance(found, Failure) else found
 
     def _race(self, key: str, rival: Rival | None) -> Race | Failure:
         if rival is None:

@@ -28,6 +28,7 @@ from prism_explore.events.kinds import (
     KernelGenerated,
     NodeExpanded,
     ParametersProposed,
+    PlayedOff,
     RegionPruned,
     RivalTimed,
     SaturationStepped,
@@ -198,6 +199,8 @@ def sentence(event: Event) -> tuple[str, str, str]:
                 f"{event.trial} of {event.candidate} is the best so far: {seconds_text(event.time_s)}",
                 event.trial,
             )
+        case PlayedOff(order):
+            return "", f"{order[0]} won the play-off of {len(order)} trials that are about as fast", order[0]
         case BaselineMeasured():
             return "", f"{event.name} takes {seconds_text(event.time_s)}", ""
         case Steered():
