@@ -41,6 +41,7 @@ class Budget:
 
     trials: int = 60
     seconds: float = 60.0
+    """Of trials; the play-off behind them takes some 3 s more."""
     patience: int = 30
     """Trials in a row that did not improve the incumbent."""
     near: float = 0.03
