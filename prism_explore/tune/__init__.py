@@ -26,14 +26,13 @@ from prism_explore.events.kinds import (
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.ir.text import show
 from prism_explore.targets import Target
-from prism_explore.tune.again import Again, Saved
+from prism_explore.tune.again import Again, Saved, with_times
 from prism_explore.tune.away import Away, setting_of
 from prism_explore.tune.backend import Backend, backend_of, named
 from prism_explore.tune.budget import Budget, StrategyName, strategy_of
 from prism_explore.tune.database import Database, Known
 from prism_explore.tune.measure import Bench, Failure
 from prism_explore.tune.model import Model, Modelled, model_of
-from prism_explore.tune.race import Race
 from prism_explore.tune.reasons import failed, too_slow
 from prism_explore.tune.rounds import FINALISTS, LUCKY_AMONG, NEARLY
 from prism_explore.tune.space import legal_sizes, parameters
@@ -437,7 +436,7 @@ class _Tuning:
 
     def _measured(self, winner: _Incumbent, best: _Incumbent) -> Timed | None:
         race = self._track.again(winner.trial, winner.timed.kernel, best.rival)
-        return None if race is None else _of(race, winner.timed)
+        return None if race is None else with_times(winner.timed, race)
 
     # ------------------------------------------------------------ trials that were saved
     def _is_next(self, point: Point) -> bool:
@@ -493,13 +492,6 @@ class _Tuning:
 
 def _is_ahead(found: Raced | Failure, of: _Incumbent) -> bool:
     return isinstance(found, Raced) and found.race.time_s < of.timed.time_s
-
-
-def _of(race: Race, timed: Timed) -> Timed:
-    """The same kernel, timed in another race."""
-    return replace(
-        timed, time_s=race.time_s, p20_s=race.p20_s, p80_s=race.p80_s, samples=race.samples, waited=race.waited
-    )
 
 
 def _numbers(chosen: Parameters) -> tuple[tuple[str, int], ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
+    Event,
     IncumbentImproved,
     KernelGenerated,
     ParametersProposed,
@@ -21,6 +22,7 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.retold import Retold
 from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed
+from prism_explore.tune.race import Race
 from prism_explore.tune.strategy import Key, Point, Pool
 
 
@@ -58,9 +60,13 @@ class Again:
         return self._journal is not None and not self._journal.is_told
 
     @property
+    def _upcoming(self) -> Event | None:
+        return self._journal.upcoming if self._journal is not None else None
+
+    @property
     def proposed(self) -> ParametersProposed | None:
         """The saved trial that comes next; None where none does."""
-        fact = self._journal.upcoming if self._journal is not None else None
+        fact = self._upcoming
         return fact if isinstance(fact, ParametersProposed) else None
 
     def trial(self, place: int) -> Saved | None:
@@ -117,18 +123,18 @@ class Again:
     @property
     def play_off(self) -> PlayedOff | None:
         """The saved play-off that comes next; None where none does."""
-        fact = self._journal.upcoming if self._journal is not None else None
+        fact = self._upcoming
         return fact if isinstance(fact, PlayedOff) else None
 
     def measured(self, before: Timed) -> Timed | None:
         """What the winner of a play-off took when it was measured again; None where somebody stopped it before."""
-        fact = self._journal.upcoming if self._journal is not None else None
-        return _with_times(before, fact) if isinstance(fact, TrialMeasured) else None
+        fact = self._upcoming
+        return with_times(before, fact) if isinstance(fact, TrialMeasured) else None
 
 
-def _with_times(timed: Timed, fact: TrialMeasured) -> Timed:
-    times = {name: getattr(fact, name) for name in ("time_s", "p20_s", "p80_s", "samples", "waited")}
-    return replace(timed, **times)
+def with_times(timed: Timed, of: Race | TrialMeasured) -> Timed:
+    """The same kernel with the times of another race, or of what was saved of it."""
+    return replace(timed, time_s=of.time_s, p20_s=of.p20_s, p80_s=of.p80_s, samples=of.samples, waited=of.waited)
 
 
 def _timed(
