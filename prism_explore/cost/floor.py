@@ -1,9 +1,11 @@
 """The least time a graph could take on a machine, whole or still growing.
 
 A kernel can finish no sooner than its arithmetic at peak rate, nor sooner than its compulsory traffic
-at peak bandwidth. The larger of the two is a floor that needs no compiler and no run:
+at peak bandwidth. The larger of the two is a floor that needs no compiler and no run; nor can all kernels
+together be done before the arithmetic of all:
 
-    floor_s = sum over kernels of max(flops / peak_flops_per_s, dram_bytes / dram_bytes_per_s)
+    floor_s = max(sum over kernels of max(flops / peak_flops_per_s, dram_bytes / dram_bytes_per_s),
+                  flops of all kernels / peak_flops_per_s)
 
 Why it is a bound. Kernels run one after another, so their times add up. Within one, arithmetic and
 traffic may overlap fully, so the larger counts. Arithmetic is the least of `cost.work`. Of the traffic only
@@ -11,7 +13,8 @@ cold misses count: an input is not in any cache before the first kernel that rea
 or read before may still be in the last cache when it is read again, but no more of it than fits, so only
 the rest counts; likewise the result may still be in the cache, unwritten, when the clock stops. A view is
 what it views, but no larger than itself; of several views of one tensor the largest counts. Symbols that a
-tuner will choose stand for whatever makes each term least.
+tuner will choose stand for whatever makes each term least. Of all arithmetic the least is taken behind the sum:
+what one kernel sums in parts another one has to add, so parts that are free in either alone are not in both.
 
 Why it bounds what grows from a partial graph too (`Ceiling`). A graph grows by operators that are added;
 nothing is taken away, and a graph is whole only when everything in it is used. So the work in it is work of
@@ -116,8 +119,9 @@ def floor_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target) -> 
             return viewed(node.args[0], shown)
         return tensor, shown
 
+    arithmetic: dict[DType, Dim] = {}
     read: set[int] = set()
-    time_s = memory_s = compute_s = total_bytes = total_flops = 0.0
+    time_s = memory_s = total_bytes = 0.0
     for work in work_of(graph):
         traffic = max(0.0, size(work.written) - kept)
         shown: dict[int, float] = {}
@@ -128,15 +132,16 @@ def floor_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target) -> 
             cold = tensor in inputs and tensor not in read
             traffic += bytes_ if cold else max(0.0, bytes_ - kept)
             read.add(tensor)
-        flops = size(work.flops)
-        here_memory_s = traffic / target.dram_bytes_per_s
-        here_compute_s = flops / target.peak(types[work.position].dtype)
-        time_s += max(here_memory_s, here_compute_s)
-        memory_s += here_memory_s
-        compute_s += here_compute_s
+        dtype = types[work.position].dtype
+        arithmetic[dtype] = arithmetic.get(dtype, ZERO) + work.flops
+        here_s = traffic / target.dram_bytes_per_s
+        time_s += max(here_s, size(work.flops) / target.peak(dtype))
+        memory_s += here_s
         total_bytes += traffic
-        total_flops += flops
-    return Floor(time_s, "memory" if memory_s >= compute_s else "compute", total_bytes, total_flops)
+    flops = {dtype: size(total) for dtype, total in arithmetic.items()}
+    compute_s = sum(count / target.peak(dtype) for dtype, count in flops.items())
+    bound_by: Literal["compute", "memory"] = "memory" if memory_s >= compute_s else "compute"
+    return Floor(max(time_s, compute_s), bound_by, total_bytes, sum(flops.values()))
 
 
 def least(size: Dim, most: Mapping[str, float]) -> float:

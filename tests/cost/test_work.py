@@ -105,6 +105,30 @@ def test_without_repetition_the_floor_is_exact() -> None:
     assert floor.flops == counted(verified.candidate.sgraph, {"gx": 1, "f": 1}, {"b": 4})
 
 
+def test_the_floor_of_a_sum_in_parts_counts_all_of_its_arithmetic_whatever_the_parts() -> None:
+    graph = parse("""sgraph
+  x = input f32[b, 16]
+  w = input f32[16, 24]
+  %2 = custom(x, w) grid[x=gx, y=s]
+    %0 = load(0, imap=[0, 1])
+    %1 = load(1, imap=[-, 0])
+    %2 = matmul(%0, %1)
+    %3 = store(%2, omap=[0, 1])
+  %3 = custom(%2) grid[x=gx2]
+    %0 = load(0, imap=[0])
+    %1 = reshape(%0, dims=[b/gx2, s, 24])
+    %2 = sum(%1, dim=1)
+    %3 = store(%2, omap=[0])
+  return %3
+""")
+    slow = TOY.replace(peak_flops_per_s=1e6)
+    floor = floor_of(_candidate(graph), {"b": 4}, slow)
+
+    assert floor.flops == 4 * 24 * (2 * 16 - 1)
+    assert floor.time_s == floor.flops / 1e6
+    assert floor.bound_by == "compute"
+
+
 @pytest.mark.parametrize("name", EVERY_FAMILY)
 def test_the_floor_counts_each_input_once_and_what_caches_may_keep_not_at_all(name: str) -> None:
     inputs = 4 * (4 * 16 + 16 + 16 * 24)
