@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -75,8 +76,8 @@ CALL = Mode(LIBRARY, "one call that does all of it, eager", 60.0)
 
 USUAL = (EAGER, COMPILED, LIBRARY)
 
-MOST_FROZEN = 6
-"""Freezing compiles once per copy in the ring; with more copies than this it is not tried."""
+MOST_FROZEN = 48
+"""Freezing compiles once per copy in the ring, about a second each; with more copies than this it is not tried."""
 
 STRETCH = 8
 """Rounds that are asked of the worker at a time."""
@@ -487,12 +488,12 @@ def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
-    """One compiled module per copy of the weights, each packed beforehand as torch likes it."""
+    """One compiled module per copy of the weights, packed beforehand as torch likes it; without weights, one."""
     import torch
     import torch._inductor.config as config
 
     weights = bench.weights
-    if bench.ring.slots > MOST_FROZEN:
+    if weights and bench.ring.slots > MOST_FROZEN:
         raise ShapeError(f"weights are frozen once per copy in the ring, and it has {bench.ring.slots} copies")
 
     class Frozen(torch.nn.Module):
@@ -506,12 +507,18 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
             # Not a child: an exported module refuses to be put into evaluation mode, which freezing wants.
             return module(*(own[i] if i in own else next(rest) for i in range(len(given) + len(own))))
 
+    def packed(held: Mapping[int, Any]) -> Any:
+        # Torch keeps what it compiled by code object, tries all that is kept there at each call, and keeps few.
+        code, around = Frozen.forward.__code__.replace(), Frozen.forward.__closure__
+        one = type("Frozen", (Frozen,), {"forward": FunctionType(code, globals(), closure=around)})
+        return torch.compile(one(held).eval(), dynamic=False)
+
     config.freezing, config.max_autotune = True, True
     config.max_autotune_gemm_backends = "CPP,ATEN"
     compiled: dict[int, Any] = {}
     for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases)):
-        held = {i: tensor_of(inputs[i]) for i in weights}
-        compiled[id(inputs[weights[0]]) if weights else 0] = torch.compile(Frozen(held).eval(), dynamic=False)
+        if (key := id(inputs[weights[0]]) if weights else 0) not in compiled:
+            compiled[key] = packed({i: tensor_of(inputs[i]) for i in weights})
 
     def run(*arrays: Any) -> Any:
         chosen = compiled[id(arrays[weights[0]]) if weights else 0]

@@ -17,7 +17,8 @@ from prism_explore.frontend import LibraryCall, trace
 from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.targets import Target
-from prism_explore.tune.baselines import MODES, ROOFLINE, Mode, compare, unbound
+from prism_explore.tune.baselines import MODES, ROOFLINE, Mode, compare, serve, unbound
+from prism_explore.tune.measure import LocalBench
 from tests.tune.toys import TOY, WRONG, fused, kernel
 
 LOADER = "tests.tune.toys:load"
@@ -191,3 +192,32 @@ def test_frozen_weights_are_packed_outside_the_clock_and_give_the_same_result() 
 
     assert found[frozen].samples == 3, found[frozen].note
     assert found[frozen].ratio > 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+@pytest.mark.parametrize("weights", [True, False])
+def test_every_copy_of_the_weights_is_compiled_and_without_weights_there_is_one(tmp_path: Path, weights: bool) -> None:
+    import torch
+    from torch._dynamo.utils import counters
+    from torch._inductor import config
+
+    shape = (16,) if weights else ("b", 16)
+    program = trace(lambda x, g: x * g, {"x": T("b", 16), "g": T(*shape)}, "scaled").program
+
+    class Scaled(torch.nn.Module):
+        def forward(self, x: Any, g: Any) -> Any:
+            return x * g
+
+    examples = torch.ones(4, 16), torch.ones(16 if weights else (4, 16))
+    torch.export.save(torch.export.export(Scaled(), examples), tmp_path / "scaled.pt2")
+    bench = LocalBench(program, {"b": 4}, TOY.replace(caches_bytes=(1024,)), load=lambda _: pytest.fail("not asked"))
+    copies = {id(inputs[1]) for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases))}
+    before = counters["stats"]["unique_graphs"]
+    with config.patch(freezing=False, max_autotune=False, max_autotune_gemm_backends=""):
+        request = {"key": MODES[2].name, "path": str(tmp_path / "scaled.pt2"), "maker": ""}
+        found = serve("rival", bench, request)
+
+    assert found.get("error", 1.0) < 1e-6, found
+    assert len(copies) > 8  # as many as torch keeps of one function
+    assert counters["stats"]["unique_graphs"] - before == (len(copies) if weights else 1)
