@@ -513,15 +513,18 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
         one = type("Frozen", (Frozen,), {"forward": FunctionType(code, globals(), closure=around)})
         return torch.compile(one(held).eval(), dynamic=False)
 
+    def copy_of(arrays: Sequence[Any]) -> int:
+        return id(arrays[weights[0]]) if weights else 0
+
     config.freezing, config.max_autotune = True, True
     config.max_autotune_gemm_backends = "CPP,ATEN"
     compiled: dict[int, Any] = {}
     for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases)):
-        if (key := id(inputs[weights[0]]) if weights else 0) not in compiled:
-            compiled[key] = packed({i: tensor_of(inputs[i]) for i in weights})
+        if copy_of(inputs) not in compiled:
+            compiled[copy_of(inputs)] = packed({i: tensor_of(inputs[i]) for i in weights})
 
     def run(*arrays: Any) -> Any:
-        chosen = compiled[id(arrays[weights[0]]) if weights else 0]
+        chosen = compiled[copy_of(arrays)]
         with torch.no_grad():
             return chosen(*(tensor_of(a) for i, a in enumerate(arrays) if i not in weights))
 
