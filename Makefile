@@ -33,18 +33,12 @@ explore: $(VENV)/.lab ## open the first notebook in JupyterLab (ARGS=--no-browse
 	@exec $(BIN)/python -m jupyter lab --ip=127.0.0.1 $(if $(filter 0,$(shell id -u)),--allow-root) \
 		--LabApp.default_url=/lab/tree/notebooks/00_ten_minutes.ipynb $(ARGS)
 
-# What asserts no time and serves nothing runs two at a time. No test found (5) is fine: ARGS may choose from one half.
-# The longest files come first, so that neither of the two waits for the other in the end. Threads that wait for one
-# another sleep, where they would spin by default: of two processes on two cores each spins in the other's way.
-PURE := $(patsubst %,tests/test_%.py,torch_backend notebooks rediscovery checks session calls pieces library_call audit \
-	bad_calls bad_input beside budgets cli dispatch dominance_in_search evidence executor files floats_in_search \
-	from_module frontend frontend_rows given kernel_rows known_forms layers ledger_rows online packaging parts portable \
-	programs public questions ranges resume rivals_first rows_exhaustive rows_life search views_tuning what_if) \
-	$(addprefix tests/,verify generate cost codegen events floats instantiate ir mirage tune widgets)
-
+# First the tests that may run side by side, two at a time, then those marked `serial`. Exit code 5 (no test found) is
+# fine: ARGS may select from one phase only. Idle OpenMP threads sleep: by default they spin, and two test processes on
+# two cores would slow one another down.
 test: $(VENV)/.test browser node ## run every test: Python, browser, TypeScript, lint, types, layers
-	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PURE) $(ARGS) || [ $$? = 5 ]
-	@$(BIN)/python -m pytest $(addprefix --ignore=,$(PURE)) $(ARGS) || [ $$? = 5 ]
+	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --phase parallel -n 2 --dist loadfile --no-loadscope-reorder $(ARGS) || [ $$? = 5 ]
+	@$(BIN)/python -m pytest --phase serial $(ARGS) || [ $$? = 5 ]
 
 lint: $(VENV)/.test node ## check style, types and layers, in both languages
 	@$(BIN)/python -m pytest -q tests/test_checks.py $(ARGS)

@@ -28,8 +28,8 @@ from benchmarks.here import head
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
-from prism_explore.generate.canonical import Expressions
-from prism_explore.ir.space import RULE_NAMES
+from prism_explore.generate.canonical_order import Expressions
+from prism_explore.pipeline.search_space import RULE_NAMES
 from prism_explore.targets import GPUS
 
 USUAL = ("rmsnorm_linear_bare", "swiglu", "attention", "qk_norm_attention", "lora")

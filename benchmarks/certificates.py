@@ -25,10 +25,10 @@ sys.path.insert(0, str(ROOT))
 
 import prism_explore as px  # noqa: E402
 from prism_explore.events.journal import Journal  # noqa: E402
-from prism_explore.ir.stages import Candidate, Proof, Verified  # noqa: E402
-from prism_explore.search import Progress, Steering, explore  # noqa: E402
-from prism_explore.verify.certificate import certify  # noqa: E402
-from prism_explore.verify.naming import Stuck  # noqa: E402
+from prism_explore.pipeline.stages import Candidate, Proof, Verified  # noqa: E402
+from prism_explore.search.explore import Progress, Steering, explore  # noqa: E402
+from prism_explore.verify.certificate.certify import certify  # noqa: E402
+from prism_explore.verify.normal_form.bound_names import Stuck  # noqa: E402
 from tests.verify.corpus import CASES, PROGRAMS, candidate  # noqa: E402
 from tests.verify.workloads import RIGHT, program_of, sgraph_of  # noqa: E402
 

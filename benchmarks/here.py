@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import distributions
 from typing import Any
 
-from prism_explore.targets import Target, canary
+from prism_explore.targets import Target, ceilings
 from prism_explore.targets.devices import device_here
 from prism_explore.targets.host import cpu_model
 
@@ -18,7 +18,7 @@ PACKAGES = ("prism-explore", "torch", "triton", "llvmlite", "numpy", "apache-tvm
 def head(target: Target | None = None) -> dict[str, str]:
     """The date and the machine, in words: that of a target, or what this process runs on."""
     model = device_here() if target is not None and target.kind == "gpu" else cpu_model()
-    cores = canary.cores() if target is None else target.cores
+    cores = ceilings.cores() if target is None else target.cores
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     return {
         "date": datetime.now(UTC).isoformat(timespec="minutes"),

@@ -48,13 +48,13 @@ import prism_explore as px
 from benchmarks import tvm_rival
 from benchmarks.here import head, versions
 from benchmarks.rows import ROWS, Row, chosen
+from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
-from prism_explore.events.race import COMPILED, EAGER, LIBRARY, OURS
-from prism_explore.tune import nursery
-from prism_explore.tune.backend import untimed
-from prism_explore.tune.baselines import AUTOTUNED, MODES, ROOFLINE, compare
-from prism_explore.tune.wire import kernel_from_plain, kernel_to_plain
+from prism_explore.tune.runner import fork_server
+from prism_explore.tune.runner.backend import untimed
+from prism_explore.tune.runner.baselines import AUTOTUNED, MODES, ROOFLINE, compare
+from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 
 RESULTS = Path(__file__).resolve().parent / "results"
 STAGES = ("tune", "rivals", "compare")
@@ -210,7 +210,7 @@ def _share_of_others() -> Callable[[], float | None]:
     before = spent()
 
     def share() -> float | None:
-        nursery.end()
+        fork_server.end()
         after = spent()
         if before is None or after is None:
             return None

@@ -5,7 +5,7 @@
 
 Three sources: the right forms of `tests.verify.workloads` (R1 and so on, written down apart from the search); the
 graphs that Mirage's search saved, `tests/data/mirage`; and right graphs of other workloads in its form,
-`tests/mirage/others.py`. Graphs are generalised from their numbers and read over a program of their shapes.
+`tests/frontend/mirage/others.py`. Graphs are generalised from their numbers and read over a program of their shapes.
 
 A form is *ours* if a proved candidate is the same graph up to names and order. It is *dominated* if a proved candidate
 costs no more whatever the sizes, in the cost model, or if one with numbers that fill the machine, which are told, costs
@@ -29,26 +29,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
 from prism_explore.cost.dominance import Cost, Dominance, compared, cost_of, outdone
+from prism_explore.diagnose.check import as_meant
 from prism_explore.events.journal import Journal
-from prism_explore.generate.outside import outside
+from prism_explore.frontend.mirage.generalize import generalise
+from prism_explore.generate.explain_excluded import outside
 from prism_explore.instantiate.constraints import TypedBlock, memory_broken
 from prism_explore.instantiate.solve import typed_blocks
-from prism_explore.ir.maps import AxisUse
+from prism_explore.ir.axis_maps import AxisUse
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types
 from prism_explore.ir.ops import Accumulate, Custom, Load, Node, Op, Reduce, Store
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
-from prism_explore.ir.stages import Candidate, Family, Refuted, Unknown, Verified
-from prism_explore.mirage.general import generalise
-from prism_explore.search import Progress, Steering, Task, explore
+from prism_explore.pipeline.stages import Candidate, Family, Refuted, Unknown, Verified
+from prism_explore.search.explore import Progress, Steering, Task, explore
 from prism_explore.targets import Target
-from prism_explore.tune.model import evaluator, model_of
-from prism_explore.tune.space import some_sizes
-from prism_explore.verdicts import as_meant
-from prism_explore.verify.decide import Prover
-from tests.mirage import others
-from tests.mirage.references import FILES, path
-from tests.mirage.written import save
-from tests.test_rediscovery import form
+from prism_explore.tune.space.parameters import some_sizes
+from prism_explore.tune.space.time_model import evaluator, model_of
+from prism_explore.verify.prover import Prover
+from tests.frontend.mirage import others
+from tests.frontend.mirage.references import FILES, path
+from tests.frontend.mirage.written import save
+from tests.search.test_rediscovery import form
 from tests.verify.workloads import ENTRIES, sgraph_of
 
 Standing = Literal["ours", "dominated", "outside", "refuted", "open"]

@@ -20,8 +20,8 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from prism_explore.verify.saturate import LIMITS
-from tests.verify.hostile import Account, run
+from prism_explore.verify.certificate.saturation import LIMITS
+from tests.verify.counterexample.adversarial import Account, run
 from tests.verify.mutations import KINDS
 from tests.verify.test_mutants import BASES
 

@@ -37,8 +37,8 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import RegionPruned
 from prism_explore.events.ledger import Ledger, ledger
 from prism_explore.events.phases import Phase, seconds_per_stage
-from prism_explore.ir.stages import Candidate
-from prism_explore.search import Progress, Steering, explore
+from prism_explore.pipeline.stages import Candidate
+from prism_explore.search.explore import Progress, Steering, explore
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
 from benchmarks.here import head
+from prism_explore.diagnose.concrete_baseline import STATES, TIME_S, Versus
+from prism_explore.diagnose.concrete_enumerator import Numbers
 from prism_explore.frontend import trace
-from prism_explore.generate.concrete import Numbers
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.versus import STATES, TIME_S, Versus
 
 FUNCTIONS = ("silu", "exp", "tanh", "sigmoid", "relu")
 WORKLOADS = ("rmsnorm_linear_bare", "swiglu", "lora", "attention")

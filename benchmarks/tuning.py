@@ -41,19 +41,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import prism_explore as px
 from benchmarks.here import head, versions
 from prism_explore.events.journal import Journal
-from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Timed, Verified
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.ir.text import show
-from prism_explore.search import Progress, Steering, explore
+from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Timed, Verified
+from prism_explore.search.explore import Progress, Steering, explore
 from prism_explore.targets import Target
 from prism_explore.tune import Backend, Budget, Pool, StrategyName, Worker, tune
-from prism_explore.tune.backend import backend_of
-from prism_explore.tune.measure import Checked, Failure, Samples, calm
-from prism_explore.tune.model import model_of, rank_correlation
-from prism_explore.tune.space import Choices, Sizes
-from prism_explore.tune.wire import target_from_plain, target_to_plain
-from prism_explore.tune.worker import WorkerLimits
+from prism_explore.tune.runner.backend import backend_of
+from prism_explore.tune.runner.measure import Checked, Failure, Samples, calm
+from prism_explore.tune.runner.wire import target_from_plain, target_to_plain
+from prism_explore.tune.runner.worker import WorkerLimits
+from prism_explore.tune.space.parameters import Choices, Sizes
+from prism_explore.tune.space.time_model import model_of, rank_correlation
 
 RESULTS = Path(__file__).parent / "results"
 FIRST = 20

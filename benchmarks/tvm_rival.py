@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from prism_explore.targets.canary import cores
+from prism_explore.targets.ceilings import cores
 from prism_explore.targets.host import cpu_model
-from prism_explore.tune.baselines import Mode
+from prism_explore.tune.runner.baselines import Mode
 
 TRIALS = 64
 NAME = "TVM MetaSchedule"

@@ -33,14 +33,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import Steering
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Candidate, Refuted, Unknown, Verdict, Verified
-from prism_explore.search import Progress, explore
-from prism_explore.verify import cuts, decide
-from prism_explore.verify.decide import Prover
-from prism_explore.verify.refute import Refuter
-from prism_explore.verify.saturate import LIMITS
+from prism_explore.pipeline.stages import Candidate, Refuted, Unknown, Verdict, Verified
+from prism_explore.search.explore import Progress, explore
+from prism_explore.verify import prover
+from prism_explore.verify.certificate.saturation import LIMITS
+from prism_explore.verify.counterexample.refuter import Refuter
+from prism_explore.verify.normal_form import cut_points
+from prism_explore.verify.prover import Prover
 from tests.verify.corpus import candidate
 from tests.verify.mutate import mutants
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
@@ -172,7 +173,7 @@ def searches(names: Sequence[str]) -> None:
         stack.enter_context(patch.object(Prover, "verify", clocks.around_verdicts(Prover.verify)))
         for method in ("attempt", "attempt_exact", "attempt_as_given"):
             stack.enter_context(patch.object(Refuter, method, clocks.around("trials", getattr(Refuter, method))))
-        for module in (decide, cuts):
+        for module in (prover, cut_points):
             stack.enter_context(patch.object(module, "lower", clocks.around("forms", module.lower)))
         gc.callbacks.append(clocks.collector)
         stack.callback(gc.callbacks.remove, clocks.collector)
@@ -253,8 +254,8 @@ def search_like(count: int) -> None:
     words: list[str] = []
     names = sorted({e.workload for e in ENTRIES} - {BLOCK})
     for name in names:
-        for prover, graph in mutants_of(name, max(1, count // len(names)), r):
-            time, verdict = timed(prover, prover.program, graph)
+        for judge, graph in mutants_of(name, max(1, count // len(names)), r):
+            time, verdict = timed(judge, judge.program, graph)
             times.append(time)
             words.append(said(verdict))
     report("mutants", times, words)
@@ -264,8 +265,8 @@ def memory(count: int, name: str = "attention") -> None:
     """Verdicts of one prover, again and again, and what the process holds meanwhile."""
     every = max(1, count // 10)
     spent = 0.0
-    for n, (prover, graph) in enumerate(mutants_of(name, count, random.Random(7)), 1):
-        spent += timed(prover, prover.program, graph)[0]
+    for n, (judge, graph) in enumerate(mutants_of(name, count, random.Random(7)), 1):
+        spent += timed(judge, judge.program, graph)[0]
         if n % every == 0:
             resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
             print(

@@ -15,7 +15,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from prism_explore.beside import compare
+    from prism_explore.diagnose.check import Checked, certified, check, check_mirage, evidence_of
+    from prism_explore.diagnose.compare_runs import compare
+    from prism_explore.diagnose.concrete_baseline import against_concrete
+    from prism_explore.entry.large_program import Parts
+    from prism_explore.entry.torch_compile import TorchCompiler
     from prism_explore.errors import (
         JournalVersionError,
         ParseError,
@@ -24,68 +28,64 @@ if TYPE_CHECKING:
         TargetUnavailable,
         UnsupportedOperator,
     )
+    from prism_explore.frontend.mirage import generalise, load_mirage, read_mirage, save_mirage
+    from prism_explore.frontend.workloads import WORKLOADS, workload
     from prism_explore.ir.program import ProgramBuilder, TensorProgram
-    from prism_explore.ir.space import Space, default_space
     from prism_explore.ir.tensors import tensor as T
     from prism_explore.ir.text import parse, parse_program, show
-    from prism_explore.mirage import generalise, load_mirage, read_mirage, save_mirage
-    from prism_explore.parts import Parts
-    from prism_explore.portable import PortableKernel, load_kernel
-    from prism_explore.programs import WORKLOADS, workload
-    from prism_explore.result import Best
-    from prism_explore.session import Session
-    from prism_explore.session import open_record as load
+    from prism_explore.pipeline.search_space import Space, default_space
+    from prism_explore.runtime.best import Best
+    from prism_explore.runtime.no_improvement import Unbeaten
+    from prism_explore.runtime.saved_kernel import PortableKernel, load_kernel
+    from prism_explore.session.session import Session
+    from prism_explore.session.session import open_record as load
     from prism_explore.targets import Target, target
-    from prism_explore.torch_backend import TorchCompiler
     from prism_explore.tune import Budget
     from prism_explore.tune.database import export_trials, import_trials
-    from prism_explore.unbeaten import Unbeaten
-    from prism_explore.verdicts import Checked, certified, check, check_mirage, evidence_of
-    from prism_explore.verify.decide import replay_case
-    from prism_explore.versus import against_concrete
+    from prism_explore.verify.prover import replay_case
 
 _HOMES: dict[str, tuple[str, str]] = {
-    "Best": ("result", "Best"),
+    "Best": ("runtime.best", "Best"),
     "Budget": ("tune", "Budget"),
-    "Checked": ("verdicts", "Checked"),
+    "Checked": ("diagnose.check", "Checked"),
     "JournalVersionError": ("errors", "JournalVersionError"),
     "ParseError": ("errors", "ParseError"),
-    "Parts": ("parts", "Parts"),
+    "Parts": ("entry.large_program", "Parts"),
+    "PortableKernel": ("runtime.saved_kernel", "PortableKernel"),
     "PrismError": ("errors", "PrismError"),
-    "PortableKernel": ("portable", "PortableKernel"),
     "ProgramBuilder": ("ir.program", "ProgramBuilder"),
-    "Session": ("session", "Session"),
+    "Session": ("session.session", "Session"),
     "ShapeError": ("errors", "ShapeError"),
-    "Space": ("ir.space", "Space"),
+    "Space": ("pipeline.search_space", "Space"),
     "T": ("ir.tensors", "tensor"),
     "Target": ("targets", "Target"),
     "TargetUnavailable": ("errors", "TargetUnavailable"),
     "TensorProgram": ("ir.program", "TensorProgram"),
-    "TorchCompiler": ("torch_backend", "TorchCompiler"),
-    "Unbeaten": ("unbeaten", "Unbeaten"),
+    "TorchCompiler": ("entry.torch_compile", "TorchCompiler"),
+    "Unbeaten": ("runtime.no_improvement", "Unbeaten"),
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
-    "WORKLOADS": ("programs", "WORKLOADS"),
-    "certified": ("verdicts", "certified"),
-    "against_concrete": ("versus", "against_concrete"),
-    "check": ("verdicts", "check"),
-    "compare": ("beside", "compare"),
-    "check_mirage": ("verdicts", "check_mirage"),
-    "default_space": ("ir.space", "default_space"),
-    "evidence_of": ("verdicts", "evidence_of"),
+    "WORKLOADS": ("frontend.workloads", "WORKLOADS"),
+    "against_concrete": ("diagnose.concrete_baseline", "against_concrete"),
+    "certified": ("diagnose.check", "certified"),
+    "check": ("diagnose.check", "check"),
+    "check_mirage": ("diagnose.check", "check_mirage"),
+    "compare": ("diagnose.compare_runs", "compare"),
+    "default_space": ("pipeline.search_space", "default_space"),
+    "evidence_of": ("diagnose.check", "evidence_of"),
     "export_trials": ("tune.database", "export_trials"),
-    "generalise": ("mirage", "generalise"),
+    "generalise": ("frontend.mirage", "generalise"),
     "import_trials": ("tune.database", "import_trials"),
-    "load": ("session", "open_record"),
-    "load_kernel": ("portable", "load_kernel"),
-    "load_mirage": ("mirage", "load_mirage"),
+    "load": ("session.session", "open_record"),
+    "load_kernel": ("runtime.saved_kernel", "load_kernel"),
+    "load_mirage": ("frontend.mirage", "load_mirage"),
     "parse": ("ir.text", "parse"),
     "parse_program": ("ir.text", "parse_program"),
-    "read_mirage": ("mirage", "read_mirage"),
-    "replay_case": ("verify.decide", "replay_case"),
-    "save_mirage": ("mirage", "save_mirage"),
+    "read_mirage": ("frontend.mirage", "read_mirage"),
+    "replay_case": ("verify.prover", "replay_case"),
+    "save_mirage": ("frontend.mirage", "save_mirage"),
     "show": ("ir.text", "show"),
     "target": ("targets", "target"),
-    "workload": ("programs", "workload"),
+    "workload": ("frontend.workloads", "workload"),
 }
 
 __all__ = [
@@ -132,7 +132,7 @@ __all__ = [
     "workload",
 ]
 
-import_module("prism_explore.threads")  # it remembers the environment of this moment
+import_module("prism_explore.support.thread_env")  # it remembers the environment of this moment
 
 
 def __getattr__(name: str) -> Any:

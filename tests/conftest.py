@@ -50,6 +50,22 @@ class Golden:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="rewrite tests/goldens/ with what this run says")
+    parser.addoption(
+        "--phase",
+        choices=("parallel", "serial"),
+        help="only the tests that may run side by side, or only those marked `serial`; all of them by default",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Select one phase of the run, and start with the files that hold slow tests, so that no worker ends late."""
+    phase = config.getoption("--phase")
+    if phase:
+        left_out = [item for item in items if (item.get_closest_marker("serial") is None) == (phase == "serial")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+    slow_files = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow_files)
 
 
 @pytest.fixture

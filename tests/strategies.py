@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.text import parse
 
 SYMBOLS = ("b", "gx", "gy", "f")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from prism_explore.codegen.plan import plan
-from prism_explore.ir.stages import Infeasible, Kernel, Parameters, Verified
+from prism_explore.codegen.cpu.plan import plan
+from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Verified
 from prism_explore.targets import Target
 
 __all__ = ["emit", "emit_cpu"]
@@ -30,7 +30,7 @@ def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], 
         return emit_cpu(verified, parameters, shapes)
     if broken := _broken(verified, parameters, shapes):
         return broken
-    from prism_explore.codegen.triton import emit_triton
+    from prism_explore.codegen.triton.emit import emit_triton
 
     return emit_triton(verified, parameters, shapes, target)
 

@@ -21,14 +21,14 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from prism_explore.codegen.ahead import LINE_BYTES
-from prism_explore.codegen.cpu import Compiled, compile_program
-from prism_explore.codegen.loops import Buffer
-from prism_explore.codegen.plan import Plan, plan
-from prism_explore.codegen.simd import Machine, host
+from prism_explore.codegen.cpu.emit import Compiled, compile_program
+from prism_explore.codegen.cpu.llvm.builder import Machine, host
+from prism_explore.codegen.cpu.loop_ir import Buffer
+from prism_explore.codegen.cpu.passes.prefetch import LINE_BYTES
+from prism_explore.codegen.cpu.plan import Plan, plan
 from prism_explore.errors import ShapeError, TargetUnavailable
-from prism_explore.ir.stages import Kernel
 from prism_explore.ir.tensors import NAMES, numpy_dtype
+from prism_explore.pipeline.stages import Kernel
 
 Array: TypeAlias = Any
 """A torch.Tensor or a numpy.ndarray."""
@@ -69,9 +69,9 @@ def load(kernel: Kernel, pool: Literal["auto", "openmp", "python"] = "auto") -> 
         ShapeError: the kernel's numbers do not fit its sGraph.
     """
     if kernel.backend == "triton":
-        from prism_explore.codegen import triton_load
+        from prism_explore.codegen.triton import launch
 
-        return triton_load.load(kernel)
+        return launch.load(kernel)
     return load_cpu(kernel, pool)
 
 

@@ -29,10 +29,10 @@ from typing import TypeAlias
 
 from prism_explore.cost.work import least_scratch, total_of, work_of
 from prism_explore.events.kinds import Reason
+from prism_explore.ir.analysis.split_reduction import stores_shares
 from prism_explore.ir.dims import ONE, Dim, Monomial, dim
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.splits import stores_shares
-from prism_explore.ir.stages import Candidate
+from prism_explore.ir.graph import SGraph
+from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
 
 Renaming: TypeAlias = tuple[tuple[str, Dim], ...]

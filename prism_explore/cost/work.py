@@ -24,6 +24,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types, consumers, phases
 from prism_explore.ir.ops import (
     BINARY,
     COMMUTATIVE,
@@ -52,7 +53,6 @@ from prism_explore.ir.ops import (
     Store,
     Unary,
 )
-from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types, consumers, phases
 from prism_explore.ir.tensors import BYTES, TensorType
 
 Turn: TypeAlias = Literal["alone", "loop", "once"]

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import TIME_SPENT, Event, ExplorationStarted, Soundness
 from prism_explore.events.ledger import Ledger, Stop, fastest_rival, ledger
-from prism_explore.events.words import seconds_text
 
 
 def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from prism_explore.events.fastest import OURS, Outrun, outrun
 from prism_explore.events.kinds import (
     BaselineMeasured,
     CandidateBounded,
@@ -45,9 +46,8 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.misses import Miss, Misses
-from prism_explore.events.race import OURS, Outrun, outrun
-from prism_explore.events.unbeaten import Held, NothingBelow
+from prism_explore.events.near_misses import Miss, Misses
+from prism_explore.events.no_improvement import Held, NothingBelow
 
 What: TypeAlias = Literal["region", "maps", "family", "candidate"]
 """What was cut: partial graphs, choices of maps, or families and candidates that were proved and not tuned."""

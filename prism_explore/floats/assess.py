@@ -22,16 +22,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from prism_explore.floats.arithmetic import ORDERS, Precision, precision, run, run_exactly
-from prism_explore.floats.audit import Concern, audit, chain
-from prism_explore.floats.hostile import ROWS, Case, cases, draw
-from prism_explore.floats.instances import LONG, Planner
-from prism_explore.ir.evaluate import Array
+from prism_explore.floats.hostile_inputs import ROWS, Case, cases, draw
+from prism_explore.floats.precision import ORDERS, Precision, precision, run, run_exactly
+from prism_explore.floats.shapes import LONG, Planner
+from prism_explore.floats.static_rules import Concern, audit, chain
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Verified
 from prism_explore.ir.tensors import DType
-from prism_explore.verify.extents import Instance
+from prism_explore.pipeline.stages import Verified
+from prism_explore.verify.shapes.concretize import Instance
 
 FACTOR = 32.0
 """How many times the program's own worst error a candidate may make."""

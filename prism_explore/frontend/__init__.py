@@ -11,8 +11,8 @@
 | `rows` | the table of ATen operators; `views`, `attention` hold the longer rows |
 """
 
-from prism_explore.frontend.traced import Binding, Signature, Traced, bound, data_sizes, single
-from prism_explore.frontend.tracing import declared, trace
-from prism_explore.frontend.whole import LibraryCall
+from prism_explore.frontend.export import declared, trace
+from prism_explore.frontend.library_calls import LibraryCall
+from prism_explore.frontend.traced_program import Binding, Signature, Traced, bound, data_sizes, single
 
 __all__ = ["Binding", "LibraryCall", "Signature", "Traced", "bound", "data_sizes", "declared", "single", "trace"]

@@ -1,5 +1,5 @@
 """PROGRAM -> FAMILIES: grow sGraphs operator by operator, and cut what cannot become the program."""
 
-from prism_explore.generate.grow import generate
+from prism_explore.generate.enumerator import generate
 
 __all__ = ["generate"]

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from prism_explore.events.kinds import Reason
+from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow
+from prism_explore.ir.analysis.split_reduction import loop_states
 from prism_explore.ir.axes import AxisNames, kept
-from prism_explore.ir.flow import FLOW_RULES, Flow
+from prism_explore.ir.graph import BlockGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -31,8 +33,6 @@ from prism_explore.ir.ops import (
     Unary,
     ViewOp,
 )
-from prism_explore.ir.sgraph import BlockGraph
-from prism_explore.ir.splits import loop_states
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
 

@@ -17,6 +17,7 @@ from itertools import chain, combinations, islice, product
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateInstantiated, CandidateRejected
+from prism_explore.instantiate.apply_maps import Maps, closed, cuts, with_maps
 from prism_explore.instantiate.constraints import (
     Broken,
     Machine,
@@ -26,11 +27,11 @@ from prism_explore.instantiate.constraints import (
     memory_broken,
     reason,
 )
-from prism_explore.instantiate.maps import Maps, closed, cuts, with_maps
-from prism_explore.instantiate.split import SplitMaps, at_once, split_maps
-from prism_explore.ir.apart import apart
+from prism_explore.instantiate.split_maps import SplitMaps, at_once, split_maps
+from prism_explore.ir.analysis.split_reduction import Pair, pair_of
 from prism_explore.ir.axes import AxisNames, axes_of
-from prism_explore.ir.maps import AxisUse
+from prism_explore.ir.axis_maps import AxisUse
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -49,12 +50,11 @@ from prism_explore.ir.ops import (
     RunningMax,
     Slice,
 )
-from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
-from prism_explore.ir.space import Space
-from prism_explore.ir.splits import Pair, pair_of
-from prism_explore.ir.stages import Candidate, Family, Pieces
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
+from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.pipeline.search_space import Space
+from prism_explore.pipeline.stages import Candidate, Family, Pieces
 
 
 def instantiate(family: Family, space: Space, target: Machine, journal: Journal) -> Iterator[Candidate]:

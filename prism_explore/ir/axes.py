@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -43,7 +44,6 @@ from prism_explore.ir.ops import (
     Unary,
     ViewOp,
 )
-from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.tensors import TensorType
 
 Slot: TypeAlias = tuple[int, int]

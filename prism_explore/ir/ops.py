@@ -23,7 +23,7 @@ from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.tensors import DType, TensorType, broadcast
 
 if TYPE_CHECKING:
-    from prism_explore.ir.sgraph import BlockGraph
+    from prism_explore.ir.graph import BlockGraph
 
 UnaryFn: TypeAlias = Literal[
     "exp",

@@ -13,6 +13,7 @@ from typing import TypeVar, cast, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import DimLike, dim
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     REDUCE_FNS,
     SCALAR_FNS,
@@ -36,7 +37,6 @@ from prism_explore.ir.ops import (
     Unary,
     UnaryFn,
 )
-from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.tensors import DType, TensorType, tensor
 
 

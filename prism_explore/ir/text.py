@@ -23,6 +23,7 @@ from typing import cast
 
 from prism_explore.errors import ParseError
 from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph
 from prism_explore.ir.ops import (
     BINARY,
     REDUCE_FNS,
@@ -56,7 +57,6 @@ from prism_explore.ir.ops import (
     op_name,
 )
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph
 from prism_explore.ir.tensors import DTYPES, DType, TensorType
 
 

@@ -20,8 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from prism_explore.targets import Target
-from prism_explore.targets.canary import (
+from prism_explore.targets.ceilings import (
     ROW_FLOATS,
     cores,
     empty_canary,
@@ -31,6 +30,7 @@ from prism_explore.targets.canary import (
     read_canaries,
     waiting_s,
 )
+from prism_explore.targets.machine import Target
 
 VERSION = 2
 """Of the measurement: a change in how it is done makes old files stale."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
-from prism_explore.cost.floor import Floor, floor_of
+from prism_explore.cost.roofline import Floor, floor_of
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     CandidateBounded,
@@ -23,23 +23,23 @@ from prism_explore.events.kinds import (
     TrialFailed,
     TrialMeasured,
 )
-from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.ir.text import show
+from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.targets import Target
-from prism_explore.tune.again import Again, Saved, with_times
-from prism_explore.tune.away import Away, setting_of
-from prism_explore.tune.backend import Backend, backend_of, named
 from prism_explore.tune.budget import Budget, StrategyName, strategy_of
 from prism_explore.tune.database import Database, Known
-from prism_explore.tune.measure import Bench, Failure
-from prism_explore.tune.model import Model, Modelled, model_of
-from prism_explore.tune.reasons import failed, too_slow
-from prism_explore.tune.rounds import FINALISTS, LUCKY_AMONG, NEARLY
-from prism_explore.tune.space import legal_sizes, parameters
-from prism_explore.tune.strategy import Key, Point, Pool, Recalled, Strategy
-from prism_explore.tune.trial import Raced, Rival, Track
-from prism_explore.tune.turns import Turns, turns_here
-from prism_explore.tune.worker import Worker
+from prism_explore.tune.failure_reasons import failed, too_slow
+from prism_explore.tune.resume import Again, Saved, with_times
+from prism_explore.tune.runner.backend import Backend, backend_of, named
+from prism_explore.tune.runner.machine_lock import Turns, turns_here
+from prism_explore.tune.runner.measure import Bench, Failure
+from prism_explore.tune.runner.remote import Away, setting_of
+from prism_explore.tune.runner.stopping_rule import FINALISTS, LUCKY_AMONG, NEARLY
+from prism_explore.tune.runner.trial import Raced, Rival, Track
+from prism_explore.tune.runner.worker import Worker
+from prism_explore.tune.space.parameters import legal_sizes, parameters
+from prism_explore.tune.space.time_model import Model, Modelled, model_of
+from prism_explore.tune.strategies.local_search import Key, Point, Pool, Recalled, Strategy
 
 __all__ = [
     "Backend",

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
-from prism_explore.tune.rounds import RACE_S
-from prism_explore.tune.sampled import Kept, Sampled
-from prism_explore.tune.strategy import Climbing, Exhaustive, Halving, Ranked, Strategy
+from prism_explore.tune.runner.stopping_rule import RACE_S
+from prism_explore.tune.strategies.local_search import Climbing, Exhaustive, Halving, Ranked, Strategy
+from prism_explore.tune.strategies.optuna_samplers import Kept, Sampled
 
 StrategyName: TypeAlias = Literal["climbing", "halving", "ranked", "exhaustive", "tpe", "gp", "random"]
 """Around the incumbent by turns, across families, the model's order, everything, and Optuna's samplers by name."""

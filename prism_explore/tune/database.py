@@ -22,11 +22,11 @@ from typing import Any, cast
 
 from prism_explore.errors import JournalVersionError
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.stages import Infeasible, Outcome, Parameters, Timed
 from prism_explore.ir.text import show
+from prism_explore.pipeline.stages import Infeasible, Outcome, Parameters, Timed
 from prism_explore.targets import Target
 from prism_explore.targets.host import cpu_model
-from prism_explore.tune.sampled import Kept
+from prism_explore.tune.strategies.optuna_samplers import Kept
 
 _TABLE = """
 create table trials (

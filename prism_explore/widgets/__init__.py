@@ -1,6 +1,6 @@
 """Journal to pictures: Python computes them, the browser draws them."""
 
-from prism_explore.widgets.pictures import PICTURES, picture_scene, picture_svg, sgraph_svg
-from prism_explore.widgets.text_views import TABLES
+from prism_explore.widgets.jupyter.pictures import PICTURES, picture_scene, picture_svg, sgraph_svg
+from prism_explore.widgets.panels.tables import TABLES
 
 __all__ = ["PICTURES", "TABLES", "picture_scene", "picture_svg", "sgraph_svg"]

@@ -21,12 +21,12 @@ from typing import Any
 import anywidget
 import traitlets
 
-from prism_explore.widgets.base import Publisher
-from prism_explore.widgets.live import Bridge, SessionLike
-from prism_explore.widgets.panels import Book, Look, search_of, sections, subject_after
+from prism_explore.widgets.drawing.svg import to_svg
+from prism_explore.widgets.jupyter.live import Bridge, SessionLike
+from prism_explore.widgets.jupyter.wire import Publisher
+from prism_explore.widgets.panels.panels import Book, Look, search_of, sections, subject_after
+from prism_explore.widgets.panels.sections import Sections, plain
 from prism_explore.widgets.scene import Scene
-from prism_explore.widgets.sections import Sections, plain
-from prism_explore.widgets.svg import to_svg
 
 LINES = 200
 """Lines of Python that are kept for copying."""

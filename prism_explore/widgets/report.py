@@ -15,11 +15,11 @@ from typing import Any
 
 from prism_explore.ir.ops import Custom
 from prism_explore.ir.program import TensorProgram
-from prism_explore.widgets.facts import Facts
-from prism_explore.widgets.inspector import graph_of, inspect, subject_of
-from prism_explore.widgets.live import SessionLike
-from prism_explore.widgets.panels import Book, Look, search_of, sections
-from prism_explore.widgets.sections import plain
+from prism_explore.widgets.jupyter.live import SessionLike
+from prism_explore.widgets.panels.facts import Facts
+from prism_explore.widgets.panels.inspector import graph_of, inspect, subject_of
+from prism_explore.widgets.panels.panels import Book, Look, search_of, sections
+from prism_explore.widgets.panels.sections import plain
 
 MOST_REGIONS = 2_000
 """Cut regions that a page holds; the picture has all, and the page says how many can be opened."""

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.lab import CellError, Lab, LabPage
 
-pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
+pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow]
 
 
 def test_a_notebook_runs_from_end_to_end(lab: Lab, lab_page: LabPage) -> None:

@@ -11,7 +11,8 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import ExplorationStarted
 from prism_explore.ir.text import show
-from prism_explore.widgets.recorded import Recorded
+from prism_explore.session.handles import Record
+from prism_explore.widgets.jupyter.recorded import Recorded
 from prism_explore.widgets.report import report_page
 from tests.widgets.fakes import CUT, program
 from tests.widgets.recordings import story
@@ -19,7 +20,7 @@ from tests.widgets.recordings import story
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
+pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow]
 
 HOSTILE = "</script><img src=x onerror=\"document.title='hurt'\"><script>document.title='hurt'</script><!--"
 
@@ -34,7 +35,7 @@ def report(tmp_path: Path) -> Path:
     )
     journal.note(story()[-1])
     path = tmp_path / "report.html"
-    path.write_text(report_page(Recorded(journal)), encoding="utf-8")
+    path.write_text(report_page(Recorded(journal, Record(journal))), encoding="utf-8")
     return path
 
 

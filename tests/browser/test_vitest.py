@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.serial
+
 
 def test_vitest(node: Path) -> None:
     ran = subprocess.run(["npm", "test", "--silent"], cwd=node, capture_output=True, text=True)

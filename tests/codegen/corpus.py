@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prism_explore.ir.evaluate import evaluate
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.program import ProgramBuilder
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Candidate, Family, Parameters, Proof, Verified
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.stages import Candidate, Family, Parameters, Proof, Verified
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from prism_explore.codegen import emit
 from prism_explore.codegen.load import load, team
 from prism_explore.errors import ShapeError, TargetUnavailable
-from prism_explore.ir.stages import Kernel, Parameters
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.stages import Kernel, Parameters
 from prism_explore.targets import GPUS
 from tests.codegen.corpus import RMS_EPS, TWO_KERNELS, filled, reference, relative_error, verified
-from tests.codegen.test_cpu import drawn_sizes
+from tests.codegen.cpu.test_emit import drawn_sizes
 from tests.codegen.wider import CAUSAL_FLASH, FLASH, WIDER, legal
 
 CPU = GPUS["a100"].replace(name="cpu", kind="cpu")

@@ -18,13 +18,14 @@ from unittest.mock import patch
 import numpy as np
 
 from prism_explore.cost.dominance import cost_of_graph
-from prism_explore.cost.floor import floor_of_graph
+from prism_explore.cost.roofline import floor_of_graph
 from prism_explore.cost.work import least_scratch, needed_by, total_of, work_of
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
-from prism_explore.ir import evaluate as interpreter
 from prism_explore.ir.dims import Dim
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter import reference as interpreter
 from prism_explore.ir.ops import (
     BINARY,
     COMMUTATIVE,
@@ -44,9 +45,8 @@ from prism_explore.ir.ops import (
     Store,
 )
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.space import default_space
-from prism_explore.ir.stages import Candidate
+from prism_explore.pipeline.search_space import default_space
+from prism_explore.pipeline.stages import Candidate
 from tests.generate.programs import MACHINE, attention, gate, rms_linear_small, scaled_linear, softmax
 from tests.tune.toys import TOY
 

@@ -9,12 +9,12 @@ from itertools import product
 from prism_explore.cost.work import needed_by
 from prism_explore.events.journal import Journal
 from prism_explore.frontend import trace
+from prism_explore.frontend.workloads import WORKLOADS, Workload
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Candidate
-from prism_explore.programs import WORKLOADS, Workload
-from prism_explore.search import Progress, Steering, Task, explore
-from prism_explore.session import Session
+from prism_explore.ir.graph import SGraph
+from prism_explore.pipeline.stages import Candidate
+from prism_explore.search.explore import Progress, Steering, Task, explore
+from prism_explore.session.session import Session
 from tests.cost.counting import BATCH
 from tests.verify.workloads import RIGHT
 from tests.verify.workloads_base import row_of, sgraph_at

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from prism_explore.ir.maps import AxisUse
+from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.program import ProgramBuilder
-from prism_explore.ir.stages import Candidate, Family
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.stages import Candidate, Family
 
 LINEAR = """sgraph
   x = input f32[b, 16]

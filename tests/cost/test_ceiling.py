@@ -6,18 +6,18 @@ from functools import cache
 
 import pytest
 
-from prism_explore.cost.floor import Ceiling, ceiling_of, floor_of, least_flops
+from prism_explore.cost.roofline import Ceiling, ceiling_of, floor_of, least_flops
 from prism_explore.cost.work import flops_of
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason, RegionPruned
-from prism_explore.generate.grow import Growth
+from prism_explore.generate.enumerator import Growth
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.dims import DimLike, dim
 from prism_explore.ir.ops import MatMul, Reduce
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.space import Space, default_space
-from prism_explore.ir.stages import Family
 from prism_explore.ir.text import show
+from prism_explore.pipeline.search_space import Space, default_space
+from prism_explore.pipeline.stages import Family
 from tests.cost.counting import BARE, BATCH, counted, exact_s
 from tests.cost.found import legal_sizes
 from tests.generate.programs import attention, gate, rms_linear_small, row_dot, scaled_linear, softmax

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism_explore.cost.dominance import dominated
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import AccumulateRescaled, Band, Binary
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Candidate
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.stages import Candidate
 from tests.cost.counting import BATCH, Case, cases, counted, wrong
 from tests.cost.found import known, legal_sizes, proved
 

@@ -10,15 +10,15 @@ from prism_explore.cost.dominance import at_least, compared, cost_of, dominance_
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
+from prism_explore.ir.analysis.split_reduction import stores_shares
 from prism_explore.ir.axes import axes_of
+from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.dims import ONE, dim
-from prism_explore.ir.maps import AxisUse
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.space import default_space
-from prism_explore.ir.splits import stores_shares
-from prism_explore.ir.stages import Candidate, Family, Verified
 from prism_explore.ir.text import parse
-from prism_explore.verify.decide import Prover
+from prism_explore.pipeline.search_space import default_space
+from prism_explore.pipeline.stages import Candidate, Family, Verified
+from prism_explore.verify.prover import Prover
 from tests.cost.counting import BATCH, cases, counted, legal
 from tests.cost.linear import linear
 from tests.generate.programs import MACHINE

@@ -2,10 +2,10 @@
 
 import pytest
 
-from prism_explore.cost.floor import floor_of
+from prism_explore.cost.roofline import floor_of
 from prism_explore.events.journal import Journal
-from prism_explore.ir.stages import Timed, Verified
-from prism_explore.session import Session
+from prism_explore.pipeline.stages import Timed, Verified
+from prism_explore.session.session import Session
 from prism_explore.targets import target
 from prism_explore.tune import Budget, tune
 from tests.strategies import rmsnorm_linear

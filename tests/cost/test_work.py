@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism_explore.cost.floor import floor_of
+from prism_explore.cost.roofline import floor_of
 from prism_explore.cost.work import least_scratch, work_of
 from prism_explore.ir.dims import dim
-from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Candidate, Family, Verified
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.stages import Candidate, Family, Verified
 from prism_explore.targets import GPUS
 from tests.tune.toys import TOY, fused, rmsnorm_linear, split
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_explore.events.claim import claim
+from prism_explore.events.format import seconds_of, seconds_text, verdict_text
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
     KINDS,
@@ -37,7 +38,6 @@ from prism_explore.events.ledger import (
     was_cut_by_budget,
 )
 from prism_explore.events.phases import phase_of, seconds_per_stage
-from prism_explore.events.words import seconds_of, seconds_text, verdict_text
 from tests.conftest import Golden
 from tests.widgets.recordings import BUDGET, MAPS, R1, STARTED, UNREACHABLE, large, story, tuning
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.stages import Candidate, Family, Proof, Verified
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
 
 
 def proved(program: TensorProgram, text: str = "", name: str = "f1.c1") -> Verified:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from prism_explore.floats import Assessor, Safe, Unassessed, Unsafe, assess, explain
-from prism_explore.floats.arithmetic import PRECISIONS, precision, representable
-from prism_explore.floats.audit import FINDINGS, audit, chain
-from prism_explore.floats.hostile import HOSTILE, Case, cases, draw
+from prism_explore.floats.hostile_inputs import HOSTILE, Case, cases, draw
+from prism_explore.floats.precision import PRECISIONS, precision, representable
+from prism_explore.floats.static_rules import FINDINGS, audit, chain
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.stages import Candidate, Family, Proof, Verified
+from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
 from tests.floats.forms import (
     NORMALISED_SPLIT,
     ONE_PASS_LAYER_NORM,

@@ -10,26 +10,26 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from prism_explore.cost.floor import ceiling_of, floor_of
+from prism_explore.cost.roofline import ceiling_of, floor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateRejected, RegionPruned
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
-from prism_explore.generate.attempts import Attempts
-from prism_explore.generate.canonical import Expressions
-from prism_explore.generate.counting import Tree
+from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.program_count import Tree
+from prism_explore.generate.pruning.checks import Attempts
 from prism_explore.instantiate import instantiate
-from prism_explore.ir.evaluate import evaluate
+from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Binary, MatMul, Reduce, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.space import Accumulator, Operators, Space
-from prism_explore.ir.stages import Candidate, Verified
 from prism_explore.ir.text import show
+from prism_explore.pipeline.search_space import Accumulator, Operators, Space
+from prism_explore.pipeline.stages import Candidate, Verified
 from prism_explore.targets import Target
-from prism_explore.tune.model import model_of
-from prism_explore.tune.space import legal_sizes
-from prism_explore.verify.decide import Prover
+from prism_explore.tune.space.parameters import legal_sizes
+from prism_explore.tune.space.time_model import model_of
+from prism_explore.verify.prover import Prover
 from tests.tune.toys import TOY
 
 MOST = 8_000

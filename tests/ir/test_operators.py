@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prism_explore.errors import PrismError, ShapeError
-from prism_explore.ir.evaluate import evaluate
+from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import UNARY, bottom
 from prism_explore.ir.text import parse, parse_program, show
 from tests.strategies import random_inputs

@@ -9,8 +9,8 @@ from hashlib import sha256
 from multiprocessing import parent_process
 from typing import Any
 
-from prism_explore.ir.stages import Kernel
-from prism_explore.tune.measure import Checked, Failure, Samples
+from prism_explore.pipeline.stages import Kernel
+from prism_explore.tune.runner.measure import Checked, Failure, Samples
 from tests.tune.toys import BACKEND
 
 SALT = 15

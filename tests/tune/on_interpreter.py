@@ -12,15 +12,15 @@ from random import Random
 from typing import Any
 
 from prism_explore.codegen import emit
-from prism_explore.codegen.triton import load_triton
-from prism_explore.codegen.triton_load import load
+from prism_explore.codegen.triton.emit import load_triton
+from prism_explore.codegen.triton.launch import load
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
-from prism_explore.ir.stages import Kernel, Timed
+from prism_explore.pipeline.stages import Kernel, Timed
 from prism_explore.targets import target
 from prism_explore.tune import Budget, tune
-from prism_explore.tune.backend import Backend
-from prism_explore.tune.device import DeviceBench, choices
+from prism_explore.tune.runner.backend import Backend
+from prism_explore.tune.runner.gpu_bench import DeviceBench, choices
 from tests.tune.toys import fused, rmsnorm_linear
 
 

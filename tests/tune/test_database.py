@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 
 import prism_explore as px
-from prism_explore import cli
+from prism_explore.entry import cli
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialMeasured
-from prism_explore.ir.stages import Infeasible, Timed
+from prism_explore.pipeline.stages import Infeasible, Timed
 from prism_explore.tune import Budget, tune
 from prism_explore.tune import database as database_module
 from prism_explore.tune.database import Database
-from prism_explore.tune.strategy import Exhaustive
+from prism_explore.tune.strategies.local_search import Exhaustive
 from tests.tune.test_tune import SHAPES, ToyBench
 from tests.tune.toys import BACKEND, TOY, fused, split
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from prism_explore.codegen.triton_check import Checked, Interpreter, Unchecked
+from prism_explore.codegen.triton.interpreter_check import Checked, Interpreter, Unchecked
 from prism_explore.ir.ops import MatMul
-from prism_explore.ir.stages import Candidate, Family, Parameters
-from prism_explore.tune.gpu import check_small
+from prism_explore.pipeline.stages import Candidate, Family, Parameters
+from prism_explore.tune.gpu_preview import check_small
 from tests.verify.workloads import RIGHT, Entry, program_of, sgraph_of
 
 pytest.importorskip("triton")

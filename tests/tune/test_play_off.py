@@ -11,13 +11,13 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import IncumbentImproved, PlayedOff, TrialMeasured
 from prism_explore.events.ledger import ledger
-from prism_explore.events.retold import Retold
-from prism_explore.ir.stages import Kernel, Outcome, Timed
+from prism_explore.events.replay_journal import Retold
+from prism_explore.pipeline.stages import Kernel, Outcome, Timed
 from prism_explore.tune import Budget, tune
-from prism_explore.tune.measure import Failure, Samples
-from prism_explore.tune.race import Referee
-from prism_explore.tune.rounds import FINAL_ROUNDS, FINALISTS, LEAST_ROUNDS, LUCKY_AMONG
-from prism_explore.tune.strategy import Exhaustive
+from prism_explore.tune.runner.measure import Failure, Samples
+from prism_explore.tune.runner.race import Referee
+from prism_explore.tune.runner.stopping_rule import FINAL_ROUNDS, FINALISTS, LEAST_ROUNDS, LUCKY_AMONG
+from prism_explore.tune.strategies.local_search import Exhaustive
 from tests.tune.test_tune import LONG, SHAPES, ToyBench, best_of, run
 from tests.tune.toys import BACKEND, TOY, fused
 

@@ -19,12 +19,12 @@ from prism_explore.events.kinds import (
     TrialFailed,
     TrialMeasured,
 )
-from prism_explore.ir.stages import Infeasible, Kernel, Outcome, Timed, Verified
+from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Timed, Verified
 from prism_explore.targets import GPUS, Target
 from prism_explore.tune import Budget, floor_of, model_of, strategy_of, tune
-from prism_explore.tune.measure import Checked, Failure, Samples
-from prism_explore.tune.space import Choices
-from prism_explore.tune.strategy import Exhaustive, Strategy
+from prism_explore.tune.runner.measure import Checked, Failure, Samples
+from prism_explore.tune.space.parameters import Choices
+from prism_explore.tune.strategies.local_search import Exhaustive, Strategy
 from tests.tune.toys import BACKEND, REFUSED, TOY, fused, split
 
 SHAPES = {"b": 4}

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.maps import AxisUse
+from prism_explore.ir.axis_maps import AxisUse
+from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.stages import Candidate, Family, Infeasible, Kernel, Parameters, Proof, Verified
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.stages import Candidate, Family, Infeasible, Kernel, Parameters, Proof, Verified
 from prism_explore.targets import Target
-from prism_explore.tune.backend import Backend
-from prism_explore.tune.space import Choices, Sizes
+from prism_explore.tune.runner.backend import Backend
+from prism_explore.tune.space.parameters import Choices, Sizes
 
 TOY = Target(
     name="toy",

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from prism_explore.ir.maps import AxisUse
+from prism_explore.ir.axis_maps import AxisUse
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Candidate, Family
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.stages import Candidate, Family
 
 PROGRAMS: dict[str, TensorProgram] = {}
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.evaluate import Array, Rounding, evaluate
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.interpreter.reference import Array, Rounding, evaluate
 from prism_explore.ir.ops import Custom, Input, Node
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.sgraph import BlockGraph, SGraph, block_types
-from prism_explore.verify.decimals import NoDecimal, Wide, widened
+from prism_explore.verify.counterexample.high_precision import NoDecimal, Wide, widened
 from tests.verify.mutations import KINDS, Kind, Level
 from tests.verify.pointwise import total_functions
 from tests.verify.programs import sizes_of

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ZERO, Dim, dim
+from prism_explore.ir.graph import BlockGraph, ParallelDim, block_types
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -38,7 +39,6 @@ from prism_explore.ir.ops import (
     Store,
     Unary,
 )
-from prism_explore.ir.sgraph import BlockGraph, ParallelDim, block_types
 from prism_explore.ir.tensors import TensorType
 
 Rng = random.Random

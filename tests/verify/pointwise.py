@@ -19,10 +19,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism_explore.ir import evaluate, ops
+from prism_explore.ir import ops
 from prism_explore.ir.dims import Dim
-from prism_explore.verify.index import Digit, Index, Moved, Radix, Var, Zero, extent, position
-from prism_explore.verify.normal_form import (
+from prism_explore.ir.interpreter import reference
+from prism_explore.verify.normal_form.forms import (
     Atom,
     Bottom,
     Exp,
@@ -40,6 +40,7 @@ from prism_explore.verify.normal_form import (
     Size,
     Term,
 )
+from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, extent, position
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -125,7 +126,7 @@ def total_functions() -> Iterator[None]:
             table[name] = row
 
 
-_SCALAR: dict[str, Any] = evaluate._SCALAR  # type: ignore[assignment]
+_SCALAR: dict[str, Any] = reference._SCALAR  # type: ignore[assignment]
 
 
 @contextmanager

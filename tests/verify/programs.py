@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
+from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph, block_types
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -45,7 +46,6 @@ from prism_explore.ir.ops import (
     compute_dims,
     without_dim,
 )
-from prism_explore.ir.sgraph import BlockGraph, ParallelDim, SGraph, block_types
 from prism_explore.ir.tensors import TensorType
 
 Dims = tuple[Dim, ...]

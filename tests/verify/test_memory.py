@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import VerdictReached
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.verify.algebra import Algebra, Budget, Stuck
-from prism_explore.verify.decide import Prover, noted
-from prism_explore.verify.lowering import lower
+from prism_explore.ir.graph import SGraph
+from prism_explore.verify.normal_form.algebra import Algebra, Budget, Stuck
+from prism_explore.verify.normal_form.lower_graph import lower
+from prism_explore.verify.prover import Prover, noted
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 from tests.verify.mutate import mutants
 

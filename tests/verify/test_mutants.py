@@ -12,13 +12,13 @@ import pytest
 
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import trace
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Candidate, Proof, Verified
 from prism_explore.ir.text import parse
-from prism_explore.verify.decide import Prover
+from prism_explore.pipeline.stages import Candidate, Proof, Verified
+from prism_explore.verify.prover import Prover
 from tests.verify.corpus import CASES, PROGRAMS
-from tests.verify.hostile import Account, Base, decided, run
+from tests.verify.counterexample.adversarial import Account, Base, decided, run
 from tests.verify.mutate import TOLERANCE, Mutant, apply_kind, judge, judge_in_decimals, smaller, tidy
 from tests.verify.mutations import KINDS
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from prism_explore.events.journal import Journal
-from prism_explore.ir.evaluate import evaluate
-from prism_explore.ir.sgraph import SGraph
-from prism_explore.ir.stages import Refuted, Unknown, Verified
+from prism_explore.frontend.workloads import WORKLOADS
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.text import parse, show
-from prism_explore.programs import WORKLOADS
-from prism_explore.verify.decide import Prover
+from prism_explore.pipeline.stages import Refuted, Unknown, Verified
+from prism_explore.verify.prover import Prover
 from tests.verify.corpus import candidate
 from tests.verify.workloads import ENTRIES, OPEN, RIGHT, WRONG, Entry, program_of, sgraph_of
 

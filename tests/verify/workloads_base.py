@@ -15,11 +15,11 @@ from fractions import Fraction
 from functools import cache
 
 from prism_explore.frontend import trace
+from prism_explore.frontend.workloads import Workload, workload
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.sgraph import SGraph
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
-from prism_explore.programs import Workload, workload
 
 SMALL: dict[str, int] = {
     "b": 6,

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from prism_explore.diagnose.jobs import Question, Questions
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, Reason, RegionPruned
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.space import Space, default_space
-from prism_explore.questions import Question, Questions
-from prism_explore.widgets.answers import Desk
-from prism_explore.widgets.live import State
-from prism_explore.widgets.panels import Book, Look, Search, sections
-from prism_explore.widgets.sections import Sections, plain
+from prism_explore.pipeline.search_space import Space, default_space
+from prism_explore.widgets.jupyter.live import State
+from prism_explore.widgets.panels.answers import Desk
+from prism_explore.widgets.panels.panels import Book, Look, Search, sections
+from prism_explore.widgets.panels.sections import Sections, plain
 from tests.widgets.recordings import story
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from prism_explore.widgets.colors import STYLES, TEXTS
-from prism_explore.widgets.layout import Rect
+from prism_explore.widgets.drawing.colors import STYLES, TEXTS
+from prism_explore.widgets.drawing.layout import Rect
+from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.scene import Scene, Shape
-from prism_explore.widgets.type_setting import width_px
 
 
 def rect(shape: Shape) -> Rect:

@@ -14,12 +14,12 @@ import pytest
 from prism_explore.events.kinds import Event, VerdictReached
 from prism_explore.events.ledger import ledger
 from prism_explore.widgets.explorer import WIDGET_MIME, Explorer
-from prism_explore.widgets.inspector import substituted
-from prism_explore.widgets.panels import Look
-from prism_explore.widgets.sections import Sections, plain, sections_ts
+from prism_explore.widgets.panels.inspector import substituted
+from prism_explore.widgets.panels.panels import Look
+from prism_explore.widgets.panels.sections import Sections, plain, sections_ts
 from tests.widgets.fakes import FakeSession, picture, recorded
+from tests.widgets.jupyter.test_wire import Browser, until
 from tests.widgets.recordings import large, story
-from tests.widgets.test_base import Browser, until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -301,7 +301,7 @@ def test_a_search_that_failed_says_why(shown: Shown) -> None:
 
 # ---------------------------------------------------------------- both halves
 def test_the_browsers_types_are_those_of_python() -> None:
-    says = "python -m prism_explore.widgets.sections > widgets/src/sections.ts"
+    says = "python -m prism_explore.widgets.panels.sections > widgets/src/sections.ts"
 
     assert (ROOT / "widgets/src/sections.ts").read_text(encoding="utf-8") == sections_ts(), says
 

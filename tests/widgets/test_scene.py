@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from prism_explore.widgets.scene import Edge, Scene, Shape, Text, to_plain
-from prism_explore.widgets.typescript import scene_ts
+from prism_explore.widgets.typescript.scene_types import scene_ts
 
 ROOT = Path(__file__).resolve().parents[2]
 BOX = Shape("n1", "box", "op", 1, 2, 30.123456, 4, texts=(Text(5, 6, "a"),), ref="n1")
@@ -41,4 +41,4 @@ def test_shapes_edges_and_refs_are_views_of_the_items() -> None:
 def test_the_browsers_half_of_the_contract_is_what_python_prints() -> None:
     committed = (ROOT / "widgets" / "src" / "scene.ts").read_text(encoding="utf-8")
 
-    assert scene_ts() == committed, "python -m prism_explore.widgets.typescript > widgets/src/scene.ts"
+    assert scene_ts() == committed, "python -m prism_explore.widgets.typescript.scene_types > widgets/src/scene.ts"

@@ -1,5 +1,5 @@
 // Pictures as they come over the wire: items in drawing order, and how a kind of item looks.
-// Printed by prism_explore/widgets/typescript.py; edit scene.py, colors.py or svg.py and print again.
+// Printed by prism_explore/widgets/typescript/scene_types.py; edit scene.py, drawing/colors.py or drawing/svg.py and print again.
 // An absent field is: empty, false, 1, curve line, outline rect, anchor middle, kind label.
 
 /** One line of text. Units: px; `y` is the baseline. */

@@ -1,5 +1,5 @@
 // What each section of the picture is. Texts are ready to be shown.
-// Printed by prism_explore/widgets/sections.py; edit that and print again.
+// Printed by prism_explore/widgets/panels/sections.py; edit that and print again.
 // A field with a question mark may be absent: it is then empty, false, left or null.
 
 import type { Scene } from "./scene.ts";

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism_explore.verify.axioms.rows import (
+from prism_explore.verify.axioms.schema import (
     DEFINITION,
     EXPONENTIAL,
     MINUS_ONE,

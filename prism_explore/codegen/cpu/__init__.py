@@ -1,0 +1,1 @@
+"""CPU back end: a graph with sizes becomes loops, then LLVM IR with explicit vectors."""

@@ -1,0 +1,138 @@
+"""What holds of a block graph before its loops are written: what is needed, what depends on what, what is done once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from prism_explore.codegen.cpu.layout import numbers
+from prism_explore.errors import ShapeError
+from prism_explore.ir.graph import BlockGraph, ParallelDim, block_types, consumers, phases
+from prism_explore.ir.ops import (
+    AccumulateRescaled,
+    Concat,
+    Expand,
+    Load,
+    MatMul,
+    Node,
+    Permute,
+    Reshape,
+    RunningMax,
+    Slice,
+    Store,
+)
+from prism_explore.ir.tensors import TensorType
+
+PACK_ROWS = 4
+"""From this many rows on, the left tile of a product is worth a copy in the order it is read."""
+
+View: TypeAlias = Permute | Reshape | Expand | Slice | Concat
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """Choices that change the loops, not the numbers."""
+
+    hoist: bool = True
+    """Do what does not depend on the inner grid dims once per thread."""
+    pack: bool = True
+    """Copy the left operand of a product into tile order, where that is done once."""
+
+
+class Facts:
+    """Facts of one block graph; positions are those of its nodes and of its grid dims."""
+
+    def __init__(
+        self, block: BlockGraph, types: tuple[TensorType, ...], stores: Collection[int], choices: Lowering
+    ) -> None:
+        self.block, self.choices = block, choices
+        self.dims = tuple(numbers(t, f"block node %{i}") for i, t in enumerate(block_types(block, types)))
+        self.when = phases(block)
+        self.readers = consumers(block.nodes)
+        self.needed = set[int]().union(*(needed_by(block.nodes, store) for store in stores))
+        self.iterations = self.size(block.loop) if block.loop else 1
+        self.live = tuple(
+            p
+            for p, g in enumerate(block.grid)
+            if self.size(g) > 1 and any(self.omap(store)[p] is not None for store in stores)
+        )
+        """Grid dims that some store names: of the others, one point is enough."""
+        self.depends = self._dependences()
+        """Per node, the live grid dims that it changes with."""
+        self.scans = self._scans()
+        self.outer = self._outer()
+
+    def is_packable_left(self, position: int) -> bool:
+        """Whether a tile is on the left of a product with rows enough to be worth a copy in tile order."""
+        return self.choices.pack and any(
+            isinstance(self.block.nodes[c].op, MatMul)
+            and self.block.nodes[c].args[0] == position
+            and self.dims[position][-2] >= PACK_ROWS
+            for c in self.readers[position]
+        )
+
+    def is_once(self, position: int) -> bool:
+        """Whether a thread makes it once for all points of the inner grid dims."""
+        return self.outer is not None and self.depends[position] <= self.outer and position not in self.scans
+
+    def omap(self, store: int) -> tuple[int | None, ...]:
+        """Which dim of its tensor each grid dim cuts."""
+        op = self.block.nodes[store].op
+        assert isinstance(op, Store), "BlockGraph ends with its stores"
+        return op.omap or ()
+
+    @staticmethod
+    def size(p: ParallelDim) -> int:
+        """How many points a grid dim or a loop has."""
+        if not p.size.constant:
+            raise ShapeError(f"{p.name} has size {p.size}; give every symbol a number")
+        return p.size.constant
+
+    def _dependences(self) -> list[frozenset[int]]:
+        depends: list[frozenset[int]] = []
+        for node in self.block.nodes:
+            if isinstance(node.op, Load):
+                imap = node.op.imap or ()
+                depends.append(frozenset(p for p in self.live if imap[p] is not None))
+            elif isinstance(node.op, Store):
+                depends.append(frozenset(self.live))
+            else:
+                depends.append(frozenset[int]().union(*(depends[a] for a in node.args)))
+        return depends
+
+    def _scans(self) -> frozenset[int]:
+        """What holds another value in every iteration by way of the one before: it cannot be done at once."""
+        found: set[int] = set()
+        for position, node in enumerate(self.block.nodes):
+            if isinstance(node.op, RunningMax | AccumulateRescaled) or found & set(node.args):
+                found.add(position)
+        return frozenset(found if self.iterations > 1 else ())
+
+    def _outer(self) -> frozenset[int] | None:
+        """The grid dims on which the work to be done once depends; None where nothing is."""
+        if not self.choices.hoist:
+            return None
+        worth = [
+            self.depends[position]
+            for position, node in enumerate(self.block.nodes)
+            if position in self.needed
+            and position not in self.scans
+            and (not isinstance(node.op, Load | Store | View) or self.is_packable_left(position))
+            and self.depends[position] < frozenset(self.live)
+        ]
+        if not worth:
+            return None
+        return max(
+            sorted(set(worth), key=lambda s: (len(s), sorted(s))),
+            key=lambda s: sum(w <= s for w in worth),
+        )
+
+
+def needed_by(nodes: tuple[Node, ...], last: int) -> set[int]:
+    """The node and all that it is made of."""
+    needed = {last}
+    for position in range(last, -1, -1):
+        if position in needed:
+            needed.update(nodes[position].args)
+    return needed

@@ -1,0 +1,106 @@
+"""How tensors lie in memory, and which views of them are strides alone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal
+
+from prism_explore.codegen.cpu.loop_ir import Affine, Buffer
+from prism_explore.errors import ShapeError
+from prism_explore.ir.ops import Expand, Permute, Reshape, Slice
+from prism_explore.ir.tensors import DType, TensorType
+
+
+def numbers(t: TensorType, where: str) -> tuple[int, ...]:
+    """The dims of a tensor.
+
+    Raises:
+        ShapeError: one of them is no positive integer.
+    """
+    found: list[int] = []
+    for d in t.dims:
+        if not d.constant:
+            raise ShapeError(f"{where} is {t}: {d} is no positive integer; give every symbol a number")
+        found.append(d.constant)
+    return tuple(found)
+
+
+def laid_out(
+    name: str,
+    shape: tuple[int, ...],
+    order: tuple[int, ...],
+    where: Literal["input", "output", "temporary"],
+    dtype: DType,
+) -> Buffer:
+    """A buffer of its own, whose dims lie in memory in this order, the last one side by side."""
+    strides = [0] * len(shape)
+    step = 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= shape[d]
+    return Buffer(name, shape, tuple(strides), where, dtype=dtype)
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """The name, or the first longer one that is not taken; it is taken from now on."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def view_of(name: str, op: Permute | Reshape | Expand | Slice, b: Buffer, shape: tuple[int, ...]) -> Buffer | None:
+    """A buffer that lies in `b`; None where no strides say it."""
+    start, strides = b.start, b.strides
+    match op:
+        case Permute(order):
+            strides = tuple(b.strides[d] for d in order)
+        case Expand(along, _):
+            strides = (*b.strides[:along], 0, *b.strides[along + 1 :])
+        case Slice(along, first, _):
+            start += (first.constant or 0) * b.strides[along]
+        case Reshape():
+            found: list[int] = []
+            for old, new in groups(b.shape, shape):
+                kept = [(b.shape[d], b.strides[d]) for d in old if b.shape[d] > 1]
+                if any(s != t * n for (_, s), (n, t) in pairwise(kept)):
+                    return None
+                step = kept[-1][1] if kept else 0
+                inner: list[int] = []
+                for d in reversed(new):
+                    inner.insert(0, step)
+                    step *= shape[d]
+                found += inner
+            strides = tuple(found)
+    return Buffer(name, shape, strides, b.where, b.root, start, b.dtype)
+
+
+def groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The dims of two shapes in runs of equal product, each as short as can be; dims of 1 go along."""
+    found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        first, second = i, j
+        left = right = 1
+        while True:
+            if left == right and (i > first or j > second) and left > 1:
+                break
+            if i == len(old) and j == len(new):
+                break
+            if left <= right and i < len(old):
+                left, i = left * old[i], i + 1
+            else:
+                right, j = right * new[j], j + 1
+        found.append((tuple(range(first, i)), tuple(range(second, j))))
+    return found
+
+
+def row_major(variables: list[tuple[str, int]]) -> Affine:
+    """The position that indices of dims, given with their extents, have in all of them together."""
+    found: list[tuple[str, int]] = []
+    step = 1
+    for name, extent in reversed(variables):
+        if extent > 1:
+            found.insert(0, (name, step))
+        step *= extent
+    return tuple(found)

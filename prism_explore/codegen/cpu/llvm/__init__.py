@@ -1,0 +1,1 @@
+"""LLVM IR: emission with explicit vectors, and just-in-time compilation through llvmlite."""

@@ -1,0 +1,1 @@
+"""Passes over the loop IR of a CPU kernel."""

@@ -1,0 +1,183 @@
+"""Axes of a whole sGraph: which dims are one index, named once, outside and inside custom kernels.
+
+`ir.axes` names the axes of a flat program. A generated kernel needs the same inside a block, where
+the same axis may appear as several tiles (a tensor loaded twice with different maps).
+Tile axes of one block have one extent each; that is what offsets and masks hang on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.ops import (
+    Band,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Permute,
+    Reshape,
+    Result,
+    Slice,
+    Store,
+)
+from prism_explore.ir.tensors import TensorType
+
+Slot: TypeAlias = tuple[int, int, int]
+"""A dim: kernel position, block position (-1 for the kernel-level tensor itself), dim."""
+
+
+def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:
+    """The tile axis of each dim of each block tensor of the custom kernel at `position`.
+
+    Two tiles of one axis that never meet inside the block (cut in different ways) are two tile axes:
+    the second is called `b2` where the first is `b`. A store's dims are those of what it stores.
+    """
+    block, types = _block(graph, position)
+    slots = [(position, j, d) for j, ty in enumerate(types) for d, size in enumerate(ty.dims) if not size.is_one]
+    root = _classes(slots, _joins(block, types, position))
+    wanted = _global_names(graph)
+    names: dict[Slot, str] = {}
+    for slot in slots:
+        if root[slot] not in names:
+            names[root[slot]] = _unused(wanted[slot], names.values())
+    return tuple(
+        tuple(names[root[position, j, d]] if (position, j, d) in root else None for d in range(ty.rank))
+        for j, ty in enumerate(types)
+    )
+
+
+def cuts(load: Load, rank: int) -> list[tuple[int | None, bool]]:
+    """Per dim of what is loaded: the grid dim that cuts it, and whether the loop does."""
+    imap = load.imap or ()
+    return [(imap.index(d) if d in imap else None, load.fmap == d) for d in range(rank)]
+
+
+def _lone(size: Dim) -> str | None:
+    """The symbol, where a size is nothing else."""
+    return size.symbols[0] if len(size.symbols) == 1 and str(size) == size.symbols[0] else None
+
+
+def _unused(wanted: str, taken: Iterable[str]) -> str:
+    held = set(taken)
+    return next(n for n in (wanted, *(f"{wanted}{i}" for i in range(2, len(held) + 3))) if n not in held)
+
+
+def _block(graph: SGraph, position: int) -> tuple[tuple[Node, ...], tuple[TensorType, ...]]:
+    node = graph.nodes[position]
+    assert isinstance(node.op, Custom), "tile axes belong to a custom kernel"
+    kernel_types = graph.types()
+    block = node.op.block
+    types = block_types(block, tuple(kernel_types[a] for a in node.args))
+    first = block.stores[0]
+    return block.nodes[:first], types[:first]
+
+
+def _global_names(graph: SGraph) -> dict[Slot, str]:
+    """Kernel-level dims give the names: a lone symbol lends its own, the others are d, n, k, m, ...
+
+    Dims that are the same lone symbol are one axis here, and so are dims of which a block sees one
+    index only, the same for all of them.
+    """
+    types = graph.types()
+    sizes = {(t, -1, d): size for t, ty in enumerate(types) for d, size in enumerate(ty.dims)}
+    pairs = list(_joins(graph.nodes, types, None))
+    for position, block in graph.customs:
+        inner, inner_types = _block(graph, position)
+        sizes |= {(position, j, d): s for j, ty in enumerate(inner_types) for d, s in enumerate(ty.dims)}
+        pairs += _joins(inner, inner_types, position)
+        args = graph.nodes[position].args
+        single: dict[tuple[int | None, bool], Slot] = {}
+        for j, node in enumerate(inner):
+            if isinstance(node.op, Load):
+                outside = args[node.op.operand]
+                pairs += [((position, j, d), (outside, -1, d)) for d in range(types[outside].rank)]
+                for d, cut in enumerate(cuts(node.op, types[outside].rank)):
+                    if inner_types[j].dims[d].is_one and not types[outside].dims[d].is_one:
+                        pairs.append(((outside, -1, d), single.setdefault(cut, (outside, -1, d))))
+        for result, stored in _stored(graph, position, block):
+            pairs += [((position, stored, d), (result, -1, d)) for d in range(types[result].rank)]
+    slots = sorted(slot for slot, size in sizes.items() if not size.is_one)
+    first: dict[str, Slot] = {}
+    pairs += [(slot, first.setdefault(lone, slot)) for slot in slots if slot[1] < 0 and (lone := _lone(sizes[slot]))]
+    root = _classes(slots, pairs)
+    symbols = {s for size in sizes.values() for s in size.symbols}
+    spare = (c for c in (*"dnkmhevpqrstu", *(f"a{i}" for i in range(len(slots)))) if c not in symbols)
+    names: dict[Slot, str] = {}
+    for slot in sorted(slots, key=lambda s: (s[1] >= 0, s)):
+        if root[slot] not in names:
+            lone = _lone(sizes[slot])
+            names[root[slot]] = lone if lone and lone not in names.values() else next(spare)
+    return {slot: names[root[slot]] for slot in slots}
+
+
+def _stored(graph: SGraph, position: int, block: BlockGraph) -> Iterator[tuple[int, int]]:
+    """Each kernel-level result of a custom kernel, and the block tensor that it is made of."""
+    yield position, block.nodes[block.stores[0]].args[0]
+    for t, node in enumerate(graph.nodes):
+        if isinstance(node.op, Result) and node.args[0] == position:
+            yield t, block.nodes[block.stores[node.op.index]].args[0]
+
+
+def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | None) -> Iterator[tuple[Slot, Slot]]:
+    """Pairs of dims that an operator makes one index; `position` is None at kernel level."""
+
+    def slot(t: int, d: int) -> Slot:
+        return (t, -1, d) if position is None else (position, t, d)
+
+    for t, node in enumerate(nodes):
+        rank = types[t].rank
+        match node.op:
+            case Input() | Band() | Load() | Store() | Custom() | Result():
+                continue
+            case Reshape():
+                (o,) = node.args
+                yield from ((slot(t, d), slot(o, e)) for e, d in _kept(types[o].dims, types[t].dims))
+            case Permute(order):
+                yield from ((slot(t, d), slot(node.args[0], source)) for d, source in enumerate(order))
+            case Expand(along, _) | Slice(along, _, _) | Concat(along):
+                yield from ((slot(t, d), slot(o, d)) for o in node.args for d in range(rank) if d != along)
+            case MatMul():
+                a, b = node.args
+                ra, rb = types[a].rank, types[b].rank
+                yield slot(a, ra - 1), slot(b, rb - 2)
+                yield slot(t, rank - 2), slot(a, ra - 2)
+                yield slot(t, rank - 1), slot(b, rb - 1)
+                yield from ((slot(t, d + rank - r), slot(o, d)) for o, r in ((a, ra), (b, rb)) for d in range(r - 2))
+            case _:
+                for o in node.args:
+                    r = types[o].rank
+                    yield from ((slot(t, d + rank - r), slot(o, d)) for d in range(r))
+
+
+def _kept(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> Iterator[tuple[int, int]]:
+    """Dims that a reshape leaves as they are, from both ends inwards; those of size 1 come and go."""
+    left, right = ([d for d, size in enumerate(dims) if not size.is_one] for dims in (old, new))
+    while left and right and old[left[0]] == new[right[0]]:
+        yield left.pop(0), right.pop(0)
+    while left and right and old[left[-1]] == new[right[-1]]:
+        yield left.pop(), right.pop()
+
+
+def _classes(slots: Iterable[Slot], pairs: Iterable[tuple[Slot, Slot]]) -> dict[Slot, Slot]:
+    """Union-find: the smallest slot of each slot's class. Dims of literal size 1 are not slots and join nothing."""
+    parent = {slot: slot for slot in slots}
+
+    def find(slot: Slot) -> Slot:
+        while parent[slot] != slot:
+            parent[slot] = parent[parent[slot]]
+            slot = parent[slot]
+        return slot
+
+    for a, b in pairs:
+        if a in parent and b in parent:
+            low, high = sorted((find(a), find(b)))
+            parent[high] = low
+    return {slot: find(slot) for slot in parent}

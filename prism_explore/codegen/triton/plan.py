@@ -1,0 +1,465 @@
+"""What a Triton kernel must know before a line is written: extents, padding, order of work, limits.
+
+Triton's tiles have extents that are powers of two and live in registers. So every tile axis gets a
+padded extent here, every block tensor its shape in tile axes, every node its place (before the loop,
+in it, behind it), every matrix product the way it is computed. What cannot be expressed, or exceeds
+the machine for certain, is an `Obstacle`: a value with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Literal, TypeAlias
+
+from prism_explore.codegen.triton.axes import tile_axes
+from prism_explore.errors import ShapeError
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types, consumers, op_sizes, phases, walk
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Concat,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Permute,
+    Reshape,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+    op_name,
+)
+from prism_explore.ir.tensors import BYTES, TensorType
+from prism_explore.pipeline.stages import Parameters
+from prism_explore.targets import Target
+
+Section: TypeAlias = Literal["before", "loop", "after"]
+
+DOT_EXTENT = 16
+"""The least extent of each side of a `tl.dot`. Source: the tensor cores' instruction shapes."""
+
+DOT_PADDING = 8
+"""A product is padded up to `DOT_EXTENT` where that multiplies its work by no more than this.
+
+Tensor cores do at least eight times the arithmetic of the plain units, so up to there padding wins.
+"""
+
+MAX_TILE = 1 << 20
+"""Elements of one tile. Source: TRITON_MAX_TENSOR_NUMEL in triton/language/core.py."""
+
+MAX_PER_THREAD = 1024
+"""Elements of one tile per thread. A thread has 255 registers; far beyond them code spills and takes
+minutes to compile, so this is a cut by judgement, not by the machine."""
+
+MAX_GRID = (2**31 - 1, 65535, 65535)
+"""Blocks along x, y and z. Source: CUDA C++ Programming Guide, table of technical specifications."""
+
+SCHEDULE = {"num_warps": 4, "num_stages": 2}
+"""Choices of the schedule and their defaults; a schedule's other keys belong to other backends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why there is no kernel for these numbers."""
+
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TileAxis:
+    """An axis inside a block: its true extent and the power of two that holds it."""
+
+    name: str
+    extent: int
+    padded: int
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether some lanes hold no data."""
+        return self.padded != self.extent
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlan:
+    """One custom kernel with numbers in it."""
+
+    position: int
+    block: BlockGraph
+    exact: BlockGraph
+    """The same with numbers in operators that name sizes."""
+    operands: tuple[TensorType, ...]
+    bands: Mapping[int, Band]
+    """Operands that are computed in place, with numbers for all symbols."""
+    grid: tuple[int, ...]
+    iterations: int
+    types: tuple[TensorType, ...]
+    """Of each block tensor, symbolic; the store's is that of the kernel's result."""
+    dims: tuple[tuple[int, ...], ...]
+    """The same in numbers."""
+    axes: Mapping[str, TileAxis]
+    of: tuple[AxisNames, ...]
+    """The tile axis of each dim of each block tensor but the stores'."""
+    shapes: tuple[AxisNames, ...]
+    """Of each block tensor as the kernel holds it: leading dims of extent 1 are dropped down to rank 2, but not of
+    views."""
+    sections: tuple[Section, ...]
+    dots: frozenset[int]
+    """Matrix products that go to `tl.dot`; the others are written out."""
+    fused: frozenset[int]
+    """Products whose only use is an accumulator, which they add to directly."""
+
+    def is_read_anew(self, j: int) -> bool:
+        """Whether %j is a view of what is loaded that is loaded itself: a slice, or a reshape that padding breaks."""
+        node = self.block.nodes[j]
+        source = self.block.nodes[node.args[0]].op if node.args else None
+        if not isinstance(source, Load) or source.operand in self.bands:
+            return False
+        return isinstance(node.op, Slice) or (isinstance(node.op, Reshape) and not self.is_whole_reshape(j))
+
+    def shifted(self, j: int, along: int) -> tuple[int, int] | None:
+        """How %j, one side of a concat, is read from memory lane by lane: what is loaded, and where in it %j begins.
+
+        None where it is no chain of functions of a loaded tile or of a slice of one.
+        """
+        node = self.block.nodes[j]
+        match node.op:
+            case Unary():
+                return self.shifted(node.args[0], along)
+            case Load(operand) if operand not in self.bands:
+                return j, 0
+            case Slice(dim) if dim == along and self.is_read_anew(j):
+                cut = self.exact.nodes[j].op
+                assert isinstance(cut, Slice), "numbers change no operator"
+                return node.args[0], cut.start.constant or 0
+            case _:
+                return None
+
+    @property
+    def unwritten(self) -> frozenset[int]:
+        """Block tensors that nobody reads: their readers load what they want themselves."""
+        nodes, readers = self.block.nodes, consumers(self.block.nodes)
+        found: set[int] = set()
+
+        def loads_itself(r: int, j: int) -> bool:
+            op = nodes[r].op
+            return (
+                r in found or self.is_read_anew(r) or (isinstance(op, Concat) and self.shifted(j, op.dim) is not None)
+            )
+
+        for j in range(len(nodes) - 1, -1, -1):
+            is_read = not all(loads_itself(r, j) for r in readers[j])
+            if readers[j] and isinstance(nodes[j].op, Load | Slice | Reshape | Unary) and not is_read:
+                found.add(j)
+        return frozenset(found)
+
+    def changed(self, j: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The dims that a reshape splits or merges: of its operand, and of %j."""
+        (arg,) = self.block.nodes[j].args
+        old, new = self.of[arg], self.of[j]
+        apart = {*old} ^ {*new}
+        kept = [[a for a in axes if a and a not in apart] for axes in (old, new)]
+        if kept[0] != kept[1] or len({*kept[0]}) < len(kept[0]):
+            apart = {*old} | {*new}
+        apart.discard(None)
+        left, right = (tuple(d for d, a in enumerate(axes) if a in apart) for axes in (old, new))
+        return left, right
+
+    def is_whole_reshape(self, j: int) -> bool:
+        """Whether a reshape keeps every element where it is although extents are padded.
+
+        Dims that stay as they are may be padded; those that split or merge may not.
+        """
+        (arg,) = self.block.nodes[j].args
+        return not any(
+            a and self.axes[a].is_padded
+            for t, dims in zip((arg, j), self.changed(j), strict=True)
+            for a in (self.of[t][d] for d in dims)
+        )
+
+    def padded(self, shape: AxisNames) -> tuple[int, ...]:
+        """Extents in registers."""
+        return tuple(self.axes[a].padded if a else 1 for a in shape)
+
+    def work(self, j: int) -> tuple[int, ...]:
+        """Extents of the largest tile that computing %j needs; a product written out has one dim more."""
+        if not isinstance(self.block.nodes[j].op, MatMul) or j in self.dots:
+            return self.padded(self.shapes[j])
+        a, b = (self.padded(self.shapes[x]) for x in self.block.nodes[j].args)
+        batch = [max(p, q) for p, q in zip(_left(a, len(b))[:-2], _left(b, len(a))[:-2], strict=True)]
+        return (*batch, a[-2], a[-1], b[-1])
+
+    def is_staged(self, j: int) -> bool:
+        """Whether %j is a tile that only `tl.dot` reads: it goes through shared memory, not registers."""
+        readers = consumers(self.block.nodes)[j]
+        return isinstance(self.block.nodes[j].op, Load) and bool(readers) and set(readers) <= self.dots
+
+    @property
+    def staged_bytes(self) -> int:
+        """Of all tiles that go through shared memory in one iteration; pipelining holds several iterations of them."""
+        staged = (j for j in range(len(self.block.nodes)) if self.is_staged(j))
+        return sum(prod(self.work(j)) * BYTES[self.types[j].dtype] for j in staged)
+
+
+def plan_kernels(
+    graph: SGraph,
+    numbers: Mapping[str, int],
+    parameters: Parameters,
+    target: Target | None = None,
+    dots: Mapping[int, frozenset[int]] | None = None,
+) -> tuple[BlockPlan, ...] | Obstacle:
+    """A plan per custom kernel, or what stands in the way.
+
+    Args:
+        graph: with closed maps.
+        numbers: for every symbol of the graph.
+        parameters: for its schedule; see `SCHEDULE`.
+        target: the GPU whose limits hold; none are checked without one, but for Triton's own.
+        dots: per custom kernel, the products that go to `tl.dot` wherever they can, and no others; by their
+            extents if left out.
+
+    Raises:
+        ShapeError: the maps are open, or a symbol has no number.
+    """
+    if graph.is_open:
+        raise ShapeError("this sGraph's maps are still open; write the kernel of one of its candidates")
+    missing = sorted({*graph.parameters, *graph.data_symbols} - set(numbers))
+    if missing:
+        raise ShapeError(f"no number for {', '.join(missing)}; given are {', '.join(sorted(numbers)) or 'none'}")
+    try:
+        for t in graph.types():
+            for d in t.dims:
+                d.value(numbers)
+        plans = tuple(
+            _plan(graph, position, numbers, None if dots is None else dots[position]) for position, _ in graph.customs
+        )
+    except ShapeError as failure:
+        return Obstacle("tune.illegal", str(failure))
+    return _unsupported(plans) or _constant_obstacle(graph) or _first_obstacle(plans, parameters, target) or plans
+
+
+def schedule_of(parameters: Parameters) -> dict[str, int]:
+    """`num_warps` and `num_stages`, with defaults where the schedule is silent."""
+    given = dict(parameters.schedule)
+    return {name: given.get(name, default) for name, default in SCHEDULE.items()}
+
+
+def _plan(graph: SGraph, position: int, numbers: Mapping[str, int], wanted: frozenset[int] | None = None) -> BlockPlan:
+    node = graph.nodes[position]
+    kernel_types = graph.types()
+    block = dict(graph.customs)[position]
+    named = any(op_sizes(n.op) for _, n in walk(graph) if not isinstance(n.op, Input))
+    given = graph.substitute(numbers) if named else graph
+    exact = dict(given.customs)[position]
+    bands = {o: op for o, a in enumerate(node.args) if isinstance(op := given.nodes[a].op, Band)}
+    operands = tuple(kernel_types[a] for a in node.args)
+    types = block_types(block, operands)
+    dims = tuple(tuple(d.value(numbers) for d in t.dims) for t in types)
+    of = tile_axes(graph, position)
+    extents = {a: n for names, sizes in zip(of, dims, strict=False) for a, n in zip(names, sizes, strict=True) if a}
+    padded = {a: 1 << (n - 1).bit_length() for a, n in extents.items()}
+    _pad_products(block, of, types, padded, wanted)
+    axes = {a: TileAxis(a, n, padded[a]) for a, n in extents.items()}
+    shapes = _shapes(block, of, axes)
+    iterations = block.loop.size.value(numbers) if block.loop else 1
+    dots = frozenset(
+        j
+        for j, n in enumerate(block.nodes)
+        if isinstance(n.op, MatMul)
+        and (wanted is None or j in wanted)
+        and _is_dot([shapes[a] for a in n.args], types[j], padded)
+    )
+    readers = consumers(block.nodes)
+    fused = frozenset(
+        j
+        for j, n in enumerate(block.nodes)
+        if isinstance(n.op, MatMul) and len(readers[j]) == 1 and _adds(block.nodes[readers[j][0]], j)
+    )
+    return BlockPlan(
+        position,
+        block,
+        exact,
+        operands,
+        bands,
+        tuple(p.size.value(numbers) for p in block.grid),
+        iterations,
+        types,
+        dims,
+        axes,
+        of,
+        shapes,
+        _sections(block, iterations),
+        dots,
+        fused if iterations > 1 else frozenset(),
+    )
+
+
+def _adds(reader: Node, j: int) -> bool:
+    """Whether an accumulator adds up %j as it stands."""
+    if reader.op == AccumulateRescaled():
+        return reader.args[1] != j
+    return reader.op == Accumulate("sum")
+
+
+def _pad_products(
+    block: BlockGraph,
+    of: tuple[AxisNames, ...],
+    types: tuple[TensorType, ...],
+    padded: dict[str, int],
+    wanted: frozenset[int] | None,
+) -> None:
+    """Raise small extents to what `tl.dot` takes, where the wasted work is affordable, or where it is `wanted`."""
+    for j, node in enumerate(block.nodes):
+        if not isinstance(node.op, MatMul) or types[j].dtype == "f64":
+            continue
+        a, b = (of[x] for x in node.args)
+        sides = dict.fromkeys((a[-2], a[-1], b[-1]))
+        if None in sides:
+            continue
+        raised = {s: max(DOT_EXTENT, padded[s]) for s in sides if s}
+        is_affordable = prod(raised.values()) <= DOT_PADDING * prod(padded[s] for s in raised)
+        if is_affordable if wanted is None else j in wanted:
+            padded.update(raised)
+
+
+def _is_dot(operands: list[AxisNames], result: TensorType, padded: Mapping[str, int]) -> bool:
+    a, b = operands
+    sides = (a[-2], a[-1], b[-1])
+    return (
+        result.dtype != "f64"
+        and max(len(a), len(b)) <= 3
+        and all(s is not None and padded[s] >= DOT_EXTENT for s in sides)
+    )
+
+
+def _shapes(block: BlockGraph, of: tuple[AxisNames, ...], axes: Mapping[str, TileAxis]) -> tuple[AxisNames, ...]:
+    shapes: list[AxisNames] = []
+    for j, node in enumerate(block.nodes):
+        if isinstance(node.op, Store):
+            shapes.append(shapes[node.args[0]])
+        elif isinstance(node.op, Permute | Reshape | Expand):
+            shapes.append(of[j])
+        elif isinstance(node.op, Load) or (
+            isinstance(node.op, Slice) and isinstance(block.nodes[node.args[0]].op, Load)
+        ):
+            shape = of[j]
+            while len(shape) > 2 and (shape[0] is None or axes[shape[0]].padded == 1):
+                shape = shape[1:]
+            shapes.append(shape)
+        else:
+            rank = max(len(shapes[a]) for a in node.args)
+            if isinstance(node.op, Concat):
+                rank = max(rank, len(of[j]) - node.op.dim)
+            shapes.append(of[j][len(of[j]) - rank :])
+    return tuple(shapes)
+
+
+def _sections(block: BlockGraph, iterations: int) -> tuple[Section, ...]:
+    """Loop-invariant work goes in front of the loop, or behind it where only the end needs it."""
+    if iterations == 1:
+        return ("before",) * len(block.nodes)
+    when = phases(block)
+    readers = consumers(block.nodes)
+    sections: dict[int, Section] = {}
+    for j in range(len(block.nodes) - 1, -1, -1):
+        accumulated = any(isinstance(block.nodes[c].op, Accumulate | AccumulateRescaled) for c in readers[j])
+        in_loop = accumulated or any(sections[c] in ("loop", "before") for c in readers[j])
+        match when[j]:
+            case "loop":
+                sections[j] = "loop"
+            case "invariant" if in_loop:
+                sections[j] = "before"
+            case _:
+                sections[j] = "after"
+    return tuple(sections[j] for j in range(len(block.nodes)))
+
+
+def _unsupported(plans: tuple[BlockPlan, ...]) -> Obstacle | None:
+    """The first operator inside a custom kernel that has no text here."""
+    for plan in plans:
+        for j, node in enumerate(plan.block.nodes):
+            missing = ""
+            match node.op:
+                case Load(operand) if operand in plan.bands and len(plan.shapes[j]) < 2:
+                    missing = "a band has two dims"
+                case _:
+                    pass
+            if missing:
+                reason = f"kernel %{plan.position}: the Triton backend has no {op_name(node.op)} (%{j}) here: {missing}"
+                return Obstacle("tune.unsupported", reason)
+    return None
+
+
+def _constant_obstacle(graph: SGraph) -> Obstacle | None:
+    for _, node in walk(graph):
+        if isinstance(node.op, Scalar):
+            try:
+                float(node.op.value)
+            except OverflowError:
+                return Obstacle("tune.illegal", "a constant of the program is beyond float64")
+    return None
+
+
+def _first_obstacle(plans: tuple[BlockPlan, ...], parameters: Parameters, target: Target | None) -> Obstacle | None:
+    schedule = schedule_of(parameters)
+    warps, stages = schedule["num_warps"], schedule["num_stages"]
+    most = (target.max_threads if target else 1024) // 32
+    if warps < 1 or warps & (warps - 1) or warps > most:
+        return Obstacle("tune.illegal", f"num_warps={warps}; it must be a power of two, at most {most}")
+    if stages < 1:
+        return Obstacle("tune.illegal", f"num_stages={stages}; it must be at least 1")
+    for plan in plans:
+        reason = _grid_reason(plan, target) or _tile_reason(plan, warps, target)
+        if reason:
+            return Obstacle("tune.illegal", f"kernel %{plan.position}: {reason}")
+    return None
+
+
+def _grid_reason(plan: BlockPlan, target: Target | None) -> str | None:
+    if len(plan.grid) > len(MAX_GRID):
+        return f"{len(plan.grid)} grid dims; a GPU has {len(MAX_GRID)}"
+    for p, n, most in zip(plan.block.grid, plan.grid, MAX_GRID, strict=False):
+        if n > most:
+            return f"{n} blocks along {p.name}; at most {most}"
+    if target and prod(plan.grid) > target.max_blocks:
+        return f"{prod(plan.grid)} blocks; {target.name} takes {target.max_blocks}"
+    return None
+
+
+def _tile_reason(plan: BlockPlan, warps: int, target: Target | None) -> str | None:
+    """What no compiler can mend: tiles beyond Triton, the threads or the shared memory."""
+    for j, node in enumerate(plan.block.nodes):
+        if isinstance(node.op, Accumulate | AccumulateRescaled | RunningMax | Store) and not plan.shapes[j]:
+            return f"%{j} is a tensor without dims; give it a dim of size 1"
+        shape = plan.work(j)
+        elements = prod(shape)
+        stored = elements * BYTES[plan.types[j].dtype]
+        if elements > MAX_TILE:
+            return f"tile %{j} of {_shape(shape)} has {elements} elements, Triton takes {MAX_TILE}"
+        if plan.is_staged(j):
+            if target and stored > target.shared_memory_bytes:
+                return (
+                    f"tile %{j} of {_shape(shape)} takes {stored} bytes of shared memory, "
+                    f"{target.name} has {target.shared_memory_bytes} per block"
+                )
+        elif elements > MAX_PER_THREAD * 32 * warps:
+            return (
+                f"tile %{j} of {_shape(shape)} is {elements // (32 * warps)} numbers per thread "
+                f"at num_warps={warps}, the limit is {MAX_PER_THREAD}"
+            )
+    return None
+
+
+def _left(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    return (1,) * (rank - len(shape)) + shape
+
+
+def _shape(extents: tuple[int, ...]) -> str:
+    return " x ".join(map(str, extents))

@@ -1,0 +1,266 @@
+"""The least time a graph could take on a machine, whole or still growing.
+
+A kernel can finish no sooner than its arithmetic at peak rate, nor sooner than its compulsory traffic
+at peak bandwidth. The larger of the two is a floor that needs no compiler and no run; nor can all kernels
+together be done before the arithmetic of all:
+
+    floor_s = max(sum over kernels of max(flops / peak_flops_per_s, dram_bytes / dram_bytes_per_s),
+                  flops of all kernels / peak_flops_per_s)
+
+Why it is a bound. Kernels run one after another, so their times add up. Within one, arithmetic and
+traffic may overlap fully, so the larger counts. Arithmetic is the least of `cost.work`. Of the traffic only
+cold misses count: an input is not in any cache before the first kernel that reads it. What a kernel wrote
+or read before may still be in the last cache when it is read again, but no more of it than fits, so only
+the rest counts; likewise the result may still be in the cache, unwritten, when the clock stops. A view is
+what it views, but no larger than itself; of several views of one tensor the largest counts. Symbols that a
+tuner will choose stand for whatever makes each term least. Of all arithmetic the least is taken behind the sum:
+what one kernel sums in parts another one has to add, so parts that are free in either alone are not in both.
+
+Why it bounds what grows from a partial graph too (`Ceiling`). A graph grows by operators that are added;
+nothing is taken away, and a graph is whole only when everything in it is used. So the work in it is work of
+every graph that it grows into, and each input that it does not read yet is still to be read.
+
+With masks that is not so: any operator may come to lie before or behind one, and what is hidden need not be done. So
+no arithmetic counts while a graph of such a program grows. Traffic does, if each mask is a band with the diagonal of
+a square: then every row and every column is let through somewhere, and what lies along one of them at most is read
+in all its elements (as in `cost.work`, and on the same terms: no view may move elements between rows and columns).
+What lies along both does not count, but for results, which are written in full. Of other masks nothing is known.
+
+What it takes for granted: that times are taken with a cold cache (see `tune.measure`), since from a warm one a
+kernel can outrun memory; and that the machine's rates are ceilings. A datasheet's peaks are. Measured ones are the best
+that was seen, which a better minute of a shared machine may pass: a cut by them says so and is *heuristic*, and
+where a kernel outruns its floor all the same, the tuner trusts no floor any more.
+
+Source: Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009. Cold misses as a lower bound:
+Hong and Kung, "I/O complexity: the red-blue pebble game", STOC 1981.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from prism_explore.cost.work import finish_flops, flops_of, holds_diagonal, may_be_hidden, product, work_of
+from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    ComputeOp,
+    Concat,
+    Expand,
+    Input,
+    LoopOp,
+    MatMul,
+    Permute,
+    Reduce,
+    Reshape,
+    RunningMax,
+    Slice,
+)
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import DType, TensorType
+from prism_explore.pipeline.stages import Candidate
+from prism_explore.targets import Target
+
+
+def rates_of(target: Target) -> str:
+    """What a cut by a machine's rates takes for granted, as a sentence."""
+    rates = f"{target.dram_bytes_per_s / 1e9:.4g} GB/s and {target.peak_flops_per_s / 1e9:.4g} Gflop/s"
+    if target.measured:
+        return f"It takes {rates} for limits, which are the best that was measured here and may be passed."
+    return f"Limits are {rates}, as the figures of {target.name} say."
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A lower bound on a graph's time for every choice of numbers, and the ceiling that sets it."""
+
+    time_s: float
+    bound_by: Literal["compute", "memory"]
+    bytes: float
+    """Compulsory traffic to and from memory."""
+    flops: float
+    """Least arithmetic."""
+
+
+def floor_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Floor:
+    """The least time this candidate could take at these shapes.
+
+    Units: bytes / (bytes/s) = s, flops / (flops/s) = s
+
+    Raises:
+        ShapeError: a data symbol has no number in `shapes`.
+    """
+    return floor_of_graph(candidate.sgraph, shapes, target)
+
+
+def floor_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target) -> Floor:
+    """The least time of any sGraph whose maps are chosen, or of a program with one kernel per operator."""
+    types = graph.types()
+    inputs = {i for i, n in enumerate(graph.nodes) if isinstance(n.op, Input)}
+    extents = [least(d.substitute(shapes), {}) for t in types for d in t.dims]
+    most = {symbol: max(extents, default=1.0) for symbol in graph.parameters}
+    kept = float(target.last_cache_bytes)
+
+    def size(d: Dim) -> float:
+        return max(0.0, least(d.substitute(shapes), most))
+
+    def viewed(tensor: int, shown: float) -> tuple[int, float]:
+        """What a tensor shows, and how much of it at most."""
+        node = graph.nodes[tensor]
+        if isinstance(node.op, Band):
+            return tensor, 0.0
+        shown = min(shown, size(types[tensor].bytes))
+        if isinstance(node.op, Permute | Reshape | Expand | Slice):
+            return viewed(node.args[0], shown)
+        return tensor, shown
+
+    arithmetic: dict[DType, Dim] = {}
+    read: set[int] = set()
+    time_s = memory_s = total_bytes = 0.0
+    for work in work_of(graph):
+        traffic = max(0.0, size(work.written) - kept)
+        shown: dict[int, float] = {}
+        for load in work.loads:
+            root, bytes_ = viewed(load.tensor, size(load.least))
+            shown[root] = max(shown.get(root, 0.0), bytes_)
+        for tensor, bytes_ in shown.items():
+            cold = tensor in inputs and tensor not in read
+            traffic += bytes_ if cold else max(0.0, bytes_ - kept)
+            read.add(tensor)
+        dtype = types[work.position].dtype
+        arithmetic[dtype] = arithmetic.get(dtype, ZERO) + work.flops
+        here_s = traffic / target.dram_bytes_per_s
+        time_s += max(here_s, size(work.flops) / target.peak(dtype))
+        memory_s += here_s
+        total_bytes += traffic
+    flops = {dtype: size(total) for dtype, total in arithmetic.items()}
+    compute_s = sum(count / target.peak(dtype) for dtype, count in flops.items())
+    bound_by: Literal["compute", "memory"] = "memory" if memory_s >= compute_s else "compute"
+    return Floor(max(time_s, compute_s), bound_by, total_bytes, sum(flops.values()))
+
+
+def least(size: Dim, most: Mapping[str, float]) -> float:
+    """A number that `size` is never below when every symbol lies between 1 and its `most`."""
+    total = 0.0
+    for monomial, coefficient in size.terms:
+        term = float(coefficient)
+        for symbol, exponent in monomial:
+            if (coefficient > 0) != (exponent > 0):
+                term *= most[symbol] ** exponent
+        total += term
+    return total
+
+
+# ---------------------------------------------------------------- growing graphs
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """The floor of a partial graph, and so of every graph that it grows into."""
+
+    closed_s: float = 0.0
+    """Of the kernels that are whole."""
+    memory_s: float = 0.0
+    """Of the kernel that is open: what it loads."""
+    compute_s: float = 0.0
+    """Of the kernel that is open: its arithmetic so far."""
+    unread_s: float = 0.0
+    """Of the inputs that no kernel reads yet; later ones must."""
+
+    @property
+    def time_s(self) -> float:
+        """Seconds that no graph goes below that this one grows into."""
+        return self.closed_s + max(self.memory_s, self.compute_s) + self.unread_s
+
+
+EMPTY = Growing()
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A time that a kernel has to stay below, at given shapes, on a machine; graphs that cannot need not grow."""
+
+    best_s: float
+    shapes: tuple[tuple[str, int], ...]
+    target: Target
+    masks: frozenset[Dim] = frozenset()
+    """Rows, and columns, of the masks: what may be hidden by one is not known to be read."""
+    warm: frozenset[int] = frozenset()
+    """Inputs, by number, that kernels before have written or read, where this is one of a row of kernels."""
+    elsewhere_s: float = 0.0
+    """What the other kernels of that row take at least."""
+
+    def rest(self, inputs: Iterable[TensorType]) -> Growing:
+        """Of an empty graph that is to read these inputs."""
+        return Growing(self.elsewhere_s, unread_s=sum(map(self.read_s, inputs)))
+
+    def read_s(self, tensor: TensorType) -> float:
+        """Seconds to read an input from memory once; 0 of what a mask may hide."""
+        return self._read(tensor) / self.target.dram_bytes_per_s
+
+    def opened(self, before: Growing, cold: Iterable[TensorType], warm: Iterable[TensorType]) -> Growing:
+        """One kernel more, open; `cold` are the inputs that it is the first to read, `warm` what it reads besides."""
+        first_s = sum(map(self.read_s, cold))
+        again_s = sum(map(self._read_again, warm)) / self.target.dram_bytes_per_s
+        return Growing(before.closed_s, first_s + again_s, 0.0, max(0.0, before.unread_s - first_s))
+
+    def computed(self, before: Growing, flops: Dim, dtype: DType) -> Growing:
+        """The open kernel with more arithmetic; of what a mask may hide, none."""
+        if self.masks:
+            return before
+        more_s = float(flops.rational(dict(self.shapes))) / self.target.peak(dtype)
+        return replace(before, compute_s=before.compute_s + more_s)
+
+    def closed(self, before: Growing, result: TensorType) -> Growing:
+        """The open kernel closed, its result written."""
+        memory_s = before.memory_s + self._beyond(result) / self.target.dram_bytes_per_s
+        return Growing(before.closed_s + max(memory_s, before.compute_s), unread_s=before.unread_s)
+
+    def _bytes(self, tensor: TensorType) -> float:
+        return float(tensor.bytes.rational(dict(self.shapes)))
+
+    def _read(self, tensor: TensorType) -> float:
+        return 0.0 if may_be_hidden(tensor.dims, self.masks) else self._bytes(tensor)
+
+    def _read_again(self, tensor: TensorType) -> float:
+        return 0.0 if may_be_hidden(tensor.dims, self.masks) else self._beyond(tensor)
+
+    def _beyond(self, tensor: TensorType) -> float:
+        """What cannot be in the last cache."""
+        return max(0.0, self._bytes(tensor) - self.target.last_cache_bytes)
+
+
+def ceiling_of(
+    program: TensorProgram, best_s: float | None, shapes: Mapping[str, int], target: Target
+) -> Ceiling | None:
+    """The ceiling for a search of a program; None where there is no time to beat, or no bound on what grows."""
+    if best_s is None:
+        return None
+    nodes = program.graph.nodes
+    bands = [nodes[n.args[1]].op for n in nodes if n.op == Binary("mask")]
+    squares = frozenset(b.rows for b in bands if isinstance(b, Band) and holds_diagonal(b))
+    moved = any(isinstance(n.op, Reshape | Slice | Concat) for n in nodes)
+    if bands and (moved or not all(isinstance(b, Band) and holds_diagonal(b) for b in bands)):
+        return None
+    return Ceiling(best_s, tuple(sorted(shapes.items())), target, squares)
+
+
+def least_flops(op: ComputeOp | LoopOp, operands: Sequence[tuple[Dim, ...]], result: tuple[Dim, ...]) -> Dim:
+    """Arithmetic of one operator over all blocks and iterations, whichever maps are chosen; dims are whole extents.
+
+    Where the loop cuts what is summed, additions become an accumulator's, and so do those behind further linear
+    operators, where there may be fewer: of a sum only what is done to its terms counts.
+    """
+    match op:
+        case MatMul():
+            return product(result) * operands[0][-1]
+        case Reduce(fn) | Accumulate(fn):
+            terms = product(operands[0]) if fn == "rms" else ZERO
+            return terms + product(result) * finish_flops(fn)
+        case RunningMax() | AccumulateRescaled():
+            return ZERO
+        case _:
+            return flops_of(op, tuple(operands), result)

@@ -1,0 +1,84 @@
+"""What each kernel of a row has to stay below: the time to beat, less what the rest of the row takes at least.
+
+Kernels in a row run one after another, each for one part of a program, so their times add up. Of the others only this
+is taken: an input of the program has to come out of memory once, in the first kernel that reads it. What a kernel is
+given of kernels before it, or reads after them, may still be in the last cache, and counts for what does not fit.
+
+A part that only views its input reads nothing. Of a part with masks counts what is read under any (see
+`cost.floor`); whatever one kernel hides, another still writes in full, so a mask says nothing of other parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from prism_explore.cost.roofline import Ceiling, ceiling_of
+from prism_explore.ir.ops import Band, Input, ViewOp
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.boundary_views import peel
+from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.ir.transforms.partition import Part, alike
+from prism_explore.targets import Target
+
+
+def ceilings_in_a_row(
+    program: TensorProgram, parts: Sequence[Part], best_s: float, shapes: Mapping[str, int], target: Target
+) -> dict[str, Ceiling | None]:
+    """What partial graphs of each part are held against; None of a part of which no bound is known while it grows.
+
+    Parts that are alike are searched once, so each is given the loosest ceiling of those that it is like.
+
+    Args:
+        program: the whole.
+        parts: of it, in order.
+        best_s: the time that the row has to stay below.
+        shapes: numbers for the program's symbols.
+        target: the machine.
+    """
+    given = {op.name for op in program.inputs}
+    seen: set[str] = set()
+    alone = [ceiling_of(part.program, best_s, shapes, target) for part in parts]
+    cold: list[dict[str, float]] = []
+    for part, own in zip(parts, alone, strict=True):
+        first = {op.name for op in part.program.inputs} & given - seen
+        cold.append(_read_s(part.program, own, first) if reads(part.program) else {})
+        seen |= first if reads(part.program) else set()
+    total_s = sum(s for each in cold for s in each.values())
+    found: dict[str, Ceiling | None] = {}
+    for part, own, first in zip(parts, alone, cold, strict=True):
+        key = alike(part.program)
+        if own is None:
+            found[key] = None
+            continue
+        warm = frozenset(n for n, op in enumerate(part.program.inputs) if op.name not in first)
+        before = found.get(key)
+        rest_s = total_s - sum(first.values())
+        if before is not None:
+            warm, rest_s = warm | before.warm, min(rest_s, before.elsewhere_s)
+        found[key] = replace(own, warm=warm, elsewhere_s=rest_s)
+    return found
+
+
+def is_looser(one: Ceiling | None, other: Ceiling | None) -> bool:
+    """Whether what the other lets through may be more than what one does."""
+    if one is None or other is None:
+        return one is not None
+    return other.elsewhere_s < one.elsewhere_s or not other.warm <= one.warm
+
+
+def reads(part: TensorProgram) -> bool:
+    """Whether a part is more than views of what it is given."""
+    return any(not isinstance(n.op, Input | Band | ViewOp) for n in part.graph.nodes)
+
+
+def _read_s(part: TensorProgram, own: Ceiling | None, names: set[str]) -> dict[str, float]:
+    """Per input that a part is the first to read, the seconds that this takes at least."""
+    told = apart(part)
+    seconds = dict.fromkeys(names, 0.0)
+    peeled = peel(told.program.graph)
+    for given, node in zip(peeled.given, peeled.inputs, strict=True):
+        assert isinstance(node.op, Input), "what is given of an input is one"
+        if own is not None and node.op.name in names:
+            seconds[node.op.name] = own.read_s(given.type)
+    return seconds

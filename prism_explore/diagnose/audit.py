@@ -1,0 +1,448 @@
+"""Was a cut right? Its region is searched again with the rule off, in a shadow that changes nothing.
+
+The shadow has a journal of its own, and its own prover; the search that is audited gives its facts and is not
+touched. A region is searched to its end or to a budget, and which of them is part of the answer: "nothing
+was found" is said of what was searched, and "right" only where that was all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Literal, TypeAlias
+
+from prism_explore.cost.roofline import floor_of
+from prism_explore.errors import ShapeError
+from prism_explore.events.format import seconds_text
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import (
+    CandidateRejected,
+    Event,
+    ExplorationFinished,
+    FamilyCompleted,
+    NodeExpanded,
+    RegionPruned,
+    Soundness,
+    VerdictReached,
+)
+from prism_explore.events.ledger import ledger
+from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.event_log import Diary, is_of_a_row, row_text
+from prism_explore.generate.explain_excluded import outside
+from prism_explore.generate.region_replay import Reopened, Trail, region_steps, regrow, same_theorem
+from prism_explore.instantiate import instantiate
+from prism_explore.ir.text import parse, show
+from prism_explore.pipeline.stages import Family, Pieces
+from prism_explore.search.explore import Task, ceiling, row_to_beat, with_time_to_beat
+from prism_explore.search.kernel_sequence import in_pieces
+from prism_explore.verify.prover import Prover
+
+Answer: TypeAlias = Literal["right", "wrong", "undecided", "covered", "gained", "nothing gained"]
+"""Of a rule's cut: right, wrong, undecided, or covered, where another rule cuts the same at once. Of what a
+budget or a person left out: whether opening it gained a proved family."""
+Standing: TypeAlias = Literal["known", "lost", "beyond"]
+"""Of a proved family in a region: the search has it too, it lacks it, or the stated space excludes it."""
+
+NODES = 1_000
+"""How many nodes an audit grows where the caller names no number."""
+CANDIDATES = 300
+"""How many candidates it decides."""
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A family of the region with a proved candidate."""
+
+    family: str
+    """Its id in the shadow run."""
+    sgraph: str
+    candidate: str
+    """The first proved one."""
+    standing: Standing
+    note: str
+    """The family that the search has instead, or why the stated space excludes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What a shadow run found in a region, and what that says of the cut."""
+
+    subject: str
+    """The region, or the family that was rejected."""
+    rule: str
+    soundness: Soundness
+    answer: Answer
+    rules_off: tuple[str, ...]
+    """What was off in the shadow run beside the search's own."""
+    audited: tuple[str, ...]
+    """The steps of the region that were gone into."""
+    steps: int
+    """How many the region has."""
+    nodes: int
+    families: int
+    candidates: int
+    proved: int
+    refuted: int
+    unknown: int
+    cuts: tuple[tuple[str, int], ...]
+    """Per rule that was on, how many regions inside it cut; most first."""
+    maps: tuple[tuple[str, int], ...]
+    """Per constraint, how often it forbade maps of a family inside."""
+    found: tuple[Found, ...]
+    ended: str
+    """The budget that ended it; empty where the region was searched to its end."""
+    text: str
+    """The answer as a sentence or two."""
+    journal: Journal = field(compare=False, repr=False)
+    """The shadow run's facts, from the way to the region on."""
+
+    @property
+    def lost(self) -> tuple[Found, ...]:
+        """Proved families of the stated space that the search has not."""
+        return tuple(f for f in self.found if f.standing == "lost")
+
+    def __repr__(self) -> str:
+        lines = [self.text]
+        lines.append(
+            f"  searched: {self.nodes} nodes, {self.families} families, {self.candidates} candidates "
+            f"({self.proved} proved, {self.refuted} refuted, {self.unknown} unknown)"
+        )
+        shown = "; ".join(self.audited[:_NAMED]) + (" ..." if len(self.audited) > _NAMED else "")
+        lines.append(f"  {len(self.audited)} of the region's {self.steps} steps: {shown or 'none'}")
+        if self.cuts:
+            lines.append(f"  cut inside by other rules: {', '.join(f'{rule} {n}' for rule, n in self.cuts)}")
+        if self.maps:
+            lines.append(f"  maps forbidden inside: {', '.join(f'{rule} {n}' for rule, n in self.maps)}")
+        lines += [f"  {f.family} ({f.standing}{': ' if f.note else ''}{f.note})\n{f.sgraph}" for f in self.found]
+        return "\n".join(lines)
+
+
+def audit(
+    task: Task,
+    facts: Sequence[Event],
+    subject: str,
+    *,
+    nodes: int = NODES,
+    candidates: int = CANDIDATES,
+    steps: int | None = None,
+    rules_off: Collection[str] = (),
+    tick: Callable[[], None] = lambda: None,
+) -> Audit:
+    """Search a region that was cut, or a family that was rejected, and judge the cut by what is found.
+
+    Args:
+        task: what was searched.
+        facts: what the search noted so far; they are read only.
+        subject: a region such as p17, or a rejected family such as f2.
+        nodes: budget of nodes inside the region.
+        candidates: budget of candidates that are decided.
+        steps: where many operators were cut together, go into the first so many; all without.
+        rules_off: rules to switch off beside the one that cut and those that quote the same theorem.
+        tick: called at every step; what it raises ends the audit.
+
+    Raises:
+        ShapeError: no such region, a budget below 1, no such rule, or the facts are of another search.
+    """
+    for name, number in (("nodes", nodes), ("candidates", candidates), ("steps", steps)):
+        if number is not None and number < 1:
+            raise ShapeError(f"an audit's {name} start at 1, found {number}")
+    task = with_time_to_beat(task, facts)
+    region = next((e for e in facts if isinstance(e, RegionPruned) and e.region == subject), None)
+    if region is None:
+        return _family_audit(task, facts, subject, candidates, tick)
+    rule = region.reason.rule
+    off = same_theorem(rule) | frozenset(rules_off)
+    space = replace(task.space, rules_off=task.space.rules_off | off)
+    if is_of_a_row(region.operator):
+        if rule == "budget.nodes":
+            space = replace(space, row_nodes=max(space.row_nodes, nodes))
+        return _row_audit(replace(task, space=space), facts, region, off, nodes, candidates, tick)
+    trail = Trail(facts)
+    reopened = region_steps(task.program, task.space, task.target, trail, region, ceiling(task))
+    shadow = _Shadow(task, facts, candidates, tick)
+    growing = regrow(
+        task.program,
+        space,
+        task.target,
+        shadow.journal,
+        trail,
+        region,
+        reopened,
+        nodes=nodes,
+        steps=steps,
+        ceiling=ceiling(task),
+    )
+    for family in growing:
+        tick()
+        if family is not None and not shadow.settle(family, replace(task, space=space)):
+            break
+    ended = "candidates" if shadow.over else "nodes" if reopened.over else ""
+    answer, text = _judged(task, facts, region, reopened, shadow, ended, off)
+    names = tuple(f"{label}({', '.join(f'%{a}' for a in args)})" if args else label for label, args in reopened.taken)
+    return shadow.audit(
+        subject,
+        rule,
+        region.reason.soundness,
+        answer,
+        tuple(sorted(off)),
+        names,
+        len(reopened.steps),
+        reopened.grown,
+        ended,
+        text,
+    )
+
+
+class _Shadow:
+    """A run beside the search: its journal, and what it found against what the search has."""
+
+    def __init__(self, task: Task, facts: Sequence[Event], budget: int, tick: Callable[[], None]) -> None:
+        self.task, self.budget, self.tick = task, budget, tick
+        self.journal = Journal()
+        self.prover = Prover(task.program)
+        self.table = Expressions()
+        self.known = {self.table.of_graph(parse(e.sgraph)): e.family for e in reversed(_families(facts))}
+        self.found: list[Found] = []
+        self.undecided: set[str] = set()
+        """Families that the search lacks, with an unknown candidate and no proved one."""
+        self.families = self.candidates = 0
+        self.over = False
+
+    def settle(self, family: Family, task: Task) -> bool:
+        """Decide a family's candidates; whether the budget allows more."""
+        self.families += 1
+        number = self.table.of_graph(family.sgraph)
+        first = ""
+        floor_s = inf
+        unknown = False
+        for candidate in instantiate(family, task.space, task.target, self.journal):
+            if self.candidates == self.budget:
+                self.over = True
+                break
+            self.candidates += 1
+            self.tick()
+            self.prover.verify(candidate, self.journal, task.seed)
+            (said,) = [e.event for e in self.journal.since(len(self.journal) - 1)]
+            assert isinstance(said, VerdictReached), "a verdict is the last fact of its candidate"
+            if said.verdict == "proved":
+                first = first or candidate.id
+                floor_s = min(floor_s, floor_of(candidate, task.shapes, task.target).time_s)
+            unknown |= said.verdict == "unknown"
+        if first:
+            same = self.known.get(number, "")
+            alone = not same and family.pieces is None
+            why = outside(self.task.program, self.task.space, self.task.target, family.sgraph) if alone else ""
+            if not same and isinstance(task.beat_s, float) and floor_s >= task.beat_s:
+                beat, bound = seconds_text(task.beat_s), seconds_text(floor_s)
+                why = why or f"no kernel of it beats {beat}, since its bound is {bound}"
+            standing: Standing = "known" if same else "beyond" if why else "lost"
+            born = next(e for e in _families(self.journal.events) if e.family == family.id)
+            self.found.append(Found(family.id, born.sgraph, first, standing, same or why))
+        elif unknown and number not in self.known:
+            self.undecided.add(family.id)
+        return not self.over
+
+    def audit(
+        self,
+        subject: str,
+        rule: str,
+        soundness: Soundness,
+        answer: Answer,
+        rules_off: tuple[str, ...],
+        audited: tuple[str, ...],
+        steps: int,
+        nodes: int,
+        ended: str,
+        text: str,
+    ) -> Audit:
+        """The value."""
+        events = self.journal.events
+        cuts = Counter(e.reason.rule for e in events if isinstance(e, RegionPruned) and e.reason.soundness != "budget")
+        maps = Counter(e.reason.rule for e in events if isinstance(e, CandidateRejected))
+        words = Counter(e.verdict for e in events if isinstance(e, VerdictReached))
+        return Audit(
+            subject,
+            rule,
+            soundness,
+            answer,
+            rules_off,
+            audited,
+            steps,
+            nodes,
+            self.families,
+            self.candidates,
+            words["proved"],
+            words["refuted"],
+            words["unknown"],
+            tuple(sorted(cuts.items(), key=lambda row: (-row[1], row[0]))),
+            tuple(sorted(maps.items(), key=lambda row: (-row[1], row[0]))),
+            tuple(self.found),
+            ended,
+            text,
+            self.journal,
+        )
+
+
+def _families(facts: Iterable[Event]) -> list[FamilyCompleted]:
+    return [e for e in facts if isinstance(e, FamilyCompleted)]
+
+
+def _row_audit(
+    task: Task,
+    facts: Sequence[Event],
+    region: RegionPruned,
+    off: frozenset[str],
+    nodes: int,
+    candidates: int,
+    tick: Callable[[], None],
+) -> Audit:
+    """Kernels in a row that were cut: every row that there is without the rule."""
+    shadow = _Shadow(task, facts, candidates, tick)
+    diary = Diary(shadow.journal)
+    root = diary.expanded("", "inputs", "kernel")
+    taken = ((region.operator, ()),)
+    reopened = Reopened(taken, taken)
+
+    def over() -> bool:
+        reopened.over |= reopened.grown >= nodes
+        return reopened.over
+
+    for row in in_pieces(task.program, task.space, task.target, task.seed, over, row_to_beat(task)):
+        tick()
+        reopened.grown += 1
+        if isinstance(row, Pieces):
+            graph = row.together({number: family.sgraph for number, family in row.families})
+            born = diary.completed(diary.expanded(root, row_text(row.parts), "kernel"), show(graph))
+            if not shadow.settle(Family(born, task.program, graph, row), task):
+                break
+    ended = "candidates" if shadow.over else "nodes" if reopened.over else ""
+    answer, text = _judged(task, facts, region, reopened, shadow, ended, off)
+    rules = tuple(sorted(off))
+    rule, soundness = region.reason.rule, region.reason.soundness
+    return shadow.audit(
+        region.region, rule, soundness, answer, rules, (region.operator,), 1, reopened.grown, ended, text
+    )
+
+
+def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: int, tick: Callable[[], None]) -> Audit:
+    """What a rejected family would have come to."""
+    born = {e.family: e for e in facts if isinstance(e, FamilyCompleted)}
+    if subject not in ledger(facts).steering.named("rejected") or subject not in born:
+        regions = [e.region for e in facts if isinstance(e, RegionPruned)]
+        ids = f"regions {regions[0]} to {regions[-1]}" if regions else "no regions yet"
+        raise ShapeError(f"nothing to audit by the name {subject!r}; there are {ids}, and families that you rejected")
+    shadow = _Shadow(task, [e for e in facts if e is not born[subject]], candidates, tick)
+    shadow.journal.note(born[subject])
+    shadow.settle(Family(subject, task.program, parse(born[subject].sgraph), _row_of(task, facts, born[subject])), task)
+    ended = "candidates" if shadow.over else ""
+    answer, text = _gain(f"{subject}, which you rejected,", shadow, ended, 0)
+    return shadow.audit(subject, "rejected", "user", answer, (), (subject,), 1, 0, ended, text)
+
+
+def _row_of(task: Task, facts: Sequence[Event], born: FamilyCompleted) -> Pieces | None:
+    """The row of kernels that a family is; None where it is none."""
+    if not any(isinstance(e, NodeExpanded) and e.node == born.node and is_of_a_row(e.operator) for e in facts):
+        return None
+    rows = in_pieces(task.program, task.space, task.target, task.seed, lambda: False, row_to_beat(task))
+    graphs = ((r, r.together({n: f.sgraph for n, f in r.families})) for r in rows if isinstance(r, Pieces))
+    return next((row for row, graph in graphs if show(graph) == born.sgraph), None)
+
+
+def _judged(
+    task: Task,
+    facts: Iterable[Event],
+    region: RegionPruned,
+    reopened: Reopened,
+    shadow: _Shadow,
+    ended: str,
+    off: frozenset[str],
+) -> tuple[Answer, str]:
+    what, rule = region.region, region.reason.rule
+    if region.reason.soundness in ("budget", "user"):
+        return _gain(f"{what}, which {rule} left out,", shadow, ended, reopened.grown)
+    did = f"with {_list(sorted(off))} off"
+    if reopened.lost_at:
+        return "undecided", (
+            f"{what} cannot be reached {did}: {reopened.lost_at}, is cut on the way there. Name another rule to "
+            "switch off as well: audit(rules_off=[...])."
+        )
+    lost = [f for f in shadow.found if f.standing == "lost"]
+    end = next((e for e in reversed(tuple(facts)) if isinstance(e, ExplorationFinished)), None)
+    if lost and end is not None and end.stop == "exhausted":
+        return "wrong", (
+            f"{what} was cut wrongly: {did}, {_count(len(lost), 'proved family is', 'proved families are')} in it that "
+            f"the search does not have, {_list(f.family for f in lost[:_NAMED])} of the shadow run first. "
+            f"{rule} calls itself {region.reason.soundness}, and lost them."
+        )
+    if lost:
+        why = "has not ended" if end is None else "stopped at its budget" if end.stop == "budget" else "was cancelled"
+        return "undecided", (
+            f"{what} has {_count(len(lost), 'proved family', 'proved families')} that the search does not have, but "
+            f"the search {why}, so it may only not have come to them yet. Let it end, then audit again."
+        )
+    if any(rule == "limit.ops" and rule in off for rule in reopened.at_once.values()):
+        return "undecided", (
+            f"{what} does not open {did}: there limit.ops counts more unused tensors than operators are left to use, "
+            "and has no switch. Search a larger space."
+        )
+    if reopened.at_once and not reopened.grown:
+        others = sorted(set(reopened.at_once.values()) - off)
+        if not others:
+            return "right", f"{what} was cut rightly: the operands do not fit by their sizes either, {did}."
+        verb = "cuts" if len(others) == 1 else "cut"
+        return "covered", (
+            f"{what} stays cut {did}: {_list(others)} {verb} the same at once, so it is right if they are. "
+            f"audit(rules_off=[{', '.join(map(repr, others))}]) asks further."
+        )
+    counted = f"{_count(reopened.grown, 'node', 'nodes')} and {_count(shadow.candidates, 'candidate', 'candidates')}"
+    searched = f"{did}, {counted}"
+    beyond = [f for f in shadow.found if f.standing == "beyond"]
+    many = _count(len(beyond), "proved family lies", "proved families lie")
+    also = f" {many} outside the stated space: {beyond[0].note}." if beyond else ""
+    if ended:
+        return "undecided", (
+            f"{what} was searched in part: {searched}, then the budget of {ended} was spent. Nothing proved was found "
+            f"there that the search lacks, which does not make the cut right; audit({ended}=...) goes further.{also}"
+        )
+    if shadow.undecided:
+        return "undecided", (
+            f"{what} was searched to its end: {searched}. "
+            f"{_count(len(shadow.undecided), 'family is', 'families are')} unknown, neither proved nor refuted, and "
+            f"the search lacks {'it' if len(shadow.undecided) == 1 else 'them'}.{also}"
+        )
+    if len(reopened.taken) < len(reopened.steps):
+        return "undecided", (
+            f"{what} was searched in part: {len(reopened.taken)} of its {len(reopened.steps)} steps, {searched}. "
+            f"Nothing proved was found there that the search lacks.{also}"
+        )
+    inside = sum(isinstance(e, RegionPruned) for e in shadow.journal.events)
+    others = f" The other rules, which stayed on, cut {_count(inside, 'region', 'regions')} inside." if inside else ""
+    return "right", (
+        f"{what} was cut rightly: {searched} are all there is, and nothing proved among them is missing from the "
+        f"search.{others}{also}"
+    )
+
+
+def _gain(what: str, shadow: _Shadow, ended: str, nodes: int) -> tuple[Answer, str]:
+    new = [f for f in shadow.found if f.standing == "lost"]
+    searched = f"{_count(nodes, 'node', 'nodes')} and {_count(shadow.candidates, 'candidate', 'candidates')}"
+    over = f", where the audit's own budget of {ended} was spent" if ended else ", all there is"
+    if new:
+        gained = _count(len(new), "proved family", "proved families")
+        return "gained", f"{what} hid {gained} that the search lacks, within {searched}{over}."
+    if ended or shadow.undecided:
+        open_ = f"; {_count(len(shadow.undecided), 'family is', 'families are')} unknown" if shadow.undecided else ""
+        return "undecided", f"{what} showed nothing proved that the search lacks, within {searched}{over}{open_}."
+    return "nothing gained", f"{what} holds nothing proved that the search lacks: {searched}{over}."
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def _list(words: Iterable[str]) -> str:
+    words = list(words)
+    return " and ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)

@@ -1,0 +1,172 @@
+"""How often was each rule right? A sample of its cuts is audited, and what the sample shows is said of the sample.
+
+Regions are drawn by a seed, rule by rule, so a rule that cut ten times is asked as often as one that cut ten
+thousand times. A sample without a wrong cut bounds the share of wrong ones; it proves nothing of the others.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from prism_explore.diagnose.audit import Answer, Audit, audit
+from prism_explore.errors import ShapeError
+from prism_explore.events.kinds import CandidateRejected, Event, RegionPruned, Soundness
+from prism_explore.search.explore import Task
+from prism_explore.support.work_timer import Stopwatch
+
+NODES = 200
+"""How many nodes each audit grows where the caller names no number."""
+CANDIDATES = 30
+"""How many candidates it decides."""
+SECONDS = 60.0
+"""How long it audits where the caller names no time."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSample:
+    """What the audited cuts of one rule came to."""
+
+    rule: str
+    soundness: Soundness
+    regions: int
+    """How many it cut in the search."""
+    audits: tuple[Audit, ...]
+    """In the order of the search."""
+
+    def count(self, *answers: Answer) -> int:
+        """How many audits came to one of these answers."""
+        return sum(a.answer in answers for a in self.audits)
+
+    @property
+    def most_wrong(self) -> float | None:
+        """With 95 % confidence, at most this share of its cuts is wrong; None where some are, or none was decided.
+
+        Of n decided cuts none is wrong: with probability 0.95 that happens only if the share is below
+        1 - 0.05^(1/n). Covered cuts are decided: the rule that cuts the same is on.
+        """
+        decided = self.count("right", "covered")
+        if self.count("wrong") or not decided:
+            return None
+        return 0.0 if decided == self.regions else 1.0 - (1.0 - CONFIDENCE) ** (1.0 / decided)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Audits of a sample of all regions, per rule; prints as a table."""
+
+    seed: int
+    rows: tuple[RuleSample, ...]
+    """Most regions first."""
+    maps: int
+    """Choices of maps that constraints forbade: each names the operator that it breaks, and none is audited."""
+    left: int = 0
+    """Regions that were drawn and that the time did not reach."""
+
+    @property
+    def wrong(self) -> tuple[Audit, ...]:
+        """The cuts that lost a proved family of the stated space."""
+        return tuple(a for row in self.rows for a in row.audits if a.answer == "wrong")
+
+    @property
+    def text(self) -> str:
+        """What came of it, in a sentence or two."""
+        audits = [a for row in self.rows for a in row.audits]
+        wrong = f"{len(self.wrong):,} were wrong" if self.wrong else "none was found wrong"
+        left = f" The time was spent before {self.left:,} more that were drawn." if self.left else ""
+        return f"Of {len(audits):,} cuts that were audited {wrong}.{left}"
+
+    def __repr__(self) -> str:
+        head = ("rule", "soundness", "regions", "audited", "right", "covered", "undecided", "wrong", "gained")
+        table: list[tuple[str, ...]] = [head]
+        notes: list[str] = []
+        for row in self.rows:
+            counts = (row.count("right"), row.count("covered"), row.count("undecided"), row.count("wrong"))
+            cells = (row.regions, len(row.audits), *counts, row.count("gained"))
+            table.append((row.rule, row.soundness, *(f"{c:,}" for c in cells)))
+            if (share := row.most_wrong) is not None and share:
+                notes.append(f"{row.rule}: no decided cut was wrong, so at most {share:.0%} are ({CONFIDENCE:.0%})")
+        widths = [max(len(line[i]) for line in table) for i in range(len(head))]
+        lines = [
+            "  ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True)))
+            for line in table
+        ]
+        lines += [a.text for a in self.wrong] or ["No audited cut was found wrong."]
+        lines += notes
+        if self.left:
+            lines.append(f"The time was spent before {self.left:,} more that were drawn; seconds=... goes farther.")
+        if self.maps:
+            lines.append(f"{self.maps:,} choices of maps were forbidden by constraints; those are not audited.")
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def audit_sample(
+    task: Task,
+    facts: Sequence[Event],
+    sample: int,
+    seed: int = 0,
+    *,
+    nodes: int = NODES,
+    candidates: int = CANDIDATES,
+    seconds: float = SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+    tick: Callable[[], None] = lambda: None,
+    **how: Any,
+) -> Sample:
+    """Audit so many regions of each rule, all where it cut fewer; rules take turns, until the time is spent.
+
+    Args:
+        task: what was searched.
+        facts: what the search noted.
+        sample: how many regions per rule.
+        seed: of the draw.
+        nodes: budget of each audit.
+        candidates: budget of each audit.
+        seconds: budget of all together; an audit that it ends is left out.
+        clock: seconds.
+        tick: called at every step.
+        how: the rest, as for `audit.audit`.
+
+    Raises:
+        ShapeError: a sample below 1, no time, or as `audit.audit`.
+    """
+    if sample < 1:
+        raise ShapeError(f"a sample starts at 1, found {sample}")
+    if not seconds > 0:
+        raise ShapeError(f"a sample takes some time, found seconds={seconds}")
+    by_rule: dict[tuple[str, Soundness], list[str]] = {}
+    for fact in facts:
+        if isinstance(fact, RegionPruned):
+            by_rule.setdefault((fact.reason.rule, fact.reason.soundness), []).append(fact.region)
+    order = Counter({key: len(regions) for key, regions in by_rule.items()})
+    drawn: dict[tuple[str, Soundness], list[int]] = {}
+    for key, count in order.most_common():
+        drawn[key] = sorted(random.Random(f"{seed} {key[0]}").sample(range(count), min(sample, count)))
+    audits: dict[tuple[str, Soundness], list[Audit]] = {key: [] for key in drawn}
+    watch = Stopwatch(seconds, clock)
+
+    def step() -> None:
+        tick()
+        if watch.is_over():
+            raise _Spent
+
+    rounds = zip_longest(*([(key, by_rule[key][n]) for n in picks] for key, picks in drawn.items()))
+    turns = [turn for together in rounds for turn in together if turn is not None]
+    with watch, suppress(_Spent):
+        for key, region in turns:
+            step()
+            audits[key].append(audit(task, facts, region, nodes=nodes, candidates=candidates, tick=step, **how))
+    rows = tuple(RuleSample(*key, order[key], tuple(made)) for key, made in audits.items())
+    left = len(turns) - sum(map(len, audits.values()))
+    return Sample(seed, rows, sum(isinstance(e, CandidateRejected) for e in facts), left)
+
+
+class _Spent(Exception):
+    """Raised within an audit when the time is."""

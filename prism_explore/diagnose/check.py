@@ -1,0 +1,315 @@
+"""The verdict on any sGraph against any program, wherever the two come from.
+
+A graph with numbers for its sizes is one member of a family. The family over all grid sizes, loop ranges
+and extents of the data is asked first, for a proof of it is a proof of the member, and says more; then the
+family over grid sizes and loop ranges at the graph's own shapes; then the graph as it stands. A family
+that is wrong condemns no member: such a graph is tried with its own grid and loop, too, and at its own shapes where a
+number in it may speak of them, as a mean's 1/4096 does. Where these are too large for small trials, it is run
+once at its very numbers; if it is wrong there, the family's witness stands.
+
+A number of a file is a float that was written out: 0.041666666666666664 is the double nearest to 1/24, and is read as
+that. A proof says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isfinite, prod
+from pathlib import Path
+from typing import assert_never
+
+import numpy as np
+
+from prism_explore.diagnose.evidence import Evidence, evidence
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import CertificateReplayed
+from prism_explore.frontend.mirage.generalize import generalise
+from prism_explore.frontend.mirage.reader import read_mirage
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.dims import ONE, Dim, dim
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.reference import evaluate
+from prism_explore.ir.ops import Custom, Input, Node, Scalar
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import show
+from prism_explore.pipeline.stages import Candidate, Family, Refuted, Unknown, Verdict, Verified
+from prism_explore.verify.certificate.certify import certify
+from prism_explore.verify.prover import Prover, noted
+
+MOST_ELEMENTS = 1 << 27
+"""Of all tensors together, where a graph is run at its own numbers: 1 GiB."""
+MOST_STEPS = 1 << 18
+"""Operators that the interpreter runs then, over all blocks and iterations: a few seconds."""
+SIMPLE = 1 << 20
+"""The largest denominator of a fraction that a float is read as; no two of these are near enough to be one double."""
+TOLERANCE = 1e-6
+"""Relative to the largest value; equal programs differ by about 1e-12 at these sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A graph of a file and the verdict on it."""
+
+    name: str
+    """Such as `gqa_bs8[3]`."""
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        match self.verdict:
+            case Verified(_, proof, _):
+                return f"{self.name}: proved, {proof.claim}"
+            case Refuted(_, witness):
+                sizes = ", ".join(f"{s}={n}" for s, n in witness.sizes)
+                return f"{self.name}: refuted at {sizes}, off by {witness.relative_error:.2g} of the largest value"
+            case Unknown(_, limit, _):
+                return f"{self.name}: unknown, {limit}"
+            case _:
+                assert_never(self.verdict)
+
+
+def evidence_of(verdict: Verdict) -> Evidence:
+    """What stands behind a verdict: a claim and its proof, a witness, or how far both sides agree."""
+    return _evidence(verdict, None)
+
+
+def certified(verdict: Verdict) -> Evidence:
+    """The same, with every lemma of a proof replayed in egglog; seconds rather than milliseconds."""
+    beside = Journal()
+    if isinstance(verdict, Verified):
+        certify(verdict, beside)
+    return _evidence(verdict, next((e for e in beside.events if isinstance(e, CertificateReplayed)), None))
+
+
+def _evidence(verdict: Verdict, certificate: CertificateReplayed | None) -> Evidence:
+    candidate = verdict.candidate
+    return evidence(noted(verdict), candidate.family.program, show(candidate.sgraph), certificate, where="")
+
+
+def check(program: TensorProgram, graph: SGraph, seed: int = 0, journal: Journal | None = None) -> Verdict:
+    """Whether a graph computes what a program does: proved, refuted with a witness, or unknown.
+
+    The graph's inputs are the program's by name where the names are the same, else by position, else by
+    dims where only one order fits. Symbolic dims of the program take the graph's numbers. Dtypes and
+    layouts are the graph's: the verdict is about real arithmetic.
+
+    Args:
+        program: what the result must equal.
+        graph: any sGraph whose maps are closed, such as one that `load_mirage` gave.
+        seed: for the refuter's random inputs.
+        journal: where the verdict is noted; nowhere if left out.
+
+    Raises:
+        ShapeError: the inputs are not the program's, maps are open, or the graph is ill-formed.
+    """
+    for given, kind, how in ((program, TensorProgram, "parse_program"), (graph, SGraph, "parse")):
+        if not isinstance(given, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShapeError(f"check takes a {kind.__name__}, such as px.{how}(text); found a {type(given).__name__}")
+    return Checker(program, journal).check(graph, seed)
+
+
+def check_mirage(
+    path: str | Path,
+    program: TensorProgram,
+    *,
+    skip: bool = False,
+    constants: Mapping[str, float | str] | None = None,
+    seed: int = 0,
+    journal: Journal | None = None,
+) -> tuple[Checked, ...]:
+    """The verdict on every graph of a file that Mirage saved; see `check` and `load_mirage`.
+
+    Raises:
+        ParseError: as `load_mirage`.
+        UnsupportedOperator: as `load_mirage`.
+        ShapeError: as `load_mirage` and `check`.
+    """
+    checker = Checker(program, journal)
+    content = read_mirage(path, skip=skip, constants=constants)
+    return tuple(Checked(g.name, checker.check(g.sgraph, seed)) for g in content.graphs)
+
+
+class Checker:
+    """Decides graphs of one program; what is learnt about it is kept from one graph to the next."""
+
+    def __init__(self, program: TensorProgram, journal: Journal | None = None) -> None:
+        """`journal`: where verdicts are noted; nowhere if left out."""
+        self.program = program
+        self._journal = Journal() if journal is None else journal
+        self._provers: dict[TensorProgram, Prover] = {}
+        self._count = 0
+
+    def check(self, graph: SGraph, seed: int = 0) -> Verdict:
+        """The verdict on a graph; see `check`.
+
+        Raises:
+            ShapeError: the inputs are not the program's, maps are open, or the graph is ill-formed.
+        """
+        if graph.is_open:
+            raise ShapeError("this graph's maps are still open; check one of its candidates")
+        self._count += 1
+        graph, program = fitted(self.program, graph)
+        read: dict[Fraction, Fraction] = {}
+        graph, program = as_meant(graph, read), replace(program, graph=as_meant(program.graph, read))
+        verdict = self._checked(program, graph, seed)
+        if not read or not isinstance(verdict, Verified):
+            return verdict
+        said = tuple(f"{float(number)!r} read as {meant}" for number, meant in read.items())
+        proof = verdict.proof
+        claim, conditions = "; ".join((proof.claim, *said)), (*proof.conditions, *said)
+        return replace(verdict, proof=replace(proof, claim=claim, conditions=conditions))
+
+    def _checked(self, program: TensorProgram, graph: SGraph, seed: int) -> Verdict:
+        if graph.parameters or graph.data_symbols:
+            return self._verdict(program, graph, seed)
+        found: list[Verdict] = []
+        other_extents: Refuted | None = None
+        for general_program, family, member in _families(program, graph):
+            verdict = self._verdict(general_program, family, seed)
+            if isinstance(verdict, Refuted) and member != family:
+                own = self._verdict(general_program, member, seed)
+                verdict = verdict if isinstance(own, Unknown) and differs(program, graph, seed) else own
+            tied = general_program != program and self._prover(program).refuter.may_be_tied(graph)
+            if isinstance(verdict, Refuted) and tied:
+                other_extents = verdict
+                continue
+            if not isinstance(verdict, Unknown):
+                return verdict
+            found.append(verdict)
+        return other_extents if other_extents is not None and differs(program, graph, seed) else found[-1]
+
+    def _verdict(self, program: TensorProgram, graph: SGraph, seed: int) -> Verdict:
+        name = f"f{self._count}"
+        candidate = Candidate(f"{name}.c1", Family(name, program, graph), graph, (), graph.conditions())
+        return self._prover(program).verify(candidate, self._journal, seed)
+
+    def _prover(self, program: TensorProgram) -> Prover:
+        if program not in self._provers:
+            self._provers[program] = Prover(program)
+        return self._provers[program]
+
+
+def as_meant(graph: SGraph, read: dict[Fraction, Fraction]) -> SGraph:
+    """The graph with simple fractions for numbers that are the doubles nearest to them; these are noted in `read`."""
+
+    def meant(nodes: Sequence[Node]) -> tuple[Node, ...]:
+        made: list[Node] = []
+        for node in nodes:
+            op = node.op
+            if isinstance(op, Custom):
+                op = Custom(replace(op.block, nodes=meant(op.block.nodes)))
+            elif isinstance(op, Scalar):
+                simple = op.value.limit_denominator(SIMPLE)
+                if simple != op.value and float(simple) == float(op.value):
+                    read[op.value] = simple
+                    op = replace(op, value=simple)
+            made.append(replace(node, op=op))
+        return tuple(made)
+
+    return replace(graph, nodes=meant(graph.nodes))
+
+
+def _families(program: TensorProgram, graph: SGraph) -> list[tuple[TensorProgram, SGraph, SGraph]]:
+    """A program, a family, and its member with the graph's own grid and loop; the widest family first."""
+    out: list[tuple[TensorProgram, SGraph, SGraph]] = []
+    table = axes_of(program.graph)
+    data: dict[str, tuple[Dim, ...]] = {
+        node.op.name: tuple(ONE if a is None else dim(a) for a in table.of[n])
+        for n, node in enumerate(program.graph.nodes)
+        if isinstance(node.op, Input)
+    }
+    try:
+        general = replace(program, graph=generalise(program.graph, data).sgraph)
+        family = generalise(graph, data, general.graph.output_type.dims)
+    except ShapeError:
+        pass
+    else:
+        own = {s: n for s, n in family.numbers if s in family.sgraph.parameters}
+        out.append((general, family.sgraph, family.sgraph.substitute(own)))
+    out.append((program, generalise(graph).sgraph, graph))
+    if out[-1][1] != graph:
+        out.append((program, graph, graph))
+    return out
+
+
+def differs(program: TensorProgram, graph: SGraph, seed: int = 0) -> bool:
+    """Whether a graph is wrong at its own numbers, by one run of both sides in float64; False where that is too dear.
+
+    Seconds rather than milliseconds: nothing is made smaller.
+    """
+    sizes = [t.elements.constant for side in (program.graph, graph) for t in side.types()]
+    blocks = [
+        prod((p.size.constant or 1 for p in block.parallel), start=len(block.nodes)) for _, block in graph.customs
+    ]
+    if None in sizes or sum(n or 0 for n in sizes) > MOST_ELEMENTS or sum(blocks) > MOST_STEPS:
+        return False
+    rng = np.random.default_rng(seed)
+    inputs = {i.name: rng.uniform(-0.65, 0.75, [d.value({}) for d in i.type.dims]) for i in program.inputs}
+    with np.errstate(all="ignore"):
+        expected, found = evaluate(program, inputs), evaluate(graph, inputs)
+    scale = float(np.max(np.abs(expected), initial=0.0))
+    return isfinite(scale) and not float(np.max(np.abs(expected - found))) <= TOLERANCE * max(scale, TOLERANCE)
+
+
+def fitted(program: TensorProgram, graph: SGraph) -> tuple[SGraph, TensorProgram]:
+    """The graph with the program's names, and the program at the graph's sizes and dtypes.
+
+    Raises:
+        ShapeError: no assignment of inputs fits.
+    """
+    pairs = _pairs(program, graph)
+    sizes: dict[str, int] = {}
+    for mine, given in pairs:
+        sizes |= _sizes(mine, given) or {}
+    names = {given.name: mine.name for mine, given in pairs}
+    types = {mine.name: given.type for mine, given in pairs}
+    renamed = tuple(Node(Input(names[n.op.name], n.op.type)) if isinstance(n.op, Input) else n for n in graph.nodes)
+    flat = program.graph.substitute(sizes)
+    retyped = tuple(
+        Node(Input(n.op.name, replace(types[n.op.name], dims=n.op.type.dims))) if isinstance(n.op, Input) else n
+        for n in flat.nodes
+    )
+    return replace(graph, nodes=renamed), replace(program, graph=replace(flat, nodes=retyped))
+
+
+def _pairs(program: TensorProgram, graph: SGraph) -> list[tuple[Input, Input]]:
+    mine, given = program.inputs, graph.inputs
+    if len(mine) == len(given):
+        by_name = {i.name: i for i in given}
+        if set(by_name) == {i.name for i in mine}:
+            given = tuple(by_name[i.name] for i in mine)
+        if _fit(mine, given):
+            return list(zip(mine, given, strict=True))
+        order = [[g for g in given if _sizes(m, g) is not None] for m in mine]
+        if all(len(choices) == 1 for choices in order):
+            given = tuple(choices[0] for choices in order)
+            if len(set(given)) == len(given) and _fit(mine, given):
+                return list(zip(mine, given, strict=True))
+    shown = ", ".join(f"{i.name} {i.type}" for i in graph.inputs) or "none"
+    wanted = ", ".join(f"{i.name} {i.type}" for i in program.inputs)
+    raise ShapeError(f"the graph has inputs {shown}; {program.name} has {wanted}; give a program of these shapes")
+
+
+def _fit(mine: tuple[Input, ...], given: tuple[Input, ...]) -> bool:
+    sizes: dict[str, int] = {}
+    for m, g in zip(mine, given, strict=True):
+        found = _sizes(m, g)
+        if found is None or any(sizes.get(s, n) != n for s, n in found.items()):
+            return False
+        sizes |= found
+    return True
+
+
+def _sizes(mine: Input, given: Input) -> dict[str, int] | None:
+    """Numbers for the program's symbols that make one input the other; None where none do."""
+    sizes: dict[str, int] = {}
+    if mine.type.rank != given.type.rank:
+        return None
+    for a, b in zip(mine.type.dims, given.type.dims, strict=True):
+        if a == b:
+            continue
+        if str(a) not in a.symbols or b.constant is None or sizes.setdefault(str(a), b.constant) != b.constant:
+            return None
+    return sizes

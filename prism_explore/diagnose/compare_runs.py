@@ -1,0 +1,212 @@
+"""Two searches side by side: which settings, families, cuts and counts differ.
+
+Both are read as journals, so live searches, saved ones and files compare alike. Families are the same where their
+graphs are, up to naming and definitions; their ids may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from html import escape
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from prism_explore.errors import ShapeError
+from prism_explore.events.format import seconds_text
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import Event
+from prism_explore.events.ledger import FamilyRow, Ledger, ledger
+from prism_explore.generate.canonical_order import Expressions
+from prism_explore.ir.text import parse
+
+_ABSENT = "–"
+
+
+class Recorded(Protocol):
+    """Anything with a journal: a session, or a saved search."""
+
+    @property
+    def journal(self) -> Journal:
+        """Its facts."""
+        ...
+
+
+Run: TypeAlias = "Recorded | str | Path"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something that both searches have, or one of them, and what it is in each."""
+
+    name: str
+    one: str
+    other: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two are not the same."""
+        return self.one != self.other
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two searches side by side; prints what differs, and shows all as a table where a notebook asks."""
+
+    settings: tuple[Line, ...]
+    """Program, target, numbers, and every line of the stated space."""
+    counts: tuple[Line, ...]
+    """How many things came as far as each stage, and the best time."""
+    cuts: tuple[Line, ...]
+    """Per rule and kind of cut, how many."""
+    families: tuple[Line, ...]
+    """Per family that either has, its id and how it ended."""
+    graphs: tuple[str, ...]
+    """The sGraph of each of `families`."""
+    apart: int | None
+    """The number of the first fact that differs; None where one journal is how the other begins, or the same."""
+    facts: tuple[int, int]
+    """How many each has."""
+
+    @property
+    def only_one(self) -> tuple[str, ...]:
+        """The families that the first has and the second lacks, as text."""
+        return tuple(g for g, line in zip(self.graphs, self.families, strict=True) if line.other == _ABSENT)
+
+    @property
+    def only_other(self) -> tuple[str, ...]:
+        """The families that the second has and the first lacks, as text."""
+        return tuple(g for g, line in zip(self.graphs, self.families, strict=True) if line.one == _ABSENT)
+
+    @property
+    def text(self) -> str:
+        """What differs, in a sentence or two."""
+        same = sum(_ABSENT not in (line.one, line.other) for line in self.families)
+        first, second = len(self.only_one), len(self.only_other)
+        said = [f"{same} families in both, {first} only in the first, {second} only in the second."]
+        if self.apart is not None:
+            said.append(f"The facts differ from number {self.apart:,} on.")
+        elif self.facts[0] == self.facts[1]:
+            said.append(f"All {self.facts[0]:,} facts are the same.")
+        else:
+            said.append(f"The first {min(self.facts):,} facts are the same; there the shorter one ends.")
+        return " ".join(said)
+
+    def _groups(self) -> Iterator[tuple[str, tuple[Line, ...]]]:
+        yield "settings", self.settings
+        yield "counts", self.counts
+        yield "cuts", self.cuts
+        yield "families", self.families
+
+    def __repr__(self) -> str:
+        lines = [self.text]
+        for title, group in self._groups():
+            differing = [line for line in group if line.differs]
+            lines.append(f"{title}: {len(differing)} of {len(group)} differ")
+            lines += [f"  {line.name}: {line.one}  |  {line.other}" for line in differing]
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self.html}
+
+    @property
+    def html(self) -> str:
+        """The panel: every line of both, what differs marked and first."""
+        parts = [f"<p>{escape(self.text)}</p>"]
+        for title, group in self._groups():
+            differing = sum(line.differs for line in group)
+            rows = "".join(
+                f"<tr{' style=font-weight:bold' if line.differs else ''}><td>{'≠' if line.differs else ''}</td>"
+                f"<td style=text-align:left>{escape(line.name)}</td><td>{escape(line.one)}</td>"
+                f"<td>{escape(line.other)}</td></tr>"
+                for line in sorted(group, key=lambda line: not line.differs)
+            )
+            head = "<tr><th></th><th></th><th>first</th><th>second</th></tr>"
+            parts.append(
+                f"<details{' open' if differing else ''}><summary>{title}: {differing} of {len(group)} differ</summary>"
+                f"<table>{head}{rows}</table></details>"
+            )
+        return "".join(parts)
+
+
+def compare(one: Run, other: Run) -> Compared:
+    """Two searches side by side.
+
+    Args:
+        one: a session, a saved search that `px.load` opened, or its file.
+        other: the same.
+
+    Raises:
+        JournalVersionError: a file is no saved search.
+        ShapeError: one is no search at all.
+    """
+    a, b = (_events(run) for run in (one, other))
+    first, second = ledger(a), ledger(b)
+    families, graphs = _families(first.families, second.families)
+    return Compared(
+        _beside(_settings(first), _settings(second)),
+        _beside(_counts(first), _counts(second)),
+        _beside(_cuts(first), _cuts(second)),
+        families,
+        graphs,
+        next((n for n, (x, y) in enumerate(zip(a, b, strict=False), 1) if x != y), None),
+        (len(a), len(b)),
+    )
+
+
+def _events(run: Run) -> Sequence[Event]:
+    if not isinstance(run, str | Path) and not hasattr(run, "journal"):
+        raise ShapeError(f"compare takes sessions, saved searches or their files; found a {type(run).__name__}")
+    return (Journal.load(run) if isinstance(run, str | Path) else run.journal).events
+
+
+def _beside(one: dict[str, str], other: dict[str, str]) -> tuple[Line, ...]:
+    names = dict.fromkeys((*one, *other))
+    return tuple(Line(name, one.get(name, _ABSENT), other.get(name, _ABSENT)) for name in names)
+
+
+def _settings(book: Ledger) -> dict[str, str]:
+    started = book.started
+    if started is None:
+        return {}
+    said = {"program": started.program, "target": started.target, "seed": str(started.seed)}
+    said |= {f"size {name}": str(n) for name, n in started.shapes}
+    said |= {f"range of {name}": f"{low} to {high}" for name, low, high in started.ranges}
+    return said | dict(started.space) | {f"version of {name}": text for name, text in started.versions}
+
+
+def _counts(book: Ledger) -> dict[str, str]:
+    said = {f.name.replace("_", " "): f"{getattr(book.funnel, f.name):,}" for f in fields(book.funnel)}
+    said["ended"] = book.finished.stop if book.finished is not None else "not yet"
+    said["best time, measured"] = _ABSENT if book.best_s is None else seconds_text(book.best_s)
+    return said
+
+
+def _cuts(book: Ledger) -> dict[str, str]:
+    said: dict[str, str] = {}
+    for cut in book.cuts:
+        stood = f", for {cut.stood_for:.4g} graphs" if cut.stood_for else ""
+        said[f"{cut.rule} [{cut.soundness}], {cut.things}"] = f"{cut.count:,}{stood}"
+    return said
+
+
+def _families(one: Sequence[FamilyRow], other: Sequence[FamilyRow]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
+    table = Expressions()
+    rows: dict[int, list[FamilyRow | None]] = {}
+    for side, families in enumerate((one, other)):
+        for row in families:
+            rows.setdefault(table.of_graph(parse(row.sgraph)), [None, None])[side] = row
+    lines: list[Line] = []
+    graphs: list[str] = []
+    for both in rows.values():
+        known = next(row for row in both if row is not None)
+        names = dict.fromkeys(row.family for row in both if row is not None)
+        words = [_ABSENT if row is None else _word(row) for row in both]
+        lines.append(Line(" / ".join(names), *words))
+        graphs.append(known.sgraph)
+    return tuple(lines), tuple(graphs)
+
+
+def _word(row: FamilyRow) -> str:
+    counted = f"{row.status}, {row.candidates} candidates, {row.proved} proved"
+    return counted if row.best_s is None else f"{counted}, {seconds_text(row.best_s)} measured"

@@ -1,0 +1,122 @@
+"""Symbolic search against concrete enumeration on one program: what each visits until all families are there.
+
+Both have the same operators and the same rules. The symbolic search grows structures and chooses maps for those
+that are whole; its numbers are left to tuning. Enumeration begins with numbers and maps; see `generate.concrete`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from prism_explore.diagnose.concrete_enumerator import Numbers, Tally, enumerate_concrete
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import CandidateRejected, NodeExpanded
+from prism_explore.generate import generate
+from prism_explore.generate.canonical_order import Expressions
+from prism_explore.instantiate import instantiate
+from prism_explore.ir.program import TensorProgram
+from prism_explore.pipeline.search_space import Space, default_space
+from prism_explore.support.work_timer import Stopwatch
+from prism_explore.targets import Target, target
+
+STATES = 2_000_000
+TIME_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """What both visited, and what both found."""
+
+    program: str
+    nodes: int
+    """Partial graphs that the symbolic search kept."""
+    maps: int
+    """Choices of maps that it tried for whole ones, forbidden ones included."""
+    families: int
+    symbolic_s: float
+    """CPU seconds of this thread."""
+    concrete: Tally
+    concrete_s: float
+    common: int
+    """Families that both have."""
+
+    @property
+    def states(self) -> int:
+        """All that the symbolic search visited."""
+        return self.nodes + self.maps
+
+    @property
+    def ratio(self) -> float:
+        """How many times as many states enumeration visited; a lower bound where a budget ended it."""
+        return self.concrete.states / self.states
+
+    def __repr__(self) -> str:
+        ended = ", where its budget ended it" if self.concrete.over else ""
+        return (
+            f"{self.program}: symbolic {self.states:,} states ({self.nodes:,} graphs, {self.maps:,} maps), "
+            f"{self.families} families, {self.symbolic_s:.2f} s; concrete {self.concrete.states:,} states "
+            f"({self.concrete.begun:,} choices of numbers and maps begun of {self.concrete.maps:,}, "
+            f"{self.concrete.grown:,} graphs), {len(self.concrete.families)} families, {self.concrete_s:.2f} s{ended}; "
+            f"{self.ratio:,.0f} times as many"
+        )
+
+
+def against_concrete(
+    program: TensorProgram,
+    at: Mapping[str, int],
+    *,
+    numbers: Numbers | None = None,
+    space: Space | None = None,
+    on: str | Target = "h100",
+    states: int = STATES,
+    time_s: float = TIME_S,
+    clock: Callable[[], float] = time.thread_time,
+) -> Versus:
+    """Run both.
+
+    Args:
+        program: what is searched.
+        at: numbers for its symbols; concrete enumeration needs them.
+        numbers: the sizes that enumeration tries; `Numbers()` without.
+        space: of both; nothing is split in either.
+        on: the machine.
+        states: budget of the enumeration.
+        time_s: CPU seconds for the enumeration.
+        clock: seconds.
+
+    Raises:
+        ShapeError: a symbol has no number, or the space has more than one custom kernel.
+        TargetUnavailable: no such machine.
+    """
+    space, machine = replace(space or default_space(program), results=0), on if isinstance(on, Target) else target(on)
+    table = Expressions()
+    journal = Journal()
+    watch = Stopwatch(float("inf"), clock)
+    ours: set[int] = set()
+    maps = 0
+    with watch:
+        for family in generate(program, space, machine, journal):
+            if family is not None:
+                maps += sum(1 for _ in instantiate(family, space, machine, journal))
+                ours.add(table.of_graph(family.sgraph.substitute(at)))
+    tally = Tally()
+    limit = Stopwatch(time_s, clock)
+    with limit:
+        for _ in enumerate_concrete(
+            program, space, machine, at, numbers or Numbers(), tally, states=states, over=limit.is_over
+        ):
+            pass
+    theirs = {table.of_graph(graph) for graph in tally.families.values()}
+    events = journal.events
+    return Versus(
+        program.name,
+        sum(isinstance(e, NodeExpanded) for e in events),
+        maps + sum(isinstance(e, CandidateRejected) for e in events),
+        len(ours),
+        watch.spent_s,
+        tally,
+        limit.spent_s,
+        len(ours & theirs),
+    )

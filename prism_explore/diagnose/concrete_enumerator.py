@@ -1,0 +1,254 @@
+"""Enumeration with sizes and maps fixed up front, as Mirage does it: the baseline of symbolic search.
+
+Every custom kernel begins with numbers: a size for each grid dim, a range for the loop, and for each input which
+of its dims these cut (imap, fmap). Then its operators are grown, for each such choice anew, and the output's map
+(omap) is chosen at the end. Operators, canonical order, abstract expressions and all other rules are those of the
+symbolic search; so the difference that is counted is that of fixing numbers and maps first.
+
+The baseline is better than it needs to be. Maps that cut one axis differently in two tensors are counted in closed
+form and never begun, for some operator would meet tiles that do not fit; neither are grid dims on an axis that the
+result has not. A search that enumerates each tensor's maps, and finds this out by growing, visits more states.
+
+Source: Mirage, arXiv 2405.05751, section 4, with its loop ranges; grid sizes as in its saved graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations, permutations, product
+from math import prod
+
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.generate.enumerator import Growth
+from prism_explore.generate.pruning.rules import Machine
+from prism_explore.generate.state import BlockState, KernelState
+from prism_explore.ir.axes import AxisNames, axes_of
+from prism_explore.ir.axis_maps import AxisUse, grid_map, loop_map
+from prism_explore.ir.dims import DimLike, dim
+from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph
+from prism_explore.ir.ops import Custom, Load, Node, Store
+from prism_explore.ir.program import TensorProgram
+from prism_explore.pipeline.search_space import Space
+
+_GRID = "xyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The sizes that are tried."""
+
+    grid: tuple[int, ...] = (16, 64, 256)
+    """Of each grid dim."""
+    loop: tuple[int, ...] = (4, 16, 64)
+
+    def __post_init__(self) -> None:
+        if any(n < 2 for n in (*self.grid, *self.loop)):
+            raise ShapeError(f"sizes start at 2, which is the first that cuts something; found {self}")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an enumeration has visited; grows while it is pulled."""
+
+    maps: int = 0
+    """All choices of grid sizes, loop range, imaps and fmaps; counted, not visited one by one."""
+    begun: int = 0
+    """Those that cut each axis alike in all tensors: with these, operators were grown."""
+    grown: int = 0
+    """Operators that were kept, over all choices."""
+    omaps: int = 0
+    """Maps of outputs that were tried at whole graphs."""
+    graphs: int = 0
+    """Whole graphs that may compute the program."""
+    families: dict[int, SGraph] = field(default_factory=dict[int, SGraph])
+    """The graphs' structures, maps and numbers forgotten, by canonical number; see `canonical.Expressions`."""
+    over: bool = False
+    """Whether a budget ended it."""
+
+    @property
+    def states(self) -> int:
+        """Everything that was visited; choices that were only counted are not among it."""
+        return self.begun + self.grown + self.omaps
+
+
+def enumerate_concrete(
+    program: TensorProgram,
+    space: Space,
+    target: Machine,
+    at: Mapping[str, DimLike],
+    numbers: Numbers,
+    tally: Tally,
+    *,
+    states: int = 1_000_000,
+    over: Callable[[], bool] = lambda: False,
+) -> Iterator[SGraph | None]:
+    """Every graph of one custom kernel with numbers of the list, whose result is the program's by A_eq.
+
+    Args:
+        program: what is searched.
+        space: operators and limits; its budgets of nodes and time are not asked.
+        target: the machine.
+        at: numbers for the program's symbols, for concrete enumeration knows no others.
+        numbers: the sizes to try.
+        tally: counts what is visited.
+        states: budget.
+        over: whether the time is spent.
+
+    Yields:
+        A graph with its numbers; None after other steps.
+
+    Raises:
+        ShapeError: a symbol has no number, or the space has predefined operators, several custom kernels, or dims that
+            match by size: maps are fixed first here, and axes that become one later would have two.
+    """
+    if not space.active("shape.mismatch"):
+        raise ShapeError("concrete enumeration matches dims by index axis; leave the rule shape.mismatch on")
+    if space.predefined_kernels or space.custom_kernels != 1:
+        raise ShapeError("concrete enumeration is of one custom kernel; the space has others")
+    graph = program.graph.substitute(at)
+    if graph.data_symbols:
+        raise ShapeError(f"{program.name}: {', '.join(graph.data_symbols)} has no number; give one for each symbol")
+    given = replace(program, graph=graph)
+    yield from _Enumeration(given, space, target, numbers, tally, states, over).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Grid dims with their sizes and axes, and the loop with its range and axes."""
+
+    grid: tuple[tuple[str, int], ...]
+    looped: frozenset[str]
+    loop: int
+
+
+class _Enumeration:
+    def __init__(
+        self,
+        program: TensorProgram,
+        space: Space,
+        target: Machine,
+        numbers: Numbers,
+        tally: Tally,
+        states: int,
+        over: Callable[[], bool],
+    ) -> None:
+        self.space, self.numbers, self.tally, self.states, self.over = space, numbers, tally, states, over
+        self.growth = Growth(program, space, target, Journal())
+        self.extents = {a.name: a.extent.constant or 1 for a in axes_of(self.growth.attempts.apart.program.graph).axes}
+        self.result = self.growth.attempts.output_axes
+
+    def run(self) -> Iterator[SGraph | None]:
+        kernel = self.growth.attempts.beginning("")
+        for operands in self.growth.kernel_steps(kernel):
+            if not isinstance(operands, tuple):
+                continue
+            axes = tuple(kernel.tensors[i].axes for i in operands)
+            if not isinstance(self.growth.attempts.opened(kernel, operands), BlockState):
+                continue
+            self.tally.maps += self.all_maps(axes)
+            for choice in self.consistent(axes):
+                if self.spent():
+                    return
+                self.tally.begun += 1
+                block = self.growth.attempts.opened(kernel, operands, choice.looped)
+                if isinstance(block, BlockState):
+                    yield from self.block(kernel, block, choice)
+
+    def spent(self) -> bool:
+        self.tally.over = self.tally.over or self.tally.states >= self.states or self.over()
+        return self.tally.over
+
+    # ------------------------------------------------------------ maps
+    def all_maps(self, axes: tuple[AxisNames, ...]) -> int:
+        """How many choices of numbers, imaps and fmaps there are: each tensor's own, with dims that can be cut so."""
+        total = 0
+        for rank in range(1, self.space.grid_dims + 1):
+            for sizes in product(self.numbers.grid, repeat=rank):
+                for loop in (1, *self.numbers.loop):
+                    total += prod(self.of_tensor(a, sizes, loop) for a in axes)
+        return total
+
+    def of_tensor(self, axes: AxisNames, sizes: tuple[int, ...], loop: int) -> int:
+        """One tensor's maps: each grid dim on a dim of its own or none, the loop on one or none."""
+        dims = [self.extents[a] if a else 1 for a in axes]
+        found = 0
+        for cut in product(*[(None, *range(len(dims)))] * len(sizes)):
+            used = [d for d in cut if d is not None]
+            if len(used) == len(set(used)) and all(
+                d is None or dims[d] % s == 0 for d, s in zip(cut, sizes, strict=True)
+            ):
+                found += 1
+                if loop > 1:
+                    left = [n // prod(s for d, s in zip(cut, sizes, strict=True) if d == k) for k, n in enumerate(dims)]
+                    found += sum(n % loop == 0 for n in left)
+        return found
+
+    def consistent(self, axes: tuple[AxisNames, ...]) -> Iterator[_Choice]:
+        """The choices that cut each axis alike in all tensors, smallest first."""
+        names = list(dict.fromkeys(a for tensor in axes for a in tensor if a))
+        for count in range(len(names) + 1):
+            for looped in combinations(names, count):
+                if any(sum(a in looped for a in tensor) > 1 for tensor in axes):
+                    continue
+                for loop in self.numbers.loop if looped else (1,):
+                    if any(self.extents[a] % loop for a in looped):
+                        continue
+                    for rank in range(1, self.space.grid_dims + 1):
+                        for cut in permutations([a for a in names if a in self.result and a not in looped], rank):
+                            for sizes in product(self.numbers.grid, repeat=rank):
+                                grid = tuple(zip(cut, sizes, strict=True))
+                                if all(self.extents[a] % s == 0 for a, s in grid):
+                                    yield _Choice(grid, frozenset(looped), loop)
+
+    # ------------------------------------------------------------ operators
+    def block(self, kernel: KernelState, state: BlockState, choice: _Choice) -> Iterator[SGraph | None]:
+        if len(state.tensors) >= self.space.block_ops:
+            return
+        cut = {a for a, _ in choice.grid}
+        for kept in self.growth.block_tried(state)[1]:
+            if self.spent():
+                return
+            made = kept.state
+            if made.reduced & cut:
+                continue
+            self.tally.grown += 1
+            yield None
+            if self.growth.closable(made) and not self.growth.attempts.longwinded(made):
+                yield from self.whole(kernel, made, choice)
+            yield from self.block(kernel, made, choice)
+
+    def whole(self, kernel: KernelState, state: BlockState, choice: _Choice) -> Iterator[SGraph]:
+        """The graph, where an output map fits; each way to put the grid dims on dims of the result is tried."""
+        stored = state.tensors[-1].axes
+        self.tally.omaps += prod(range(len(stored), len(stored) - len(choice.grid), -1))
+        closed = self.growth.closed(kernel, state)
+        if not self.growth.attempts.is_whole(closed):
+            return
+        graph = SGraph(tuple(t.node for t in closed.tensors), len(closed.tensors) - 1)
+        self.tally.graphs += 1
+        self.tally.families.setdefault(self.growth.attempts.expressions.of_graph(graph), graph)
+        yield _with_numbers(graph, state, choice)
+
+
+def _with_numbers(graph: SGraph, state: BlockState, choice: _Choice) -> SGraph:
+    names = dict.fromkeys(a for t in state.tensors for a in t.axes if a)
+    cut = {a: n for n, (a, _) in enumerate(choice.grid)}
+    uses = tuple(AxisUse(a, cut.get(a), a in choice.looped) for a in names)
+    rank = len(choice.grid)
+    nodes: list[Node] = []
+    for tensor in state.tensors:
+        match tensor.node.op:
+            case Load(operand):
+                load = Load(operand, grid_map(uses, tensor.axes, rank), loop_map(uses, tensor.axes))
+                nodes.append(Node(load, tensor.node.args))
+            case _:
+                nodes.append(tensor.node)
+    newest = len(state.tensors) - 1
+    nodes.append(Node(Store(grid_map(uses, state.tensors[-1].axes, rank)), (newest,)))
+    grid = tuple(ParallelDim(_GRID[n], dim(size)) for n, (_, size) in enumerate(choice.grid))
+    loop = ParallelDim("i", dim(choice.loop)) if choice.looped else None
+    block = BlockGraph(grid, loop, tuple(nodes))
+    last = graph.nodes[-1]
+    return SGraph((*graph.nodes[:-1], Node(Custom(block), last.args)), graph.output)

@@ -1,0 +1,256 @@
+"""What stands behind a verdict, for people: a claim and its proof, a witness, or how far both sides agree.
+
+One value for the explorer's cards and for text, made from a search's facts alone, so that a saved search
+shows the evidence that the live one had.
+
+    print(sess.evidence("f1.c2"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import assert_never
+
+from prism_explore.events.kinds import CertificateReplayed, FloatsAssessed, VerdictReached, VerdictWord
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.ops import Input
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import parse
+from prism_explore.verify.axioms import AXIOMS
+from prism_explore.verify.certificate.readable import Line, chain
+from prism_explore.verify.counterexample.case import Case, read_witness
+
+SAYS: dict[VerdictWord, str] = {
+    "proved": "Equal to the program for every size that meets the conditions, over the real numbers.",
+    "refuted": "Not equal to the program: the witness shows it.",
+    "unknown": "Neither proved nor refuted. That is not a no.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A lemma of a certificate: what a tensor is, and the way there."""
+
+    tensor: str
+    """Such as k3.b7; `goal` for the two results."""
+    says: str
+    by: tuple[str, ...]
+    """Axioms; none where it holds by definition."""
+    replayed: bool
+    note: str = ""
+    """Why not, where it was not replayed; where it was, whether its axioms may be more than it takes."""
+    lines: tuple[Line, ...] = ()
+    """From the operator's definition to the value; empty where one step is all."""
+
+    @property
+    def because(self) -> str:
+        """By what it holds, in words."""
+        if not self.replayed:
+            return f"not replayed: {self.note}"
+        return f"by {', '.join(self.by) or 'definition'}{f' ({self.note})' if self.note else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One piece of evidence."""
+
+    title: str
+    kind: str
+    """The verdict that it speaks for; empty where it speaks for none."""
+    sentence: str
+    facts: tuple[tuple[str, str], ...] = ()
+    remark: str = ""
+    steps: tuple[Step, ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
+    """Texts to take along: what it is, and the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that is known of one candidate's verdict; prints as text."""
+
+    candidate: str
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join("\n".join(_text(part)) for part in self.parts)
+
+    __repr__ = __str__
+
+
+def evidence(
+    verdict: VerdictReached,
+    program: TensorProgram,
+    sgraph: str,
+    certificate: CertificateReplayed | None = None,
+    floats: FloatsAssessed | None = None,
+    where: str = "sess",
+) -> Evidence:
+    """What stands behind a verdict.
+
+    Args:
+        verdict: what was said.
+        program: what the candidate was compared with.
+        sgraph: the candidate as text.
+        certificate: egglog's replay of the proof, where it was asked for.
+        floats: how the candidate's family fares in floating point, where that was tried.
+        where: what has the candidate, as Python calls it; empty where nothing has.
+    """
+    parts: list[Part] = []
+    match verdict.verdict:
+        case "proved":
+            parts += [_claim(verdict), _survived(verdict), certified(certificate)]
+        case "refuted":
+            parts.append(_refuted(verdict, program, sgraph, where))
+        case "unknown":
+            parts += _unknown(verdict)
+        case _:
+            assert_never(verdict.verdict)
+    if floats is not None:
+        parts.append(in_floats(floats))
+    return Evidence(verdict.candidate, tuple(parts))
+
+
+# ---------------------------------------------------------------- proved
+def _claim(verdict: VerdictReached) -> Part:
+    told = [("method", verdict.method), *(("needs", _need(c)) for c in verdict.conditions)]
+    return Part(f"{verdict.candidate} proved", "proved", _sentence(verdict.detail), tuple(told), SAYS["proved"])
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _need(condition: str) -> str:
+    """A condition on sizes is an expression; one on data is a sentence."""
+    return condition if " " in condition.replace(" / ", "/").replace(" * ", "*") else f"{condition} a positive integer"
+
+
+def _survived(verdict: VerdictReached) -> Part:
+    told = [(f"at {sizes}", f"relative error {error:.1e} at most, float64") for sizes, error in verdict.trials]
+    told += [(f"at {sizes}", f"exact; misses an error with probability {p:.1e}") for sizes, p in verdict.exact]
+    remark = "The refuter runs the block program on random numbers, apart from the prover. It proves nothing."
+    return Part("survived the refuter", "", verdict.evidence or "No trial was noted.", tuple(told), remark)
+
+
+def certified(certificate: CertificateReplayed | None) -> Part:
+    """The certificate: how many lemmas egglog replayed, and each of them."""
+    if certificate is None:
+        none = "No certificate has been made: the proof rests on the normal form and on the refuter's trials."
+        return Part("certificate", "", none)
+    steps = tuple(steps_of(certificate))
+    done = sum(step.replayed for step in steps)
+    total = len(steps)
+    says = f"egglog replayed {done} of {total} lemmas from axioms alone"
+    checked = ", and a checker that shares no code with the prover accepts them" if certificate.statements else ""
+    used = {axiom for step in steps for axiom in step.by}
+    told = tuple((a.name, a.says) for a in AXIOMS if a.name in used)
+    rest = "" if done == total else "Where a lemma was not replayed, the proof rests on the normal form alone."
+    return Part("certificate", "proved" if done == total else "", f"{says}{checked}.", told, rest, steps)
+
+
+def steps_of(certificate: CertificateReplayed) -> Iterator[Step]:
+    """The lemmas of a certificate, in the order of the graphs, each with its chain."""
+    for number, (tensor, operation, value, axioms, replayed, note) in enumerate(certificate.lemmas):
+        statement = certificate.statements[number] if number < len(certificate.statements) else ""
+        lines = _chain(statement) if replayed and len(axioms) > 1 and statement else ()
+        yield Step(tensor, f"{operation} = {value}", axioms, replayed, note, lines if len(lines) > 2 else ())
+
+
+@lru_cache(512)
+def _chain(statement: str) -> tuple[Line, ...]:
+    """Kept, because a picture is drawn many times."""
+    return chain(statement)
+
+
+# ---------------------------------------------------------------- refuted
+def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where: str) -> Part:
+    title = f"{verdict.candidate} refuted"
+    if not verdict.witness:
+        return Part(title, "refuted", _sentence(verdict.detail), remark=SAYS["refuted"])
+    witness = read_witness(verdict.witness)
+    low, high = witness.between
+    exact = witness.arithmetic == "prime fields"
+    drawn = "residues, exact" if exact else f"uniform from {low:g} to {high:g}, {witness.arithmetic}"
+    told = (
+        ("sizes", ", ".join(f"{s}={n}" for s, n in witness.sizes)),
+        *(("input", shape) for shape in _shapes(program, dict(witness.sizes))),
+        ("drawn", f"{drawn}, seed {witness.seed}"),
+        ("element", f"[{', '.join(map(str, witness.index))}] of the result"),
+        ("program", f"{witness.expected:.17g}"),
+        ("candidate", f"{witness.found:.17g}"),
+        ("off by", f"{witness.relative_error:.3g} of the largest value"),
+    )
+    case = Case(verdict.candidate, None, program, parse(sgraph), witness)
+    again = (("Python that runs it again", f"{where}.replay({verdict.candidate!r})"),) if where else ()
+    copies = (*again, ("the case, for px.replay_case(text)", str(case)))
+    return Part(title, "refuted", _sentence(verdict.detail), told, SAYS["refuted"], copies=copies)
+
+
+def _shapes(program: TensorProgram, sizes: dict[str, int]) -> Iterator[str]:
+    """The inputs with their shapes at a witness, whose sizes are those of the program's axes."""
+    axes = axes_of(program.graph)
+    for n, node in enumerate(program.graph.nodes):
+        if isinstance(node.op, Input):
+            dims = (1 if axis is None else sizes.get(axis, axis) for axis in axes.of[n])
+            yield f"{node.op.name}[{', '.join(map(str, dims))}]"
+
+
+# ---------------------------------------------------------------- unknown
+def _unknown(verdict: VerdictReached) -> Iterator[Part]:
+    limit = _sentence(verdict.detail)
+    if verdict.case:
+        yield Part(
+            f"{verdict.candidate}: prover and refuter disagree",
+            "unknown",
+            limit,
+            remark="One of the two is wrong, which is a bug. The kernel is not offered; please report the case.",
+            copies=(("the case, for px.replay_case(text)", verdict.case),),
+        )
+    else:
+        spent = (("budget spent", verdict.budget),) if verdict.budget else ()
+        yield Part(f"{verdict.candidate} unknown", "unknown", limit, spent, SAYS["unknown"])
+    if verdict.shared:
+        told = tuple((", ".join(t.removeprefix("program.") for t in members), term) for term, members in verdict.shared)
+        yield Part("the last values that both sides share", "", "Nothing that is computed from one is shared.", told)
+    if verdict.apart:
+        says = "The first tensors without a partner on the other side."
+        yield Part("where they part", "", says, tuple((t.removeprefix("program."), form) for t, form in verdict.apart))
+    if verdict.nearest:
+        sides = ("the program's", "the candidate's")
+        told = tuple(zip(sides, verdict.nearest, strict=False))
+        yield Part("the two forms that did not meet", "", "Each side's normal form.", told)
+
+
+# ---------------------------------------------------------------- floats
+def in_floats(found: FloatsAssessed) -> Part:
+    """How a family fares in floating point."""
+    kind = {"safe": "", "unsafe": "refuted", "unassessed": "unknown"}[found.outcome]
+    told = (*(("because", r) for r in found.reasons), *(("evidence", e) for e in found.evidence))
+    remark = f"A test of {found.candidate} on inputs made to break it, apart from the proof, which is of real numbers."
+    return Part(f"{found.family} {found.outcome} in {found.dtype}", kind, _sentence(found.detail), told, remark)
+
+
+# ---------------------------------------------------------------- as text
+def _text(part: Part) -> Iterator[str]:
+    yield part.title
+    yield f"  {part.sentence}"
+    width = max((len(label) for label, _ in part.facts), default=0)
+    width = min(width, 34)
+    yield from (f"  {label:{width}}  {value}" for label, value in part.facts)
+    for step in part.steps:
+        yield f"  {step.tensor}: {step.says}"
+        if step.lines:
+            yield f"        {step.lines[0].expression}"
+            for line in step.lines[1:]:
+                yield f"      = {line.expression}"
+                yield f"          by {', '.join(line.axioms)}"
+        else:
+            yield f"      {step.because}"
+    if part.remark:
+        yield f"  ({part.remark})"
+    for what, text in part.copies:
+        yield f"  {what}:"
+        yield from (f"    {line}" for line in text.splitlines())

@@ -1,0 +1,326 @@
+"""What another target, another space, or rules switched off would reopen, and what a search there would find.
+
+Every step that the search cut is tried again in the other setting, at the same place of the tree: that is
+exact, for it is the test itself and not a reading of its formula. What lies behind a step that opens is
+unknown until it is searched; `run` does that, in a shadow with a journal of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import (
+    Event,
+    ExplorationFinished,
+    FamilyCompleted,
+    NodeExpanded,
+    RegionPruned,
+    VerdictReached,
+)
+from prism_explore.events.ledger import family_of, was_cut_by_budget
+from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.event_log import REST, WHOLE, is_of_a_row
+from prism_explore.generate.region_replay import Place, Retracer, Trail, Tried
+from prism_explore.instantiate import instantiate
+from prism_explore.ir.text import parse
+from prism_explore.pipeline.search_space import Level, Space
+from prism_explore.pipeline.stages import Family, Verified
+from prism_explore.search.explore import Task, ceiling, grown, with_time_to_beat
+from prism_explore.support.work_timer import Stopwatch
+from prism_explore.targets import Target
+from prism_explore.verify.prover import Prover
+
+Maps: TypeAlias = tuple[str, tuple[str, ...]]
+"""A family, and how a candidate of it cuts the axes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reopening:
+    """What becomes of the regions that one rule cut."""
+
+    rule: str
+    regions: int
+    """How many it cut in the search."""
+    reopened: tuple[str, ...]
+    """Those of which a step is kept now."""
+    covered: int
+    """Those that it does not cut any more, but another rule does."""
+    unreached: int
+    """Those at nodes that are not kept themselves any more."""
+    stood_for: float
+    """Programs that the reopened ones stood for, mostly an estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A shadow search in the other setting, against the search."""
+
+    gained: tuple[str, ...]
+    """Proved families that the search has not proved, as text."""
+    missing: tuple[str, ...]
+    """Families that the search proved, by id, and that this one did not."""
+    common: int
+    nodes: int
+    families: int
+    candidates: int
+    by_budget: bool
+    """Whether its node budget ended it."""
+    journal: Journal = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What would open and what would close; counted, but for what `estimated` names."""
+
+    changes: tuple[str, ...]
+    rows: tuple[Reopening, ...]
+    opened_steps: int
+    """Steps at known nodes that the search never had to try, such as those beyond a limit."""
+    closed_nodes: int
+    """Nodes of the search that are not kept any more, without those behind them."""
+    opened_maps: tuple[Maps, ...]
+    """Candidates of known families that the constraints admit now."""
+    closed_maps: tuple[Maps, ...]
+    estimated: tuple[str, ...]
+    """What could not be counted, a sentence each."""
+    ran: Comparison | None = None
+
+    @property
+    def reopened(self) -> tuple[str, ...]:
+        """Every region that opens, in order of the rules."""
+        return tuple(region for row in self.rows for region in row.reopened)
+
+    @property
+    def text(self) -> str:
+        """The answer in a few sentences."""
+        rules = [f"{len(row.reopened)} of {row.regions} by {row.rule}" for row in self.rows if row.reopened]
+        said = [f"With {', '.join(self.changes) or 'nothing changed'}:"]
+        said.append(f"{', '.join(rules)} reopen." if rules else "no region that was cut reopens.")
+        if covered := sum(row.covered for row in self.rows):
+            said.append(f"{covered} more would, but another rule cuts them too.")
+        if self.opened_steps:
+            said.append(f"{self.opened_steps} steps open that the search never tried.")
+        if self.closed_nodes:
+            said.append(f"{self.closed_nodes} nodes of the search close.")
+        if self.opened_maps or self.closed_maps:
+            said.append(f"{len(self.opened_maps)} choices of maps open, {len(self.closed_maps)} close.")
+        said += self.estimated
+        if (ran := self.ran) is not None:
+            end = ", which its node budget ended" if ran.by_budget else ""
+            said.append(
+                f"A shadow search{end} grew {ran.nodes} nodes and decided {ran.candidates} candidates: "
+                f"{ran.common} proved families in both, {len(ran.gained)} gained, {len(ran.missing)} missing."
+            )
+        return " ".join(said)
+
+    def __repr__(self) -> str:
+        gained = self.ran.gained if self.ran is not None else ()
+        return "\n".join((self.text, *gained))
+
+
+def what_if(
+    task: Task,
+    facts: Sequence[Event],
+    *,
+    target: Target | None = None,
+    space: Space | None = None,
+    rules_off: Collection[str] = (),
+    run: bool = False,
+    tick: Callable[[], None] = lambda: None,
+) -> WhatIf:
+    """What would reopen elsewhere; the search that is asked about is not touched.
+
+    Args:
+        task: what was searched.
+        facts: what the search noted; they are read only.
+        target: another machine; of its numbers, shared memory alone matters before kernels are tuned.
+        space: other operators and limits.
+        rules_off: rules to switch off, beside those that the space has off.
+        run: whether to search there, up to proofs; nothing is tuned.
+        tick: called at every step; what it raises ends the question.
+
+    Raises:
+        ShapeError: no such rule.
+    """
+    wanted = space or task.space
+    wanted = replace(wanted, rules_off=wanted.rules_off | frozenset(rules_off))
+    task = with_time_to_beat(task, facts)
+    beat_s = task.beat_s if target is None else None  # a time is of the machine that it was taken on
+    other = replace(task, target=target or task.target, space=wanted, beat_s=beat_s)
+    walk = _Walk(task, other, facts)
+    walk.all(tick)
+    was, now = _maps(task, facts, tick), _maps(other, facts, tick)
+    return WhatIf(
+        _changes(task, other),
+        walk.rows(),
+        walk.opened,
+        walk.closed,
+        tuple(m for m in now if m not in was),
+        tuple(m for m in was if m not in now),
+        tuple(walk.estimated),
+        _compared(other, facts, tick) if run else None,
+    )
+
+
+class _Walk:
+    """The tree of the search, walked in both settings at once."""
+
+    def __init__(self, task: Task, other: Task, facts: Sequence[Event]) -> None:
+        self.here = Retracer(task.program, task.space, task.target, Journal(), ceiling(task))
+        self.there = Retracer(other.program, other.space, other.target, Journal(), ceiling(other))
+        self.task, self.other = task, other
+        self.trail = Trail(facts)
+        self.ended = any(isinstance(e, ExplorationFinished) and e.stop != "cancelled" for e in facts)
+        self.opened = self.closed = 0
+        self.has_rows = False
+        self.fate: dict[str, str] = {}
+        """Per region that was come to: reopened, covered, cut."""
+        self.cut = [e for e in facts if isinstance(e, RegionPruned)]
+        self.estimated: list[str] = []
+
+    def all(self, tick: Callable[[], None]) -> None:
+        """Walk the tree from its root."""
+        roots = [n.node for n in self.trail.nodes.values() if not n.parent]
+        left = [(node, self.here.root(), self.there.root()) for node in roots]
+        while left:
+            tick()
+            node, here, there = left.pop()
+            levels: tuple[Level, ...] = ("kernel", "split")
+            for level in ("block", *levels) if here.block is not None else levels:
+                left += self.at(node, here, there, level)
+        if not self.ended:
+            self.estimated.append("The search has not ended, so this is about what it has seen so far.")
+        if any(e.operator == REST for e in self.cut):
+            more = self.other.space.nodes - self.task.space.nodes
+            self.estimated.append(
+                f"How far {more:,} more nodes go into the regions that the budget left is known when they are spent."
+                if more > 0
+                else "What the budget left out stays unknown."
+            )
+        if self.has_rows:
+            self.estimated.append("Kernels in a row are put together from searches of parts: run=True searches them.")
+        if self.other.space.block != self.task.space.block or self.other.space.kernel != self.task.space.kernel:
+            self.estimated.append(
+                "The operators differ, and with them the order of growth, so a graph may be met at another node."
+            )
+
+    def at(self, node: str, here: Place, there: Place, level: Level) -> list[tuple[str, Place, Place]]:
+        """Compare all steps at a node on one level; the children that both keep."""
+        children, regions = self.trail.children[node, level], self.trail.regions[node, level]
+        if not children and not regions and (level != "block" or not self.ended):
+            return []
+        was, now = self.here.tried(here, level), self.there.tried(there, level)
+        for region in regions:
+            self.fate[region.region] = self.judged(region, was, now)
+        if self.ended:
+            self.opened += len(set(now.kept) - set(was.kept) - set(was.cut))
+        both: list[tuple[str, Place, Place]] = []
+        for child in children:
+            if is_of_a_row(child.operator):
+                self.has_rows = True
+                continue
+            a, b = self.here.follow(here, child, was), self.there.follow(there, child, now)
+            assert a is not None, f"{child.node} was kept by the search whose facts these are"
+            if b is None:
+                self.closed += 1
+            else:
+                both.append((child.node, a, b))
+        return both
+
+    def judged(self, region: RegionPruned, was: Tried, now: Tried) -> str:
+        """What becomes of a region."""
+        if region.operator == REST:
+            return "reopened" if self.other.space.nodes > self.task.space.nodes else "cut"
+        rule = region.reason.rule
+        if is_of_a_row(region.operator) and rule == "budget.nodes":
+            return "reopened" if self.other.space.row_nodes > self.task.space.row_nodes else "cut"
+        if region.operator == WHOLE[region.level] or is_of_a_row(region.operator):
+            return "reopened" if rule in self.other.space.rules_off - self.task.space.rules_off else "cut"
+        steps = next(
+            (r.steps for r in was.regions if (r.title, r.reason) == (region.operator, region.reason)),
+            (),
+        )
+        if any(step in now.kept for step in steps):
+            return "reopened"
+        return "cut" if any(now.cut.get(step) == rule for step in steps) else "covered"
+
+    def rows(self) -> tuple[Reopening, ...]:
+        """Per rule, most regions first."""
+        by_rule: dict[str, list[RegionPruned]] = {}
+        for fact in self.cut:
+            by_rule.setdefault(fact.reason.rule, []).append(fact)
+        return tuple(
+            Reopening(
+                rule,
+                len(cut),
+                tuple(e.region for e in cut if self.fate.get(e.region) == "reopened"),
+                sum(self.fate.get(e.region) == "covered" for e in cut),
+                sum(e.region not in self.fate for e in cut),
+                sum(e.stood_for for e in cut if self.fate.get(e.region) == "reopened"),
+            )
+            for rule, cut in sorted(by_rule.items(), key=lambda row: (-len(row[1]), row[0]))
+        )
+
+
+def _families(facts: Iterable[Event]) -> list[FamilyCompleted]:
+    return [e for e in facts if isinstance(e, FamilyCompleted)]
+
+
+def _maps(task: Task, facts: Sequence[Event], tick: Callable[[], None]) -> list[Maps]:
+    """Every candidate of the families of the search that a setting admits, but for kernels in a row."""
+    found: list[Maps] = []
+    rows = {e.node for e in facts if isinstance(e, NodeExpanded) and is_of_a_row(e.operator)}
+    for born in _families(facts):
+        if born.node in rows:
+            continue
+        tick()
+        family = Family(born.family, task.program, parse(born.sgraph))
+        for candidate in instantiate(family, task.space, task.target, Journal()):
+            found.append((family.id, tuple(str(u) for uses in candidate.uses for u in uses)))
+    return found
+
+
+def _compared(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> Comparison:
+    """Search the other setting up to its proofs, and compare families by canonical form."""
+    table = Expressions()
+    proved = {family_of(e.candidate) for e in facts if isinstance(e, VerdictReached) and e.verdict == "proved"}
+    known = {table.of_graph(parse(e.sgraph)): e.family for e in _families(facts) if e.family in proved}
+    journal, prover = Journal(), Prover(other.program)
+    watch = Stopwatch(other.space.time_s)
+    found: dict[int, str] = {}
+    growing = grown(other, journal, watch.is_over, lambda: bool(found))
+    for family in watch.during(growing):
+        tick()
+        if family is None:
+            continue
+        number = table.of_graph(family.sgraph)
+        for candidate in instantiate(family, other.space, other.target, journal):
+            tick()
+            if isinstance(prover.verify(candidate, journal, other.seed), Verified):
+                found.setdefault(number, family.id)
+    texts = {e.family: e.sgraph for e in _families(journal.events)}
+    return Comparison(
+        tuple(texts[family] for number, family in found.items() if number not in known),
+        tuple(family for number, family in known.items() if number not in found),
+        sum(number in known for number in found),
+        sum(isinstance(e, NodeExpanded) for e in journal.events),
+        len(texts),
+        sum(isinstance(e, VerdictReached) for e in journal.events),
+        was_cut_by_budget(journal.events),
+        journal,
+    )
+
+
+def _changes(task: Task, other: Task) -> tuple[str, ...]:
+    """What differs between the settings, in words."""
+    said: list[str] = []
+    if other.target != task.target:
+        a, b = task.target.shared_memory_bytes, other.target.shared_memory_bytes
+        memory = f"shared memory {a:,} B -> {b:,} B" if a != b else "shared memory as before"
+        said.append(f"{other.target.name} for {task.target.name} ({memory})")
+    was, now = task.space.describe(task.program), other.space.describe(task.program)
+    said += [f"{name}: {now[name]}" for name in now if was.get(name) != now[name]]
+    return tuple(said)

@@ -1,0 +1,337 @@
+"""The command line: a search without a notebook, told as a story or as JSON.
+
+prism-explore run rmsnorm_linear --at b=8
+prism-explore check graphs.json.gz --against qknorm
+prism-explore show run.prism f1.c1
+prism-explore trials trials.sqlite
+prism-explore list
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from prism_explore.errors import PrismError
+from prism_explore.events.format import seconds_text
+from prism_explore.events.ledger import Ledger, ledger
+from prism_explore.events.phases import phase_of, seconds_per_stage
+from prism_explore.floats import explain
+from prism_explore.frontend.workloads import WORKLOADS, workload
+
+if TYPE_CHECKING:
+    from prism_explore.runtime.best import Best
+    from prism_explore.session.session import Session
+
+
+PIPED_COLUMNS = 120
+"""Width of the story where no terminal says how wide it is."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status is 2 where the caller asked for something impossible."""
+    args = _parser().parse_args(argv)
+    try:
+        match args.command:
+            case "list":
+                width = max(len(row.name) for row in WORKLOADS)
+                for row in WORKLOADS:
+                    print(f"{row.name:<{width}}  {row.says}")
+            case "check":
+                return _check(args)
+            case "show":
+                from prism_explore.entry.cli_files import show_saved
+
+                print(show_saved(args.file, args.what))
+            case "report":
+                from prism_explore.session.session import open_record
+
+                print(open_record(args.file).report(args.page or args.file.with_suffix(".html")))
+            case "trials":
+                _remembered(args)
+            case _:
+                _run(args)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            # Whoever read our output has enough; without this, Python's own flush at exit would complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 141
+        print(f"prism-explore: {error}", file=sys.stderr)
+        return 2
+    except PrismError as error:
+        print(f"prism-explore: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("prism-explore: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="prism-explore", description="Symbolic superoptimization of tensor programs.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="the workloads that can be run by name")
+    check = commands.add_parser("check", help="the verdict on graphs of files: proved, refuted or unknown")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="Mirage's JSON, a .prism file, text, a case")
+    check.add_argument("--against", default="", metavar="PROGRAM", help="a workload, or a file with a program")
+    check.add_argument("--evidence", action="store_true", help="print what stands behind each verdict")
+    check.add_argument("--certify", action="store_true", help="have egglog replay each proof; with its evidence")
+    check.add_argument("--seed", type=int, default=0)
+    check.add_argument("--json", action="store_true", help="print one JSON object per graph instead")
+    show = commands.add_parser("show", help="print something of a saved search")
+    show.add_argument("file", type=Path, metavar="FILE", help="a .prism file")
+    show.add_argument("what", nargs="?", default="ledger", help="claim, misses, a table's name, or an id such as f1.c1")
+    report = commands.add_parser("report", help="write a saved search as one HTML page that opens anywhere")
+    report.add_argument("file", type=Path, metavar="FILE", help="a .prism file")
+    report.add_argument("page", type=Path, nargs="?", metavar="PAGE", help="the HTML file (default: beside it)")
+    trials = commands.add_parser("trials", help="what a database of trials holds; take it elsewhere, or others' in")
+    trials.add_argument("database", type=Path, metavar="DATABASE", help="as named by run --database")
+    trials.add_argument("--export", type=Path, metavar="FILE", help="write all trials as JSON Lines")
+    trials.add_argument("--import", type=Path, metavar="FILE", dest="taken", help="take in what --export wrote")
+    run = commands.add_parser("run", help="search, prove, tune, and print what was found")
+    run.add_argument("workload", help="a name from `prism-explore list`")
+    run.add_argument("--at", action="append", default=[], metavar="SYMBOL=N", help="tune at this number, as in b=8")
+    run.add_argument("--target", default="cpu", help="the machine (default: this one's CPU)")
+    run.add_argument("--seed", type=int, default=0)
+    run.add_argument("--trials", type=int, default=None, help="how many choices of numbers to try")
+    run.add_argument("--seconds", type=float, default=None, help="how long to tune")
+    run.add_argument("--allow-unsafe", action="store_true", help="let a family win that is unsafe in floating point")
+    run.add_argument("--strategy", help="climbing, halving, ranked, exhaustive, or a sampler: tpe, gp, random")
+    run.add_argument("--database", metavar="FILE", help="remember trials here, and time nothing twice")
+    run.add_argument("--save", metavar="FILE", help="write the journal to a .prism file")
+    run.add_argument("--triton", action="store_true", help="also write Triton for an A100 and an H100, compiled ahead")
+    run.add_argument("--json", action="store_true", help="print one JSON object instead of a story")
+    return parser
+
+
+def _sizes(given: Sequence[str]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for text in given:
+        symbol, _, number = text.partition("=")
+        if not symbol or not number.isdecimal():
+            raise PrismError(f"--at takes SYMBOL=N, as in --at b=8; found {text!r}")
+        sizes[symbol] = int(number)
+    return sizes
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Judge files; the exit status is 1 where a graph is not proved, or not what its file says."""
+    from prism_explore.entry.cli_files import judge
+
+    counts = dict.fromkeys(("proved", "refuted", "unknown"), 0)
+    other = 0
+    for path in args.files:
+        for found in judge(path, args.against, args.certify, args.seed):
+            counts[found.verdict] += 1
+            other += bool(found.was)
+            if args.json:
+                print(json.dumps(found.as_data))
+                continue
+            print(found.says + (f"  (the file says {found.was})" if found.was else ""))
+            if found.evidence is not None and (args.evidence or args.certify):
+                print("\n" + "\n".join(f"  {line}".rstrip() for line in str(found.evidence).splitlines()) + "\n")
+    if not args.json:
+        print(", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no graph")
+    return 0 if counts["refuted"] == counts["unknown"] == other == 0 else 1
+
+
+def _remembered(args: argparse.Namespace) -> None:
+    from prism_explore.tune.database import Database, export_trials, import_trials
+
+    if args.taken is not None:
+        print(f"{import_trials(args.taken, args.database):,} trials taken in from {args.taken}")
+    if args.export is not None:
+        print(f"{export_trials(args.database, args.export):,} trials written to {args.export}")
+    for row in Database(args.database).contents():
+        sizes = "".join(f" {k}={v}" for k, v in row.shapes)
+        fastest = "none was timed" if row.fastest_s is None else f"fastest {seconds_text(row.fastest_s)}"
+        print(f"{row.program}{sizes} on {row.machine}: {row.timed} timed, {row.failed} failed; {fastest}")
+
+
+def _run(args: argparse.Namespace) -> None:
+    from prism_explore.runtime.best import Best
+    from prism_explore.session.session import Session
+    from prism_explore.tune import Budget
+
+    row = workload(args.workload)
+    asked = {"trials": args.trials, "seconds": args.seconds, "strategy": args.strategy}
+    limits = {k: v for k, v in asked.items() if v is not None}
+    session = Session(
+        row.code,
+        name=row.name,
+        target=args.target,
+        at={**row.at, **_sizes(args.at)},
+        seed=args.seed,
+        budget=Budget(**limits),
+        allow_unsafe=args.allow_unsafe,
+        database=args.database,
+        inputs=row.inputs,
+    )
+    _search(session, quiet=args.json)
+    found = session.best()
+    best = found if isinstance(found, Best) else None
+    if args.save:
+        session.save(args.save)
+    if args.json:
+        print(json.dumps(_as_data(session, best), indent=1))
+    else:
+        _tell(session, best)
+    if args.triton and best is not None and not args.json:
+        _triton(best)
+
+
+def _search(session: Session, *, quiet: bool) -> None:
+    """Run to the end with a progress bar on stderr."""
+    job = session.start()
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task("starting", total=None)
+        while not job.wait(0.2):
+            book = ledger(session.journal.events)
+            phases = [p for p in map(phase_of, session.journal.events[-20:]) if p]
+            tuned = book.funnel.measured + book.funnel.failed
+            bar.update(
+                task,
+                total=session.task.budget.trials if tuned else None,
+                completed=tuned,
+                description=f"{phases[-1] if phases else 'starting':<11} {book.funnel.families} families, "
+                f"{book.funnel.proved} proved, {book.funnel.pruned} pruned, {tuned} trials",
+            )
+
+
+def _tell(session: Session, best: Best | None) -> None:
+    out = Console(highlight=False)
+    if not out.is_terminal:
+        out.width = PIPED_COLUMNS
+    book = ledger(session.journal.events)
+    at = ", ".join(f"{k}={v}" for k, v in session.task.shapes.items())
+    out.print(f"[bold]{session.program.name}[/bold] on {session.task.target.name}" + (f" at {at}" if at else ""))
+    out.print(session.task.target.source, style="dim", markup=False)
+    for what, says in session.task.space.describe().items():
+        out.print(f"  {what}: {says}", style="dim", markup=False)
+    seconds = seconds_per_stage(session.journal.entries)
+    proving = seconds["generate"] + seconds["instantiate"] + seconds["verify"]
+    f = book.funnel
+    out.print(
+        f"\nsearch {proving:.1f} s: {f.expanded:,} partial graphs grown, {f.pruned:,} regions pruned, {f.families} "
+        f"families, {f.candidates} candidates: {f.proved} proved, {f.refuted} refuted, {f.unknown} unknown"
+    )
+    out.print(f"tuning {seconds['tune']:.1f} s: {f.measured} kernels timed, {f.failed} failed, {f.bounded} bounded out")
+    out.print(_prunings(book), _families(book), _trials(book))
+    if best is not None:
+        out.print(_rivals(best))
+        if best.why:
+            out.print(best.why, markup=False)
+        out.print(f"{best.verified.proof.claim}", markup=False)
+        replayed = sum(lemma.replayed for lemma in best.verified.proof.lemmas)
+        out.print(
+            f"certificate: {replayed} of {len(best.verified.proof.lemmas)} lemmas replayed in egglog; refuter: "
+            + ", ".join(f"{t.relative_error:.0e}" for t in best.verified.trials)
+            + f"; float error against float64 {best.error:.1e}"
+        )
+        if best.floats is not None:
+            out.print(explain(best.floats), markup=False)
+        out.print(f"\n{best.source}", markup=False)
+    out.print(f"\n{session.claim}", markup=False)
+
+
+def _triton(best: Best) -> None:
+    """What the same proved families become on GPUs that are not here; modelled and compiled, not timed."""
+    out = Console(highlight=False)
+    for name in ("a100", "h100"):
+        made = best.on_gpu(name)
+        out.print(f"\n{made!r}" if made is not None else f"\n{name}: no choice of numbers compiles", markup=False)
+    if made is not None:
+        out.print(f"\n{made.source}", markup=False)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for number, column in enumerate(columns):
+        words = number == 0 or column in ("rule", "note", "numbers", "soundness", "status")
+        table.add_column(column, justify="left" if words else "right", overflow="fold")
+    return table
+
+
+def _prunings(book: Ledger) -> Table:
+    table = _table("\npruned, by reason", "reason", "soundness", "cuts", "rule")
+    for cut in book.cuts:
+        table.add_row(cut.code, cut.soundness, f"{cut.count:,}", cut.sentence)
+    return table
+
+
+def _families(book: Ledger) -> Table:
+    table = _table(
+        "\nfamilies", "id", "status", "candidates", "proved", "floats", "best (measured)", "floor (modelled)"
+    )
+    for row in book.families:
+        time_s = seconds_text(row.best_s) if row.best_s is not None else "-"
+        floor = seconds_text(row.floor_s) if row.floor_s is not None else "-"
+        table.add_row(row.family, row.status, str(row.candidates), str(row.proved), row.floats or "-", time_s, floor)
+    return table
+
+
+def _trials(book: Ledger) -> Table:
+    table = _table("\nfastest trials", "candidate", "time", "p20", "p80", "error", "numbers")
+    timed = sorted((t for t in book.trials if t.time_s is not None), key=lambda t: t.time_s or 0.0)
+    for t in timed[:5]:
+        spread = [seconds_text(s) for s in (t.time_s, t.p20_s, t.p80_s) if s is not None]
+        numbers = ", ".join(f"{k}={v}" for k, v in t.parameters)
+        table.add_row(t.candidate, *spread, f"{t.error:.0e}", numbers)
+    return table
+
+
+def _rivals(best: Best) -> Table:
+    table = _table("\nside by side, one run", "what", "median", "p20", "p80", "ours is faster by", "note")
+    for r in best.rivals:
+        ratio = f"{best.ratios[r.name]:.2f}x" if r.name in best.ratios else ""
+        times = [seconds_text(s) if r.samples else "-" for s in (r.time_s, r.p20_s, r.p80_s)]
+        table.add_row(r.name, *times, ratio, r.note)
+    return table
+
+
+def _as_data(session: Session, best: Best | None) -> Mapping[str, Any]:
+    book = ledger(session.journal.events)
+    found: dict[str, Any] = {
+        "program": session.program.name,
+        "target": session.task.target.name,
+        "at": dict(session.task.shapes),
+        "seed": session.task.seed,
+        "space": session.task.space.describe(),
+        "seconds": dict(seconds_per_stage(session.journal.entries)),
+        "funnel": asdict(book.funnel),
+        "pruned": [asdict(c) for c in book.cuts],
+        "families": [asdict(r) for r in book.families],
+        "trials": [asdict(t) for t in book.trials],
+        "claim": session.claim,
+        "best": None,
+        "finished_unix_s": int(time.time()),
+    }
+    if best is not None:
+        found["best"] = {
+            "candidate": best.candidate,
+            "parameters": dict((*best.timed.kernel.parameters.sizes, *best.timed.kernel.parameters.schedule)),
+            "time_s": best.timed.time_s,
+            "floor_s_modelled": best.timed.floor_s,
+            "error": best.error,
+            "runs": best.runs,
+            "why": best.why,
+            "rivals": [asdict(r) for r in best.rivals],
+            "times_faster_than": best.ratios,
+            "floats": explain(best.floats) if best.floats is not None else "",
+            "proof": best.proof,
+            "source": best.source,
+        }
+    return found

@@ -1,0 +1,147 @@
+"""A program that is too large for one search: its parts are searched, and what is said is said of them.
+
+    found = px.Parts(model, x=px.T("b", 4096), target="h100")
+    found.run()
+    found               # what was not attempted, what was searched, what was proved
+    found.graph()       # the whole: proved kernels in the places of parts, predefined operators for the rest
+
+Parts that are alike, such as the layers of a model, are searched once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prism_explore.events.ledger import ledger
+from prism_explore.frontend import trace
+from prism_explore.generate.abstract_expr.size_estimate import fits
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import op_name
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.partition import Part, alike, partition, put_together, with_names
+from prism_explore.pipeline.search_space import LARGEST_OPS, default_space, fused_ops
+from prism_explore.pipeline.stages import Verified
+from prism_explore.session.session import Session
+from prism_explore.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A part and what its search came to."""
+
+    part: Part
+    session: Session | None
+    """None where the part is a predefined operator; shared by parts that are alike."""
+
+    @property
+    def proved(self) -> Verified | None:
+        """The best kernel's candidate, or the first proved one where nothing was timed."""
+        return self.session.chosen if self.session is not None else None
+
+
+class Parts:
+    """The searches over one program's parts.
+
+    Args:
+        code: a torch function or module, or a TensorProgram.
+        target: the machine, by name or as a Target.
+        time_s: seconds for growing graphs, of all parts together, and as many for proofs.
+        largest: how many operators one kernel for a part may have, loads included.
+        name: what to call the program.
+        inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
+        session: what else every session is given, such as `at`, `seed`, `budget`.
+        more_inputs: types of arguments, as keywords.
+
+    Raises:
+        UnsupportedOperator: the code uses an operator that is not supported.
+        ShapeError: arguments or dims do not fit.
+    """
+
+    def __init__(
+        self,
+        code: Callable[..., Any] | TensorProgram,
+        *,
+        target: str | Target = "cpu",
+        time_s: float = 300.0,
+        largest: int = LARGEST_OPS,
+        name: str | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        session: Mapping[str, Any] | None = None,
+        **more_inputs: Any,
+    ) -> None:
+        if isinstance(code, TensorProgram):
+            self.program = code
+        else:
+            self.program = trace(code, {**(inputs or {}), **more_inputs}, name).program
+        parts = partition(self.program, lambda part: fits(part, largest))
+        different = {alike(p.program) for p in parts if p.searched}
+        sessions: dict[str, Session] = {}
+        for part in parts:
+            key = alike(part.program)
+            if part.searched and key not in sessions:
+                space = replace(default_space(part.program), time_s=time_s / len(different))
+                given = dict(session or {})
+                if "at" in given:
+                    given["at"] = {s: n for s, n in given["at"].items() if s in part.program.graph.data_symbols}
+                sessions[key] = Session(part.program, target=target, space=space, **given)
+        self.parts = tuple(Searched(p, sessions[alike(p.program)] if p.searched else None) for p in parts)
+        self.sessions = tuple(sessions.values())
+
+    def run(self) -> None:
+        """Search every part to its end; an interrupt pauses, and `run()` goes on."""
+        for session in self.sessions:
+            session.run()
+
+    def close(self) -> None:
+        """End what the searches hold; they can still be read."""
+        for session in self.sessions:
+            session.close()
+
+    def graph(self) -> SGraph:
+        """The whole program with a proved kernel in the place of each part that has one.
+
+        It equals the program because each part's kernel equals the part; nothing else was searched for.
+        """
+        graphs = {
+            number: with_names(done.candidate.sgraph, searched.part.program)
+            for number, searched in enumerate(self.parts)
+            if (done := searched.proved) is not None
+        }
+        return put_together(self.program, [s.part for s in self.parts], graphs)
+
+    @property
+    def claim(self) -> str:
+        """What was not attempted, what was searched, and what came of it."""
+        searched = [s for s in self.parts if s.session is not None]
+        fused = [s for s in searched if s.proved is not None]
+        total = sum(len(s.part.positions) for s in self.parts)
+        covered = sum(len(s.part.positions) for s in fused)
+        different = len(self.sessions)
+        said = [
+            f"{self.program.name} has {total} operators, {fused_ops(self.program)} in one kernel with its loads: "
+            f"one kernel for all of it was not attempted, nor any that spans two parts.",
+            f"{len(searched)} of its {len(self.parts)} parts were searched ({different} different); "
+            f"{len(fused)} of them have a proved kernel, for {covered} operators.",
+            f"The other {total - covered} operators stay predefined ones." if covered < total else "",
+        ]
+        if any(s.state not in ("finished", "cancelled") for s in self.sessions):
+            said.append("The searches have not ended.")
+        return " ".join(filter(None, said))
+
+    def __repr__(self) -> str:
+        lines = [self.claim]
+        for number, s in enumerate(self.parts, 1):
+            nodes = self.program.graph.nodes
+            ops = ", ".join(op_name(nodes[n].op) for n in s.part.positions)
+            where = f"%{s.part.positions[0]}" + (f" to %{s.part.positions[-1]}" if len(s.part.positions) > 1 else "")
+            if s.session is None:
+                lines.append(f"  {number}. {where}: {ops}; predefined")
+                continue
+            found = ledger(s.session.journal.events).funnel
+            proved = s.proved
+            kernel = f"kernel {proved.candidate.id}" if proved is not None else "no proved kernel"
+            counted = f"{found.families} families, {found.proved} candidates proved, {found.unknown} unknown"
+            lines.append(f"  {number}. {where}: {ops}; {kernel}; {counted}")
+        return "\n".join(lines)

@@ -1,0 +1,145 @@
+"""Working precisions, and graphs run in them.
+
+A graph runs block by block and iteration by iteration (`ir.evaluate`) on float32 arrays, so what is added
+to what, and when, is the candidate's own order; within one tile NumPy adds in its own, which is another one on
+another processor. A program has no order, so it is run in those of `ORDERS` as well. float32 is run as it is.
+bfloat16 and float16 are *emulated*: arrays stay float32, every operator's result is rounded to the
+narrower type, and sums are accumulated in float32, as tensor cores do. What is accumulated over a loop is
+rounded once, behind the loop. Wider registers inside a fused kernel would lose less than this says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter import reference
+from prism_explore.ir.interpreter.reference import Array, Rounding, exact
+from prism_explore.ir.ops import ComputeOp, MatMul, Reduce
+from prism_explore.ir.tensors import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """One row: an arithmetic that kernels work in."""
+
+    name: DType
+    says: str
+    digits: int
+    """Binary digits of the significand, the leading one included."""
+    largest: float
+    smallest: float
+    """Smallest normal number."""
+    headroom: float
+    """How far below the largest number a result should stay, as a factor."""
+    rounded: Rounding
+
+    @property
+    def unit(self) -> float:
+        """The largest relative error of one rounding: 2^-digits."""
+        return 2.0**-self.digits
+
+
+def _to_bf16(value: Array) -> Array:
+    """Round float32 to the nearest number with eight binary digits, ties to even."""
+    bits = np.asarray(value, np.float32).view(np.uint32)
+    low = np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+    cut = ((bits + low) & np.uint32(0xFFFF0000)).view(np.float32)
+    return np.where(np.isfinite(value), cut, value)
+
+
+def _to_f16(value: Array) -> Array:
+    return np.asarray(value).astype(np.float16).astype(np.float32)
+
+
+PRECISIONS: tuple[Precision, ...] = (
+    Precision("f32", "IEEE single, run as it is", 24, float(np.finfo(np.float32).max), 2.0**-126, 2.0**10, exact),
+    Precision("bf16", "bfloat16, emulated: rounded after each operator", 8, 3.3895314e38, 2.0**-126, 2.0**10, _to_bf16),
+    Precision("f16", "IEEE half, emulated: rounded after each operator", 11, 65504.0, 2.0**-14, 2.0**2, _to_f16),
+)
+
+
+def precision(name: DType) -> Precision | None:
+    """The row of that name; None for float64, beside which there is no wider arithmetic to compare with."""
+    return next((p for p in PRECISIONS if p.name == name), None)
+
+
+Order: TypeAlias = Callable[[int], npt.NDArray[np.intp]]
+"""In which order so many terms are added: their places."""
+
+
+def _even_places_first(terms: int) -> npt.NDArray[np.intp]:
+    return np.concatenate((np.arange(0, terms, 2), np.arange(1, terms, 2)))
+
+
+def _shuffled(terms: int) -> npt.NDArray[np.intp]:
+    return np.random.default_rng(terms).permutation(terms)
+
+
+ORDERS: tuple[Order | None, ...] = (None, _even_places_first, _shuffled)
+"""What may be asked of a program is what it gives in all of these: neighbours that cancel need not meet at once."""
+
+
+def run(
+    graph: SGraph,
+    inputs: Mapping[str, Array],
+    sizes: Mapping[str, int],
+    working: Precision,
+    cautious: bool = False,
+    order: Order | None = None,
+) -> Array:
+    """The result in the working precision, as float64 numbers; what overflows or is no number stays so.
+
+    Args:
+        graph: closed.
+        inputs: float64 arrays of numbers that the precision has (see `representable`).
+        sizes: a number for every symbol.
+        working: the precision.
+        cautious: whether what is near the ends of the range is past them: denormal results become 0, and positive
+            ones that leave no `headroom` infinite. A result that stands this does not stand at a cliff.
+        order: of what the kernel graph's own matrix products and reductions add; as it comes where none is given.
+    """
+    given = {name: value.astype(np.float32) for name, value in inputs.items()}
+
+    def narrowed(value: Array) -> Array:
+        value = working.rounded(value)
+        value = np.where(np.abs(value) < working.smallest, np.zeros_like(value), value)
+        # Negative ones are left alone: a mask puts the most negative number there is.
+        return np.where(value > working.largest / working.headroom, np.full_like(value, np.inf), value)
+
+    with np.errstate(all="ignore"):
+        rounded = narrowed if cautious else working.rounded
+        values = reference.run(graph, given, sizes, rounded, compute=partial(_in_order, order) if order else None)
+    return values[graph.output].astype(np.float64)
+
+
+def _in_order(order: Order, op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
+    """What an operator gives of operands whose summed dim is in another order."""
+    match op:
+        case MatMul():
+            a, b = args
+            places = order(a.shape[-1])
+            args = [np.take(a, places, axis=-1), np.take(b, places, axis=-2)]
+        case Reduce(_, along):
+            args = [np.take(args[0], order(args[0].shape[along]), axis=along)]
+        case _:
+            pass
+    return reference.apply(op, args, sizes)
+
+
+def run_exactly(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int]) -> Array:
+    """The result in float64: what the working precision is compared with."""
+    with np.errstate(all="ignore"):
+        return reference.run(graph, inputs, sizes)[graph.output]
+
+
+def representable(value: Array, working: Precision) -> Array:
+    """The nearest numbers of the precision, as float64, none beyond its largest."""
+    within = np.clip(value, -working.largest, working.largest).astype(np.float32)
+    return working.rounded(within).astype(np.float64)

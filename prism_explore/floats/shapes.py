@@ -1,0 +1,104 @@
+"""At which sizes a candidate is run: small ones, and once more with one long reduction.
+
+The sizes are found as the refuter's are (`verify.extents`): each axis gets an extent of its own, so that
+nothing has to be run at its published size. Where a constant is tied to an extent, that axis keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import MatMul, Reduce
+from prism_explore.ir.program import TensorProgram
+from prism_explore.verify.shapes.concretize import TINY, Extents, Instance
+from prism_explore.verify.shapes.pair import Pair
+
+LONG = (1024, 1152, 960, 720)
+"""Elements of the long reduction; the first at which every tile is whole is taken."""
+MOST_ELEMENTS = 1 << 18
+"""Elements of all inputs together, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The choices of sizes for one candidate."""
+
+    small: tuple[Instance, ...]
+    """The first at which the two are equal serves for all cases."""
+    long: Instance | None
+    """With one long reduction, for the cases in which rounding adds up."""
+
+    @property
+    def all(self) -> tuple[Instance, ...]:
+        """Every instance."""
+        return (*self.small, self.long) if self.long else self.small
+
+
+class Planner:
+    """Finds sizes for the candidates of one program."""
+
+    def __init__(self, program: TensorProgram) -> None:
+        self._extents = Extents(program)
+        table = axes_of(program.graph)
+        extents = {a.name: a.extent.constant for a in table.axes}
+        # What is reduced and has the most elements; a symbol may be anything, so it counts as many.
+        self._reduced = sorted(_reduced(program, table.of), key=lambda name: -(extents[name] or LONG[0]))
+
+    def plan(self, candidate: SGraph) -> Plan | str:
+        """Sizes at which program and candidate can be run, or why there are none."""
+        pair = self._extents.pair(candidate)
+        if isinstance(pair, str):
+            return pair
+        small = self._extents.instance(pair)
+        found = [] if isinstance(small, str) else [small]
+        found += self._tied(pair)
+        if not found:
+            return str(small)
+        return Plan(tuple(found), next(self._long(pair), None))
+
+    def _tied(self, pair: Pair) -> Iterator[Instance]:
+        """At the given extents of axes that a constant may be tied to: all that it may be, else each reduced one."""
+        tied = self._extents.tied(pair)
+        one_by_one = [{name: tied[name]} for name in self._reduced if name in tied]
+        for fixed in (tied, *one_by_one) if len(tied) > 1 else one_by_one:
+            instance = self._extents.instance(pair, TINY, fixed)
+            if isinstance(instance, Instance) and _fits(instance):
+                yield instance
+
+    def _long(self, pair: Pair) -> Iterator[Instance]:
+        for name in self._reduced:
+            if name not in dict(pair.names):
+                continue
+            for length in LONG:
+                instance = self._extents.instance(pair, TINY, {name: length})
+                if isinstance(instance, Instance) and _fits(instance):
+                    yield instance
+
+
+def _fits(instance: Instance) -> bool:
+    total = 0
+    for _, shape in instance.shapes:
+        elements = 1
+        for n in shape:
+            elements *= n
+        total += elements
+    return total <= MOST_ELEMENTS
+
+
+def _reduced(program: TensorProgram, of: tuple[tuple[str | None, ...], ...]) -> tuple[str, ...]:
+    """Axes that the program sums, averages or contracts, or takes a maximum over."""
+    seen: dict[str, None] = {}
+    for node in program.graph.nodes:
+        match node.op:
+            case Reduce(_, along):
+                axis = of[node.args[0]][along]
+            case MatMul():
+                axis = of[node.args[0]][-1]
+            case _:
+                continue
+        if axis is not None:
+            seen.setdefault(axis)
+    return tuple(seen)

@@ -1,0 +1,143 @@
+"""Softmax, attention, and the masks that go with them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from prism_explore.frontend.aten import constants
+from prism_explore.frontend.aten.constants import Choice, Within
+from prism_explore.frontend.aten.views import last_two
+from prism_explore.frontend.lower_aten import Row, Translation, Value
+from prism_explore.ir.dims import ONE, ZERO
+
+
+def softmax_of(t: Translation, x: int, along: int) -> int:
+    """exp(x - max x) over its sum."""
+    b = t.build
+    e = b.unary("exp", b.binary("sub", x, b.reduce("max", x, along, t.line), t.line), t.line)
+    return b.binary("div", e, b.reduce("sum", e, along, t.line), t.line)
+
+
+def _softmax(t: Translation, x: Any, d: Any, dtype: Any = None) -> Value:
+    t.same_dtype(x, dtype)
+    return softmax_of(t, t.tensor(x), t.axis(x, d))
+
+
+def _attention(
+    t: Translation,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Value:
+    """softmax(q kᵀ scale + mask) v, each group of query heads beside its one key head."""
+    if dropout_p:
+        raise t.unsupported("dropout inside attention", "call module.eval() first, or pass dropout_p=0.0")
+    q, k, v = t.tensor(query), last_two(t, key), t.value(value)
+    dims = t.dims_of(q)
+    if scale is None:
+        if dims[-1].constant is None:
+            raise t.unsupported("attention over a symbolic number of channels", "pass scale=...")
+        scale = dims[-1].constant ** -0.5
+    b = t.build
+    shared = enable_gqa and t.dims_of(k)[-3] != dims[-3]
+    if shared:
+        # Query heads that share a key head are rows of one matrix; a mask speaks of rows, so there they stay apart.
+        groups = t.dims_of(k)[-3]
+        each = dims[-3] / groups
+        masked = is_causal or attn_mask is not None
+        heads = (groups, each, dims[-2]) if masked else (groups, each * dims[-2])
+        q = t.at(t.reshaped(q, (*dims[:-3], *heads, dims[-1])))
+        if masked:
+            k, v = (t.reshaped(x, (*(o := t.dims_of(x))[:-2], ONE, *o[-2:])) for x in (k, v))
+    scores = b.matmul(q, t.at(k), t.line)
+    scores = b.scalar("mul", scores, Fraction(repr(scale)), t.line) if scale != 1 else scores
+    if is_causal:
+        here = b.type_of(scores).dims
+        causal = Choice(here[-2:], Within(None, ZERO), Fraction(1), Fraction(0), boolean=True)
+        scores = t.filled(scores, causal, None, where=False)
+    if attn_mask is not None:
+        scores = _masked(t, scores, attn_mask, dims[-3] if shared else None)
+    out = b.matmul(softmax_of(t, scores, len(b.type_of(scores).dims) - 1), t.at(v), t.line)
+    return t.reshaped(out, (*dims[:-1], b.type_of(out).dims[-1]))
+
+
+def _masked(t: Translation, scores: int, mask: Any, heads: Any) -> int:
+    held = t.value(mask)
+    if heads is not None and not (isinstance(held, Choice) and isinstance(held.truth, Within)):
+        own = t.dims_of(held)
+        if len(own) > 2:
+            if own[-3] == heads:
+                raise t.unsupported(
+                    "a mask per query head together with enable_gqa", "a mask for all heads is supported"
+                )
+            # One mask for all heads: the group's own dim comes before rows and columns.
+            held = t.reshaped(held, (*own[:-2], ONE, *own[-2:]))
+    if isinstance(held, Choice):
+        if held.boolean:
+            return t.filled(scores, held, None, where=False)
+        return t.with_constant(scores, held, times=False)
+    return t.build.binary("add", scores, t.at(held), t.line)
+
+
+def _masked_fill(t: Translation, x: Any, mask: Any, value: Any) -> Value:
+    held, tensor = t.value(mask), t.tensor(x)
+    if not isinstance(held, Choice):
+        raise t.unsupported("masked_fill with a computed mask", "masks of positions, and arguments != 0, are supported")
+    dtype = t.build.type_of(tensor).dtype
+    return t.filled(tensor, held, None if t.is_bottom(value, dtype) else t.number(value), where=True)
+
+
+def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
+    held = t.value(mask)
+    if not isinstance(held, Choice):
+        raise t.unsupported("where with a computed condition", "masks of positions, and arguments != 0, are supported")
+    left, right = t.known_number(x), t.known_number(y)
+    if left is not None and right is not None and left.constant and right.constant:
+        yes, no = (left.yes, right.yes) if held.yes else (right.yes, left.yes)
+        return Choice(held.dims, held.truth, yes, no)
+    for given, other, where in ((x, right, False), (y, left, True)):
+        if other is not None and other.constant:
+            return t.filled(t.tensor(given), held, other.yes, where=where)
+    return _either(t, held, t.tensor(x), t.tensor(y))
+
+
+def _either(t: Translation, held: Choice, x: int, y: int) -> int:
+    """x within the mask and y outside: x * band + y * (1 - band)."""
+    first, second = (x, y) if held.yes else (y, x)
+    inside = t.filled(first, Choice(held.dims, held.truth, Fraction(1), Fraction(0)), Fraction(0), where=False)
+    outside = t.filled(second, Choice(held.dims, held.truth, Fraction(1), Fraction(0)), Fraction(0), where=True)
+    return t.build.binary("add", inside, outside, t.line)
+
+
+def _triangle(lower: bool) -> Any:
+    def spell(t: Translation, x: Any, diagonal: int = 0) -> Value:
+        border = constants.whole(diagonal)
+        low, high = (None, border) if lower else (border, None)
+        held = t.value(x)
+        if isinstance(held, Choice):
+            made = constants.triangle(held, low, high)
+            if made is None:
+                raise t.unsupported("a triangle of a mask", "take one of torch.ones")
+            return made
+        tensor = t.tensor(x)
+        mask = Choice(t.dims(x)[-2:], Within(low, high), Fraction(1), Fraction(0), boolean=True)
+        return t.filled(tensor, mask, Fraction(0), where=False)
+
+    return spell
+
+
+ATTENTION_ROWS: tuple[Row, ...] = (
+    Row("softmax", "softmax", _softmax),
+    Row("scaled_dot_product_attention", "nn.functional.scaled_dot_product_attention", _attention),
+    Row("masked_fill", "masked_fill", _masked_fill),
+    Row("where", "where", _where),
+    Row("tril", "tril", _triangle(lower=True)),
+    Row("triu", "triu", _triangle(lower=False)),
+)

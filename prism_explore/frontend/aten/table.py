@@ -1,0 +1,500 @@
+"""The table: how each ATen operator is spelled in ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from prism_explore.frontend.aten import constants
+from prism_explore.frontend.aten.attention import ATTENTION_ROWS
+from prism_explore.frontend.aten.constants import Choice, NonZero, Ramp
+from prism_explore.frontend.aten.views import VIEW_ROWS, dropped, last_two
+from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value, View
+from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.ir.ops import BinaryFn, ReduceFn, UnaryFn
+from prism_explore.ir.tensors import DType, broadcast
+
+EPSILON: dict[DType, float] = {"f64": 2.0**-52, "f32": 2.0**-23, "bf16": 2.0**-7, "f16": 2.0**-10}
+"""torch's choice for rms_norm where no eps is given."""
+
+
+# ---------------------------------------------------------------- elementwise
+def _unary(fn: UnaryFn) -> Callable[..., Value]:
+    def spell(t: Translation, x: Any) -> Value:
+        return t.build.unary(fn, t.tensor(x), t.line)
+
+    return spell
+
+
+def _neg(t: Translation, x: Any) -> Value:
+    held = t.value(x)
+    if isinstance(held, Ramp):
+        return constants.ramp_sum(Ramp(held.dims, (0,) * len(held.steps), ZERO), held, -1, held.dims)
+    return t.build.unary("neg", t.tensor(x), t.line)
+
+
+def _binary(fn: BinaryFn) -> Callable[..., Value]:
+    def spell(t: Translation, x: Any, y: Any, *, alpha: Any = 1, rounding_mode: Any = None) -> Value:
+        if alpha != 1:
+            raise t.unsupported(f"{fn} with alpha={alpha}", "write the product out")
+        if rounding_mode is not None:
+            raise t.unsupported(f"{fn} with rounding_mode={rounding_mode}")
+        ramp = _positions(t, fn, x, y)
+        if ramp is not None:
+            return ramp
+        left, right = t.value(x), t.value(y)
+        if isinstance(left, Choice) and isinstance(right, Choice):
+            return _of_constants(t, fn, left, right)
+        if isinstance(right, Choice):
+            return _constant_right(t, fn, t.tensor(x), right)
+        if isinstance(left, Choice):
+            return _constant_left(t, fn, left, t.tensor(y))
+        return t.build.binary(fn, t.tensor(x), t.tensor(y), t.line)
+
+    return spell
+
+
+def _positions(t: Translation, fn: BinaryFn, x: Any, y: Any) -> Ramp | None:
+    """Sums and differences of positions and whole numbers."""
+    left, right = t.value(x), t.value(y)
+    if fn not in ("add", "sub") or not (isinstance(left, Ramp) or isinstance(right, Ramp)):
+        return None
+    a, b = (_as_ramp(t, x), _as_ramp(t, y))
+    return constants.ramp_sum(a, b, 1 if fn == "add" else -1, broadcast(a.dims, b.dims, t.line))
+
+
+def _as_ramp(t: Translation, x: Any) -> Ramp:
+    held = t.value(x)
+    match held:
+        case Ramp():
+            return held
+        case Dim():
+            return Ramp((), (), held)
+        case Choice() if held.constant and held.yes is not None and held.yes.denominator == 1:
+            return Ramp(held.dims, (0,) * len(held.dims), constants.whole(int(held.yes)))
+        case _:
+            raise t.unsupported("positions together with computed numbers", "pass the mask as an argument")
+
+
+def _constant_right(t: Translation, fn: BinaryFn, x: int, c: Choice) -> Value:
+    b = t.build
+    match fn:
+        case "add":
+            return t.with_constant(x, c, times=False)
+        case "mul":
+            return t.with_constant(x, c, times=True)
+        case "sub" if c.yes is not None and c.no is not None:
+            return t.with_constant(x, Choice(c.dims, c.truth, -c.yes, -c.no), times=False)
+        case "div" if c.yes and c.no:
+            return t.with_constant(x, Choice(c.dims, c.truth, 1 / c.yes, 1 / c.no), times=True)
+        case "max" | "min" if c.constant and c.yes is not None:
+            return b.scalar(fn, x, c.yes, t.line)
+        case _:
+            raise t.unsupported(f"{fn} with this constant", "it is 0, infinite, or a mask")
+
+
+def _constant_left(t: Translation, fn: BinaryFn, c: Choice, x: int) -> Value:
+    match fn:
+        case "add" | "mul" | "max" | "min":
+            return _constant_right(t, fn, x, c)
+        case "sub":
+            return t.with_constant(t.build.unary("neg", x, t.line), c, times=False)
+        case "div":
+            recip = t.build.unary("recip", x, t.line)
+            return recip if c.constant and c.yes == 1 else t.with_constant(recip, c, times=True)
+        case "mask":
+            raise AssertionError("no ATen operator is a mask")
+
+
+def _of_constants(t: Translation, fn: BinaryFn, a: Choice, b: Choice) -> Value:
+    """Arithmetic on masks, such as `(1 - mask) * minimum`."""
+    if not a.constant and not b.constant and a.truth != b.truth:
+        raise t.unsupported("arithmetic with two masks", "combine them with & first")
+    truth = b.truth if a.constant else a.truth
+
+    def result(x: constants.Number, y: constants.Number) -> constants.Number:
+        if x is not None and y is not None:
+            match fn:
+                case "add":
+                    return x + y
+                case "sub":
+                    return x - y
+                case "mul":
+                    # Arithmetic masks multiply by the dtype's minimum, which stands for minus infinity.
+                    product = x * y
+                    return None if product < -Fraction(LARGEST["f32"]) else product
+                case "div" if y:
+                    return x / y
+                case _:
+                    pass
+        elif fn == "mul" and 0 in (x, y):
+            return Fraction(0)
+        elif fn == "mul" and 1 in (x, y):
+            return None
+        raise t.unsupported(f"{fn} of these constants")
+
+    dims = broadcast(a.dims, b.dims, t.line)
+    return Choice(dims, truth, result(a.yes, b.yes), result(a.no, b.no))
+
+
+def _reversed_sub(t: Translation, x: Any, y: Any, alpha: Any = 1) -> Value:
+    return _binary("sub")(t, y, x, alpha=alpha)
+
+
+def _pow(t: Translation, x: Any, exponent: Any) -> Value:
+    spelled: dict[Fraction, UnaryFn] = {
+        Fraction(2): "square",
+        Fraction(1, 2): "sqrt",
+        Fraction(-1, 2): "rsqrt",
+        Fraction(-1): "recip",
+    }
+    number = t.number(exponent)
+    if number is None:
+        raise t.unsupported("pow with a computed exponent", "a number is supported")
+    if number in spelled:
+        return t.build.unary(spelled[number], t.tensor(x), t.line)
+    return t.build.scalar("pow", t.tensor(x), number, t.line)
+
+
+def _clamp(t: Translation, x: Any, least: Any = None, most: Any = None) -> Value:
+    out = t.tensor(x)
+    for fn, border in (("max", least), ("min", most)):
+        if border is not None:
+            number = t.number(border)
+            if number is not None:
+                out = t.build.scalar(fn, out, number, t.line)
+            else:
+                out = t.build.binary("max" if fn == "max" else "min", out, t.tensor(border), t.line)
+    return out
+
+
+def _clamp_max(t: Translation, x: Any, most: Any) -> Value:
+    return _clamp(t, x, None, most)
+
+
+def _gelu(t: Translation, x: Any, *, approximate: str = "none") -> Value:
+    return t.build.unary("gelu" if approximate == "none" else "gelu_tanh", t.tensor(x), t.line)
+
+
+# ---------------------------------------------------------------- reductions
+def reduced(t: Translation, fn: ReduceFn, x: int, axes: list[int], keepdim: bool) -> Value:
+    """Over several dims in turn, which go unless they are kept."""
+    for along in axes:
+        x = t.build.reduce(fn, x, along, t.line)
+    return x if keepdim else dropped(t, x, axes)
+
+
+def _reduction(fn: ReduceFn) -> Callable[..., Value]:
+    def spell(t: Translation, x: Any, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
+        t.same_dtype(x, dtype)
+        return reduced(t, fn, t.tensor(x), t.axes(x, dims), keepdim)
+
+    return spell
+
+
+def _max(t: Translation, x: Any, y: Any = None, keepdim: bool = False) -> Value:
+    if y is not None and not isinstance(y, int):
+        return _binary("max")(t, x, y)
+    values = reduced(t, "max", t.tensor(x), t.axes(x, y), keepdim)
+    return values if y is None else (values, Unused("the positions of a maximum"))
+
+
+def _least(t: Translation, x: Any, dims: Any = None, keepdim: bool = False) -> Value:
+    turned = t.build.unary("neg", t.tensor(x), t.line)
+    most = t.at(reduced(t, "max", turned, t.axes(x, dims), keepdim))
+    return t.build.unary("neg", most, t.line)
+
+
+def _variance(t: Translation, x: int, axes: list[int], correction: int) -> int:
+    """Mean of squared differences from the mean, all dims kept."""
+    b = t.build
+    centred = b.binary("sub", x, t.at(reduced(t, "mean", x, axes, keepdim=True)), t.line)
+    square = b.unary("square", centred, t.line)
+    variance = t.at(reduced(t, "mean", square, axes, keepdim=True))
+    if not correction:
+        return variance
+    count = ONE
+    for a in axes:
+        count = count * b.type_of(x).dims[a]
+    n = count.constant
+    if n is None or n <= correction:
+        raise t.unsupported("an unbiased variance over a symbolic dim", "pass unbiased=False, or a number for the dim")
+    return b.scalar("mul", variance, Fraction(n, n - correction), t.line)
+
+
+def _var(root: bool) -> Callable[..., Value]:
+    def spell(
+        t: Translation,
+        x: Any,
+        dims: Any = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: int | None = None,
+    ) -> Value:
+        if isinstance(dims, bool):
+            dims, unbiased = None, dims
+        degrees = correction if correction is not None else int(unbiased)
+        axes = t.axes(x, dims)
+        out = _variance(t, t.tensor(x), axes, degrees)
+        out = t.build.unary("sqrt", out, t.line) if root else out
+        return out if keepdim else dropped(t, out, axes)
+
+    return spell
+
+
+# ---------------------------------------------------------------- norms, products
+def _norm_axes(t: Translation, x: int, shape: Any) -> list[int]:
+    rank = len(t.build.type_of(x).dims)
+    return list(range(rank - len(shape), rank))
+
+
+def _rms_norm(t: Translation, x: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Value:
+    b, given = t.build, t.tensor(x)
+    axes = _norm_axes(t, given, shape)
+    # torch takes the dtype's machine epsilon where no eps is given.
+    epsilon = Fraction(repr(eps if eps is not None else EPSILON[b.type_of(given).dtype]))
+    if epsilon or len(axes) > 1:
+        mean = t.at(reduced(t, "mean", b.unary("square", given, t.line), axes, keepdim=True))
+        norm = b.unary("sqrt", b.scalar("add", mean, epsilon, t.line) if epsilon else mean, t.line)
+    else:
+        norm = b.reduce("rms", given, axes[0], t.line)
+    out = b.binary("div", given, norm, t.line)
+    return out if weight is None else b.binary("mul", out, t.tensor(weight), t.line)
+
+
+def _layer_norm(
+    t: Translation, x: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
+) -> Value:
+    b, given = t.build, t.tensor(x)
+    axes = _norm_axes(t, given, shape)
+    centred = b.binary("sub", given, t.at(reduced(t, "mean", given, axes, keepdim=True)), t.line)
+    variance = t.at(reduced(t, "mean", b.unary("square", centred, t.line), axes, keepdim=True))
+    out = b.binary("div", centred, b.unary("sqrt", b.scalar("add", variance, repr(eps), t.line), t.line), t.line)
+    out = out if weight is None else b.binary("mul", out, t.tensor(weight), t.line)
+    return out if bias is None else b.binary("add", out, t.tensor(bias), t.line)
+
+
+def _linear(t: Translation, x: Any, weight: Any, bias: Any = None) -> Value:
+    out = _product(t, t.value(x), last_two(t, weight))
+    return out if bias is None else t.build.binary("add", t.at(out), t.tensor(bias), t.line)
+
+
+def _matmul(t: Translation, x: Any, y: Any) -> Value:
+    return _product(t, t.value(x), t.value(y))
+
+
+def _product(t: Translation, x: Value, y: Value) -> Value:
+    """A vector is a matrix with one row, or with one column, for as long as the product takes."""
+    a, b = t.dims_of(x), t.dims_of(y)
+    x = t.reshaped(x, (ONE, *a)) if len(a) == 1 else x
+    y = t.reshaped(y, (*b, ONE)) if len(b) == 1 else y
+    out = t.build.matmul(t.at(x), t.at(y), t.line)
+    rank = len(t.dims_of(out))
+    gone = [rank - 2] * (len(a) == 1) + [rank - 1] * (len(b) == 1)
+    return dropped(t, out, gone) if gone else out
+
+
+def _addmm(t: Translation, bias: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Value:
+    if (beta, alpha) != (1, 1):
+        raise t.unsupported("addmm with factors", "write the products out")
+    return t.build.binary("add", t.at(_matmul(t, x, y)), t.tensor(bias), t.line)
+
+
+# ---------------------------------------------------------------- constants and masks
+def _filled(value: int) -> Callable[..., Value]:
+    def spell(t: Translation, sizes: Any, *, dtype: Any = None, **_: Any) -> Value:
+        return _full(t, sizes, value, dtype=dtype)
+
+    return spell
+
+
+def _full(t: Translation, sizes: Any, value: Any, *, dtype: Any = None, **_: Any) -> Value:
+    boolean = str(dtype) == "torch.bool" or isinstance(value, bool)
+    number = Fraction(int(value)) if isinstance(value, bool) else t.number(value)
+    if number is None and not t.is_bottom(value):
+        raise t.unsupported(f"a tensor filled with {value}")
+    number = None if t.is_bottom(value, "f32") else number
+    return constants.constant(tuple(t.size(s) for s in sizes), number, boolean)
+
+
+def _full_like(t: Translation, x: Any, value: Any, *, dtype: Any = None, **_: Any) -> Value:
+    held = t.value(x)
+    boolean = dtype is None and isinstance(held, Choice) and held.boolean
+    made = _full(t, [], value, dtype=dtype)
+    assert isinstance(made, Choice), "a full tensor is a choice"
+    return constants.constant(t.dims(x), made.yes, made.boolean or boolean)
+
+
+def _filled_like(value: int) -> Callable[..., Value]:
+    def spell(t: Translation, x: Any, *, dtype: Any = None, **_: Any) -> Value:
+        return _full_like(t, x, value, dtype=dtype)
+
+    return spell
+
+
+def _new_full(t: Translation, x: Any, sizes: Any, value: Any, **kwargs: Any) -> Value:
+    return _full(t, sizes, value, **kwargs)
+
+
+def _new_filled(value: int) -> Callable[..., Value]:
+    def spell(t: Translation, x: Any, sizes: Any, **kwargs: Any) -> Value:
+        return _full(t, sizes, value, **kwargs)
+
+    return spell
+
+
+def _arange(t: Translation, *borders: Any, **_: Any) -> Value:
+    if len(borders) > 2 and borders[2] != 1:
+        raise t.unsupported(f"arange with step {borders[2]}")
+    *before, end = (t.size(b) for b in borders[:2])
+    start = before[0] if before else ZERO
+    return Ramp((end - start,), (1,), start)
+
+
+def _comparison(fn: str) -> Callable[..., Value]:
+    def spell(t: Translation, x: Any, y: Any) -> Value:
+        left, right = t.value(x), t.value(y)
+        if isinstance(left, Ramp) or isinstance(right, Ramp):
+            a, b = _as_ramp(t, x), _as_ramp(t, y)
+            made = constants.compared(fn, constants.ramp_sum(a, b, -1, broadcast(a.dims, b.dims, t.line)))
+            if made is None:
+                raise t.unsupported("this comparison of positions", "compare rows with columns, over the last two dims")
+            return made
+        number = t.known_number(y)
+        if isinstance(left, Choice) and number is not None and left.yes is not None and left.no is not None:
+            holds = [_holds(fn, v, number.yes or Fraction(0)) for v in (left.yes, left.no)]
+            return Choice(left.dims, left.truth, *map(Fraction, holds), boolean=True)
+        if isinstance(left, int | View) and number is not None and number.yes == 0 and fn in ("eq", "ne"):
+            hit = Fraction(fn == "ne")
+            return Choice(t.dims(x), NonZero(t.tensor(x)), hit, 1 - hit, boolean=True)
+        raise t.unsupported("a comparison of computed numbers", "positions can be compared, and an argument with 0")
+
+    return spell
+
+
+def _holds(fn: str, a: Fraction, b: Fraction) -> bool:
+    return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[fn]
+
+
+def _and(t: Translation, x: Any, y: Any) -> Value:
+    a, b = _mask(t, x), _mask(t, y)
+    made = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
+    if made is None:
+        raise t.unsupported("this conjunction of masks", "bands that lie on one diagonal direction can be joined")
+    return made
+
+
+def _or(t: Translation, x: Any, y: Any) -> Value:
+    a, b = constants.negated(_mask(t, x)), constants.negated(_mask(t, y))
+    made = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
+    if made is None:
+        raise t.unsupported("this disjunction of masks", "mask twice instead")
+    return constants.negated(made)
+
+
+def _not(t: Translation, x: Any) -> Value:
+    return constants.negated(_mask(t, x))
+
+
+def _mask(t: Translation, x: Any) -> Choice:
+    held = t.value(x)
+    if not isinstance(held, Choice):
+        raise t.unsupported("logic on computed numbers", "compare positions, or an argument with 0")
+    return held
+
+
+# ---------------------------------------------------------------- nothing happens
+def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Value:
+    named = [a for a in (*args, dtype) if str(a).startswith("torch.")]
+    held = t.value(x)
+    if not named:
+        return held
+    kind = str(named[0]).removeprefix("torch.")
+    match held:
+        case Choice(dims, truth, yes, no):
+            return Choice(dims, truth, yes, no, boolean=kind == "bool")
+        case Ramp():
+            return held
+        case _ if kind == "bool":
+            return Choice(t.dims(x), NonZero(t.tensor(x)), Fraction(1), Fraction(0), boolean=True)
+        case _ if kind in TORCH_DTYPES:
+            t.same_dtype(x, named[0])
+            return held
+        case _:
+            raise t.unsupported(f"a cast to {named[0]}")
+
+
+def _like(t: Translation, x: Any, *_: Any, **__: Any) -> Value:
+    return t.value(x)
+
+
+def _dropout(t: Translation, x: Any, p: float, training: bool) -> Value:
+    if training and p:
+        raise t.unsupported("dropout while training", "call module.eval() first")
+    return t.value(x)
+
+
+COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+ROWS: tuple[Row, ...] = (
+    Row("rms_norm", "nn.functional.rms_norm", _rms_norm),
+    Row("layer_norm", "nn.functional.layer_norm", _layer_norm),
+    Row("linear", "nn.functional.linear", _linear),
+    Row("matmul", "matmul", _matmul),
+    Row("mm", "mm", _matmul),
+    Row("bmm", "bmm", _matmul),
+    Row("mv", "mv", _matmul),
+    Row("addmm", "addmm", _addmm),
+    Row("add", "add", _binary("add")),
+    Row("sub", "sub", _binary("sub")),
+    Row("mul", "mul", _binary("mul")),
+    Row("div", "div", _binary("div")),
+    Row("rsub", "rsub", _reversed_sub),
+    Row("maximum", "maximum", _binary("max")),
+    Row("minimum", "minimum", _binary("min")),
+    Row("clamp", "clamp", _clamp),
+    Row("clamp_min", "clamp_min", _clamp),
+    Row("clamp_max", "clamp_max", _clamp_max),
+    Row("pow", "pow", _pow),
+    Row("exp", "exp", _unary("exp")),
+    Row("square", "square", _unary("square")),
+    Row("sqrt", "sqrt", _unary("sqrt")),
+    Row("rsqrt", "rsqrt", _unary("rsqrt")),
+    Row("reciprocal", "reciprocal", _unary("recip")),
+    Row("neg", "neg", _neg),
+    Row("abs", "abs", _unary("abs")),
+    Row("erf", "erf", _unary("erf")),
+    Row("silu", "nn.functional.silu", _unary("silu")),
+    Row("gelu", "nn.functional.gelu", _gelu),
+    Row("sigmoid", "sigmoid", _unary("sigmoid")),
+    Row("relu", "relu", _unary("relu")),
+    Row("tanh", "tanh", _unary("tanh")),
+    Row("sum", "sum", _reduction("sum")),
+    Row("mean", "mean", _reduction("mean")),
+    Row("amax", "amax", _reduction("max")),
+    Row("amin", "amin", _least),
+    Row("max", "max", _max),
+    Row("var", "var", _var(root=False)),
+    Row("std", "std", _var(root=True)),
+    *ATTENTION_ROWS,
+    *VIEW_ROWS,
+    Row("ones", "ones", _filled(1)),
+    Row("zeros", "zeros", _filled(0)),
+    Row("full", "full", _full),
+    Row("ones_like", "ones_like", _filled_like(1)),
+    Row("zeros_like", "zeros_like", _filled_like(0)),
+    Row("full_like", "full_like", _full_like),
+    Row("new_full", "new_full", _new_full),
+    Row("new_ones", "new_ones", _new_filled(1)),
+    Row("new_zeros", "new_zeros", _new_filled(0)),
+    Row("arange", "arange", _arange),
+    *(Row(fn, word, _comparison(fn)) for fn, word in COMPARISONS.items()),
+    *(Row(fn, "&", _and) for fn in ("__and__", "bitwise_and", "logical_and")),
+    *(Row(fn, "|", _or) for fn in ("__or__", "bitwise_or", "logical_or")),
+    *(Row(fn, "~", _not) for fn in ("bitwise_not", "logical_not")),
+    Row("dropout", "nn.functional.dropout", _dropout),
+    Row("to", "to", _to),
+    Row("type_as", "type_as", _like),
+)
+BY_NAME: dict[str, Row] = {r.aten: r for r in ROWS}

@@ -1,0 +1,217 @@
+"""torch.export's graph of a function or module, and the program it is translated to.
+
+torch is imported inside the functions that need it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from prism_explore.errors import ShapeError, UnsupportedOperator
+from prism_explore.frontend.aten.table import BY_NAME
+from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation
+from prism_explore.frontend.traced_program import Traced
+from prism_explore.ir.dims import dim
+from prism_explore.ir.tensors import NAMES, TensorType
+
+EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
+"""Sizes at which symbols are traced: different primes, so that torch cannot confuse two of them."""
+
+
+def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Traced:
+    """The tensor program that a torch function or module computes.
+
+    Args:
+        code: a function of tensors, or an `nn.Module`.
+        inputs: per argument a TensorType (its dims may be symbols) or an example tensor.
+        name: what to call the program; the code's own name otherwise.
+
+    Raises:
+        UnsupportedOperator: with the operator, the user's line, and the supported ones.
+        ShapeError: arguments do not match the signature, or dims do not fit.
+    """
+    if not callable(code):
+        raise ShapeError(f"expected a torch function, a module or a TensorProgram, found {type(code).__name__}")
+    if inspect.isclass(code):
+        raise ShapeError(f"{code.__name__} is a class; pass one of its instances, such as {code.__name__}(...)")
+    called = re.sub(r"\W", "_", name or _name(code))
+    arguments = _arguments(code, inputs)
+    if not arguments:
+        raise ShapeError(f"{called} takes no tensor that it could be searched with; pass px.T(...) for an argument")
+    types = {a: _type_of(inputs[a], a) for a in arguments}
+    symbols: dict[str, int] = {}
+    for t in types.values():
+        for d in t.dims:
+            for s in d.symbols:
+                if str(d) != s:
+                    raise ShapeError(f"an argument's dim must be a number or one symbol, found {d}")
+                symbols.setdefault(s, EXAMPLE_SIZES[len(symbols) % len(EXAMPLE_SIZES)])
+    exported = _export(code, [types[a] for a in arguments], symbols)
+    signature = exported.graph_signature
+    parameters: dict[str, Any] = {}
+    sources: dict[str, tuple[str, TensorType]] = {}
+    user = iter(arguments)
+    for spec in signature.input_specs:
+        placeholder = spec.arg.name
+        if spec.kind.name == "USER_INPUT":
+            argument = next(user)
+            sources[placeholder] = (argument, types[argument])
+        elif spec.kind.name in ("PARAMETER", "BUFFER"):
+            held = exported.state_dict[spec.target]
+            parameters[spec.target] = held
+            sources[placeholder] = (spec.target, _type_of(held, spec.target))
+        else:
+            raise UnsupportedOperator(f"{called} holds a constant tensor {spec.target!r}; pass it as an argument")
+    # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
+    probe = Translation(called, sources, BY_NAME)
+    probe.run(exported.graph)
+    own = {source for source, _ in sources.values()} & set(parameters)
+    translation = Translation(called, sources, BY_NAME, probe.views(last=own))
+    program = translation.run(exported.graph)
+    return Traced(program, tuple(translation.bindings), code, tuple(arguments), parameters)
+
+
+def declared(
+    code: Callable[..., Any], examples: Sequence[Any], symbolic: Mapping[str, Mapping[int, str]]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Examples by the names of the arguments, some of their dims made symbols; and the symbols' sizes in them.
+
+    Args:
+        code: a function of tensors, or an `nn.Module`.
+        examples: tensors by position.
+        symbolic: per argument, the dims that become symbols, by position: `{"x": {0: "b"}}`.
+
+    Raises:
+        ShapeError: more examples than arguments, no such argument or dim, or one symbol for two sizes.
+    """
+    names = [p.name for p in _parameters(code) or () if p.kind in _BY_POSITION]
+    if len(examples) > len(names):
+        raise ShapeError(f"{_name(code)} takes ({', '.join(names)}); {len(examples)} examples were given")
+    found: dict[str, Any] = dict(zip(names, examples, strict=False))
+    at: dict[str, int] = {}
+    for name, symbols in symbolic.items():
+        if name not in found:
+            raise ShapeError(f"there is no example of an argument {name!r}; there are ({', '.join(found)})")
+        given = _type_of(found[name], name)
+        dims = list(given.dims)
+        for position, symbol in symbols.items():
+            if not -len(dims) <= position < len(dims):
+                raise ShapeError(f"{name!r} has {len(dims)} dims; there is no dim {position} to call {symbol!r}")
+            size = given.dims[position].value({})
+            if at.setdefault(symbol, size) != size:
+                raise ShapeError(f"{symbol!r} cannot be both {at[symbol]} and {size}; take two symbols")
+            dims[position] = dim(symbol)
+        found[name] = TensorType(tuple(dims), given.dtype)
+    return found, at
+
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _parameters(code: Any) -> list[inspect.Parameter] | None:
+    """Of a function or a module's forward; None where Python cannot say."""
+    try:
+        return list(inspect.signature(getattr(code, "forward", code)).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _name(code: Any) -> str:
+    # A functools.partial has no name of its own.
+    return str(getattr(getattr(code, "func", code), "__name__", type(code).__name__))
+
+
+def _arguments(code: Callable[..., Any], inputs: Mapping[str, Any]) -> list[str]:
+    accepted = _parameters(code)
+    if accepted is None:
+        return list(inputs)
+    names = [p.name for p in accepted if p.kind in _BY_POSITION]
+    required = [p.name for p in accepted if p.name in names and p.default is p.empty]
+    missing = [n for n in required if n not in inputs]
+    unknown = [n for n in inputs if n not in names]
+    if missing or unknown:
+        raise ShapeError(
+            f"{_name(code)}({', '.join(names)}) was given shapes for "
+            f"({', '.join(inputs)}); missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}"
+            f"{_beside(accepted)}"
+        )
+    chosen = [n for n in names if n in inputs]
+    if chosen != names[: len(chosen)]:
+        raise ShapeError(f"give shapes for the first arguments without gaps: ({', '.join(names)})")
+    return chosen
+
+
+def _beside(parameters: Sequence[inspect.Parameter]) -> str:
+    """What of a signature cannot be an input."""
+    others = [str(p).partition(":")[0] for p in parameters if p.kind not in _BY_POSITION]
+    return f"; only arguments that can be given by position are inputs, not {', '.join(others)}" if others else ""
+
+
+def _type_of(given: Any, name: str) -> TensorType:
+    if isinstance(given, TensorType):
+        return given
+    shape, kind = getattr(given, "shape", None), str(getattr(given, "dtype", None)).removeprefix("torch.")
+    if shape is None:
+        raise ShapeError(f"argument {name!r}: expected px.T(...) or a tensor, found {type(given).__name__}")
+    if (layout := str(getattr(given, "layout", "torch.strided"))) != "torch.strided":
+        raise ShapeError(f"argument {name!r} is {layout.removeprefix('torch.')}; pass a dense tensor, x.to_dense()")
+    if kind not in TORCH_DTYPES:
+        raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(TORCH_DTYPES)}")
+    return TensorType(tuple(dim(int(n)) for n in shape), TORCH_DTYPES[kind])
+
+
+def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> Any:
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    class Wrapped(torch.nn.Module):
+        def forward(self, *args: Any) -> Any:
+            return code(*args)
+
+    module = code if isinstance(code, torch.nn.Module) else Wrapped()
+    is_wrapped = module is not code
+    # Fake tensors take no memory; unlike those of the meta device they meet masks that the user makes on the CPU.
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        device = _device(module)
+        examples = tuple(
+            torch.empty([d.value(symbols) for d in t.dims], dtype=getattr(torch, NAMES[t.dtype]), device=device)
+            for t in types
+        )
+    sizes = {s: torch.export.Dim(s, min=1) for s in symbols}
+    dynamic = tuple({i: sizes[str(d)] for i, d in enumerate(t.dims) if d.symbols} for t in types)
+    shapes = (dynamic,) if is_wrapped else dynamic
+    log = logging.getLogger("torch")
+    level = log.level
+    # What fails is raised with torch's own sentence; its log would say it again in a hundred lines.
+    log.setLevel(logging.CRITICAL)
+    strict_failure: Exception | None = None
+    try:
+        if not isinstance(code, torch.fx.GraphModule):
+            try:
+                # Strict mode is the one that remembers the user's lines.
+                return torch.export.export(module, examples, dynamic_shapes=shapes, strict=True)
+            except Exception as failure:
+                strict_failure = failure
+        # A graph has no lines; and strict tracing within torch.compile, where graphs come from, crashes.
+        return torch.export.export(module, examples, dynamic_shapes=shapes, strict=False)
+    except Exception as failure:
+        said = _sentence(failure)
+        if strict_failure is not None:
+            said = f"{_sentence(strict_failure)}; traced without strictness: {said}"
+        raise UnsupportedOperator(f"torch.export could not trace {_name(code)}: {said}") from failure
+    finally:
+        log.setLevel(level)
+
+
+def _sentence(failure: Exception) -> str:
+    said = str(failure).strip().splitlines()
+    return f"{type(failure).__name__}: {said[0]}" if said else repr(failure)
+
+
+def _device(module: Any) -> Any:
+    held = [*module.parameters(), *module.buffers()]
+    return held[0].device if held else "cpu"

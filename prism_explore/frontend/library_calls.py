@@ -1,0 +1,180 @@
+"""Torch's larger calls, as a table: what each takes, and code that makes it.
+
+`prism_explore/search/library_calls.py` finds out which of them a program is. torch is imported inside the functions
+that need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from prism_explore.frontend.traced_program import Traced
+from prism_explore.ir.ops import Band, Binary, Op, Reduce, Unary
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryCall:
+    """Other torch code of the same value, to be raced as it is."""
+
+    spelled: str
+    """The call that was found, as people write it; empty for code that a user gave."""
+    traced: Traced
+    """The program with that code in place of the user's."""
+
+
+Number: TypeAlias = Literal["none", "scale", "eps"]
+"""What a call takes besides tensors: nothing, a factor of scores, or what is added below a root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One way to call torch."""
+
+    torch: str
+    """As people write it."""
+    dims: str
+    """Of the inputs and the result, by letters; `*` is any number of leading dims, of all the same."""
+    needs: Callable[[Op], bool]
+    """Whether it has an operator without which no program is this call, so that most are not tried."""
+    make: Callable[[float], Callable[..., Any]]
+    """Of its number, a function of its tensors."""
+    number: Number = "none"
+
+
+def _exponential(op: Op) -> bool:
+    return op == Unary("exp")
+
+
+def _masked(op: Op) -> bool:
+    return isinstance(op, Band)
+
+
+def _sum(op: Op) -> bool:
+    return isinstance(op, Reduce)
+
+
+def _bias(op: Op) -> bool:
+    return op == Binary("add")
+
+
+def _attention(
+    *, transposed: bool = False, causal: bool = False, grouped: bool = False
+) -> Callable[[float], Callable[..., Any]]:
+    def make(scale: float) -> Callable[..., Any]:
+        def attention(q: Any, k: Any, v: Any) -> Any:
+            import torch.nn.functional as F
+
+            keys = k.transpose(-1, -2) if transposed else k
+            return F.scaled_dot_product_attention(q, keys, v, scale=scale, is_causal=causal, enable_gqa=grouped)
+
+        return attention
+
+    return make
+
+
+def _linear(_: float) -> Callable[..., Any]:
+    def linear(x: Any, w: Any, b: Any) -> Any:
+        import torch.nn.functional as F
+
+        return F.linear(x, w, b)
+
+    return linear
+
+
+def _addmm(_: float) -> Callable[..., Any]:
+    def addmm(x: Any, w: Any, b: Any) -> Any:
+        import torch
+
+        return torch.addmm(b, x, w)
+
+    return addmm
+
+
+def _softmax(_: float) -> Callable[..., Any]:
+    def softmax(x: Any) -> Any:
+        import torch
+
+        return torch.softmax(x, -1)
+
+    return softmax
+
+
+def _rms_norm(eps: float) -> Callable[..., Any]:
+    def rms_norm(x: Any, g: Any) -> Any:
+        import torch.nn.functional as F
+
+        return F.rms_norm(x, g.shape, g, eps=eps)
+
+    return rms_norm
+
+
+def _layer_norm(eps: float) -> Callable[..., Any]:
+    def layer_norm(x: Any, g: Any, h: Any) -> Any:
+        import torch.nn.functional as F
+
+        return F.layer_norm(x, g.shape, g, h, eps=eps)
+
+    return layer_norm
+
+
+_SDPA = "scaled_dot_product_attention"
+CALLS: tuple[Call, ...] = (
+    Call(f"{_SDPA}(q, k, v)", "* s d, * t d, * t e -> * s e", _exponential, _attention(), "scale"),
+    Call(f"{_SDPA}(q, kᵀ, v)", "* s d, * d t, * t e -> * s e", _exponential, _attention(transposed=True), "scale"),
+    Call(
+        f"{_SDPA}(q, k, v, enable_gqa=True)",
+        "b h s d, b g t d, b g t e -> b h s e",
+        _exponential,
+        _attention(grouped=True),
+        "scale",
+    ),
+    Call(
+        f"{_SDPA}(q, k, v, is_causal=True)",
+        "* s d, * t d, * t e -> * s e",
+        _masked,
+        _attention(causal=True),
+        "scale",
+    ),
+    Call(
+        f"{_SDPA}(q, k, v, is_causal=True, enable_gqa=True)",
+        "b h s d, b g t d, b g t e -> b h s e",
+        _masked,
+        _attention(causal=True, grouped=True),
+        "scale",
+    ),
+    Call("linear(x, w, b)", "* d, n d, n -> * n", _bias, _linear),
+    Call("addmm(b, x, w)", "m d, d n, n -> m n", _bias, _addmm),
+    Call("addmm(b, x, w)", "m d, d n, m n -> m n", _bias, _addmm),
+    Call("softmax(x, -1)", "* d -> * d", _exponential, _softmax),
+    Call("rms_norm(x, d, g, eps)", "* d, d -> * d", _sum, _rms_norm, "eps"),
+    Call("layer_norm(x, d, g, h, eps)", "* d, d, d -> * d", _sum, _layer_norm, "eps"),
+)
+
+
+def with_arguments(traced: Traced, made: Callable[..., Any], order: Sequence[str]) -> Traced:
+    """The call as code with the user's arguments; a module's own tensors stay its own, under names below `held`."""
+    import torch
+
+    if not traced.parameters:
+        places = [traced.arguments.index(s) for s in order]
+
+        def code(*args: Any) -> Any:
+            return made(*(args[place] for place in places))
+
+        return replace(traced, reference=code)
+
+    class Whole(torch.nn.Module):
+        def __init__(self, held: Any) -> None:
+            super().__init__()
+            self.held = held
+
+        def forward(self, *args: Any) -> Any:
+            own = dict(self.held.named_parameters()) | dict(self.held.named_buffers())
+            given = own | dict(zip(traced.arguments, args, strict=True))
+            return made(*(given[s] for s in order))
+
+    bindings = (replace(b, source=f"held.{b.source}") if b.source in traced.parameters else b for b in traced.bindings)
+    parameters = {f"held.{name}": tensor for name, tensor in traced.parameters.items()}
+    return replace(traced, reference=Whole(traced.reference), bindings=tuple(bindings), parameters=parameters)

@@ -1,0 +1,437 @@
+"""One pass over an exported graph: every traced value becomes a tensor of the program, or stays constants.
+
+The rows of `rows.ROWS` do the spelling; what they share is here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from typing import Any, TypeAlias, cast
+
+from prism_explore.errors import UnsupportedOperator
+from prism_explore.frontend.aten import constants
+from prism_explore.frontend.aten.constants import Choice, Known, NonZero, Number, Ramp, Within
+from prism_explore.frontend.traced_program import Binding
+from prism_explore.ir.dims import ONE, ZERO, Dim, dim
+from prism_explore.ir.ops import Band, Concat, Expand, Permute, Reshape, Slice
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.tensors import NAMES, DType, TensorType, broadcast
+
+TORCH_DTYPES: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items()}
+LARGEST: Mapping[DType, float] = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0}
+"""A little below the largest finite number of each dtype: what code that masks takes for minus infinity."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An input seen with its dims permuted; becomes a program input where it is used."""
+
+    placeholder: str
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """A result that has no meaning here, such as the positions that a maximum also returns."""
+
+    what: str
+
+
+Value: TypeAlias = "int | View | Known | Dim | Unused | tuple[Value, ...]"
+"""A tensor's position in the program, an input not yet read, a known tensor, a size, or several results."""
+
+_GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
+_SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a / b,
+    "truediv": lambda a, b: a / b,
+}
+"""Python's operators on symbolic sizes; a quotient counts as exact, which torch's own guards see to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one ATen operator is spelled in ours."""
+
+    aten: str
+    torch: str
+    """The name that users know."""
+    spell: Callable[..., Value]
+
+
+class Translation:
+    """A program in the making, and what each traced value has become."""
+
+    def __init__(
+        self,
+        name: str,
+        sources: Mapping[str, tuple[str, TensorType]],
+        rows: Mapping[str, Row],
+        views: Sequence[View] | None = None,
+    ) -> None:
+        """`views`: the inputs to declare up front, in order; None declares each where it is first read."""
+        self.build = ProgramBuilder(name)
+        self.bindings: list[Binding] = []
+        self.line = ""
+        self._sources = sources
+        self._rows = rows
+        self._values: dict[Any, Value] = {}
+        self._inputs: dict[View, int] = {}
+        for view in views or ():
+            self._declare(view)
+
+    def run(self, graph: Any) -> TensorProgram:
+        """Translate every node that something reads."""
+        for node in graph.nodes:
+            if node.op == "placeholder":
+                rank = self._sources[node.name][1].rank
+                self._values[node] = View(node.name, tuple(range(rank)))
+            elif node.op == "output":
+                results = [r for r in node.args[0] if r is not None]
+                if len(results) != 1:
+                    raise UnsupportedOperator(
+                        f"{self.build.name} returns {len(results)} tensors; one is supported. Return one of them, or "
+                        "search each result in a session of its own"
+                    )
+                return self.build.build(self.tensor(results[0]))
+            elif node.op == "call_function" and (node.users or _name(node).endswith("_")):
+                self._values[node] = self._call(node)
+        raise AssertionError("an exported graph ends with its output")
+
+    def views(self, last: set[str]) -> list[View]:
+        """Inputs that were read: arguments in the user's order, then those whose source is in `last`."""
+        order = list(self._sources)
+        return sorted(
+            self._inputs,
+            key=lambda v: (self._sources[v.placeholder][0] in last, order.index(v.placeholder), v.order),
+        )
+
+    def _declare(self, view: View) -> int:
+        source, t = self._sources[view.placeholder]
+        taken = {b.name for b in self.bindings}
+        bare = re.sub(r"\W", "_", source)
+        name = next(n for n in (bare, f"{bare}_t", *(f"{bare}_t{k}" for k in range(2, 99))) if n not in taken)
+        dims = tuple(t.dims[i] for i in view.order)
+        order = tuple(view.order.index(i) for i in t.storage_order)
+        self._inputs[view] = self.build.input(name, *dims, dtype=t.dtype, order=order)
+        self.bindings.append(Binding(name, source, () if view.order == tuple(range(t.rank)) else view.order))
+        return self._inputs[view]
+
+    def _call(self, node: Any) -> Value:
+        self.line = _user_line(node) or self.line
+        name = _name(node)
+        if name in _GUARDS:
+            return Unused("a check")
+        if name == "getitem":
+            return cast("tuple[Value, ...]", self.value(node.args[0]))[int(node.args[1])]
+        if name in _SIZES and not hasattr(node.target, "_schema"):
+            a, b = (self.size(x) for x in node.args)
+            return _SIZES[name](a, b)
+        if name == "sym_size":
+            return self.dims(node.args[0])[int(node.args[1])]
+        row = self._rows.get(name)
+        if row is None:
+            if name.endswith("_") and not name.startswith("_"):
+                raise self.unsupported(f"operator {name}", "it writes in place; compute a new tensor instead")
+            raise self.unsupported(f"operator {name}")
+        return row.spell(self, *node.args, **node.kwargs)
+
+    # ------------------------------------------------------------ what a value is
+    def value(self, x: Any) -> Value:
+        """What a traced argument has become; a Python number is a known one."""
+        if hasattr(x, "op"):
+            return self._values[x]
+        number = self.known_number(x)
+        return number if number is not None else Unused(repr(x))
+
+    def tensor(self, x: Any) -> int:
+        """The position of a traced value in the program."""
+        held = self.value(x)
+        match held:
+            case int():
+                return held
+            case View():
+                return self._inputs[held] if held in self._inputs else self._declare(held)
+            case Dim():
+                raise self.unsupported("a symbolic size used as a number")
+            case Ramp():
+                raise self.unsupported("a tensor of positions used as numbers", "pass it as an argument")
+            case Choice():
+                raise self.unsupported("a constant tensor used here", "pass it as an argument")
+            case Unused(what):
+                raise self.unsupported(f"the use of {what}")
+            case _:
+                raise self.unsupported("several results used as one tensor")
+
+    def number(self, x: Any) -> Fraction | None:
+        """A Python number as an exact rational, by its shortest decimal spelling; None for anything else."""
+        if isinstance(x, bool) or not isinstance(x, int | float) or x in (float("inf"), float("-inf")) or x != x:
+            return None
+        return Fraction(repr(x))
+
+    def is_bottom(self, x: Any, dtype: DType = "f64") -> bool:
+        """Whether a Python number stands for minus infinity: it, or the dtype's most negative number."""
+        return isinstance(x, float) and x <= -LARGEST[dtype]
+
+    def size(self, x: Any) -> Dim:
+        """A traced or plain whole number as a size."""
+        held = self._values[x] if hasattr(x, "op") else x
+        if isinstance(held, Dim):
+            return held
+        if isinstance(held, int) and not isinstance(held, bool) and not hasattr(x, "op"):
+            return constants.whole(held)
+        raise self.unsupported("a size that depends on data")
+
+    def dims(self, x: Any) -> tuple[Dim, ...]:
+        """The dims of a traced value."""
+        return self.dims_of(self.value(x))
+
+    def dims_of(self, held: Value) -> tuple[Dim, ...]:
+        """The dims of what a value has become."""
+        match held:
+            case int():
+                return self.build.type_of(held).dims
+            case View(placeholder, order):
+                t = self._sources[placeholder][1]
+                return tuple(t.dims[d] for d in order)
+            case Ramp(dims) | Choice(dims):
+                return dims
+            case _:
+                raise self.unsupported("the shape of something that is no tensor")
+
+    def axis(self, x: Any, d: Any, extra: int = 0) -> int:
+        """A dim counted from the front; `extra` for one that is about to be added."""
+        rank = len(self.dims(x)) + extra
+        return int(d) % rank if rank else 0
+
+    def axes(self, x: Any, d: Any) -> list[int]:
+        """Dims counted from the front; all of them where none is named."""
+        rank = len(self.dims(x))
+        if d is None or (isinstance(d, Sequence) and not d):
+            return list(range(rank))
+        listed = list(cast("Sequence[Any]", d)) if isinstance(d, Sequence) else [d]
+        return sorted(int(a) % rank for a in listed)
+
+    def axes_as_given(self, x: Any, d: Any) -> list[int]:
+        """Dims counted from the front, in the order they are named in."""
+        listed = list(cast("Sequence[Any]", d)) if isinstance(d, Sequence) else [d]
+        return [self.axis(x, a) for a in listed]
+
+    def known_number(self, x: Any) -> Choice | None:
+        """The constant that a number or a constant tensor is; None for anything else."""
+        if not hasattr(x, "op"):
+            number = self.number(x)
+            return constants.constant((), number) if number is not None or self.is_bottom(x) else None
+        held = self.value(x)
+        return held if isinstance(held, Choice) and held.constant else None
+
+    def same_dtype(self, x: Any, dtype: Any) -> None:
+        """Nothing is cast: refuse a dtype other than the tensor's own."""
+        wanted = TORCH_DTYPES.get(str(dtype).removeprefix("torch."))
+        if dtype is not None and wanted != self.build.type_of(self.tensor(x)).dtype:
+            raise self.unsupported(f"a cast to {dtype}", "give the arguments that dtype")
+
+    # ------------------------------------------------------------ views of any value
+    def permuted(self, held: Value, order: Sequence[int]) -> Value:
+        """Dims in another order; an input stays one, stored in another order."""
+        turned = tuple(order)
+        if turned == tuple(range(len(turned))):
+            return held
+        match held:
+            case View(placeholder, before):
+                return View(placeholder, tuple(before[d] for d in turned))
+            case Choice(_, NonZero()):
+                return self._inside(held, lambda x: self.permuted(x, turned))
+            case Ramp() | Choice():
+                return self._still_known(constants.permuted(held, turned))
+            case _:
+                return self.build.add(Permute(turned), self.at(held), line=self.line)
+
+    def reshaped(self, held: Value, dims: Sequence[Dim]) -> Value:
+        """The same elements in row-major order under other dims."""
+        if self.dims_of(held) == tuple(dims):
+            return held
+        match held:
+            case Choice(_, NonZero()):
+                return self._inside(held, lambda x: self.reshaped(x, dims))
+            case Ramp() | Choice():
+                return self._still_known(constants.reshaped(held, tuple(dims)))
+            case _:
+                return self.build.add(Reshape(tuple(dims)), self.at(held), line=self.line)
+
+    def expanded(self, held: Value, dims: Sequence[Dim]) -> Value:
+        """Dims of size 1 repeated, and new ones in front."""
+        match held:
+            case Choice(_, NonZero()):
+                return self._inside(held, lambda x: self.expanded(x, dims))
+            case Ramp() | Choice():
+                return self._still_known(constants.expanded(held, tuple(dims)))
+            case _:
+                before = self.dims_of(held)
+                out = self.reshaped(held, (ONE,) * (len(dims) - len(before)) + before)
+                for d, size in enumerate(dims):
+                    if self.dims_of(out)[d] != size:
+                        out = self.build.add(Expand(d, size), self.at(out), line=self.line)
+                return out
+
+    def sliced(self, held: Value, along: int, start: Dim, stop: Dim) -> Value:
+        """Positions `start .. stop - 1` of one dim."""
+        if start == ZERO and stop == self.dims_of(held)[along]:
+            return held
+        match held:
+            case Choice(_, NonZero()):
+                return self._inside(held, lambda x: self.sliced(x, along, start, stop))
+            case Ramp() | Choice():
+                return constants.sliced(held, along, start, stop)
+            case _:
+                return self.build.add(Slice(along, start, stop), self.at(held), line=self.line)
+
+    def joined(self, parts: Sequence[int], along: int) -> int:
+        """Tensors one behind the other along one dim."""
+        out, *rest = parts
+        for part in rest:
+            out = self.build.add(Concat(along), out, part, line=self.line)
+        return out
+
+    def at(self, held: Value) -> int:
+        """The position of what a value has become."""
+        if isinstance(held, View):
+            return self._inputs[held] if held in self._inputs else self._declare(held)
+        if isinstance(held, int):
+            return held
+        raise self.unsupported("a constant tensor used here", "pass it as an argument")
+
+    def _inside(self, held: Choice, view: Callable[[int], Value]) -> Choice:
+        """A mask of a tensor, seen otherwise: the mask of the tensor seen otherwise."""
+        assert isinstance(held.truth, NonZero), "asked only of those"
+        inner = self.at(view(held.truth.tensor))
+        return replace(held, truth=NonZero(inner), dims=self.dims_of(inner))
+
+    def _still_known(self, made: Known | None) -> Known:
+        if made is None:
+            raise self.unsupported("a mask seen in this order of dims", "keep rows and columns as its last two dims")
+        return made
+
+    # ------------------------------------------------------------ masks that meet tensors
+    def keep(self, x: int, mask: Choice, where: bool) -> tuple[int, bool]:
+        """A 0/1 tensor for where the mask is `where`, and whether it has to be read the other way round."""
+        self._fits(x, mask)
+        truthful = bool(mask.yes) == where
+        match mask.truth:
+            case NonZero(tensor):
+                return tensor, not truthful
+            case Within(low, high):
+                turned = constants.positive(replace(mask, yes=Fraction(truthful), no=Fraction(not truthful)))
+                if turned is not None and isinstance(turned.truth, Within):
+                    return self._band(x, mask, turned.truth), False
+                return self._band(x, mask, Within(low, high)), True
+
+    def indicator(self, x: int, mask: Choice) -> int:
+        """1 where the mask's truth holds, else 0, as a tensor that x can be multiplied with."""
+        self._fits(x, mask)
+        if not isinstance(mask.truth, Within):
+            raise self.unsupported(
+                "arithmetic with a mask that is an argument",
+                "mask scores with minus infinity, or multiply by the argument itself",
+            )
+        return self._band(x, mask, mask.truth)
+
+    def filled(self, x: int, mask: Choice, value: Number, where: bool) -> int:
+        """x, but `value` where the mask is `where`."""
+        if mask.constant:
+            if bool(mask.yes) == where:
+                raise self.unsupported("a mask that covers everything")
+            return x
+        keep, turned = self.keep(x, mask, not where)
+        if isinstance(mask.truth, NonZero) and (turned or value is not None):
+            what = "keeping only where an argument is 0" if turned else "a finite number where an argument is 0"
+            raise self.unsupported(what, "minus infinity where it is 0 is supported")
+        if turned:
+            keep = self._complement(keep)
+        if value is None:
+            return self.build.binary("mask", x, keep, self.line)
+        kept = self.build.binary("mul", x, keep, self.line)
+        if not value:
+            return kept
+        rest = self.build.scalar("mul", self._complement(keep), value, self.line)
+        return self.build.binary("add", kept, rest, self.line)
+
+    def with_constant(self, x: int, c: Choice, times: bool) -> int:
+        """x + c, or x * c."""
+        if c.constant:
+            if c.yes is None:
+                raise self.unsupported("minus infinity everywhere")
+            return self.build.scalar("mul" if times else "add", x, c.yes, self.line)
+        if c.yes is None or c.no is None:
+            other = c.no if c.yes is None else c.yes
+            if times or other is None:
+                raise self.unsupported("a product with minus infinity")
+            x = self.build.scalar("add", x, other, self.line) if other else x
+            flag = replace(c, yes=Fraction(c.yes is None), no=Fraction(c.no is None))
+            return self.filled(x, flag, None, where=True)
+        inside = self.indicator(x, c)
+        scaled = inside if c.yes - c.no == 1 else self.build.scalar("mul", inside, c.yes - c.no, self.line)
+        moved = self.build.scalar("add", scaled, c.no, self.line) if c.no else scaled
+        return self.build.binary("mul" if times else "add", x, moved, self.line)
+
+    def _band(self, x: int, mask: Choice, within: Within) -> int:
+        rows, columns = mask.dims[-2:]
+        dtype = self.build.type_of(x).dtype
+        op = Band(rows, columns, within.low, within.high, dtype)
+        for n, node in enumerate(self.build.nodes):
+            if node.op == op:
+                return n
+        return self.build.add(op, line=self.line)
+
+    def _complement(self, keep: int) -> int:
+        minus = self.build.unary("neg", keep, self.line)
+        return self.build.scalar("add", minus, 1, self.line)
+
+    def _fits(self, x: int, mask: Choice) -> None:
+        dims = self.build.type_of(x).dims
+        if broadcast(dims, mask.dims, self.line) != dims:
+            raise self.unsupported("a mask with more elements than what it masks")
+
+    # ------------------------------------------------------------ what cannot be said
+    def unsupported(self, what: str, why: str = "") -> UnsupportedOperator:
+        """The error for an operator that has no row, or a use of one that its row does not cover."""
+        return UnsupportedOperator(
+            f"{what} is not supported{f': {why}' if why else ''}; used at {self.line or 'an unknown line'}. "
+            f"Supported: {', '.join(sorted({r.torch for r in self._rows.values()}))}"
+        )
+
+
+def _name(node: Any) -> str:
+    schema = getattr(node.target, "_schema", None)
+    if schema is not None:
+        return str(schema.name).removeprefix("aten::")
+    return str(getattr(node.target, "__name__", node.target))
+
+
+def _user_line(node: Any) -> str:
+    frames = re.findall(r'File "([^"]+)", line (\d+), in (\S+)\n\s*(.*)', node.meta.get("stack_trace") or "")
+    own = [f for f in frames if "/torch/" not in f[0] and "prism_explore/frontend" not in f[0]]
+    if not own:
+        return ""
+    path, number, function, text = own[-1]
+    return f"{path}:{number} in {function}: {text.strip()}"
+
+
+def inferred(sizes: Sequence[Dim], whole: Sequence[Dim]) -> tuple[Dim, ...]:
+    """Sizes of which one may be -1, for as many elements as `whole` has.
+
+    Raises:
+        ShapeError: the other sizes have no product to divide by.
+    """
+    minus = ZERO - dim(1)
+    if minus not in sizes:
+        return tuple(sizes)
+    others = prod((s for s in sizes if s != minus), start=dim(1))
+    total = prod(whole, start=dim(1))
+    return tuple(total / others if s == minus else s for s in sizes)

@@ -1,0 +1,10 @@
+"""Programs that Mirage found, in the JSON it saves them in: read, write, and generalise.
+
+Only the format is shared with Mirage (github.com/mirage-project/mirage, Apache-2.0); nothing of its code is.
+"""
+
+from prism_explore.frontend.mirage.generalize import General, generalise
+from prism_explore.frontend.mirage.reader import MirageFile, MirageGraph, Skipped, load_mirage, read_mirage
+from prism_explore.frontend.mirage.writer import save_mirage
+
+__all__ = ["General", "MirageFile", "MirageGraph", "Skipped", "generalise", "load_mirage", "read_mirage", "save_mirage"]

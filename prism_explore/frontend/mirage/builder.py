@@ -1,0 +1,284 @@
+"""One level of a graph while it is built from a file: nodes, their dims, and which guid is which.
+
+An operator of Mirage's may be several of ours; each expansion is written once, here, for both levels.
+Dims are worked out as nodes are added and compared with those that the file declares, so that a file
+that contradicts itself is told where it does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+from prism_explore.errors import ParseError, ShapeError, UnsupportedOperator
+from prism_explore.frontend.mirage.json_cursor import Cursor
+from prism_explore.frontend.mirage.names import ACCUMULATORS, BINARIES, REDTOX, RESCALED, UNARIES, WITHOUT_COUNTERPART
+from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.ops import (
+    Binary,
+    ComputeOp,
+    Concat,
+    MatMul,
+    Node,
+    Op,
+    Permute,
+    Reduce,
+    Reshape,
+    Scalar,
+    Slice,
+    Unary,
+    compute_dims,
+)
+from prism_explore.ir.tensors import DType
+
+MOST_DIMS = 8
+_ALONG = re.compile(r"(reduction|concat|split|chunk)_(\d)(_to_dimx|_max)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator of a file: its word, its operands' positions, and the tensors it declares."""
+
+    word: str
+    args: tuple[int, ...]
+    declared: tuple[Cursor, ...]
+    source: Cursor
+
+    @property
+    def where(self) -> str:
+        """The place in the file, in words."""
+        return self.source.where
+
+
+def declared_dims(tensor: Cursor) -> tuple[Dim, ...]:
+    """The dims that a file states for a tensor; unused places hold 0.
+
+    Raises:
+        ParseError: they are not positive integers, or fewer than `num_dims`.
+    """
+    rank = tensor.at("num_dims").integer(0, MOST_DIMS)
+    sizes = tensor.at("dim").items()
+    if len(sizes) < rank:
+        raise tensor.fail(f"{len(sizes)} dims", f"num_dims = {rank} of them")
+    return tuple(dim(size.integer(1)) for size in sizes[:rank])
+
+
+class Level:
+    """The nodes of a kernel graph or a block graph, as they are read."""
+
+    def __init__(self, codes: Mapping[int, DType], constants: Mapping[str, Fraction]) -> None:
+        self.nodes: list[Node] = []
+        self.dims: list[tuple[Dim, ...]] = []
+        self.behind: list[bool] = []
+        """Whether the value exists behind the loop only."""
+        self._codes = codes
+        self._constants = constants
+        self._of: dict[int, int] = {}
+
+    # ------------------------------------------------------------ nodes and tensors
+    def put(self, op: Op, args: tuple[int, ...], dims: tuple[Dim, ...], behind: bool = False) -> int:
+        """Append a node whose dims are known."""
+        self.nodes.append(Node(op, args))
+        self.dims.append(dims)
+        self.behind.append(behind or any(self.behind[a] for a in args))
+        return len(self.nodes) - 1
+
+    def add(self, op: ComputeOp, *args: int) -> int:
+        """Append a node that computes."""
+        return self.put(op, args, compute_dims(op, tuple(self.dims[a] for a in args)))
+
+    def knows(self, guid: int) -> bool:
+        """Whether a tensor of that guid was made."""
+        return guid in self._of
+
+    def find(self, tensor: Cursor) -> int:
+        """The node that made a tensor.
+
+        Raises:
+            ParseError: none did.
+        """
+        guid = tensor.at("guid").integer(-(1 << 63), 1 << 64)
+        if guid not in self._of:
+            raise tensor.fail(f"guid {guid}, which no earlier operator makes", "a tensor that exists")
+        return self._of[guid]
+
+    def dtype(self, tensor: Cursor) -> DType:
+        """A tensor's dtype.
+
+        Raises:
+            ShapeError: a dtype that nothing here computes with.
+        """
+        code = tensor.at("data_type").integer(0)
+        if code not in self._codes:
+            known = ", ".join(f"{c} ({t})" for c, t in self._codes.items())
+            raise ShapeError(f"{tensor.where}: data_type {code} has no counterpart here; known are {known}")
+        return self._codes[code]
+
+    def bind(self, tensor: Cursor, position: int) -> None:
+        """Say which node makes a tensor.
+
+        Raises:
+            ParseError: two operators make it.
+            ShapeError: its declared dims are not those of the node.
+        """
+        guid = tensor.at("guid").integer(-(1 << 63), 1 << 64)
+        if guid in self._of:
+            raise tensor.fail(f"guid {guid} a second time", "a new guid for every tensor")
+        declared = declared_dims(tensor)
+        if declared != self.dims[position]:
+            raise ShapeError(
+                f"{tensor.where}: guid {guid} is declared {_shown(declared)}, "
+                f"its operator gives {_shown(self.dims[position])}; the file contradicts itself"
+            )
+        self.dtype(tensor)
+        self._of[guid] = position
+
+    # ------------------------------------------------------------ operators of both levels
+    def compute(self, op: Operator) -> None:
+        """Append an operator that stands at both levels, and bind its tensors.
+
+        Raises:
+            UnsupportedOperator: it has no counterpart here.
+            ShapeError: its operands do not fit.
+            ParseError: it lacks a field.
+        """
+        try:
+            made = self._compute(op)
+        except ShapeError as error:
+            raise ShapeError(f"{op.where}: {error}; the file contradicts itself") from error
+        if len(made) != len(op.declared):
+            raise op.source.fail(f"{len(op.declared)} output tensors", str(len(made)))
+        for tensor, position in zip(op.declared, made, strict=True):
+            declared = declared_dims(tensor)
+            if _without_ones(declared) == _without_ones(self.dims[position]) and declared != self.dims[position]:
+                position = self.add(Reshape(declared), position)
+            self.bind(tensor, position)
+
+    def _compute(self, op: Operator) -> tuple[int, ...]:
+        word, args = op.word, op.args
+        if word in UNARIES:
+            return (self.add(Unary(UNARIES[word]), *_just(1, op)),)
+        if word in BINARIES:
+            return (self.add(Binary(BINARIES[word]), *_just(2, op)),)
+        along = _ALONG.match(word)
+        if along is not None:
+            return self._along(op, along.group(1), int(along.group(2)), along.group(3) or "")
+        match word:
+            case "matmul":
+                return (self.add(MatMul(), *_just(2, op)),)
+            case "mul_scalar":
+                return (self.add(Scalar("mul", self._constant(op, "scalar")), *_just(1, op)),)
+            case "clamp":
+                low, high = self._constant(op, "min_val"), self._constant(op, "max_val")
+                return (self.add(Scalar("min", high), self.add(Scalar("max", low), *_just(1, op))),)
+            case "rms_norm":
+                (x,) = _just(1, op)
+                return (self.add(Binary("div"), x, self.add(Reduce("rms", self._last(x, op)), x)),)
+            case "concat_then_matmul":
+                a, b, c, d = _just(4, op)
+                left, below = self.add(Concat(self._last(a, op)), a, b), self._last(c, op) - 1
+                return (self.add(MatMul(), left, self.add(Concat(below), c, d)),)
+            case "transpose_01":
+                (x,) = _just(1, op)
+                return (self.add(Permute((1, 0, *range(2, len(self.dims[x])))), x),)
+            case _:
+                raise unsupported(op.source, word, len(args))
+
+    def _along(self, op: Operator, what: str, along: int, suffix: str) -> tuple[int, ...]:
+        if what == "concat":
+            return (self.add(Concat(along), *_just(2, op)),)
+        (x,) = _just(1, op)
+        rank = len(self.dims[x])
+        if along >= rank:
+            raise ShapeError(f"{op.word} of a tensor with {rank} dims")
+        match what, suffix:
+            case "reduction", "":
+                return (self.add(Reduce("sum", along), x),)
+            case "reduction", "_max":
+                return (self.add(Reduce("max", along), x),)
+            case "reduction", _:
+                split = self.split_off(x, along, declared_dims(op.declared[0])[along] if op.declared else dim(1))
+                return (self.join_back(self.add(Reduce("sum", along), split), along),)
+            case _:
+                return self._pieces(op, x, along)
+
+    def _pieces(self, op: Operator, x: int, along: int) -> tuple[int, ...]:
+        """Split and chunk: what the outputs' declared sizes cut off, one behind the other."""
+        made: list[int] = []
+        start = dim(0)
+        for tensor in op.declared:
+            sizes = declared_dims(tensor)
+            if along >= len(sizes):
+                raise tensor.fail(f"{len(sizes)} dims", f"at least {along + 1}")
+            made.append(self.add(Slice(along, start, start + sizes[along]), x))
+            start = start + sizes[along]
+        if start != self.dims[x][along]:
+            raise ShapeError(f"the pieces have {start} in all, dim {along} has {self.dims[x][along]}")
+        return tuple(made)
+
+    def split_off(self, x: int, along: int, kept: Dim) -> int:
+        """Dim `along` of n becomes n/kept and kept: `[.., n, ..] -> [.., n/kept, kept, ..]`."""
+        dims = self.dims[x]
+        size, keep = dims[along].constant or 0, kept.constant or 0
+        if not keep or size % keep:
+            raise ShapeError(f"dim {along} of size {size} cannot be reduced to {keep}, which does not divide it")
+        return self.add(Reshape((*dims[:along], dim(size // keep), kept, *dims[along + 1 :])), x)
+
+    def join_back(self, x: int, along: int) -> int:
+        """Behind a reduction of the outer part, the two dims become one again."""
+        dims = self.dims[x]
+        return self.add(Reshape((*dims[:along], *dims[along + 1 :])), x)
+
+    def _last(self, x: int, op: Operator) -> int:
+        if not self.dims[x]:
+            raise ShapeError(f"{op.word} of a tensor without dims")
+        return len(self.dims[x]) - 1
+
+    def _constant(self, op: Operator, name: str) -> Fraction:
+        if op.source.has(name):
+            return op.source.at(name).number()
+        if name in self._constants:
+            return self._constants[name]
+        raise ParseError(
+            f"{op.where}: {op.word} needs {name!r}, which most versions of Mirage do not save; "
+            f"add it to the file, or say constants={{{name!r}: ...}}"
+        )
+
+
+def unsupported(source: Cursor, word: str, operands: int) -> UnsupportedOperator:
+    """The error for an operator that nothing here stands for."""
+    why = WITHOUT_COUNTERPART.get(word, "no such operator of Mirage's is known")
+    known = [
+        *UNARIES,
+        *BINARIES,
+        *ACCUMULATORS,
+        *RESCALED,
+        REDTOX,
+        "matmul rms_norm clamp mul_scalar reduction_0..2 concat_0..2 split_0..2 chunk_0..2 concat_then_matmul",
+    ]
+    return UnsupportedOperator(
+        f"{source.where}: {word} of {operands} operands: {why}; known are {', '.join(known)}. "
+        "Say skip=True to read the other graphs"
+    )
+
+
+def _just(count: int, op: Operator) -> tuple[int, ...]:
+    if len(op.args) != count:
+        raise op.source.fail(f"{len(op.args)} input tensors", str(count))
+    return op.args
+
+
+def _without_ones(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    return tuple(d for d in dims if not d.is_one)
+
+
+def _shown(dims: tuple[Dim, ...]) -> str:
+    return f"({', '.join(map(str, dims))})"
+
+
+def elements(dims: tuple[Dim, ...]) -> Dim:
+    """How many elements a tensor of these dims has."""
+    return prod(dims, start=dim(1))

@@ -1,0 +1,414 @@
+"""From Mirage's saved graphs to sGraphs.
+
+A file is a list of kernel graphs, a graph a list of operators in order, tied by the `guid` of their
+tensors; a custom kernel holds a block graph. Older files have no output operator (the tensor that
+nobody reads is the result), accumulate in the block graph's output operator, or wrap the list in a
+search checkpoint. All of these are read.
+
+Two operators change shape on the way. `redtox` keeps dimx entries, entry k the sum of x[j*dimx + k]
+over j: a reshape to [.., n/dimx, dimx], an accumulator over the first of the two, a reshape back.
+`reduction_max` in the loop is a running maximum, and the factor by which rescaled accumulators shrink
+their total is exp(its change): the two together are our rescaled accumulator.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+from prism_explore.errors import PrismError, ShapeError
+from prism_explore.frontend.mirage.builder import Level, Operator, declared_dims, unsupported
+from prism_explore.frontend.mirage.generalize import generalise
+from prism_explore.frontend.mirage.json_cursor import Cursor, read_json, walk
+from prism_explore.frontend.mirage.names import ACCUMULATORS, REDTOX, RESCALED, dtype_codes, word
+from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Custom,
+    Input,
+    Load,
+    Result,
+    RunningMax,
+    Store,
+    without_dim,
+)
+from prism_explore.ir.tensors import DType, TensorType
+
+_MOST_DIMS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MirageGraph:
+    """One graph of a file: where it was, and what it says."""
+
+    file: str
+    index: int
+    """Its place in the file's list."""
+    sgraph: SGraph
+    """With the grid sizes and loop ranges of the file, as numbers."""
+
+    @property
+    def name(self) -> str:
+        """Such as `gqa_bs8[3]`."""
+        return f"{self.file.partition('.')[0]}[{self.index}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A graph that could not be read, and why."""
+
+    index: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MirageFile:
+    """What a file holds: its graphs, and those that were left out."""
+
+    file: str
+    graphs: tuple[MirageGraph, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+def load_mirage(
+    path: str | Path,
+    *,
+    general: bool = False,
+    skip: bool = False,
+    constants: Mapping[str, float | str] | None = None,
+    dtype: DType | None = None,
+) -> tuple[SGraph, ...]:
+    """The graphs of a file that Mirage saved, as sGraphs; nothing in the file is executed.
+
+    Args:
+        path: a JSON file, gzipped or not.
+        general: grid sizes and loop ranges become symbols, as far as the graph still type-checks; see
+            `generalise`. Otherwise they are the file's numbers.
+        skip: leave out a graph that cannot be read, with a warning that says why, instead of raising.
+            `read_mirage` keeps the reasons as data.
+        constants: numbers for `scalar`, `min_val` and `max_val` where a file does not say them.
+        dtype: the dtype of all tensors, instead of the file's; f32 to compile for a CPU, say.
+
+    Raises:
+        ParseError: the file is damaged or something else; the message says where and what was expected.
+        UnsupportedOperator: an operator has no counterpart here.
+        ShapeError: dims do not fit together.
+    """
+    content = read_mirage(path, skip=skip, constants=constants, dtype=dtype)
+    for left in content.skipped:
+        warnings.warn(f"{content.file}: graph {left.index} is left out: {left.reason}", stacklevel=2)
+    graphs = (g.sgraph for g in content.graphs)
+    return tuple(generalise(g).sgraph for g in graphs) if general else tuple(graphs)
+
+
+def read_mirage(
+    path: str | Path,
+    *,
+    skip: bool = False,
+    constants: Mapping[str, float | str] | None = None,
+    dtype: DType | None = None,
+) -> MirageFile:
+    """Like `load_mirage`, with each graph's place in the file, and with the reasons for those left out.
+
+    Raises:
+        ParseError: as `load_mirage`.
+        UnsupportedOperator: as `load_mirage`.
+        ShapeError: as `load_mirage`.
+    """
+    root = read_json(path)
+    found = tuple(walk(root))
+    codes = dtype_codes(
+        (v for k, v in found if k == "data_type" and isinstance(v, int)),
+        (v for k, v in found if k == "op_type" and isinstance(v, str)),
+    )
+    if dtype is not None:
+        codes = cast("Mapping[int, DType]", dict.fromkeys(codes, dtype))
+    given = {name: Fraction(str(value)) for name, value in (constants or {}).items()}
+    graphs: list[MirageGraph] = []
+    skipped: list[Skipped] = []
+    for index, source in enumerate(_graphs(root)):
+        try:
+            sgraph = _kernel_graph(source.called(f"{root.where}, graph {index}"), codes, given)
+        except PrismError as error:
+            if not skip:
+                raise
+            skipped.append(Skipped(index, str(error)))
+        else:
+            graphs.append(MirageGraph(root.where, index, sgraph))
+    return MirageFile(root.where, tuple(graphs), tuple(skipped))
+
+
+def _graphs(root: Cursor) -> tuple[Cursor, ...]:
+    """The list of graphs: the file itself, in a checkpoint, or a single graph."""
+    if root.has("generated_graphs"):
+        return root.at("generated_graphs").items()
+    if isinstance(root.value, dict):
+        raise root.fail("an object without it", "a list of graphs, or a checkpoint with 'generated_graphs'")
+    items = root.items()
+    return (root,) if items and items[0].has("op_type") else items
+
+
+def _operators(source: Cursor) -> tuple[tuple[str, Cursor], ...]:
+    """Word and place of each operator."""
+    out: list[tuple[str, Cursor]] = []
+    for number, item in enumerate(source.items()):
+        op_type = item.called(f"{source.where}, operator {number}").at("op_type").text()
+        out.append((word(op_type), item.called(f"{source.where}, operator {number} ({op_type})")))
+    return tuple(out)
+
+
+# ---------------------------------------------------------------- kernel graphs
+def _kernel_graph(source: Cursor, codes: Mapping[int, DType], constants: Mapping[str, Fraction]) -> SGraph:
+    level = Level(codes, constants)
+    outputs: list[int] = []
+    inputs = 0
+    for name, op in _operators(source):
+        declared = op.at("output_tensors").items()
+        args = tuple(level.find(t) for t in op.at("input_tensors").items())
+        match name:
+            case "input":
+                if len(declared) != 1:
+                    raise op.fail(f"{len(declared)} output tensors", "1")
+                dims = declared_dims(declared[0])
+                made = Input(f"x{inputs}", TensorType(dims, level.dtype(declared[0]), _order(op, dims)))
+                level.bind(declared[0], level.put(made, (), dims))
+                inputs += 1
+            case "output":
+                outputs.extend(args)
+            case "customized":
+                _custom(level, op, args, declared, codes, constants)
+            case _:
+                level.compute(Operator(name, args, declared, op))
+    if not outputs:
+        read = {a for node in level.nodes for a in node.args}
+        outputs = [n for n in range(inputs, len(level.nodes)) if n not in read]
+    if len(outputs) != 1:
+        raise source.fail(f"{len(outputs)} results", "one; save a graph for each")
+    graph = SGraph(tuple(level.nodes), outputs[0])
+    graph.types()
+    return graph
+
+
+def _order(op: Cursor, dims: tuple[Dim, ...]) -> tuple[int, ...]:
+    """Dims from slowest to fastest, from the strides; row-major where the strides do not say."""
+    if not op.has("input_strides"):
+        return ()
+    strides = tuple(s.integer(0) for s in op.at("input_strides").items())
+    if len(strides) != len(dims):
+        raise op.fail(f"{len(strides)} strides", f"{len(dims)}, one per dim")
+    wide = [d for d, size in enumerate(dims) if not size.is_one]
+    moved = iter(sorted(wide, key=lambda d: -strides[d]))
+    return tuple(d if dims[d].is_one else next(moved) for d in range(len(dims)))
+
+
+# ---------------------------------------------------------------- block graphs
+@dataclass(frozen=True, slots=True)
+class _Maps:
+    """The grid dims that count, and the loop."""
+
+    names: tuple[str, ...]
+    grid: tuple[ParallelDim, ...]
+    loop: ParallelDim | None
+
+    def read(self, source: Cursor, rank: int) -> tuple[int | None, ...]:
+        """An input or output map: per grid dim the dim it cuts."""
+        return tuple(_along(source.at(name), rank) for name in self.names)
+
+
+def _along(source: Cursor, rank: int) -> int | None:
+    along = source.integer(-1, _MOST_DIMS)
+    if along >= rank:
+        raise source.fail(f"dim {along} of a tensor with {rank} dims", f"-1 to {rank - 1}")
+    return None if along < 0 else along
+
+
+def _custom(
+    kernel: Level,
+    op: Cursor,
+    args: tuple[int, ...],
+    declared: tuple[Cursor, ...],
+    codes: Mapping[int, DType],
+    constants: Mapping[str, Fraction],
+) -> None:
+    bgraph = op.at("bgraph").called(op.where)
+    operators = _operators(bgraph.at("operators").called(f"{op.where}, bgraph"))
+    sizes = {name: bgraph.at("grid_dim").at(name).integer(1) for name in "xyz"}
+    names = tuple(name for name in "xyz" if sizes[name] > 1)
+    grid = tuple(ParallelDim(name, dim(sizes[name])) for name in names)
+    iterations = bgraph.at("forloop_range").integer(1)
+    looped = any(name == "input" and source.at("forloop_dim").integer(-1) >= 0 for name, source in operators)
+    maps = _Maps(names, grid, ParallelDim("i", dim(iterations)) if iterations > 1 or looped else None)
+    results = tuple(t.at("guid").integer(-(1 << 63), 1 << 64) for t in declared)
+    block = _Block(Level(codes, constants), maps, kernel, args)
+    stored: dict[int, tuple[int, Store, tuple[Dim, ...]]] = {}
+    loads = 0
+    for name, source in operators:
+        match name:
+            case "input":
+                block.load(source, loads)
+                loads += 1
+            case "output":
+                guid = source.at("dtensor").at("guid").integer(-(1 << 63), 1 << 64)
+                if guid not in results or guid in stored:
+                    raise source.fail(f"an output to guid {guid}", "each output tensor of the kernel once")
+                stored[guid] = block.store(source)
+            case _:
+                block.operator(name, source)
+    if set(stored) != set(results) or not results:
+        raise op.fail(f"outputs to {len(stored)} tensors", f"each of the kernel's {len(results)} output tensors once")
+    level = block.level
+    for guid in results:
+        value, store, dims = stored[guid]
+        level.put(store, (value,), dims)
+    try:
+        made = Custom(BlockGraph(grid, maps.loop, tuple(level.nodes)))
+        position = kernel.put(made, args, stored[results[0]][2])
+        SGraph(tuple(kernel.nodes), position).types()
+    except ShapeError as error:
+        raise ShapeError(f"{op.where}: {error}; Mirage's search never makes such a graph") from error
+    for number, tensor in enumerate(declared):
+        dims = stored[results[number]][2]
+        kernel.bind(tensor, kernel.put(Result(number), (position,), dims) if number else position)
+
+
+class _Block:
+    """A block graph while it is read."""
+
+    def __init__(self, level: Level, maps: _Maps, kernel: Level, args: tuple[int, ...]) -> None:
+        self.level = level
+        self._maps = maps
+        self._kernel = kernel
+        self._args = args
+        self._change: dict[int, int] = {}
+        """guid of a running maximum's change, or of its exp -> the maximum."""
+        self._factors: set[int] = set()
+
+    def load(self, op: Cursor, number: int) -> None:
+        """`tb_input_op`: the tile of an operand."""
+        source = self._kernel.find(op.at("dtensor"))
+        if source not in self._args:
+            raise op.fail("a tensor that the kernel is not given", "one of its input tensors")
+        same_place = number < len(self._args) and self._args[number] == source
+        operand = number if same_place else self._args.index(source)
+        whole = self._kernel.dims[source]
+        imap = self._maps.read(op.at("input_map"), len(whole))
+        fmap = _along(op.at("forloop_dim"), len(whole))
+        tile = list(whole)
+        for p, along in zip(self._maps.grid, imap, strict=True):
+            if along is not None:
+                tile[along] = _cut(op, tile[along], p.size, along)
+        if fmap is not None and self._maps.loop is not None:
+            tile[fmap] = _cut(op, tile[fmap], self._maps.loop.size, fmap)
+        (declared,) = _one(op)
+        self.level.bind(declared, self.level.put(Load(operand, imap, fmap), (), tuple(tile)))
+
+    def store(self, op: Cursor) -> tuple[int, Store, tuple[Dim, ...]]:
+        """`tb_output_op`: what is stored and how; old files accumulate here."""
+        inputs = op.at("input_tensors").items()
+        if len(inputs) != 1:
+            raise op.fail(f"{len(inputs)} input tensors", "1")
+        value = self.level.find(inputs[0])
+        if self._maps.loop is not None and op.has("forloop_dim") and op.at("forloop_dim").integer(-1) >= 0:
+            raise unsupported(op, "output in every iteration", 1)
+        if op.at("output_tensors").items() and not self.level.behind[value]:
+            value = self.level.put(Accumulate("sum"), (value,), self.level.dims[value], behind=True)
+        dims = list(self.level.dims[value])
+        omap = self._maps.read(op.at("output_map"), len(dims))
+        for p, along in zip(self._maps.grid, omap, strict=True):
+            if along is not None:
+                dims[along] = dims[along] * p.size
+        return value, Store(omap), tuple(dims)
+
+    def operator(self, name: str, op: Cursor) -> None:
+        """Everything between the loads and the stores."""
+        inputs, declared = op.at("input_tensors").items(), op.at("output_tensors").items()
+        level = self.level
+        if any(self._guid(t) in self._change for t in inputs):
+            self._rescaled(name, op, inputs)
+            return
+        args = tuple(level.find(t) for t in inputs)
+        if name in ACCUMULATORS:
+            fn, reduces = ACCUMULATORS[name]
+            self._accumulate(op, args, Accumulate(fn, len(level.dims[args[0]]) - 1 if reduces and args else None))
+        elif name == REDTOX:
+            (kept,) = _one(op)
+            sizes = declared_dims(kept)
+            if len(args) != 1 or len(sizes) != len(level.dims[args[0]]) or not sizes:
+                raise op.fail(f"{len(args)} operands, the first of other rank than the result", "one of equal rank")
+            last = len(sizes) - 1
+            split = level.split_off(args[0], last, sizes[last])
+            total = self._put_accumulator(op, split, Accumulate("sum", last))
+            level.bind(kept, level.join_back(total, last))
+        elif name.startswith("reduction_") and name.endswith("_max"):
+            self._maximum(op, args, int(name[len("reduction_")]), declared)
+        elif name in RESCALED:
+            raise unsupported(op, f"{name} by something else than exp(the change of a running maximum)", len(args))
+        else:
+            level.compute(Operator(name, args, declared, op))
+
+    def _guid(self, tensor: Cursor) -> int:
+        return tensor.at("guid").integer(-(1 << 63), 1 << 64)
+
+    def _accumulate(self, op: Cursor, args: tuple[int, ...], made: Accumulate) -> None:
+        if len(args) != 1:
+            raise op.fail(f"{len(args)} input tensors", "1")
+        (declared,) = _one(op)
+        self.level.bind(declared, self._put_accumulator(op, args[0], made))
+
+    def _put_accumulator(self, op: Cursor, x: int, made: Accumulate) -> int:
+        if self.level.behind[x]:
+            raise op.fail("a value from behind the loop", "one from inside")
+        dims = without_dim(self.level.dims[x], made.dim, op.where)
+        return self.level.put(made, (x,), dims, behind=True)
+
+    def _maximum(self, op: Cursor, args: tuple[int, ...], along: int, declared: tuple[Cursor, ...]) -> None:
+        """The maximum so far, and (second output) by how much it changed."""
+        if len(args) != 1 or not 1 <= len(declared) <= 2:
+            raise op.fail(f"{len(args)} input and {len(declared)} output tensors", "1 and 2")
+        level = self.level
+        if level.behind[args[0]] or self._maps.loop is None:
+            level.compute(Operator(f"reduction_{along}_max", args, declared[:1], op))
+            found = level.find(declared[0])
+        else:
+            found = level.put(RunningMax(along), args, without_dim(level.dims[args[0]], along, op.where))
+            level.bind(declared[0], found)
+        for tensor in declared[1:]:
+            self._change[self._guid(tensor)] = found
+
+    def _rescaled(self, name: str, op: Cursor, inputs: tuple[Cursor, ...]) -> None:
+        """What may be done with a maximum's change: take exp of it, and rescale accumulators by that."""
+        level = self.level
+        (declared,) = _one(op)
+        last = self._guid(inputs[-1])
+        if name == "exp" and last not in self._factors:
+            self._change[self._guid(declared)] = self._change[last]
+            self._factors.add(self._guid(declared))
+        elif name in RESCALED and len(inputs) == 2 and last in self._factors and self._guid(inputs[0]) != last:
+            x = level.find(inputs[0])
+            made = AccumulateRescaled(len(level.dims[x]) - 1 if RESCALED[name] else None)
+            if level.behind[x]:
+                raise op.fail("a value from behind the loop", "one from inside")
+            dims = without_dim(level.dims[x], made.dim, op.where)
+            level.bind(declared, level.put(made, (x, self._change[last]), dims, behind=True))
+        else:
+            raise unsupported(op, f"{name} of a running maximum's change", len(inputs))
+
+
+def _one(op: Cursor) -> tuple[Cursor]:
+    declared = op.at("output_tensors").items()
+    if len(declared) != 1:
+        raise op.fail(f"{len(declared)} output tensors", "1")
+    return (declared[0],)
+
+
+def _cut(op: Cursor, size: Dim, parts: Dim, along: int) -> Dim:
+    tile = size / parts
+    if tile.constant is None:
+        raise ShapeError(f"{op.where}: dim {along} of size {size} is cut into {parts} parts, which are not whole")
+    return tile

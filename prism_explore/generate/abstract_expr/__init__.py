@@ -1,0 +1,1 @@
+"""Abstract expressions: what a partial graph computes with its sizes left out, for pruning."""

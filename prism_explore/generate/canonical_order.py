@@ -1,0 +1,307 @@
+"""One representative for graphs that differ only in the order or the naming of their operators.
+
+Operators are appended in strictly increasing *rank*:
+
+    rank = (operand indices sorted decreasing, operand list, operator type)
+
+Every set of operators has exactly one increasing order. Existence: an operator that uses tensor n ranks
+above every operator that was possible before n existed, so taking the smallest available operator at
+every step increases. Uniqueness: the smallest available operator cannot be taken later, so it must be
+taken now. Comparing operand lists as written, without sorting, loses programs such as A@(B@C).
+
+Two operators may also compute the same thing under different names (`mul(x, x)` and `square(x)`);
+`Expressions` gives equal ones equal numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import (
+    COMMUTATIVE,
+    Accumulate,
+    AccumulateRescaled,
+    Binary,
+    Custom,
+    Input,
+    Load,
+    Op,
+    Reduce,
+    Result,
+    Unary,
+)
+
+Args: TypeAlias = tuple[int, ...]
+Rank: TypeAlias = tuple[Args, Args, int]
+
+
+class Kind(Protocol):
+    """An operator type: what the order needs to know about it."""
+
+    @property
+    def arity(self) -> int:
+        """One or two operands."""
+        ...
+
+    @property
+    def commutative(self) -> bool:
+        """Whether the operands may be swapped; only one order is tried then."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An uninterpreted operator type, for counting."""
+
+    name: str
+    arity: int
+    commutative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """An operator type applied to operands."""
+
+    args: Args
+    kind: int
+    """Position in the alphabet."""
+
+    @property
+    def rank(self) -> Rank:
+        """Its place in the canonical order."""
+        return rank(self.args, self.kind)
+
+
+def rank(args: Args, kind: int) -> Rank:
+    """The place of an operator in the canonical order.
+
+    >>> rank((0, 3), 2) > rank((2, 1), 5)
+    True
+    """
+    return tuple(sorted(args, reverse=True)), args, kind
+
+
+_L = TypeVar("_L", bound=Kind)
+
+
+class Alphabet(Generic[_L]):
+    """Operator types in a fixed order, and their applications in canonical order."""
+
+    def __init__(self, letters: Iterable[_L]) -> None:
+        self.letters = tuple(letters)
+        numbered = tuple(enumerate(self.letters))
+        self._unary = tuple(n for n, k in numbered if k.arity == 1)
+        self._binary = tuple(n for n, k in numbered if k.arity == 2)
+        self._ordered = tuple(n for n, k in numbered if k.arity == 2 and not k.commutative)
+        self._possible: dict[int, int] = {}
+        self._operands: dict[int, tuple[tuple[Args, tuple[int, ...]], ...]] = {}
+
+    def possible(self, tensors: int) -> int:
+        """How many applications to `tensors` tensors there are."""
+        found = self._possible.get(tensors)
+        if found is None:
+            ordered, symmetric = len(self._ordered), len(self._binary) - len(self._ordered)
+            found = len(self._unary) * tensors + symmetric * tensors * (tensors + 1) // 2 + ordered * tensors * tensors
+            self._possible[tensors] = found
+        return found
+
+    def opened(self, tensors: int) -> int:
+        """How many applications the next tensor would make possible."""
+        return self.possible(tensors + 1) - self.possible(tensors)
+
+    def operands(self, top: int) -> tuple[tuple[Args, tuple[int, ...]], ...]:
+        """The operand lists whose largest member is `top`, in canonical order, and the operator types of each."""
+        found = self._operands.get(top)
+        if found is None:
+            lists: list[tuple[Args, tuple[int, ...]]] = [((top,), self._unary)]
+            for low in range(top):
+                lists += [((low, top), self._binary), ((top, low), self._ordered)]
+            lists.append(((top, top), self._binary))
+            found = self._operands[top] = tuple((args, kinds) for args, kinds in lists if kinds)
+        return found
+
+    def applications(self, tensors: int, after: Rank | None) -> Iterator[Application]:
+        """Every application to the first `tensors` tensors that ranks above `after`, in increasing order."""
+        for top in range(after[0][0] if after else 0, tensors):
+            for args, kinds in self.operands(top):
+                for kind in kinds:
+                    if after is None or rank(args, kind) > after:
+                        yield Application(args, kind)
+
+    def sequences(self, tensors: int, ops: int) -> Iterator[tuple[tuple[int, Args], ...]]:
+        """Every program of exactly `ops` operators over `tensors` inputs, as its canonical sequence."""
+
+        def grow(made: tuple[tuple[int, Args], ...], last: Rank | None) -> Iterator[tuple[tuple[int, Args], ...]]:
+            if len(made) == ops:
+                yield made
+                return
+            for a in self.applications(tensors + len(made), last):
+                yield from grow((*made, (a.kind, a.args)), a.rank)
+
+        yield from grow((), None)
+
+
+class Counter:
+    """How many programs a partial one stands for, if every operator fitted every operand.
+
+    The recursion of `Alphabet.sequences` in closed form: with `a` applications still above the last one,
+    taking one leaves those above it and opens those that use the new tensor. Shapes and phases are
+    ignored, so the number is an upper estimate; for an uninterpreted alphabet it is exact.
+    """
+
+    def __init__(self, alphabet: Alphabet[Any]) -> None:
+        self._alphabet = alphabet
+        self._sums: dict[tuple[int, int, bool], list[int]] = {}
+
+    def of_length(self, tensors: int, ops: int) -> int:
+        """Programs of exactly `ops` operators over `tensors` inputs."""
+        return self._sum(tensors, ops, False)[self._alphabet.possible(tensors)]
+
+    def all(self, tensors: int, ops: int) -> int:
+        """Programs of at most `ops` operators over `tensors` inputs, the empty one included."""
+        return self._sum(tensors, ops, True)[self._alphabet.possible(tensors)]
+
+    def following(self, tensors: int, ops: int) -> list[int]:
+        """Programs of at most `ops` operators more, for each number of applications that they may begin with.
+
+        Which applications these are does not matter: to leave one out, here and in all that follows, is to begin
+        with one less.
+        """
+        return self._sum(tensors, ops, True)
+
+    def _sum(self, tensors: int, ops: int, shorter: bool) -> list[int]:
+        """For each number of applications above the last one, how many programs follow."""
+        key = (tensors, ops, shorter)
+        if key not in self._sums:
+            length = self._alphabet.possible(tensors) + 1
+            if ops == 0:
+                self._sums[key] = [1] * length
+            else:
+                deeper = self._sum(tensors + 1, ops - 1, shorter)
+                opened = len(deeper) - length
+                sums = [1 if shorter else 0]
+                for above in range(length - 1):
+                    sums.append(sums[-1] + deeper[above + opened])
+                self._sums[key] = sums
+        return self._sums[key]
+
+
+@lru_cache(256)
+def _swaps(op: Op) -> bool:
+    return isinstance(op, Binary) and op.fn in COMMUTATIVE
+
+
+Key: TypeAlias = tuple[Op, Args]
+
+
+class Expressions:
+    """Numbers for computed expressions; two that are equal by renaming or by definition share one.
+
+    Definitions read from left to right:
+
+        mul(x, x)                      square(x)
+        mul(x, recip(y))               div(x, y)
+        mul(x, rsqrt(y))               div(x, sqrt(y))
+        sqrt(mean(square(x), d))       rms(x, d), and the same for accumulators
+        accum(sum(x, d))               accum_sum(x, d)
+        sum(accum(x), d)               accum_sum(x, d)
+        accum_rescaled(sum(x, d), m)   accum_rescaled(x, m, d)
+        sum(accum_rescaled(x, m), d)   accum_rescaled(x, m, d)
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Key, int] = {}
+        self._keys: list[Key] = []
+
+    def number(self, op: Op, args: Args) -> int:
+        """The number of an operator applied to numbered expressions."""
+        return self._intern(*self.reduced(op, args))
+
+    def reduced(self, op: Op, args: Args) -> Key:
+        """The definition's left side turned into its right side, operands in order."""
+        match op:
+            case Binary("mul"):
+                a, b = sorted(args)
+                if a == b:
+                    return Unary("square"), (a,)
+                for x, y in ((a, b), (b, a)):
+                    match self._keys[y]:
+                        case Unary("recip"), inner:
+                            return Binary("div"), (x, inner[0])
+                        case Unary("rsqrt"), inner:
+                            return Binary("div"), (x, self.number(Unary("sqrt"), inner))
+                        case _:
+                            pass
+                return op, (a, b)
+            case Unary("sqrt"):
+                match self._keys[args[0]]:
+                    case (Reduce("mean", _) | Accumulate("mean", _)) as mean, (square,):
+                        match self._keys[square]:
+                            case Unary("square"), inner:
+                                along = mean.dim
+                                if isinstance(mean, Accumulate) or along is None:
+                                    return Accumulate("rms", along), inner
+                                return Reduce("rms", along), inner
+                            case _:
+                                pass
+                    case _:
+                        pass
+            case Accumulate("sum", None):
+                match self._keys[args[0]]:
+                    case Reduce("sum", along), inner:
+                        return Accumulate("sum", along), inner
+                    case _:
+                        pass
+            case AccumulateRescaled(None):
+                match self._keys[args[0]]:
+                    case Reduce("sum", along), inner:
+                        return AccumulateRescaled(along), (*inner, args[1])
+                    case _:
+                        pass
+            case Reduce("sum", along):
+                match self._keys[args[0]]:
+                    case Accumulate("sum", None), inner:
+                        return Accumulate("sum", along), inner
+                    case AccumulateRescaled(None), inner:
+                        return AccumulateRescaled(along), inner
+                    case _:
+                        pass
+            case _:
+                pass
+        return op, tuple(sorted(args)) if _swaps(op) else args
+
+    def of_graph(self, graph: SGraph) -> int:
+        """The number of a graph's result; graphs that differ in naming only have the same."""
+        numbers: list[int] = []
+        results: dict[int, tuple[int, ...]] = {}
+        for position, node in enumerate(graph.nodes):
+            args = tuple(numbers[a] for a in node.args)
+            match node.op:
+                case Custom(block):
+                    inside: list[int] = []
+                    for inner in block.nodes:
+                        if isinstance(inner.op, Load):
+                            inside.append(self._intern(Load(0), (args[inner.op.operand],)))
+                        else:
+                            inside.append(self.number(inner.op, tuple(inside[a] for a in inner.args)))
+                    results[position] = tuple(inside[s] for s in block.stores)
+                    numbers.append(results[position][0])
+                case Result(index):
+                    numbers.append(results[node.args[0]][index])
+                case Input():
+                    numbers.append(self._intern(node.op, ()))
+                case op:
+                    numbers.append(self.number(op, args))
+        return numbers[graph.output]
+
+    def _intern(self, op: Op, args: Args) -> int:
+        key = (op, args)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self._keys)
+            self._keys.append(key)
+        return found

@@ -1,0 +1,452 @@
+"""Grow sGraphs operator by operator, in canonical order, and cut what cannot become the program.
+
+One custom kernel first; then two, by splitting what is whole (see `split`).
+
+The kernel graph grows first; opening a custom kernel grows its block graph; a block graph whose tensors
+are all used but one closes, and the kernel graph goes on. Maps stay open throughout: a tensor is typed
+by its index axes, so an operator fits or not whatever the maps will be, and a family stands for all of
+them. Nearest first: a step that computes what the program computes too, or its result in another way, or adds up
+partial sums, is taken before any that *strays* from it, then those that stray once, and so on. So what the program
+says, with a loop or with a division put off, is found early, and a budget ends a search far from it. Within that,
+depth first, smallest rank first, so the stream of events is the same every time. In the end the same is searched
+in any order.
+
+Every step that is kept is noted, and every cut with its reason. Operators that would break the canonical
+order are no cuts, since their graph is met elsewhere; neither are reductions along a dim of size 1, nor views of
+tensors with other axes than the program has there. What grows is the program's core (`ir.peel`): the views around
+it are put around every whole kernel graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+
+from prism_explore.cost.roofline import Ceiling
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import Reason
+from prism_explore.generate.abstract_expr.polynomial import show
+from prism_explore.generate.canonical_order import Application, Rank
+from prism_explore.generate.event_log import CUSTOM, Cuts, Diary, row_text
+from prism_explore.generate.program_count import Tree
+from prism_explore.generate.pruning.checks import Attempts
+from prism_explore.generate.pruning.rules import Cut, GivenUp, Machine, nodes_spent, time_spent
+from prism_explore.generate.split_kernels import Split, splits
+from prism_explore.generate.state import BlockState, Fit, KernelState, Same, Tensor
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.graph import BlockGraph, SGraph
+from prism_explore.ir.ops import Custom, Node, Store
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import show as show_graph
+from prism_explore.ir.text import show_node
+from prism_explore.pipeline.search_space import Level, Space
+from prism_explore.pipeline.stages import Family, Pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A step at a block graph that is kept."""
+
+    step: Fit
+    state: BlockState
+    weight: int
+    """How many graphs it stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Steps at a block graph that are put off, because they stray from the program."""
+
+    kernel: KernelState
+    state: BlockState
+    kept: list[Kept]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole kernel graph, without the views around it."""
+
+    node: str
+    core: SGraph
+    axes: tuple[AxisNames, ...]
+    """Of its kernel-level tensors."""
+    same: Same
+
+
+class Growth:
+    """The recursion, and how much each of its branches stands for."""
+
+    def __init__(
+        self,
+        program: TensorProgram,
+        space: Space,
+        target: Machine,
+        journal: Journal,
+        over: Callable[[], bool] = lambda: False,
+        ceiling: Ceiling | None = None,
+    ) -> None:
+        self.program, self.space, self.over = program, space, over
+        self.diary = Diary(journal)
+        self.attempts = Attempts(program, space, target, ceiling)
+        self.tree = Tree(self.attempts.kernel_alphabet, self.attempts.block_alphabet, space)
+        self.names = {i: op.name for i, op in enumerate(self.attempts.apart.program.inputs)}
+        self.seen: dict[Hashable, str] = {}
+        self.later: dict[int, list[Put]] = {}
+        """Steps that are put off, per number of operators that then compute what the program does not."""
+        self.left: dict[str, list[Kept]] = {}
+        """Per block graph, the steps that a budget left."""
+        self.ones: list[Whole] = []
+        """The kernel graphs of the families of one kernel, which the second pass splits."""
+        self.splits = 0.0
+        """Ways to split them that were met."""
+        self.before = 0
+        """Nodes of the passes before; each pass has a budget of its own."""
+        self.nodes = min(space.nodes, space.patience)
+        """That budget; until the first family a smaller one."""
+
+    def run(
+        self, pieces: Callable[[], Iterator[Pieces | GivenUp | None]] = lambda: iter(())
+    ) -> Iterator[Family | None]:
+        """Every family of the space, from the inputs on."""
+        root = self.diary.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
+        yield None
+        state = self.attempts.beginning(root)
+        yield from self.kernel(state)
+        yield from self.rest()
+        yield from self.second_pass()
+        rows = 0.0
+        for row in pieces():
+            match row:
+                case Pieces():
+                    rows += 1
+                    yield self.assembled(root, row)
+                case GivenUp():
+                    rows += row.stood_for
+                    self.diary.pruned(root, row.text, "kernel", row.why, row.stood_for)
+                    yield None
+                case None:
+                    yield None
+        self.diary.counted(float(1 + self.tree.beyond(state)) + self.splits + rows)
+        yield None
+
+    def assembled(self, root: str, row: Pieces) -> Family | None:
+        """Note kernels in a row as a step from the inputs, and the family that they are."""
+        node = self.diary.expanded(root, row_text(row.parts), "kernel")
+        graph = row.together({number: family.sgraph for number, family in row.families})
+        cut = tuple(p.positions for p in row.parts)
+        found = self.completed(node, "kernel", graph, cut if len(cut) > 1 else ())
+        return replace(found, pieces=row) if found is not None else None
+
+    def second_pass(self) -> Iterator[Family | None]:
+        """Every family of two kernels, by splitting those of one."""
+        self.before = self.diary.nodes
+        for whole in self.ones if self.space.results else ():
+            yield from self.split(whole)
+
+    def spent(self) -> Reason | None:
+        """The budget that ends the growth here, where one does."""
+        if self.diary.nodes - self.before >= self.nodes:
+            return nodes_spent(self.nodes, bool(self.ones))
+        return time_spent(self.space.time_s) if self.over() else None
+
+    def kernel(self, state: KernelState) -> Iterator[Family | None]:
+        """Every family that extends a kernel graph."""
+        cuts, kept = self.kernel_tried(state)
+        yield from self.diary.cuts(cuts, state.id, "kernel", self.names)
+        for done, made in enumerate(kept):
+            if spent := self.spent():
+                self.diary.over_budget(state.id, "kernel", spent, float(sum(map(self.stands_for, kept[done:]))))
+                yield None
+                return
+            yield from self.kernel_kept(state, made)
+
+    def kernel_tried(self, state: KernelState) -> tuple[Cuts, list[KernelState | BlockState]]:
+        """Every step at a kernel graph: what is cut, and what is kept, in canonical order."""
+        cuts = Cuts()
+        kept: list[KernelState | BlockState] = []
+        if (cut := self.lone_cut(state)) is not None:
+            cuts.add(tuple(sorted(state.unused)), CUSTOM, cut, float(self.tree.beyond(state)))
+            return cuts, kept
+        for step in self.kernel_steps(state):
+            if isinstance(step, Application):
+                made = self.attempts.predefined(state, step)
+                letter = self.attempts.kernel_alphabet.letters[step.kind]
+                args, weight = step.args, self.tree.predefined(state, step)
+            else:
+                made = self.attempts.opened(state, step)
+                letter = None
+                args, weight = step, self.tree.opened(state, step)
+            match made:
+                case Cut():
+                    cuts.add(args, letter.label if letter else CUSTOM, made, float(weight))
+                case KernelState():
+                    kept.append(made)
+                case BlockState():
+                    beyond = self.tree.behind(state, made.operands)
+                    kept.append(replace(made, beyond=beyond, stood_for=weight, strays=state.strays))
+                case None:
+                    cuts.void += weight
+        return cuts, kept
+
+    def lone_cut(self, state: KernelState) -> Cut | None:
+        """The cut of the only kernel that there may be: it has to read everything.
+
+        None where it is kept, or where there may be others. What leaves a tensor unused is cut in any case, and of
+        many inputs there are thousands of such kernels.
+        """
+        space = self.space
+        alone = space.custom_kernels == state.customs + 1 and not space.predefined_kernels
+        everything = tuple(sorted(state.unused))
+        if not alone or state.customs or len(everything) != len(state.tensors):
+            return None
+        if not _MANY <= len(everything) <= space.block_inputs:
+            return None
+        made = self.attempts.opened(state, everything)
+        return made if isinstance(made, Cut) else None
+
+    def stands_for(self, made: KernelState | BlockState) -> int:
+        """How many graphs a step that was kept at a kernel graph begins."""
+        return made.stood_for if isinstance(made, BlockState) else 1 + self.tree.beyond(made)
+
+    def kernel_kept(self, state: KernelState, made: KernelState | BlockState) -> Iterator[Family | None]:
+        """Note a step that was kept at a kernel graph; every family behind it."""
+        if isinstance(made, BlockState):
+            node = self.diary.expanded(state.id, self.told(made), "kernel")
+            yield None
+            yield from self.block(state, replace(made, id=node))
+        else:
+            node = self.diary.expanded(state.id, self.told(made), "kernel", show(made.tensors[-1].expression))
+            yield None
+            yield from self.kernel_grown(replace(made, id=node))
+
+    def told(self, made: KernelState | BlockState) -> str:
+        """A kept kernel-level step in the textual form."""
+        if isinstance(made, BlockState):
+            return f"{CUSTOM}({', '.join(self.names.get(a, f'%{a}') for a in made.operands)})"
+        return show_node(made.tensors[-1].node, self.names)
+
+    def kernel_steps(self, state: KernelState) -> list[Application | tuple[int, ...]]:
+        """What may extend a kernel graph: predefined operators, and operands of a custom kernel."""
+        space, count, last = self.space, len(state.tensors), state.last
+        steps: list[tuple[Rank, Application | tuple[int, ...]]] = []
+        if state.predefined + state.customs >= space.kernel_ops:
+            return []
+        if state.predefined < space.predefined_kernels:
+            steps += [(a.rank, a) for a in self.attempts.kernel_alphabet.applications(count, last)]
+        if state.customs < space.custom_kernels:
+            ranked = ((self.tree.custom_rank(s), s) for s in self.tree.operands(count))
+            steps += [(place, s) for place, s in ranked if last is None or place > last]
+        return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
+
+    def kernel_grown(self, state: KernelState) -> Iterator[Family | None]:
+        """What a kernel graph with one more operator gives: a family if it is whole, and what extends it."""
+        if (whole := self.whole(state)) is not None:
+            yield self.found(whole)
+        if self.attempts.spare(state):
+            yield from self.kernel(state)
+
+    def whole(self, state: KernelState) -> Whole | None:
+        """A kernel graph that is whole."""
+        if not self.attempts.is_whole(state):
+            return None
+        core = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
+        return Whole(state.id, core, tuple(t.axes for t in state.tensors), state.same)
+
+    def found(self, whole: Whole) -> Family | None:
+        """Note a whole kernel graph; the second pass splits it if it is a family."""
+        family = self.completed(whole.node, "kernel", self.attempts.whole(whole.core))
+        if family is not None:
+            self.ones.append(whole)
+            self.nodes = self.space.nodes
+        return family
+
+    def completed(self, node: str, level: Level, graph: SGraph, cut: Hashable = ()) -> Family | None:
+        """Note a whole graph: a family, or None where it is one that is known; of graphs cut alike, where they are."""
+        number = self.attempts.expressions.of_graph(graph), cut
+        if number in self.seen and self.space.active("dup.canonical"):
+            detail = f"This is family {self.seen[number]}."
+            self.diary.whole(node, level, Cut("dup.canonical", "e is new", self.seen[number], detail))
+            return None
+        self.seen[number] = self.diary.completed(node, show_graph(graph))
+        return Family(self.seen[number], self.program, graph)
+
+    def split(self, whole: Whole) -> Iterator[Family | None]:
+        """Every family that splits a whole kernel graph."""
+        cuts, kept = self.split_tried(whole)
+        self.splits += cuts.stood_for + len(kept)
+        yield from self.diary.cuts(cuts, whole.node, "split", {}, exact=True)
+        for done, made in enumerate(kept):
+            if spent := self.spent():
+                self.diary.over_budget(whole.node, "split", spent, float(len(kept) - done))
+                yield None
+                return
+            yield from self.split_kept(whole.node, made)
+
+    def split_tried(self, whole: Whole) -> tuple[Cuts, list[Split]]:
+        """Every way to split a whole kernel graph: what is cut, and what is kept."""
+        cuts = Cuts()
+        kept: list[Split] = []
+        attempts, judged = self.attempts, self.space.active("map.constraint")
+        views = attempts.views(whole.same)
+        for made in splits(whole.core, whole.axes, attempts.extents, views, self.space.results, judged):
+            if isinstance(made.graph, Cut):
+                cuts.add(made.stored, made.label, made.graph, 1.0)
+            else:
+                kept.append(made)
+        return cuts, kept
+
+    def split_kept(self, node: str, made: Split) -> Iterator[Family | None]:
+        """Note a split of the whole graph at a node that was kept, and the family that it is."""
+        assert isinstance(made.graph, SGraph), "what is cut is not kept"
+        node = self.diary.expanded(node, made.text, "split")
+        yield None
+        yield self.completed(node, "split", self.attempts.whole(made.graph))
+
+    def block(self, kernel: KernelState, state: BlockState) -> Iterator[Family | None]:
+        """Every family whose custom kernel extends a block graph."""
+        if len(state.tensors) >= self.space.block_ops:
+            return
+        cuts, kept = self.block_tried(state)
+        yield from self.diary.cuts(cuts, state.id, "block", {})
+        near = [k for k in kept if k.state.strays == state.strays]
+        if len(near) < len(kept):
+            far = [k for k in kept if k.state.strays > state.strays]
+            self.later.setdefault(state.strays + 1, []).append(Put(kernel, state, far))
+        yield from self.taken(Put(kernel, state, near))
+
+    def taken(self, put: Put) -> Iterator[Family | None]:
+        """Every family behind some steps at a block graph; what a budget leaves of them is kept in mind."""
+        for done, step in enumerate(put.kept):
+            if self.spent():
+                self.left.setdefault(put.state.id, []).extend(put.kept[done:])
+                return
+            yield from self.block_kept(put.kernel, put.state, step.state)
+
+    def rest(self) -> Iterator[Family | None]:
+        """Every family behind the steps that were put off, nearest first; note what a budget left."""
+        while self.later:
+            for put in self.later.pop(min(self.later)):
+                yield from self.taken(put)
+        if self.left and (spent := self.spent()):
+            for node, kept in self.left.items():
+                self.diary.over_budget(node, "block", spent, float(sum(k.weight for k in kept)))
+                yield None
+
+    def block_tried(self, state: BlockState) -> tuple[Cuts, list[Kept]]:
+        """Every step at a block graph: what is cut, and what is kept, in canonical order.
+
+        What is cut here for good is not tried again in what grows from here. So its region stands for every program
+        below this node that has the application, not only for those that begin with it.
+        """
+        attempts, alphabet = self.attempts, self.attempts.block_alphabet
+        count = len(state.tensors)
+        opened = state.operands and len(state.operands) == count
+        newest = [step for top in range(0 if opened else count - 1, count) for step in alphabet.operands(top)]
+        programs, each = self.tree.following(count), 1 + state.beyond
+        cuts = Cuts()
+        kept: list[tuple[Fit, BlockState | Cut]] = []
+        possible = len(state.open) + sum(len(kinds) for _, kinds in newest)
+
+        def tried(step: Fit) -> int:
+            made = attempts.grown(state, step)
+            if not isinstance(made, Cut) or not made.lasting:
+                kept.append((step, made))
+                return possible
+            weight = (programs[possible] - programs[possible - 1]) * each
+            cuts.add(step.args, alphabet.letters[step.kind].label, made, float(weight))
+            return possible - 1
+
+        for step in state.open:
+            possible = tried(step)
+        for args, kinds in newest:
+            alone = attempts.alone(state, args, kinds)
+            fewer = possible - alone.void
+            cuts.void += (programs[possible] - programs[fewer]) * each
+            for bundle in alone.cuts:
+                possible, fewer = fewer, fewer - len(bundle.labels)
+                cuts.add_all(args, bundle, float((programs[possible] - programs[fewer]) * each))
+            possible = fewer
+            for kind, tensor in alone.fitting:
+                possible = tried(Fit(args, kind, tensor))
+        rest = tuple(step for step, _ in kept)
+        below = self.tree.following(count + 1)
+        steps: list[Kept] = []
+        for n, (step, made) in enumerate(kept):
+            weight = below[len(kept) - 1 - n + alphabet.opened(count)] * each
+            if isinstance(made, Cut):
+                cuts.add(step.args, alphabet.letters[step.kind].label, made, float(weight))
+            else:
+                strays = state.strays + attempts.strays(state, step)
+                steps.append(Kept(step, replace(made, open=rest[n + 1 :], strays=strays), weight))
+        return cuts, steps
+
+    def block_kept(self, kernel: KernelState, state: BlockState, made: BlockState) -> Iterator[Family | None]:
+        """Note a step that was kept at a block graph; every family behind it."""
+        newest = made.tensors[-1]
+        node = self.diary.expanded(state.id, show_node(newest.node), "block", show(newest.expression))
+        yield None
+        made = replace(made, id=node)
+        if self.closable(made):
+            if cut := self.attempts.longwinded(made):
+                self.diary.whole(made.id, "block", cut, made.beyond)
+                yield None
+            else:
+                yield from self.kernel_grown(self.closed(kernel, made))
+        else:
+            self.diary.void += made.beyond
+        yield from self.block(kernel, made)
+
+    def closable(self, state: BlockState) -> bool:
+        """Whether a block graph may be stored as it is."""
+        return len(state.unused) == 1 and self.attempts.storable(state)
+
+    def closed(self, kernel: KernelState, state: BlockState) -> KernelState:
+        """The kernel graph with a block graph as its newest operator."""
+        newest = state.tensors[-1]
+        kernel = self.attempts.outside(kernel, state.same)
+        store = Node(Store(), (len(state.tensors) - 1,))
+        block = BlockGraph((), None, (*(t.node for t in state.tensors), store))
+        node = Node(Custom(block), state.operands)
+        made = Tensor(node, newest.axes, newest.dtype, newest.expression, newest.number, written=newest.written)
+        return replace(
+            kernel,
+            id=state.id,
+            tensors=(*kernel.tensors, made),
+            unused=kernel.unused.difference(state.operands) | {len(kernel.tensors)},
+            goals=state.goals,
+            last=self.tree.custom_rank(state.operands),
+            customs=kernel.customs + 1,
+            floor=self.attempts.behind(state.floor, newest),
+            read=kernel.read.union(state.operands),
+            strays=state.strays,
+        )
+
+
+def generate(
+    program: TensorProgram,
+    space: Space,
+    target: Machine,
+    journal: Journal,
+    over: Callable[[], bool] = lambda: False,
+    ceiling: Ceiling | None = None,
+    pieces: Callable[[], Iterator[Pieces | GivenUp | None]] = lambda: iter(()),
+) -> Iterator[Family | None]:
+    """Every family of the space whose result is the program's by A_eq.
+
+    Args:
+        program: what is searched.
+        space: which graphs, and how many nodes.
+        target: the machine.
+        journal: hears of every step and every cut.
+        over: whether the time for growing is spent; asked at every node. What is left then is noted.
+        ceiling: a time to beat; what cannot grow into a kernel below it is cut.
+        pieces: rows of kernels for the program's parts, asked for behind everything else; None after each step.
+
+    Yields:
+        A family when one is whole; None after every other step, so that a caller can pause there.
+    """
+    yield from Growth(program, space, target, journal, over, ceiling).run(pieces)
+
+
+_MANY = 8
+"""Inputs from which on the kernels that read some of them are cut all at once, where the one that reads all is."""

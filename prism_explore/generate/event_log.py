@@ -1,0 +1,206 @@
+"""What generation notes: ids in order of birth, cuts told together where they are alike.
+
+Operators that fail by one rule on the same operands make one region; failures of shape, and of every
+loop, make one region per node of the search, since they are many and alike. A region's reason names the
+evidence for each operator in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, Reason, RegionPruned, SpaceCounted
+from prism_explore.generate.pruning.rules import Cut, reason
+from prism_explore.ir.transforms.partition import Part
+from prism_explore.pipeline.search_space import Level
+
+_TOLD_PER_NODE = frozenset({"shape.mismatch", "map.constraint"})
+_SHOWN = 3
+"""Applications named in a region's title; its reason names all."""
+
+Step: TypeAlias = tuple[str, tuple[int, ...]]
+"""An application by its operator's label and its operands; the label of a custom kernel is `custom`."""
+
+CUSTOM = "custom"
+REST = "the rest"
+"""The title of a region that a budget left: every step at a node that was kept and not taken."""
+WHOLE: dict[Level, str] = {"kernel": "whole kernel graph", "block": "whole block graph", "split": "whole split graph"}
+"""The titles of regions that are one whole graph, not what extends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Applications to the same operands that one rule cuts."""
+
+    cut: Cut
+    """The first of them."""
+    labels: tuple[str, ...]
+    told: tuple[tuple[str, str], ...]
+    """The labels of those with the same evidence, and the evidence."""
+    common: Mapping[str, str]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What applications have in common that are told together, wherever they are."""
+        return self.cut.rule, self.cut.detail, self.cut.heuristic
+
+
+def bundled(cuts: Iterable[tuple[str, Cut]]) -> tuple[Bundle, ...]:
+    """Cuts of applications to the same operands, by label, in order of appearance."""
+    groups: dict[tuple[object, ...], list[tuple[str, Cut]]] = {}
+    for label, cut in cuts:
+        groups.setdefault((cut.rule, cut.detail, cut.heuristic), []).append((label, cut))
+    made: list[Bundle] = []
+    for group in groups.values():
+        alike: dict[str, list[str]] = {}
+        common: dict[str, str] = {}
+        for label, cut in group:
+            alike.setdefault(cut.evidence, []).append(label)
+            common.update(cut.common)
+        told = tuple((" | ".join(labels), shown) for shown, labels in alike.items())
+        made.append(Bundle(group[0][1], tuple(label for label, _ in group), told, common))
+    return tuple(made)
+
+
+def _told(made: Sequence[Bundle]) -> Iterable[tuple[str, str]]:
+    """The labels of what is cut with the same evidence, and the evidence, over all bundles of the same operands."""
+    if len(made) == 1:
+        return made[0].told
+    alike: dict[str, list[str]] = {}
+    for bundle in made:
+        for labels, shown in bundle.told:
+            alike.setdefault(shown, []).append(labels)
+    return [(" | ".join(labels), shown) for shown, labels in alike.items()]
+
+
+Group: TypeAlias = dict[tuple[int, ...], list[Bundle]]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Applications at one node that are cut and told together."""
+
+    title: str
+    reason: Reason
+    weight: float
+    group: Group
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The applications."""
+        return tuple((label, args) for args, made in self.group.items() for b in made for label in b.labels)
+
+
+class Cuts:
+    """The cuts at one node of the search, in order of appearance."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[object, ...], Group] = {}
+        self._weights: dict[tuple[object, ...], float] = {}
+        self.void = 0
+        """What the steps stood for that are none, such as a reduction along a dim that is not there."""
+
+    def add(self, args: tuple[int, ...], label: str, cut: Cut, weight: float) -> None:
+        """A cut of one application, by its operator's label."""
+        self.add_all(args, Bundle(cut, (label,), ((label, cut.evidence),), cut.common), weight)
+
+    def add_all(self, args: tuple[int, ...], bundle: Bundle, weight: float) -> None:
+        """Cuts of several applications, and what they stand for together."""
+        where = () if bundle.cut.rule in _TOLD_PER_NODE else args
+        key = (bundle.key, where)
+        self._groups.setdefault(key, {}).setdefault(args, []).append(bundle)
+        self._weights[key] = self._weights.get(key, 0.0) + weight
+
+    @property
+    def stood_for(self) -> float:
+        """How many programs were cut."""
+        return sum(self._weights.values())
+
+    def regions(self, names: dict[int, str]) -> Iterator[Region]:
+        """The regions, in order of appearance; `names` are those of tensors that have one."""
+        for key, group in self._groups.items():
+            evidence: dict[str, str] = {}
+            common: dict[str, str] = {}
+            for args, made in group.items():
+                listed = ", ".join([names.get(a, f"%{a}") for a in args])
+                for labels, shown in _told(made):
+                    evidence[f"{labels}({listed})"] = shown
+                for bundle in made:
+                    common.update(bundle.common)
+            titles = list(evidence)
+            more = f" and {len(titles) - _SHOWN} more" if len(titles) > _SHOWN else ""
+            if len(evidence) == 1:
+                evidence = {"e": evidence[titles[0]]}
+            first = next(iter(group.values()))[0].cut
+            yield Region(
+                "; ".join(titles[:_SHOWN]) + more, reason(first, {**evidence, **common}), self._weights[key], group
+            )
+
+
+def row_text(parts: Sequence[Part], part: Part | None = None) -> str:
+    """Kernels in a row as a step from the inputs, or the kernel for one of their parts."""
+    if part is not None:
+        return f"in {len(parts)} parts, {CUSTOM} for %{part.result}"
+    return f"in {len(parts)} parts({', '.join(f'%{p.result}' for p in parts)})"
+
+
+def is_of_a_row(operator: str) -> bool:
+    """Whether a step, or a region, is of kernels in a row, which do not grow operator by operator."""
+    return _ROW.match(operator) is not None
+
+
+_ROW = re.compile(r"in [0-9]+ parts\b")
+
+
+class Diary:
+    """Numbers nodes, regions and families, and notes them."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.nodes = self.regions = self.families = self.wholes = 0
+        self.void = 0
+        """How many graphs the alphabets spell that are none, so that no rule need cut them."""
+
+    def expanded(self, parent: str, operator: str, level: Level, expression: str = "") -> str:
+        """Note a kept node; its id."""
+        self.nodes += 1
+        node = f"n{self.nodes}"
+        self._journal.note(NodeExpanded(node, parent, operator, level, expression))
+        return node
+
+    def pruned(self, parent: str, operator: str, level: Level, why: Reason, weight: float, exact: bool = False) -> None:
+        """Note a cut region."""
+        self.regions += 1
+        region, counted = f"p{self.regions}", "exact" if exact else "estimate"
+        self._journal.note(RegionPruned(region, parent, operator, level, why, weight, counted))
+
+    def cuts(self, cuts: Cuts, parent: str, level: Level, names: dict[int, str], exact: bool = False) -> Iterator[None]:
+        """Note the regions at a node, one step each."""
+        self.void += cuts.void
+        for region in cuts.regions(names):
+            self.pruned(parent, region.title, level, region.reason, region.weight, exact)
+            yield None
+
+    def over_budget(self, parent: str, level: Level, spent: Reason, weight: float) -> None:
+        """Note that what is left at a node was not searched, and which budget was spent."""
+        self.pruned(parent, REST, level, spent, weight)
+
+    def whole(self, parent: str, level: Level, cut: Cut, beyond: int = 0) -> None:
+        """Note the cut of a graph that is whole, and of kernels `beyond` it; its extensions are still searched."""
+        self.wholes += 1
+        self.pruned(parent, WHOLE[level], level, reason(cut, {"e": cut.evidence}), 1.0 + beyond, exact=not beyond)
+
+    def completed(self, node: str, sgraph: str) -> str:
+        """Note a family; its id."""
+        self.families += 1
+        family = f"f{self.families}"
+        self._journal.note(FamilyCompleted(family, node, sgraph))
+        return family
+
+    def counted(self, space: float) -> None:
+        """Note how large the space is, so that the rows can be held against it."""
+        self._journal.note(SpaceCounted(space, self.nodes - self.families - self.wholes, float(self.void)))

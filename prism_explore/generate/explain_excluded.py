@@ -1,0 +1,225 @@
+"""Why a graph that somebody else made is no program of the stated space: which of its restrictions it breaks.
+
+Limits are counted, and told with their numbers. What else the space states, such as one result per kernel or its
+operators, is found by growing the graph step by step, in a space whose limits are as large as the graph needs.
+
+Two kernels behind a split are judged as the one kernel that they are with a single share, a mean in it as one
+operator, as the second pass finds them (`split`). Kernels in a row are another pass, of which nothing is said here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from prism_explore.generate.canonical_order import Application
+from prism_explore.generate.pruning.checks import Attempts
+from prism_explore.generate.pruning.rules import Cut, Machine
+from prism_explore.generate.split_kernels import fused, with_means_folded, with_means_unfolded
+from prism_explore.generate.state import KernelState, label_of
+from prism_explore.ir.analysis.split_reduction import pair_of
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.graph import BlockGraph, SGraph
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    ComputeOp,
+    Custom,
+    Input,
+    Load,
+    LoopOp,
+    Op,
+    Result,
+    Store,
+    ViewOp,
+)
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.pipeline.search_space import RULE_NAMES, RuleName, Space
+
+_DEFINING: frozenset[RuleName] = frozenset({"shape.mismatch", "limit.accumulators"})
+"""Rules that state what the space is; the others only cut what cannot become a program of it."""
+_FITTING: frozenset[RuleName] = frozenset({"map.constraint", "mem.smem"})
+"""Rules that a kernel breaks whatever maps it is given."""
+_COUNTED: dict[str, str] = {
+    "custom_kernels": "custom kernels",
+    "predefined_kernels": "predefined operators",
+    "kernel_ops": "kernel-level operators",
+    "block_ops": "operators of a block graph",
+    "block_inputs": "tensors loaded by one kernel",
+    "accumulators": "accumulators of a block graph",
+    "grid_dims": "grid dims",
+    "results": "partial results of a split kernel",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A number of a graph above a limit of the space."""
+
+    limit: str
+    """A field of `Space`."""
+    needed: int
+    allowed: int
+
+    def __str__(self) -> str:
+        return f"{_COUNTED[self.limit]}: {self.needed} > {self.allowed}"
+
+
+def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:
+    """Why a whole graph is no program of the stated space, every restriction named; empty where it is one."""
+    core = _core(program, space, target, graph)
+    found = _excesses(core or graph, space)
+    if core is None:
+        return "; ".join((*map(str, found), "it has other views around its kernels than the program"))
+    wider = _raised(space, found)
+    split = space.results and pair_of(core) is not None
+    if not split:
+        whys = [*_unlike(core), _once(program, core) or _grown(program, wider, target, core, _DEFINING)]
+    else:
+        wider = replace(wider, block=with_means_unfolded(space.block, axes_of(program.graph)))
+        core = _single(core)
+        wider = replace(wider, block_ops=max(wider.block_ops, *(_ops(b) for _, b in core.customs)))
+        why = _grown(program, wider, target, core, _DEFINING | _FITTING)
+        whys = [why and f"with a single share, {why}"]
+    return "; ".join((*map(str, found), *filter(None, whys)))
+
+
+def excesses(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> tuple[Excess, ...]:
+    """The limits of a space that a graph exceeds, each with the number that it takes.
+
+    Raised to these, the space has the graph as far as it can be counted. A graph whose views are not the program's
+    is counted as it stands.
+    """
+    return _excesses(_core(program, space, target, graph) or graph, space)
+
+
+def _excesses(core: SGraph, space: Space) -> tuple[Excess, ...]:
+    dims = max((len(b.grid) for _, b in core.customs), default=0)
+    needed: dict[str, int] = {}
+    if (pair := pair_of(core)) is not None and space.results:
+        needed["results"] = len(pair.shares)
+        core = with_means_folded(_single(core), space.block)
+    customs = [b for _, b in core.customs]
+    inside = [n.op for n in core.nodes if not isinstance(n.op, Input | Band | Result | Custom | ViewOp)]
+    needed |= {
+        "custom_kernels": len(customs),
+        "predefined_kernels": len(inside),
+        "kernel_ops": len(customs) + len(inside),
+        "block_ops": max(map(_ops, customs), default=0),
+        "block_inputs": max((len(_loads(b)) for b in customs), default=0),
+        "accumulators": max((_accumulators(b) for b in customs), default=0),
+        "grid_dims": dims,
+    }
+    return tuple(Excess(k, n, a) for k, n in needed.items() if n > (a := getattr(space, k)))
+
+
+def _core(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> SGraph | None:
+    """The core of a graph with numbers of 1, so that views inside its blocks are those of the program."""
+    ones = graph.substitute(dict.fromkeys(graph.parameters, 1))
+    return Attempts(program, space, target).core(ones)
+
+
+def _single(core: SGraph) -> SGraph:
+    pair = pair_of(core)
+    assert pair is not None, "two kernels behind a split are a pair"
+    return fused(core, pair)
+
+
+def _raised(space: Space, found: tuple[Excess, ...]) -> Space:
+    return replace(space, **{e.limit: e.needed for e in found})
+
+
+def _ops(block: BlockGraph) -> int:
+    return len(block.nodes) - len(block.stores)
+
+
+def _loads(block: BlockGraph) -> list[int]:
+    return [n.op.operand for n in block.nodes if isinstance(n.op, Load)]
+
+
+def _accumulators(block: BlockGraph) -> int:
+    return sum(isinstance(n.op, Accumulate | AccumulateRescaled) for n in block.nodes)
+
+
+def _unlike(core: SGraph) -> Iterator[str]:
+    """What the space states of kernels that are not split, beside its operators and limits."""
+    reads: set[tuple[int, ...]] = set()
+    for position, block in core.customs:
+        args = core.nodes[position].args
+        loaded = [args[k] for k in _loads(block)]
+        if len(block.stores) > 1:
+            yield f"results of a kernel that is not split: {len(block.stores)} > 1"
+        if len(loaded) > len(set(loaded)):
+            yield "one kernel loads a tensor more than once"
+        if (key := tuple(sorted(set(loaded)))) in reads:
+            yield "two custom kernels read exactly the same tensors"
+        reads.add(key)
+
+
+def _once(program: TensorProgram, core: SGraph) -> str:
+    """Which tensors it loads once that kernels of the space load along each of the axes that one dim of them is."""
+    told = apart(program)
+    read = {a for n in core.nodes for a in n.args}
+    names = [told.copies.get(i.name) for p, i in enumerate(told.program.inputs) if p not in read]
+    single = list(dict.fromkeys(filter(None, names)))
+    return f"{' and '.join(single)}: loaded once, where one dim is two axes of the program" if single else ""
+
+
+def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, defining: frozenset[RuleName]) -> str:
+    """The first step of a core that the space does not have; empty where it has them all."""
+    judged = replace(space, rules_off=frozenset(RULE_NAMES) - (defining - space.rules_off))
+    attempts = Attempts(program, judged, target)
+    state = attempts.beginning("")
+    between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
+    for node in core.nodes:
+        match node.op:
+            case Input() | Band():
+                continue
+            case Result():
+                return ""  # of a kernel with several results, of which `_unlike` has told
+            case Custom(block):
+                made = _closed(attempts, state, block, node.args)
+            case op:
+                assert not isinstance(op, Load | Store), "a kernel graph has no tiles"
+                kind = between.get(op)
+                made = attempts.predefined(state, Application(node.args, kind)) if kind is not None else None
+                made = made or _no(op, "its kernel graph")
+        if isinstance(made, str):
+            return made
+        if isinstance(made, Cut):
+            return f"{made.rule}: {made.formula}, where e = {made.evidence}"
+        state = made
+    if not attempts.is_result(state.tensors[-1].expression):
+        return "its result is the program's by an equality that does not follow from A_eq"
+    return ""
+
+
+def _no(op: ComputeOp | LoopOp, where: str) -> str:
+    return f"{label_of(op)} is no operator of {where}, or not on such axes"
+
+
+def _closed(
+    attempts: Attempts, state: KernelState, block: BlockGraph, operands: tuple[int, ...]
+) -> KernelState | Cut | str:
+    """A kernel graph with one more custom kernel, grown as `grow` does; or why the space has none such."""
+    made = attempts.opened(state, operands)
+    for node in block.nodes:
+        if isinstance(made, Cut):
+            return made
+        if isinstance(node.op, Load | Store):
+            continue
+        assert not isinstance(node.op, Input | Band | Custom | Result), "BlockGraph refuses kernel-level operators"
+        grown = attempts.applied(made, node.op, node.args)
+        if grown is None:
+            return _no(node.op, "its block graphs")
+        made = grown
+    if isinstance(made, Cut):
+        return made
+    if not attempts.storable(made):
+        return "map.constraint: no loop makes what is stored whole"
+    state = attempts.outside(state, made.same)
+    newest = replace(made.tensors[-1], flows=(), behind=False)
+    unused = state.unused.difference(made.operands) | {len(state.tensors)}
+    return replace(state, tensors=(*state.tensors, newest), unused=unused, goals=made.goals, customs=state.customs + 1)

@@ -1,0 +1,105 @@
+"""How many partial graphs a search meets where no rule cuts anything, and how many of them lie behind each step.
+
+A search without rules is a tree whose size depends on little: at a kernel graph on how many tensors there are,
+on the last operator's rank and on how many kernels are left; in a block graph on the same and on its operators.
+So the tree is counted without being grown. Shapes and phases are ignored: every operator is taken to fit every
+operand. That makes a count an upper estimate of programs, but the counts of all branches of a node add up to the
+node's own exactly, and so do the ledger's rows to the whole space.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import combinations
+
+from prism_explore.generate.canonical_order import Alphabet, Application, Args, Counter, Rank, rank
+from prism_explore.generate.state import KernelState, Letter
+from prism_explore.pipeline.search_space import Space
+
+Key = tuple[int, int, int]
+"""Tensors of a kernel graph, and how many predefined operators and custom kernels it has beside what was given."""
+
+
+class Tree:
+    """The tree of a search without rules."""
+
+    def __init__(self, kernels: Alphabet[Letter], blocks: Alphabet[Letter], space: Space) -> None:
+        self._kernels, self._space = kernels, space
+        self._blocks = Counter(blocks)
+        self._ranks: dict[int, tuple[list[Rank], list[Args | None]]] = {}
+        self._sums: dict[Key, list[int]] = {}
+
+    def custom_rank(self, operands: Args) -> Rank:
+        """The place of a custom kernel in the canonical order: behind the predefined operators."""
+        return rank(operands, len(self._kernels.letters))
+
+    def operands(self, tensors: int) -> Iterator[Args]:
+        """What a custom kernel may read, out of so many tensors."""
+        for size in range(1, self._space.block_inputs + 1):
+            yield from combinations(range(tensors), size)
+
+    # ------------------------------------------------------------ what lies behind a graph
+    def beyond(self, state: KernelState) -> int:
+        """Graphs that extend a kernel graph, itself not counted."""
+        return self._beyond((len(state.tensors), state.predefined, state.customs), state.last)
+
+    def behind(self, state: KernelState, operands: Args) -> int:
+        """Graphs that extend a kernel graph by more than a custom kernel that reads these tensors."""
+        return self._beyond((len(state.tensors) + 1, state.predefined, state.customs + 1), self.custom_rank(operands))
+
+    # ------------------------------------------------------------ what a step stands for
+    def predefined(self, state: KernelState, step: Application) -> int:
+        """Graphs that begin with a predefined operator, itself included."""
+        return 1 + self._beyond((len(state.tensors) + 1, state.predefined + 1, state.customs), step.rank)
+
+    def opened(self, state: KernelState, operands: Args) -> int:
+        """Graphs that begin with a custom kernel on these tensors, empty ones included."""
+        return self._opened((len(state.tensors), state.predefined, state.customs), operands)
+
+    def following(self, count: int) -> list[int]:
+        """Block graphs that extend one of so many tensors, itself included, per number of applications to begin with.
+
+        What is left out of them is left out of all that follows, too.
+        """
+        return self._blocks.following(count, self._space.block_ops - count)
+
+    # ------------------------------------------------------------ the recursion
+    def _opened(self, key: Key, operands: Args) -> int:
+        tensors, predefined, customs = key
+        blocks = self._blocks.all(len(operands), max(self._space.block_ops - len(operands), 0))
+        behind = self._beyond((tensors + 1, predefined, customs + 1), self.custom_rank(operands)) if blocks > 1 else 0
+        return 1 + (blocks - 1) * (1 + behind)
+
+    def _beyond(self, key: Key, last: Rank | None) -> int:
+        ranks, _ = self._steps(key[0])
+        return self._suffixes(key)[bisect_right(ranks, last) if last is not None else 0]
+
+    def _suffixes(self, key: Key) -> list[int]:
+        """For each step at such a graph, how many graphs begin with it or with one behind it."""
+        if key not in self._sums:
+            tensors, predefined, customs = key
+            space = self._space
+            more = predefined + customs < space.kernel_ops
+            ranks, reads = self._steps(tensors)
+            sums = [0] * (len(ranks) + 1)
+            for i in range(len(ranks) - 1, -1, -1):
+                here, operands = 0, reads[i]
+                if more and operands is None and predefined < space.predefined_kernels:
+                    here = 1 + self._beyond((tensors + 1, predefined + 1, customs), ranks[i])
+                elif more and operands is not None and customs < space.custom_kernels:
+                    here = self._opened(key, operands)
+                sums[i] = here + sums[i + 1]
+            self._sums[key] = sums
+        return self._sums[key]
+
+    def _steps(self, tensors: int) -> tuple[list[Rank], list[Args | None]]:
+        """Every step at a graph of so many tensors in canonical order; for custom kernels, what they read."""
+        if tensors not in self._ranks:
+            steps: list[tuple[Rank, Args | None]] = []
+            if self._space.predefined_kernels:
+                steps += [(a.rank, None) for a in self._kernels.applications(tensors, None)]
+            steps += [(self.custom_rank(s), s) for s in self.operands(tensors)]
+            steps.sort(key=lambda step: step[0])
+            self._ranks[tensors] = [r for r, _ in steps], [s for _, s in steps]
+        return self._ranks[tensors]

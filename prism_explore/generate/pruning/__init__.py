@@ -1,0 +1,1 @@
+"""Pruning rules of the enumeration."""

@@ -1,0 +1,330 @@
+"""Go back to a node of a search that was noted, and from there into a region that was cut.
+
+Growth is deterministic, so the operators on the way to a node lead there again. A place is found by that
+way, and a region by its title and its reason, both as they were noted; nothing is read out of their text.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import TypeAlias
+
+from prism_explore.cost.roofline import Ceiling
+from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
+from prism_explore.generate.enumerator import Growth
+from prism_explore.generate.event_log import CUSTOM, REST, WHOLE, Region, Step
+from prism_explore.generate.pruning.rules import RULES, Machine
+from prism_explore.generate.split_kernels import Split
+from prism_explore.generate.state import BlockState, Fit, KernelState
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import Op
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import show as show_graph
+from prism_explore.ir.text import show_node
+from prism_explore.pipeline.search_space import Level, Space
+from prism_explore.pipeline.stages import Family
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What has grown at a node of the search: a kernel graph, and the block graph of a custom kernel that is open."""
+
+    kernel: KernelState
+    block: BlockState | None = None
+    gone: Mapping[Step, str] = field(default_factory=dict[Step, str])
+    """Steps of the open block graph that were cut on the way, and the rule of each."""
+    split: Split | None = None
+    """The kernel graph was whole, and this is how it was split; nothing grows from there."""
+
+
+Made: TypeAlias = KernelState | BlockState | Split
+"""What a step gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """Every step at a place on one level."""
+
+    regions: tuple[Region, ...]
+    cut: Mapping[Step, str]
+    """Per step that was cut, here or on the way, the rule."""
+    kept: Mapping[Step, tuple[str, Made]]
+    """Per step that was kept, its text and what it gave."""
+    fits: Mapping[Step, Fit] = field(default_factory=dict[Step, Fit])
+    """Per step of a block graph that was kept, how it is tried elsewhere."""
+
+
+class Trail:
+    """The tree of a search as it was noted."""
+
+    def __init__(self, facts: Iterable[Event]) -> None:
+        self.nodes: dict[str, NodeExpanded] = {}
+        self.children: defaultdict[tuple[str, Level], list[NodeExpanded]] = defaultdict(list)
+        self.regions: defaultdict[tuple[str, Level], list[RegionPruned]] = defaultdict(list)
+        for fact in facts:
+            if isinstance(fact, NodeExpanded):
+                self.nodes[fact.node] = fact
+                self.children[fact.parent, fact.level].append(fact)
+            elif isinstance(fact, RegionPruned):
+                self.regions[fact.parent, fact.level].append(fact)
+
+    def way(self, node: str) -> tuple[NodeExpanded, ...]:
+        """The nodes from the root's child to this one."""
+        found: list[NodeExpanded] = []
+        while self.nodes[node].parent:
+            found.append(self.nodes[node])
+            node = self.nodes[node].parent
+        return tuple(reversed(found))
+
+
+class Retracer:
+    """A growth that takes given steps instead of all."""
+
+    def __init__(
+        self,
+        program: TensorProgram,
+        space: Space,
+        target: Machine,
+        journal: Journal,
+        ceiling: Ceiling | None = None,
+    ) -> None:
+        self.growth = Growth(program, space, target, journal, ceiling=ceiling)
+
+    def root(self) -> Place:
+        """Where every search begins."""
+        growth = self.growth
+        node = growth.diary.expanded("", f"inputs({', '.join(growth.names.values())})", "kernel")
+        return Place(growth.attempts.beginning(node))
+
+    def kernel_at(self, place: Place) -> KernelState | None:
+        """The kernel graph at a place, an open block graph closed; None where that cannot be."""
+        if place.block is None:
+            return place.kernel
+        opened = len(place.block.tensors) == len(place.block.operands)
+        if opened or not self.growth.closable(place.block):
+            return None
+        return self.growth.closed(place.kernel, place.block)
+
+    def tried(self, place: Place, level: Level) -> Tried:
+        """What every step at a place comes to."""
+        growth = self.growth
+        kept: dict[Step, tuple[str, Made]] = {}
+        fits: dict[Step, Fit] = {}
+        gone: Mapping[Step, str] = {}
+        if level == "block":
+            assert place.block is not None, "only an open block graph has block-level steps"
+            if len(place.block.tensors) >= growth.space.block_ops:
+                return Tried((), {}, {})
+            cuts, blocks = growth.block_tried(place.block)
+            letters = growth.attempts.block_alphabet.letters
+            gone = place.gone
+            for made in blocks:
+                step = letters[made.step.kind].label, made.step.args
+                kept[step] = show_node(made.state.tensors[-1].node), made.state
+                fits[step] = made.step
+            regions = cuts.regions({})
+        else:
+            kernel = self.kernel_at(place)
+            if kernel is None or place.split is not None or (level == "split" and not growth.space.results):
+                return Tried((), {}, {})
+            if level == "split":
+                whole = growth.whole(kernel)
+                if whole is None:
+                    return Tried((), {}, {})
+                cuts, halves = growth.split_tried(whole)
+                regions = cuts.regions({})
+                for half in halves:
+                    kept[half.label, half.stored] = half.text, half
+            elif place.block is not None and not growth.attempts.spare(kernel):
+                return Tried((), {}, {})
+            else:
+                cuts, made = growth.kernel_tried(kernel)
+                regions = cuts.regions(growth.names)
+                labels: dict[Op, str] = {o.op: o.label for o in growth.attempts.kernel_alphabet.letters}
+                for state in made:
+                    if isinstance(state, BlockState):
+                        kept[CUSTOM, state.operands] = growth.told(state), state
+                    else:
+                        node = state.tensors[-1].node
+                        kept[labels[node.op], node.args] = growth.told(state), state
+        cut = tuple(regions)
+        return Tried(cut, {**gone, **{step: r.reason.rule for r in cut for step in r.steps}}, kept, fits)
+
+    def follow(self, place: Place, taken: NodeExpanded, tried: Tried | None = None) -> Place | None:
+        """Where a step that was noted leads; None where it is not kept here."""
+        tried = tried or self.tried(place, taken.level)
+        for text, state in tried.kept.values():
+            if text == taken.operator:
+                return self._noted(place, taken, state, tried.cut if taken.level == "block" else {})
+        return None
+
+    def _noted(self, place: Place, taken: NodeExpanded, state: Made, gone: Mapping[Step, str]) -> Place:
+        kernel = place.kernel if taken.level == "block" else self.kernel_at(place)
+        assert kernel is not None, "a step of the kernel graph was taken from one"
+        parent = place.block.id if place.block is not None else kernel.id
+        node = self.growth.diary.expanded(parent, taken.operator, taken.level, taken.expression)
+        if isinstance(state, BlockState):
+            return Place(kernel, replace(state, id=node), gone)
+        if isinstance(state, Split):
+            return Place(replace(kernel, id=node), split=state)
+        return Place(replace(state, id=node))
+
+    def reach(self, way: Iterable[NodeExpanded]) -> Place | NodeExpanded:
+        """The place at the end of a way, or the step of it that is not kept here."""
+        place = self.root()
+        for taken in way:
+            after = self.follow(place, taken)
+            if after is None:
+                return taken
+            place = after
+        return place
+
+
+@dataclass(slots=True)
+class Reopened:
+    """A region that grows again, and what became of its steps; filled while `grow` is pulled."""
+
+    steps: tuple[Step, ...]
+    """All steps of the region."""
+    taken: tuple[Step, ...] = ()
+    """Those that were gone into, whatever came of it."""
+    at_once: dict[Step, str] = field(default_factory=dict[Step, str])
+    """Steps that another rule cuts at once, and which. A step in neither is no operator there without the rule, as
+    a sum over iterations is none behind the loop."""
+    lost_at: str = ""
+    """The step on the way to the region that is not kept here, where there is one."""
+    over: bool = False
+    """Whether the budget of nodes ended it."""
+    grown: int = 0
+    """Nodes inside the region."""
+
+
+def region_steps(
+    program: TensorProgram,
+    space: Space,
+    target: Machine,
+    trail: Trail,
+    region: RegionPruned,
+    ceiling: Ceiling | None = None,
+) -> Reopened:
+    """The steps that were cut together as one region.
+
+    Raises:
+        ShapeError: growth makes no such region there, so the facts are of another search.
+    """
+    here = Retracer(program, space, target, Journal(), ceiling)
+    place = here.reach(trail.way(region.parent)) if region.parent in trail.nodes else None
+    if isinstance(place, Place):
+        if region.operator == WHOLE[region.level]:
+            return Reopened(((region.operator, ()),))
+        tried = here.tried(place, region.level)
+        if region.operator == REST:
+            searched = {e.operator for e in trail.children[region.parent, region.level]}
+            return Reopened(tuple(step for step, (text, _) in tried.kept.items() if text not in searched))
+        for found in tried.regions:
+            if (found.title, found.reason) == (region.operator, region.reason):
+                return Reopened(found.steps)
+    raise ShapeError(
+        f"{region.region} is no region that a search of {program.name} cuts at {region.parent}: its facts were noted "
+        "by another version, or for another program, space or target; search again and audit the new session"
+    )
+
+
+def regrow(
+    program: TensorProgram,
+    space: Space,
+    target: Machine,
+    journal: Journal,
+    trail: Trail,
+    region: RegionPruned,
+    reopened: Reopened,
+    *,
+    nodes: int,
+    steps: int | None = None,
+    ceiling: Ceiling | None = None,
+) -> Iterator[Family | None]:
+    """Grow a region again, in a space where its rule is off; families and None as `generate` yields them.
+
+    Args:
+        program: what was searched.
+        space: with the rule off.
+        target: the machine.
+        journal: of this growth alone; it begins with the way to the region.
+        trail: the search that cut the region.
+        region: the cut.
+        reopened: its steps, from `region_steps`; what became of them is noted there.
+        nodes: budget inside the region.
+        steps: only the first ones; all without.
+        ceiling: the time that the search had to beat.
+    """
+    way = trail.way(region.parent)
+    before = len(way) + 1
+    here = Retracer(program, replace(space, nodes=before + nodes, patience=before + nodes), target, journal, ceiling)
+    growth = here.growth
+    place = here.reach(way)
+    if isinstance(place, NodeExpanded):
+        reopened.lost_at = f"{place.node}, {place.operator}"
+        return
+    if region.operator == WHOLE[region.level]:
+        reopened.taken = reopened.steps
+        kernel = here.kernel_at(place)
+        if kernel is not None:
+            yield from (
+                growth.kernel_grown(kernel) if region.level == "block" else _whole(program, growth, place, kernel)
+            )
+    else:
+        tried = here.tried(place, region.level)
+        searched = {e.operator for e in trail.children[region.parent, region.level]}
+        for step in reopened.steps[:steps]:
+            if step in tried.kept and growth.diary.nodes >= growth.space.nodes:
+                reopened.over = True
+                break
+            reopened.taken = (*reopened.taken, step)
+            if step in tried.kept:
+                made = tried.kept[step][1]
+                if isinstance(made, BlockState) and region.operator != REST:
+                    made = replace(made, open=(*_skipped(tried, step, searched), *made.open))
+                yield from _beyond(here, place, region.level, made)
+            elif step in tried.cut:
+                reopened.at_once[step] = tried.cut[step]
+    yield from growth.rest()
+    yield from growth.second_pass()
+    reopened.grown = growth.diary.nodes - before
+    reopened.over |= any(isinstance(e, RegionPruned) and e.reason.soundness == "budget" for e in journal.events)
+
+
+def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[Fit]:
+    """The steps before one that the search went into: what it cut there it did not try again behind them."""
+    for before in takewhile(lambda s: s != step, tried.fits):
+        if tried.kept[before][0] in searched:
+            yield tried.fits[before]
+
+
+def _whole(program: TensorProgram, growth: Growth, place: Place, kernel: KernelState) -> Iterator[Family | None]:
+    whole = growth.whole(kernel)
+    core = place.split.graph if place.split is not None else whole and whole.core
+    if whole is not None and isinstance(core, SGraph):
+        graph = growth.attempts.whole(core)
+        yield Family(growth.diary.completed(kernel.id, show_graph(graph)), program, graph)
+
+
+def _beyond(here: Retracer, place: Place, level: Level, made: Made) -> Iterator[Family | None]:
+    growth = here.growth
+    if level == "block":
+        assert place.block is not None and isinstance(made, BlockState), "a block-level step grows a block graph"
+        yield from growth.block_kept(place.kernel, place.block, made)
+        return
+    kernel = here.kernel_at(place)
+    assert kernel is not None, "a kernel-level step was tried at a kernel graph"
+    yield from growth.split_kept(kernel.id, made) if isinstance(made, Split) else growth.kernel_kept(kernel, made)
+
+
+def same_theorem(rule: str) -> frozenset[str]:
+    """The rules that share this one's reason, itself included; none for what is no rule, such as a budget."""
+    codes = {r.code for r in RULES.values() if r.name == rule}
+    return frozenset(r.name for r in RULES.values() if r.code in codes)

@@ -1,0 +1,199 @@
+"""What growing works on, as data: letters that may be applied, tensors, and partial graphs of both levels.
+
+Nothing here decides anything: `attempts` says what an application gives or which rule cuts it, `grow` in which order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from prism_explore.cost.roofline import EMPTY, Growing
+from prism_explore.generate.abstract_expr.operator_lower_bound import Parts
+from prism_explore.generate.abstract_expr.polynomial import Poly
+from prism_explore.generate.canonical_order import Alphabet, Args, Rank
+from prism_explore.generate.event_log import Bundle
+from prism_explore.ir.analysis.loop_flow import Flow, FlowRule
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.ops import (
+    COMMUTATIVE,
+    Accumulate,
+    AccumulateRescaled,
+    Binary,
+    ComputeOp,
+    Concat,
+    Expand,
+    LoopOp,
+    MatMul,
+    Node,
+    Permute,
+    Reduce,
+    Reshape,
+    RunningMax,
+    Scalar,
+    Slice,
+    Unary,
+    op_name,
+)
+from prism_explore.ir.tensors import DType
+from prism_explore.pipeline.search_space import Operators
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An operator that may be applied: one letter of a level's alphabet."""
+
+    op: ComputeOp | LoopOp
+    arity: int
+    commutative: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its name, with the dim or the constant that tells it from its like."""
+        return label_of(self.op)
+
+
+@lru_cache(1024)
+def label_of(op: ComputeOp | LoopOp) -> str:
+    """An operator's name, with the dim or the constant that tells it from its like."""
+    match op:
+        case Reduce(_, along) | Accumulate(_, int() as along):
+            return f"{op_name(op)}[{along}]"
+        case RunningMax(int() as along) | AccumulateRescaled(int() as along):
+            return f"{op_name(op)}[{along}]"
+        case Scalar(_, value):
+            return f"{op_name(op)}[{value}]"
+        case Permute(order):
+            return f"permute[{', '.join(map(str, order))}]"
+        case Reshape(dims):
+            return f"reshape[{', '.join(map(str, dims))}]"
+        case Slice(along, start, stop):
+            return f"slice[{along}, {start}:{stop}]"
+        case Expand(along, _) | Concat(along):
+            return f"{op_name(op)}[{along}]"
+        case _:
+            return op_name(op)
+
+
+def alphabet(operators: Operators, largest_rank: int) -> Alphabet[Letter]:
+    """The operators as letters: a reduction along each dim is a letter of its own."""
+    dims = range(largest_rank)
+    letters: list[Letter] = [Letter(Unary(fn), 1) for fn in operators.unary]
+    letters += [Letter(s, 1) for s in operators.scalars]
+    letters += [Letter(Reduce(fn, d), 1) for fn in operators.reductions for d in dims]
+    for kind in operators.accumulators:
+        if kind == "plain":
+            letters.append(Letter(Accumulate("sum"), 1))
+        elif kind == "rescaled":
+            letters += [Letter(RunningMax(d), 1) for d in dims]
+            letters += [Letter(AccumulateRescaled(d), 2) for d in (None, *dims)]
+        else:
+            letters += [Letter(Accumulate(kind, d), 1) for d in dims]
+    letters += [Letter(view, 2 if isinstance(view, Concat) else 1) for view in operators.views]
+    letters += [Letter(Binary(fn), 2, fn in COMMUTATIVE) for fn in operators.binary]
+    return Alphabet((*letters, *([Letter(MatMul(), 2)] if operators.matmul else [])))
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of the growing graph and all that is known of it."""
+
+    node: Node
+    axes: AxisNames
+    dtype: DType
+    expression: Poly
+    number: int
+    """See `canonical.Expressions`; in one block, equal numbers are equal values."""
+    flows: tuple[Flow | FlowRule, ...] = ()
+    """Inside a block: its state under each choice of looped axes."""
+    behind: bool = False
+    """Inside a block: whether it depends on an accumulator, so that no accumulator may take it."""
+    written: int = -1
+    """The number of the same value in a graph without a loop, whose accumulators are reductions or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """An application inside a block of which nothing is known but that its value may be part of the result."""
+
+    args: Args
+    kind: int
+    """Position in the block's alphabet."""
+    tensor: Tensor
+    """What it gives; its node is that of the first graph that had it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What operators come to on given values, whatever the graph around them."""
+
+    cuts: tuple[Bundle, ...]
+    fitting: tuple[tuple[int, Tensor], ...]
+    void: int
+    """How many of them are no operators there, such as a reduction along a dim that is not."""
+
+
+Same: TypeAlias = tuple[tuple[str, str], ...]
+"""Where dims match by size: axes, and for each the first of those that it is one with."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelState:
+    """A growing kernel graph."""
+
+    id: str
+    tensors: tuple[Tensor, ...]
+    unused: frozenset[int]
+    goals: frozenset[int] = frozenset()
+    """The readings of the result that all of its values may be parts of."""
+    last: Rank | None = None
+    predefined: int = 0
+    customs: int = 0
+    floor: Growing = EMPTY
+    """Where there is a time to beat."""
+    read: frozenset[int] = frozenset()
+    """Tensors that some kernel reads."""
+    strays: int = 0
+    """How many of its operators compute what the program does not."""
+    same: Same = ()
+    """The axes that its operators take for one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockState:
+    """A growing block graph."""
+
+    id: str
+    operands: tuple[int, ...]
+    spare: int
+    """Operators that the kernel graph may still add behind this block, counted generously."""
+    choices: tuple[frozenset[str], ...]
+    """The choices of looped axes that are looked ahead to."""
+    legal: frozenset[int]
+    """Those that no operator forbids so far."""
+    tensors: tuple[Tensor, ...]
+    unused: frozenset[int]
+    goals: frozenset[int]
+    """The readings of the result that all of its values, and those outside, may be parts of."""
+    context: int = 0
+    """A number for what is loaded, and the choices of looped axes."""
+    outside: tuple[Tensor, ...] = ()
+    """Kernel-level tensors that operators behind this block may still use."""
+    reduced: frozenset[str] = frozenset()
+    """Axes that some operator sums over, so that no grid dim may cut them."""
+    accumulated: tuple[int, ...] = ()
+    made: tuple[Parts, ...] = ()
+    """What its tensors, and those outside, have of the parts that cost operators, per reading."""
+    open: tuple[Fit, ...] = ()
+    """Applications to tensors before the newest that are still to be tried, in canonical order."""
+    floor: Growing = EMPTY
+    """Where there is a time to beat."""
+    beyond: int = 0
+    """How many kernel graphs there are that begin with this block's kernel, whatever its operators, and go on."""
+    stood_for: int = 0
+    """How many graphs it began when it was opened."""
+    strays: int = 0
+    """How many operators, its own and those of kernels before, compute what the program does not."""
+    same: Same = ()
+    """The axes that its operators, and kernels before, take for one another."""

@@ -1,0 +1,87 @@
+"""Maps put into a block graph, and how a choice of them is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prism_explore.instantiate.constraints import TypedBlock
+from prism_explore.ir.axis_maps import AxisUse, grid_map, loop_map
+from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph
+from prism_explore.ir.ops import Custom, Load, Node, Reshape, Store
+
+_GRID = "xyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Maps:
+    """One admissible choice for one custom kernel."""
+
+    uses: tuple[AxisUse, ...]
+    block: BlockGraph
+    """With these maps."""
+
+
+def with_maps(
+    typed: TypedBlock,
+    uses: tuple[AxisUse, ...],
+    rank: int,
+    number: int,
+    taken: tuple[str, ...],
+    sizes: Mapping[str, Dim] | None = None,
+) -> BlockGraph:
+    """A block graph with the maps that a choice of cuts makes.
+
+    Args:
+        typed: maps open.
+        uses: how each of its axes is cut.
+        rank: how many grid dims there are.
+        number: of the kernel, from 1 on; its sizes' names tell it.
+        taken: names that are no longer free.
+        sizes: of parallel dims that are shared with another kernel, by name.
+    """
+    sizes = sizes or {}
+    suffix = str(number) if number > 1 else ""
+    grid = tuple(ParallelDim(n, sizes.get(n) or fresh(f"g{n}{suffix}", taken)) for n in _GRID[:rank])
+    loop = ParallelDim("i", sizes.get("i") or fresh(f"f{suffix}", taken)) if any(u.looped for u in uses) else None
+
+    def tile(size: Dim, axis: str | None) -> Dim:
+        for use in uses:
+            if use.axis == axis:
+                size = size / grid[use.grid].size if use.grid is not None else size
+                size = size / loop.size if use.looped and loop else size
+        return size
+
+    nodes: list[Node] = []
+    for node, axes in zip(typed.block.nodes, typed.axes, strict=True):
+        match node.op:
+            case Reshape(dims):
+                nodes.append(Node(Reshape(tuple(map(tile, dims, axes))), node.args))
+            case Load(operand):
+                nodes.append(Node(Load(operand, grid_map(uses, axes, rank), loop_map(uses, axes)), node.args))
+            case Store():
+                nodes.append(Node(Store(grid_map(uses, axes, rank)), node.args))
+            case _:
+                nodes.append(node)
+    return BlockGraph(grid, loop, tuple(nodes))
+
+
+def fresh(name: str, taken: tuple[str, ...]) -> Dim:
+    """A size named like this, or longer where the name is taken."""
+    while name in taken:
+        name += "_"
+    return dim(name)
+
+
+def closed(graph: SGraph, chosen: tuple[Maps, ...]) -> SGraph:
+    """A kernel graph with these block graphs in its custom kernels, in order."""
+    left = iter(chosen)
+    nodes = tuple(Node(Custom(next(left).block), n.args) if isinstance(n.op, Custom) else n for n in graph.nodes)
+    return SGraph(nodes, graph.output)
+
+
+def cuts(chosen: tuple[Maps, ...]) -> tuple[str, ...]:
+    """How the axes are cut, as text; of several kernels each says which."""
+    prefix = [f"kernel {k}: " if len(chosen) > 1 else "" for k in range(1, len(chosen) + 1)]
+    return tuple(f"{p}{u}" for p, maps in zip(prefix, chosen, strict=True) for u in maps.uses)

@@ -1,0 +1,1 @@
+"""Analyses of a graph: data flow through loops, running maxima, split reductions."""

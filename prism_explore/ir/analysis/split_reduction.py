@@ -1,0 +1,234 @@
+"""An axis split over blocks: what each block has of a value then, and whether a second kernel can put it together.
+
+A grid dim may cut an axis that a kernel sums over. A block then has all of a tensor that does not have the axis,
+one part of a tensor that has it, and of a sum over it the share of its own part. These are the states of
+`ir.flow` inside a loop, invariant, chunk and partial: the blocks of the split are its iterations, only nobody
+adds them up. So one table decides both; a reduction over the for-loop is here one of the tile.
+
+The shares lie side by side in device memory. A second kernel visits them in its for-loop, one share per
+iteration, and its accumulators add up what those of one kernel could have.
+
+A sum relative to a running maximum is relative to the largest of its own part. Its block stores that maximum as well,
+and the second kernel follows the largest of these, so each share is scaled once more:
+
+    r = running_max(m);  w = exp(m - r);  accum_rescaled(share * w, r)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from prism_explore.ir.analysis.loop_flow import AFTER, Flow, FlowRule, flow
+from prism_explore.ir.analysis.running_max import moved
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.graph import SGraph, consumers
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    BlockOp,
+    Custom,
+    Input,
+    Load,
+    Node,
+    Reduce,
+    Result,
+    RunningMax,
+    Store,
+    Unary,
+)
+
+State: TypeAlias = Flow | FlowRule
+"""Of a tensor under a choice of cuts; the name of a rule where the choice forbids it."""
+
+
+def parts_of(axis: str) -> str:
+    """The name of the axis that the shares of a split axis lie along."""
+    return f"{axis}/s"
+
+
+def split_states(nodes: Sequence[Node], axes: Sequence[AxisNames], axis: str) -> tuple[State, ...]:
+    """What a block has of each tensor where its part of `axis` is all that it sees."""
+    return _states(nodes, axes, {axis}, split=True, given={})
+
+
+def loop_states(
+    nodes: Sequence[Node],
+    axes: Sequence[AxisNames],
+    looped: Collection[str],
+    shares: Mapping[int, Flow] | None = None,
+) -> tuple[State, ...]:
+    """What the for-loop makes of each tensor.
+
+    Args:
+        nodes: of a block graph.
+        axes: of its tensors.
+        looped: the axes that the loop cuts.
+        shares: positions of loads that bring one share per iteration, and the state of each.
+    """
+    return _states(nodes, axes, looped, split=False, given=shares or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One result of the first of two kernels, of which each block stores its share."""
+
+    store: int
+    """Its position in the first's block graph."""
+    load: int
+    """In the second's block graph."""
+    whole: int | None
+    """Where it is whole there; None where others are relative to it, and nothing else is made of it."""
+    scale: int | None = None
+    """The load of the maximum that its terms are relative to."""
+    between: tuple[int, ...] = ()
+    """What makes it whole, between its load and there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two custom kernels of a graph, of which the second adds up what the first stores."""
+
+    first: int
+    second: int
+    """Positions in the kernel graph."""
+    shares: tuple[Share, ...]
+    """Per result of the first, in order."""
+
+
+def pair_of(graph: SGraph) -> Pair | None:
+    """The two kernels of a graph that may be one split in two; None where its form is another.
+
+    The second reads all that the first stores, nobody else does, and it begins by making each whole.
+    """
+    if len(graph.customs) != 2:
+        return None
+    (first, block), (second, after) = graph.customs
+    results = {p: n.op.index for p, n in enumerate(graph.nodes) if isinstance(n.op, Result) and n.args == (first,)}
+    results[first] = 0
+    read = consumers(graph.nodes)
+    shares: dict[int, Share] = {}
+    for position, node in enumerate(after.nodes):
+        if isinstance(node.op, Load) and (source := graph.nodes[second].args[node.op.operand]) in results:
+            found = _share(after.nodes, position, block.stores[results[source]])
+            if found is None:
+                return None
+            shares[results[source]] = found
+    others = {p for r in results for p in read[r]} - {second} - results.keys()
+    if len(shares) != len(block.stores) or others or graph.output in results:
+        return None
+    scales = {s.scale for s in shares.values()}
+    if any(s.whole is None and s.load not in scales for s in shares.values()):
+        return None
+    return Pair(first, second, tuple(shares[k] for k in range(len(block.stores))))
+
+
+def _share(nodes: tuple[Node, ...], load: int, store: int) -> Share | None:
+    """How a share is made whole; None where it is not."""
+    read = consumers(nodes)
+    uses = [(p, nodes[p].op) for p in read[load]]
+    sums = [p for p, op in uses if isinstance(op, Accumulate) and op.dim is None]
+    if len(uses) == len(sums) == 1:
+        return Share(store, load, sums[0])
+    running = [p for p, op in uses if op == RunningMax()]
+    if len(running) == 1:
+        relative = Node(Binary("sub"), (load, running[0]))
+        known = {running[0], *sums, *(p for p in read[load] if nodes[p] == relative)}
+        return Share(store, load, next(iter(sums), None)) if known == set(read[load]) and len(sums) < 2 else None
+    if len(uses) != 1 or uses[0][1] != Binary("mul"):
+        return None
+    scaled = uses[0][0]
+    factor = next((a for a in nodes[scaled].args if a != load), load)
+    rescaled = [p for p in read[scaled] if nodes[p].op == AccumulateRescaled() and nodes[p].args[0] == scaled]
+    if len(read[scaled]) != 1 or not rescaled or nodes[factor].op != Unary("exp"):
+        return None
+    relative, run = nodes[factor].args[0], nodes[rescaled[0]].args[1]
+    if nodes[relative].op != Binary("sub") or nodes[relative].args[1] != run or nodes[run].op != RunningMax():
+        return None
+    scale = nodes[relative].args[0]
+    if nodes[run].args != (scale,) or not isinstance(nodes[scale].op, Load):
+        return None
+    return Share(store, load, rescaled[0], scale, (run, relative, factor, scaled))
+
+
+def joined_states(
+    nodes: Sequence[Node], axes: Sequence[AxisNames], shares: Sequence[Share], stored: Sequence[Flow], axis: str
+) -> tuple[State, ...]:
+    """What the for-loop over the shares makes of each tensor of a second kernel.
+
+    Args:
+        nodes: of its block graph.
+        axes: of its tensors.
+        shares: how each is made whole.
+        stored: the state of each in the first kernel, in the same order.
+        axis: the one that is split.
+    """
+    part = Flow("loop", parts_of(axis), partial=True)
+    given: dict[int, Flow] = {}
+    for share, state in zip(shares, stored, strict=True):
+        given[share.load] = Flow("loop", parts_of(axis), partial=True, largest=state.largest)
+        if share.scale is not None and share.whole is not None:
+            given.update(dict.fromkeys(share.between, part))
+            given[share.whole] = AFTER
+    return loop_states(nodes, axes, (), given)
+
+
+def stores_shares(graph: SGraph) -> bool:
+    """Whether some kernel stores one share per block for others to add up: what it stores grows with its grid."""
+    numbers = set(graph.parameters)
+    return any(numbers & set(d.symbols) for t in graph.types() for d in t.dims)
+
+
+def _states(
+    nodes: Sequence[Node], axes: Sequence[AxisNames], cut: Collection[str], *, split: bool, given: Mapping[int, Flow]
+) -> tuple[State, ...]:
+    states: list[State] = []
+    for position, node in enumerate(nodes):
+        known: list[Flow] = []
+        broken: FlowRule | None = None
+        for a in node.args:
+            before = states[a]
+            if isinstance(before, Flow):
+                known.append(before)
+            else:
+                broken = broken or before
+        of, result = tuple(axes[a] for a in node.args), axes[position]
+        assert not isinstance(node.op, Input | Band | Custom | Result), "BlockGraph refuses kernel-level operators"
+        if broken is not None:
+            states.append(broken)
+        elif position in given:
+            states.append(given[position])
+        elif split:
+            states.append(_split(node.op, tuple(known), of, result, cut, position))
+        else:
+            states.append(flow(node.op, tuple(known), of, result, cut, position))
+    return tuple(states)
+
+
+def _split(
+    op: BlockOp,
+    args: tuple[Flow, ...],
+    axes: tuple[AxisNames, ...],
+    result: AxisNames,
+    cut: Collection[str],
+    position: int,
+) -> State:
+    match op:
+        case Store():
+            return args[0]
+        case Accumulate(fn, None):
+            kept = not args[0].partial or args[0].largest == (fn == "max")
+            return args[0] if kept else "loop.partial"
+        case Accumulate(fn, int() as along):
+            return flow(Reduce(fn, along), args, axes, result, cut)
+        case AccumulateRescaled(along):
+            if moved(op, tuple(a.moves for a in args), axes, result, position) is not None:
+                return "loop.moves"
+            if along is None:
+                return args[0]
+            return flow(Reduce("sum", along), args[:1], axes[:1], result, cut)
+        case _:
+            return flow(op, args, axes, result, cut, position)

@@ -1,0 +1,1 @@
+"""Transforms of programs that keep their meaning, applied before a search."""

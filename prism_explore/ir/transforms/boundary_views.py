@@ -1,0 +1,158 @@
+"""A program between its views: what is only seen differently before a kernel, and behind it.
+
+Where every use of an input begins with the same view of it, a kernel may be given that view; where the result is
+a regrouped or a permuted tensor, a kernel may write that tensor. Neither costs anything, because a contiguous
+tensor is regrouped by its description alone. So a program `view(core(view(inputs)))` has a kernel graph for every
+kernel graph of its core, with the same views around it, and a search may look at the core alone. What the search
+leaves out are graphs that spell those views inside a kernel.
+
+    q[b, 32, 1, 64] -> reshape -> [b, 8, 4, 64] -> attention -> [b, 8, 4, 64] -> reshape -> [b, 32, 1, 64]
+                                                 `-- core --'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import Band, Input, Node, Op, Permute, Reshape, Slice
+from prism_explore.ir.tensors import TensorType
+
+Lead: TypeAlias = Permute | Reshape | Slice
+"""A view that is a description of the same memory. A repeated tensor is one too, but kernels do without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What kernels are given of an input: a view of it, of another view of it, and so on."""
+
+    input: int
+    """Position of the input in the program."""
+    views: tuple[Lead, ...]
+    at: frozenset[int]
+    """Every position of the program where the last of them stands; the input's own where there are none."""
+    type: TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Peeled:
+    """Where a program's core begins and ends."""
+
+    graph: SGraph
+    given: tuple[Given, ...]
+    """Per input, in the order of the program's inputs."""
+    result: int
+    """Position of what the core computes."""
+    behind: tuple[Permute | Reshape, ...]
+    """Views that make the program's result of it, in order."""
+
+    @property
+    def core(self) -> tuple[int, ...]:
+        """Positions of the core's operators, and of the bands that it uses, in order."""
+        outside = {p for g in self.given for p in g.at}
+        seen: set[int] = set()
+        stack = [self.result]
+        while stack:
+            at = stack.pop()
+            if at not in seen and at not in outside:
+                seen.add(at)
+                stack.extend(self.graph.nodes[at].args)
+        return tuple(sorted(seen))
+
+    def wrapped(self, graph: SGraph) -> SGraph:
+        """The program's kernel graph for one of its core, which has inputs and bands first."""
+        count = len(self.given)
+        rest = graph.nodes[count:]
+        bands = next((i for i, n in enumerate(rest) if not isinstance(n.op, Band)), len(rest))
+        nodes: list[Node] = [self.graph.nodes[g.input] for g in self.given]
+        place = list(range(count + bands))
+        nodes += rest[:bands]
+        for i, g in enumerate(self.given):
+            for view in g.views:
+                nodes.append(Node(view, (place[i],)))
+                place[i] = len(nodes) - 1
+        for node in rest[bands:]:
+            nodes.append(Node(node.op, tuple(place[a] for a in node.args)))
+            place.append(len(nodes) - 1)
+        at = place[graph.output]
+        for view in self.behind:
+            nodes.append(Node(view, (at,)))
+            at = len(nodes) - 1
+        return SGraph(tuple(nodes), at)
+
+    def unwrapped(self, graph: SGraph) -> SGraph | None:
+        """The core of a kernel graph that `wrapped` made; None of any other."""
+        count, lead = len(self.given), sum(len(g.views) for g in self.given)
+        bands = sum(isinstance(n.op, Band) for n in graph.nodes)
+        last = len(graph.nodes) - len(self.behind)
+        place = {i: i for i in range(count + bands)}
+        at = count + bands
+        for i, g in enumerate(self.given):
+            if g.views:
+                at += len(g.views)
+                place[at - 1] = i
+        place |= {position: position - lead for position in range(at, last)}
+        if last - 1 not in place or any(a not in place for n in graph.nodes[at:last] for a in n.args):
+            return None
+        inside = [Node(n.op, tuple(place[a] for a in n.args)) for n in graph.nodes[at:last]]
+        core = SGraph((*self.inputs, *graph.nodes[count : count + bands], *inside), place[last - 1])
+        return core if self.wrapped(core) == graph else None
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The inputs of the core: the program's, as kernels are given them."""
+        return tuple(Node(replace(op, type=g.type)) for op, g in zip(self.graph.inputs, self.given, strict=True))
+
+
+def peel(graph: SGraph) -> Peeled:
+    """The views around a program's core."""
+    types = graph.types()
+    live = _live(graph)
+    used: dict[int, list[int]] = {p: [] for p in live}
+    for p in sorted(live):
+        for a in graph.nodes[p].args:
+            used[a].append(p)
+    given: list[Given] = []
+    for position, node in enumerate(graph.nodes):
+        if not isinstance(node.op, Input):
+            continue
+        views: tuple[Lead, ...] = ()
+        at = frozenset({position})
+        while graph.output not in at:
+            users = sorted({u for p in at for u in used.get(p, [])})
+            view = _shared({graph.nodes[u].op for u in users})
+            if view is None or graph.output in users:
+                break
+            views, at = (*views, view), frozenset(users)
+        given.append(Given(position, views, at, types[min(at)]))
+    outside = {p for g in given for p in g.at}
+    result = graph.output
+    behind: list[Permute | Reshape] = []
+    while result not in outside:
+        op = graph.nodes[result].op
+        if not isinstance(op, Permute | Reshape) or graph.nodes[result].args[0] in outside:
+            break
+        behind.insert(0, op)
+        result = graph.nodes[result].args[0]
+    return Peeled(graph, tuple(given), result, tuple(behind))
+
+
+def _shared(ops: set[Op]) -> Lead | None:
+    """The view that they all are, if there is one."""
+    if len(ops) != 1:
+        return None
+    (op,) = ops
+    return op if isinstance(op, Permute | Reshape | Slice) else None
+
+
+def _live(graph: SGraph) -> set[int]:
+    """Positions that the result depends on."""
+    live: set[int] = set()
+    stack = [graph.output]
+    while stack:
+        at = stack.pop()
+        if at not in live:
+            live.add(at)
+            stack.extend(graph.nodes[at].args)
+    return live

@@ -1,0 +1,256 @@
+"""A tensor that a program reads along two axes at once, told apart into two inputs.
+
+The cosines of a rotary embedding belong to the rows of the queries and to those of the keys. Read as one tensor they
+make one axis of both, and no kernel could cut the products of all rows with all rows: an axis that fills two dims of
+one tensor is whole everywhere. Read twice, each time along its own axis, every cut is possible. So is a product of
+a matrix with its own transpose.
+
+A program is told apart where this leaves an axis in fewer than two dims of some tensor. Each operator is followed
+from the result down, and its dims know which dim of the result they end up in, or that they are summed over; an
+input that is asked for in two ways is two inputs, and what is made of it is made twice.
+
+    scores = rotate(q, cos) @ rotate(k, cos).T       cos[s, d]    q, k [s, d]   scores [s, s]
+           = rotate(q, cos) @ rotate(k, cos_2).T     cos[s, d], cos_2[t, d]     scores [s, t]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias
+
+from prism_explore.ir.axes import AxisNames, axes_of, unmoved
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.graph import BlockGraph, SGraph
+from prism_explore.ir.ops import (
+    Band,
+    Custom,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Op,
+    Permute,
+    Reduce,
+    Reshape,
+    ViewOp,
+)
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.boundary_views import peel
+from prism_explore.ir.transforms.hoist_views import lifted
+
+Ends: TypeAlias = tuple[int | None, ...]
+"""Per dim of a tensor, the dim of the result that it ends up in; None: in none, or it does not matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A program whose inputs are read along one axis per dim, and the program that it was."""
+
+    program: TensorProgram
+    """With its views lifted and more inputs; given the same tensor for each copy, it computes what the other does."""
+    copies: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Per input that was not there before, the one that it is a copy of."""
+
+    def rejoined(self, graph: SGraph) -> SGraph:
+        """A kernel graph of the program as one of the original: a copy is the same tensor, loaded once more."""
+        if not self.copies:
+            return graph
+        place: dict[str, int] = {}
+        at: list[int] = []
+        nodes: list[Node] = []
+        for node in graph.nodes:
+            args = tuple(at[a] for a in node.args)
+            match node.op:
+                case Input(name, _) if name in self.copies:
+                    at.append(place[self.copies[name]])
+                    continue
+                case Input(name, _):
+                    place[name] = len(nodes)
+                case Custom(block):
+                    distinct = tuple(dict.fromkeys(args))
+                    node = Node(Custom(_reading(block, [distinct.index(a) for a in args])), distinct)
+                    args = distinct
+                case _:
+                    pass
+            same = Node(node.op, args)
+            seen = (n for n, had in enumerate(nodes) if had == same)
+            known = next(seen, None) if isinstance(node.op, ViewOp) else None
+            at.append(len(nodes) if known is None else known)
+            if known is None:
+                nodes.append(same)
+        return SGraph(tuple(nodes), at[graph.output])
+
+    def told(self, graph: SGraph) -> SGraph:
+        """The kernel graph that `rejoined` made this one of.
+
+        An input under some views is that copy of it which kernels are given so (`ir.peel`); where several copies
+        are, the second load of a kernel is that of the second.
+        """
+        if not self.copies:
+            return graph
+        nodes: list[Node] = list(self.program.graph.nodes[: len(self.program.inputs)])
+        given: dict[_Seen, list[int]] = {}
+        for n, lead in enumerate(peel(self.program.graph).given):
+            name = self.program.inputs[n].name
+            given.setdefault((self.copies.get(name, name), lead.views), []).append(n)
+        seen: dict[int, _Seen] = {}
+        at: dict[int, int] = {}
+        for position, node in enumerate(graph.nodes):
+            match node.op:
+                case Input(name, _):
+                    seen[position] = name, ()
+                case view if isinstance(view, ViewOp) and len(node.args) == 1 and node.args[0] in seen:
+                    name, views = seen[node.args[0]]
+                    seen[position] = name, (*views, view)
+                case Band():
+                    at[position] = len(nodes)
+                    nodes.append(node)
+                case _:
+                    pass
+        ends: dict[_Seen, list[int]] = {}
+        for n, key in sorted((n, key) for key, group in given.items() for n in group):
+            end = n
+            for view in key[1]:
+                nodes.append(Node(view, (end,)))
+                end = len(nodes) - 1
+            ends.setdefault(key, []).append(end)
+
+        def copies(position: int) -> list[int]:
+            """Where a tensor is, once per copy."""
+            if position in at:
+                return [at[position]]
+            if seen[position] in ends:
+                return ends[seen[position]]
+            args = tuple(copies(a)[0] for a in graph.nodes[position].args)
+            nodes.append(Node(graph.nodes[position].op, args))
+            at[position] = len(nodes) - 1
+            return [at[position]]
+
+        for position, node in enumerate(graph.nodes):
+            if position in at or position in seen:
+                continue
+            args = [copies(a) for a in node.args]
+            if isinstance(node.op, Custom):
+                made = _apart(node.op.block, args)
+            else:
+                made = Node(node.op, tuple(a[0] for a in args))
+            at[position] = len(nodes)
+            nodes.append(made)
+        return SGraph(tuple(nodes), copies(graph.output)[0])
+
+
+_Seen: TypeAlias = tuple[str, tuple[Op, ...]]
+"""An input of the original, and the views of it."""
+
+
+def _apart(block: BlockGraph, operands: list[list[int]]) -> Node:
+    """A custom kernel each of whose loads has an operand of its own, the next copy of the tensor that it read."""
+    reads: list[int] = []
+    nodes: list[Node] = []
+    for node in block.nodes:
+        if isinstance(node.op, Load):
+            same = operands[node.op.operand]
+            nodes.append(Node(Load(len(reads), node.op.imap, node.op.fmap), ()))
+            reads.append(same[min(sum(r in same for r in reads), len(same) - 1)])
+        else:
+            nodes.append(node)
+    return Node(Custom(BlockGraph(block.grid, block.loop, tuple(nodes))), tuple(reads))
+
+
+def _reading(block: BlockGraph, operands: list[int]) -> BlockGraph:
+    """A block graph whose loads read these operands instead."""
+    nodes = (
+        Node(Load(operands[n.op.operand], n.op.imap, n.op.fmap), ()) if isinstance(n.op, Load) else n
+        for n in block.nodes
+    )
+    return BlockGraph(block.grid, block.loop, tuple(nodes))
+
+
+@lru_cache(256)
+def apart(program: TensorProgram) -> Apart:
+    """The program with views at its inputs (`ir.lifted`), and inputs told apart where that frees an axis."""
+    program = lifted(program)
+    named = axes_of(program.graph).of
+    double = _double(named)
+    if not double:
+        return Apart(program)
+    made = _unfolded(program, named, double)
+    if len(made.copies) and len(_double(axes_of(made.program.graph).of)) < len(double):
+        return made
+    return Apart(program)
+
+
+def _double(named: tuple[AxisNames, ...]) -> frozenset[str]:
+    """The axes that fill two dims of some tensor."""
+    return frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
+
+
+def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: frozenset[str]) -> Apart:
+    """The program as a graph in which an operator is one for each way in which its result's dims end up."""
+    graph = program.graph
+    types = graph.types()
+
+    def kept(position: int, ends: Ends) -> Ends:
+        return tuple(e if a in double else None for e, a in zip(ends, named[position], strict=True))
+
+    asked: dict[tuple[int, Ends], None] = {}
+    operands: dict[tuple[int, Ends], tuple[tuple[int, Ends], ...]] = {}
+
+    stack = [(graph.output, kept(graph.output, tuple(range(types[graph.output].rank))))]
+    while stack:
+        key = stack.pop()
+        if key in asked:
+            continue
+        asked[key] = None
+        position, ends = key
+        node = graph.nodes[position]
+        below = _below(node.op, ends, tuple(types[a].dims for a in node.args), types[position].dims)
+        operands[key] = tuple((a, kept(a, e)) for a, e in zip(node.args, below, strict=True))
+        stack += operands[key]
+
+    order = sorted(asked, key=lambda key: (key[0], [(e is not None, e or 0) for e in key[1]]))
+    names = {op.name for op in program.inputs}
+    copies: dict[str, str] = {}
+    nodes: list[Node] = []
+    at: dict[tuple[int, Ends], int] = {}
+    used = {position for position, _ in order}
+    given = [(p, ()) for p, n in enumerate(graph.nodes) if isinstance(n.op, Input) and p not in used]
+    lines: list[int] = []
+    seen: set[int] = set()
+    inputs = [key for key in (*given, *order) if isinstance(graph.nodes[key[0]].op, Input)]
+    for key in (*sorted(inputs, key=lambda key: key[0]), *(k for k in order if k not in set(inputs))):
+        position, op = key[0], graph.nodes[key[0]].op
+        if isinstance(op, Input) and position in seen:
+            name = next(n for k in range(2, 99) if (n := f"{op.name}_{k}") not in names)
+            names.add(name)
+            copies[name] = op.name
+            op = Input(name, op.type)
+        seen.add(position)
+        at[key] = len(nodes)
+        lines.append(position)
+        nodes.append(Node(op, tuple(at[below] for below in operands.get(key, ()))))
+    source = tuple(program.lines[p] for p in lines) if program.lines else ()
+    output = next(at[key] for key in order if key[0] == graph.output)
+    return Apart(TensorProgram(program.name, SGraph(tuple(nodes), output), source), copies)
+
+
+def _below(op: Op, ends: Ends, operands: tuple[tuple[Dim, ...], ...], result: tuple[Dim, ...]) -> tuple[Ends, ...]:
+    """Where the dims of an operator's operands end up, by where those of its result do."""
+    match op:
+        case Input() | Band():
+            return ()
+        case MatMul():
+            batch = ends[:-2]
+            left, right = (batch[len(batch) - (len(dims) - 2) :] for dims in operands)
+            return (*left, ends[-2], None), (*right, None, ends[-1])
+        case Reduce(_, along):
+            return ((*ends[:along], None, *ends[along + 1 :]),)
+        case Permute(order):
+            return (tuple(ends[order.index(d)] for d in range(len(order))),)
+        case Reshape():
+            same = {before: after for after, before in unmoved(operands[0], result)}
+            return (tuple(ends[same[d]] if d in same else None for d in range(len(operands[0]))),)
+        case _:
+            return tuple(ends[len(ends) - len(dims) :] for dims in operands)

@@ -1,0 +1,189 @@
+"""Views moved to a program's inputs, past operators that do the same in any order of dims.
+
+A model normalises keys as they are cached and transposes them for attention, or splits heads behind what it does to
+each of them. Such a view stands between operators, where a kernel has to make it, no axis that it regroups can be
+cut, and no law leads past it. Elementwise operators and reductions do the same on the other side of it, and there it is
+a view of an input, which a kernel is given for nothing (`ir.peel`):
+
+    transpose(k / rms(k, dim=1))  =  transpose(k) / rms(transpose(k), dim=0)
+
+A program with this changed is another program with the same result; whoever uses it proves it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from prism_explore.ir.axes import unmoved
+from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.graph import SGraph, instead
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Permute,
+    Reduce,
+    Reshape,
+    Result,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+    ViewOp,
+)
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.boundary_views import peel
+
+
+@lru_cache(256)
+def lifted(program: TensorProgram) -> TensorProgram:
+    """The program with views at its inputs where that leaves fewer between its operators; itself where it does not."""
+    while (changed := _once(program)) is not None:
+        program = changed
+    return program
+
+
+def _once(program: TensorProgram) -> TensorProgram | None:
+    """The program with the first view lifted that can be."""
+    operators, views = _inside(program.graph)
+    for position in peel(program.graph).core:
+        op = program.graph.nodes[position].op
+        if isinstance(op, Permute | Reshape):
+            found = _Lift(program, position, op).program()
+            if found is not None:
+                now = _inside(found.graph)
+                if now[0] <= operators and now[1] < views:
+                    return found
+    return None
+
+
+def _inside(graph: SGraph) -> tuple[int, int]:
+    """Operators that are no views, and views, between what kernels are given and what they write."""
+    core = [graph.nodes[p].op for p in peel(graph).core]
+    views = sum(isinstance(op, ViewOp) for op in core)
+    return len(core) - views, views
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A view of tensors that are repeated to some dims, as operands of an operator are."""
+
+    op: Permute | Reshape
+    whole: tuple[Dim, ...]
+
+    def of(self, own: tuple[Dim, ...]) -> tuple[Permute | Reshape, ...] | None:
+        """Views of a tensor that make of it what this makes of it repeated; None where none do.
+
+        >>> _View(Permute((1, 0)), (dim(8), dim(4))).of((dim(4),))
+        (Reshape(dims=(Dim(4), Dim(1))),)
+        """
+        missing = len(self.whole) - len(own)
+        full = (*(ONE for _ in range(missing)), *own)
+        match self.op:
+            case Permute(order):
+                new = tuple(full[d] for d in order)
+                longer = [d for d in order if not full[d].is_one]
+                if longer != sorted(longer):
+                    return (Reshape(full), self.op) if missing else (self.op,)
+            case Reshape(dims):
+                same = dict(unmoved(self.whole, dims))
+                moved = [d for d in range(len(full)) if d not in same.values()]
+                regrouped = all(full[d] == self.whole[d] for d in moved)
+                if not regrouped and not all(full[d].is_one for d in moved):
+                    return None
+                new = tuple(full[same[d]] if d in same else n if regrouped else ONE for d, n in enumerate(dims))
+        while missing and len(new) > len(own) and new[0].is_one:
+            new = new[1:]
+        return () if new == own else (Reshape(new),)
+
+    def along(self, d: int) -> int | None:
+        """Where a dim is behind it; None where it is regrouped."""
+        match self.op:
+            case Permute(order):
+                return order.index(d)
+            case Reshape(dims):
+                return {old: new for new, old in unmoved(self.whole, dims)}.get(d)
+
+
+class _Lift:
+    """One view of a program, and the operators before it made anew of views of inputs."""
+
+    def __init__(self, program: TensorProgram, position: int, op: Permute | Reshape) -> None:
+        self._old, self._position, self._op = program, position, op
+        self._types = program.graph.types()
+        self._nodes = list(program.graph.nodes)
+        self._lines = list(program.lines)
+        self._at = {node: n for n, node in reversed([*enumerate(self._nodes)])}
+
+    def program(self) -> TensorProgram | None:
+        """The whole program with it; None where it is lifted already, or some operator stands in the way."""
+        graph = self._old.graph
+        (below,) = graph.nodes[self._position].args
+        made = None if self._is_given(below) else self._seen(below, _View(self._op, self._types[below].dims))
+        if made is None:
+            return None
+        lifted_graph, kept = instead(graph, self._nodes[len(graph.nodes) :], self._position, made)
+        lines = tuple(self._lines[p] for p in kept) if self._lines else ()
+        return TensorProgram(self._old.name, lifted_graph, lines)
+
+    def _seen(self, position: int, view: _View) -> int | None:
+        """A tensor of the program under a view, as an operator of its own; None where that cannot be."""
+        node, own = self._nodes[position], self._types[position].dims
+        views = view.of(own)
+        if not views:
+            return None if views is None else position
+        if self._is_given(position):
+            for op in views:
+                position = self._put(Node(op, (position,)), position)
+            return position
+        match node.op:
+            case Unary() | Scalar() | Binary():
+                op = node.op
+            case Reduce(fn, along) if len(own) == len(view.whole):
+                (below,) = node.args
+                extent = self._types[below].dims[along]
+                if view.whole[along] != extent:
+                    if not isinstance(view.op, Permute):
+                        return None
+                    view = _View(view.op, (*view.whole[:along], extent, *view.whole[along + 1 :]))
+                place = view.along(along)
+                if place is None:
+                    return None
+                op = Reduce(fn, place)
+            case Reduce() | MatMul() | Permute() | Reshape() | Expand() | Slice() | Concat() | Band():
+                return None
+            case Load() | Accumulate() | AccumulateRescaled() | RunningMax() | Store() | Custom() | Result() | Input():
+                raise AssertionError("a program has no kernels, and an input is given")
+        args: list[int] = []
+        for a in node.args:
+            arg = self._seen(a, view)
+            if arg is None:
+                return None
+            args.append(arg)
+        return self._put(Node(op, tuple(args)), position)
+
+    def _is_given(self, position: int) -> bool:
+        """Whether it is an input under views only."""
+        node = self._nodes[position]
+        if isinstance(node.op, Permute | Reshape | Slice):
+            return self._is_given(node.args[0])
+        return isinstance(node.op, Input)
+
+    def _put(self, node: Node, origin: int) -> int:
+        """An operator, once."""
+        if node not in self._at:
+            self._at[node] = len(self._nodes)
+            self._nodes.append(node)
+            if self._lines:
+                self._lines.append(self._lines[origin])
+        return self._at[node]

@@ -1,0 +1,173 @@
+"""Products of matrices in the cheaper order: (a b) c and a (b c) are one value, and may cost very different work.
+
+Keys made of a low-rank cache are never needed where there are few queries:
+
+    q (c u)ᵀ = (q uᵀ) cᵀ        p (c v) = (p c) v
+
+So are products of what is scaled. A scale that is the same along the axis that is summed may as well come behind, one
+that is the same along all others as well before the other matrix. Of keys that are normalised, few queries then
+meet the weights, and the scores the norms, of which there are fewer than elements of the keys:
+
+    q (diag(n)⁻¹ k diag(g))ᵀ = ((q diag(g)) kᵀ) diag(n)⁻¹
+
+A program with this changed is another program with the same result over the reals; whoever uses it proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.graph import SGraph, consumers, instead
+from prism_explore.ir.ops import Binary, MatMul, Node, Permute, Reshape
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import TensorType
+
+Below = Callable[[Dim, Dim], bool]
+"""Whether the first is no larger than the second, for all values of symbols; no where that was not shown."""
+
+
+def regrouped(program: TensorProgram, below: Below) -> TensorProgram:
+    """The program with its products grouped so that each change makes less work; itself where none does."""
+    while (graph := _once(program.graph, below)) is not None:
+        program = TensorProgram(program.name, graph)
+    return program
+
+
+def _once(graph: SGraph, below: Below) -> SGraph | None:
+    """The graph with the first two products regrouped that cost less the other way."""
+    types, users = graph.types(), consumers(graph.nodes)
+    for outer, node in enumerate(graph.nodes):
+        if not isinstance(node.op, MatMul):
+            continue
+        left, right = node.args
+        inner, turned = _through(graph, right)
+        if isinstance(graph.nodes[inner].op, MatMul) and all(len(users[p]) == 1 for p in {inner, right}):
+            b, c = graph.nodes[inner].args
+            made = _Maker(graph, types, outer)
+            first, second = (made.turned(c), made.turned(b)) if turned else (b, c)
+            result = made.product(made.product(left, first), second)
+            if made.is_less(_work(types, (inner, outer), graph), below):
+                return made.graph(result)
+        if isinstance(graph.nodes[left].op, MatMul) and len(users[left]) == 1:
+            a, b = graph.nodes[left].args
+            made = _Maker(graph, types, outer)
+            result = made.product(a, made.product(b, right))
+            if made.is_less(_work(types, (left, outer), graph), below):
+                return made.graph(result)
+        for side in (1, 0):
+            if len(users[node.args[side]]) == 1 and (scaled := _scaled(graph, types, outer, side, below)) is not None:
+                return scaled
+    return None
+
+
+def _scaled(graph: SGraph, types: tuple[TensorType, ...], outer: int, side: int, below: Below) -> SGraph | None:
+    """The graph with a scale of one of a product's operands moved to where it meets fewer elements."""
+    matrices = list(graph.nodes[outer].args)
+    matrix, other = matrices[side], matrices[1 - side]
+    node, dims = graph.nodes[matrix], types[matrix].dims
+    if not isinstance(node.op, Binary) or node.op.fn not in ("mul", "div"):
+        return None
+    for inner, scale in (node.args, node.args[::-1]) if node.op.fn == "mul" else (node.args,):
+        if types[inner].dims != dims:
+            continue
+        *batch, rows, columns = (*(ONE for _ in range(len(dims) - types[scale].rank)), *types[scale].dims)
+        summed, kept = (columns, rows) if side == 0 else (rows, columns)
+        made = _Maker(graph, types, outer)
+        matrices[side] = inner
+        if summed.is_one:
+            result = made.product(*matrices)
+            if made.is_less_to_scale(result, matrix, below):
+                return made.graph(made.scaled(node.op, result, scale))
+        elif kept.is_one and all(d.is_one for d in batch):
+            vector = (summed,) if side == 1 else (summed, ONE)
+            if made.is_less_to_scale(other, matrix, below):
+                matrices[1 - side] = made.scaled(node.op, other, made.reshaped(scale, vector))
+                return made.graph(made.product(*matrices))
+    return None
+
+
+def _through(graph: SGraph, position: int) -> tuple[int, bool]:
+    """What a transposed matrix is made of, and whether it is one."""
+    node = graph.nodes[position]
+    return (node.args[0], True) if isinstance(node.op, Permute) and _turns(node.op) else (position, False)
+
+
+def _turns(op: Permute) -> bool:
+    rank = len(op.order)
+    return op.order == (*range(rank - 2), rank - 1, rank - 2)
+
+
+def _work(types: tuple[TensorType, ...], products: tuple[int, ...], graph: SGraph) -> Dim:
+    """Multiplications of some products together."""
+    total = Dim(())
+    for p in products:
+        total = total + _volume(types[p].dims) * types[graph.nodes[p].args[0]].dims[-1]
+    return total
+
+
+def _volume(dims: tuple[Dim, ...]) -> Dim:
+    size = ONE
+    for d in dims:
+        size = size * d
+    return size
+
+
+class _Maker:
+    """New operators in the place of one."""
+
+    def __init__(self, graph: SGraph, types: tuple[TensorType, ...], place: int) -> None:
+        self._graph, self._place = graph, place
+        self._new: list[Node] = []
+        self._dims = {p: t.dims for p, t in enumerate(types)}
+        self._work = Dim(())
+
+    def _put(self, node: Node, dims: tuple[Dim, ...]) -> int:
+        at = len(self._graph.nodes) + len(self._new)
+        self._new.append(node)
+        self._dims[at] = dims
+        return at
+
+    def turned(self, position: int) -> int:
+        """A transposed matrix, or what one was made of."""
+        if position < len(self._graph.nodes) and _through(self._graph, position)[1]:
+            return self._graph.nodes[position].args[0]
+        *batch, rows, columns = self._dims[position]
+        rank = len(batch) + 2
+        order = (*range(rank - 2), rank - 1, rank - 2)
+        return self._put(Node(Permute(order), (position,)), (*batch, columns, rows))
+
+    def product(self, left: int, right: int) -> int:
+        """A product of matrices, batches repeated as need be."""
+        a, b = self._dims[left], self._dims[right]
+        rank = max(len(a), len(b)) - 2
+        batches = [((ONE,) * (rank + 2 - len(d)) + d)[:rank] for d in (a, b)]
+        batch = tuple(y if x.is_one else x for x, y in zip(*batches, strict=True))
+        self._work = self._work + _volume((*batch, a[-2], a[-1], b[-1]))
+        return self._put(Node(MatMul(), (left, right)), (*batch, a[-2], b[-1]))
+
+    def reshaped(self, position: int, dims: tuple[Dim, ...]) -> int:
+        """A tensor with other dims, or what one with others was made of."""
+        node = self._graph.nodes[position]
+        if self._dims[position] == dims:
+            return position
+        if isinstance(node.op, Reshape) and self._dims[node.args[0]] == dims:
+            return node.args[0]
+        return self._put(Node(Reshape(dims), (position,)), dims)
+
+    def scaled(self, op: Binary, position: int, scale: int) -> int:
+        """A tensor times another one, or over it, which is repeated as need be."""
+        return self._put(Node(op, (position, scale)), self._dims[position])
+
+    def is_less_to_scale(self, position: int, than: int, below: Below) -> bool:
+        """Whether a tensor has fewer elements than another one."""
+        ours, theirs = _volume(self._dims[position]), _volume(self._dims[than])
+        return below(ours, theirs) and not below(theirs, ours)
+
+    def is_less(self, before: Dim, below: Below) -> bool:
+        """Whether the new products are less work than the old ones."""
+        return self._work != before and below(self._work, before) and not below(before, self._work)
+
+    def graph(self, result: int) -> SGraph:
+        """The graph with the new operators, and without those that nobody needs any more."""
+        return instead(self._graph, self._new, self._place, result)[0]

@@ -1,0 +1,1 @@
+"""The data that passes between the stages of a search."""

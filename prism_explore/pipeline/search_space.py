@@ -1,0 +1,331 @@
+"""The search space, stated in one place: operators, limits, and which pruning rules are on.
+
+Whatever a search does not look at is excluded here or cut by a named rule; nothing else. `describe`
+prints the statement, and it goes into the journal's first event, so that a claim such as "the best of
+the stated space" can be read back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias, get_args
+
+from prism_explore.errors import ShapeError
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    BinaryFn,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Op,
+    Permute,
+    Reduce,
+    ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+    UnaryFn,
+    ViewOp,
+    op_name,
+)
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.boundary_views import peel
+from prism_explore.ir.transforms.duplicate_inputs import apart
+
+Level: TypeAlias = Literal["kernel", "block", "split"]
+"""Where a step of the search is taken: in a kernel graph, in a block graph, or at a whole one that is split."""
+
+Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms", "max", "rescaled"]
+"""`plain` adds up the iterations' tiles, the others reduce one dim of the tile as well.
+
+`rescaled` is running maxima along each dim, and sums relative to them, with and without a dim."""
+
+RuleName: TypeAlias = Literal[
+    "shape.mismatch",
+    "dup.canonical",
+    "limit.accumulators",
+    "map.constraint",
+    "expr.unreachable",
+    "expr.apart",
+    "limit.ops",
+    "limit.needed",
+    "limit.terms",
+    "limit.results",
+    "mem.smem",
+    "cost.floor",
+]
+"""Pruning rules that can be switched off one by one; what each says is in `generate.prune`."""
+
+RULE_NAMES: tuple[RuleName, ...] = get_args(RuleName)
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """The operators that one level may use, in the order in which they are tried."""
+
+    unary: tuple[UnaryFn, ...] = ()
+    scalars: tuple[Scalar, ...] = ()
+    """Only the constants that the program itself uses."""
+    binary: tuple[BinaryFn, ...] = ()
+    matmul: bool = False
+    reductions: tuple[ReduceFn, ...] = ()
+    """Along every dim that is not of literal size 1."""
+    accumulators: tuple[Accumulator, ...] = ()
+    views: tuple[ViewOp, ...] = ()
+    """Only those that the program itself has, of tensors with the axes that they have there."""
+
+    def has(self, op: Op) -> bool:
+        """Whether an operator of a program is among them; what is given, such as an input, always is."""
+        match op:
+            case Unary(fn):
+                return fn in self.unary
+            case Scalar():
+                return op in self.scalars
+            case Binary(fn):
+                return fn in self.binary
+            case MatMul():
+                return self.matmul
+            case Reduce(fn, _):
+                return fn in self.reductions
+            case Permute() | Reshape() | Expand() | Slice() | Concat():
+                return op in self.views
+            case Input() | Band():
+                return True
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax() | Custom() | Result():
+                raise AssertionError("a tensor program has compute operators only")
+
+    def without(self, other: Operators) -> Operators:
+        """Those that `other` lacks."""
+        return Operators(
+            tuple(x for x in self.unary if x not in other.unary),
+            tuple(x for x in self.scalars if x not in other.scalars),
+            tuple(x for x in self.binary if x not in other.binary),
+            self.matmul and not other.matmul,
+            tuple(x for x in self.reductions if x not in other.reductions),
+            tuple(x for x in self.accumulators if x not in other.accumulators),
+            tuple(x for x in self.views if x not in other.views),
+        )
+
+    def __str__(self) -> str:
+        names = [
+            *self.unary,
+            *(f"{s.fn}_scalar {s.value}" for s in self.scalars),
+            *self.binary,
+            *(["matmul"] if self.matmul else []),
+            *self.reductions,
+            *("accum" if a == "plain" else f"accum_{a}" for a in self.accumulators),
+            *(["running_max"] if "rescaled" in self.accumulators else []),
+            *dict.fromkeys(map(op_name, self.views)),
+        ]
+        return " ".join(names) or "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Which sGraphs a search considers."""
+
+    kernel: Operators
+    """Predefined operators of the kernel graph, each a kernel of its own."""
+    block: Operators
+    """Operators inside a custom kernel's block graph."""
+    kernel_ops: int = 5
+    """Largest number of kernel-level operators, custom ones included."""
+    predefined_kernels: int = 0
+    """How many of them may be predefined operators, before or behind the custom kernels."""
+    custom_kernels: int = 1
+    """How many of them may be custom kernels; at least one is."""
+    block_ops: int = 11
+    """Largest number of operators in a block graph: loads count, the store does not."""
+    block_inputs: int = 3
+    """Largest number of tensors that a custom kernel reads; each is loaded once, or once along each of the axes that
+    one dim of it is in the program (`ir.apart`), which count as several."""
+    accumulators: int = 3
+    """Largest number of accumulators in a block graph, a running maximum not counted; a tensor is accumulated at
+    most once."""
+    grid_dims: int = 3
+    results: int = 3
+    """Largest number of partial results of a kernel that is split over an axis; 0: none is split.
+
+    A kernel that sums over an axis may be split into two: see `generate.split`. This opens a second custom kernel
+    behind the first, whatever `custom_kernels` says of those that grow side by side.
+    """
+    rows: int = 3
+    """Largest number of families of kernels in a row, one for each part of the program: see `pieces`. They are tried
+    where no kernel is proved; 0: never."""
+    row_kernels: int = 2
+    """Largest number of kernels for one part; the first that are proved count."""
+    row_maps: int = 3
+    """Largest number of candidates of one row."""
+    row_nodes: int = 150
+    """Budget: how many partial sGraphs are expanded for one part."""
+    nodes: int = 6_000
+    """Budget: how many partial sGraphs are expanded before the search gives up."""
+    patience: int = 1_000
+    """Budget: how many of them before the first family. What the program says comes first, so a program that has none
+    by then has no kernel that is near it; most workloads meet theirs within a hundred."""
+    time_s: float = 300.0
+    """Budget: seconds of growing graphs, as many of proving, and as many of trying families in floating point;
+    pauses and tuning do not count."""
+    rules_off: frozenset[str] = frozenset()
+    """Names of pruning rules that are switched off, for ablations and audits."""
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(self.rules_off - set(RULE_NAMES)):
+            raise ShapeError(f"no pruning rule {', '.join(unknown)}; there are {', '.join(RULE_NAMES)}")
+        if not 1 <= self.grid_dims <= 3:
+            raise ShapeError(f"a grid has 1 to 3 dims, found grid_dims={self.grid_dims}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            counts = field.type in (int, "int")
+            if (counts and type(value) is not int) or (isinstance(value, int | float) and value < 0):
+                raise ShapeError(f"{field.name} counts something, from 0 on; found {value!r}")
+
+    def active(self, rule: RuleName) -> bool:
+        """Whether a pruning rule is on."""
+        return rule not in self.rules_off
+
+    def lacks(self, program: TensorProgram) -> tuple[str, ...]:
+        """The operators of a program's core that no level of the space has, by name, each once, in order.
+
+        A family may do without one, as a product does without an `expand`; where it may not, none is found.
+        """
+        levels = (self.block, self.kernel) if self.predefined_kernels else (self.block,)
+        graph = apart(program).program.graph
+        core = (graph.nodes[p].op for p in peel(graph).core)
+        missing = (op for op in core if not any(level.has(op) for level in levels))
+        return tuple(dict.fromkeys(map(op_name, missing)))
+
+    def describe(self, program: TensorProgram | None = None) -> dict[str, str]:
+        """The statement for people and for the journal's first event, with what `program` has and it lacks."""
+        lacking = self.lacks(program) if program is not None else ()
+        copies = apart(program).copies if program is not None else dict[str, str]()
+        return {
+            "kernel graph": f"at most {self.kernel_ops} operators: 1 to {self.custom_kernels} custom kernels, "
+            f"at most {self.predefined_kernels} predefined operators"
+            + ("; no two custom kernels read exactly the same tensors" if self.custom_kernels > 1 else ""),
+            "predefined operators": str(self.kernel) if self.predefined_kernels else "none",
+            "block graph": f"at most {self.block_ops} operators, loads included; one output"
+            + (f"; the program itself takes {fused_ops(program)}" if program is not None else ""),
+            "block operators": str(self.block),
+            "split kernels": "one custom kernel alone may be split in two, by an axis that it sums over: grid dims of "
+            f"the first cut it, and of each of up to {self.results} sums its blocks store their shares, side by side; "
+            "the second adds up the shares, one per iteration of its loop or all at once; of sums relative to a "
+            "running maximum the maxima are stored, too. Linear operators stand on either side, other ones behind; run "
+            "with one share, the two are a kernel as stated here. A mean is split as a sum, times one over the extent"
+            if self.results
+            else "none",
+            "kernels in a row": "where no kernel of these is proved: parts of the program, consecutive operators each, "
+            "products of matrices grouped in the cheaper order before; custom kernels for parts, predefined operators "
+            "for the rest. As many operators as may be are in custom kernels, and these are as few as may be. Each "
+            "part has limits of its own, as has the number of kernels, but where they were set lower than the "
+            f"program's default; of each the first {self.row_kernels} proved kernels count. Rows change one kernel, "
+            f"then two, then the parts: up to {self.rows} families, each with at most {self.row_maps} choices of maps, "
+            "which change one kernel"
+            if self.rows
+            else "none",
+            "views": "of inputs before every kernel and of the result behind all, as the program has them; inside "
+            "a block those in between, of tensors with the axes that they have there",
+            "block inputs": f"at most {self.block_inputs}, each loaded once"
+            + (f"; {', '.join(dict.fromkeys(copies.values()))} once more, along other axes" if copies else ""),
+            "accumulators": f"at most {self.accumulators}, at most one of each tensor",
+            "maps": f"at most {self.grid_dims} grid dims and one for-loop; each index axis is cut the same "
+            "way in all tensors of a kernel",
+            "shapes": "dims match when they are the same index axis, not when their sizes happen to agree"
+            if self.active("shape.mismatch")
+            else "dims match when their sizes agree; index axes that an operator matches are cut alike in that graph",
+            "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x, but of "
+            "exponents that the program's own numerators and denominators share",
+            "node budget": f"{self.nodes}, {min(self.nodes, self.patience)} of them before a first family"
+            + (f"; {self.row_nodes} for each part of a row" if self.rows else ""),
+            "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs, "
+            f"{self.time_s:g} s for trying families in floating point",
+            "rules switched off": " ".join(sorted(self.rules_off)) or "none",
+            **({"operators of the program that it lacks": ", ".join(lacking)} if lacking else {}),
+        }
+
+
+LIMITS: tuple[str, ...] = tuple(f.name for f in fields(Space) if f.type in (int, "int"))
+"""The numbers of a space, by name."""
+
+CLASSIC_UNARY: tuple[UnaryFn, ...] = ("exp", "square", "sqrt", "silu")
+CLASSIC_BINARY: tuple[BinaryFn, ...] = ("add", "mul", "div")
+CLASSIC_REDUCTIONS: tuple[ReduceFn, ...] = ("sum", "mean", "rms")
+
+
+CLASSIC_OPS = 11
+LARGEST_OPS = 23
+"""Where a program takes more operators than this in one kernel, the default space does not try to hold it."""
+
+
+def fused_ops(program: TensorProgram) -> int:
+    """How many operators a block graph has that computes a program as it is written, with one loop.
+
+    Its loads, its operators, and its accumulators: those of reductions take the reductions' places, and where products
+    of matrices are summed along the axis of the loop, each has one; so of the axis that most of them are summed along.
+    Repetitions and views around the core are none, √ of the mean of squares is one.
+    """
+    graph = apart(program).program.graph
+    nodes = graph.nodes
+    uses = [a for n in nodes for a in n.args]
+    peeled = peel(graph)
+    count = len(peeled.given) + sum(not isinstance(nodes[p].op, Expand) for p in peeled.core)
+    for root in nodes:
+        mean = nodes[root.args[0]] if root.op == Unary("sqrt") else None
+        if mean is not None and isinstance(mean.op, Reduce) and mean.op.fn == "mean":
+            inner = (root.args[0], mean.args[0])
+            if nodes[inner[1]].op == Unary("square") and all(uses.count(a) == 1 for a in inner):
+                count -= 2
+    named = axes_of(graph).of
+    summed = Counter(named[n.args[0]][-1] for n in nodes if isinstance(n.op, MatMul))
+    return count + max(summed.values(), default=int(any(isinstance(n.op, Reduce) for n in nodes)))
+
+
+def default_space(program: TensorProgram) -> Space:
+    """The classic operators and limits, and whatever the program itself uses.
+
+    Scalar constants come from the program alone; running maxima are tried where it has a maximum. A custom
+    kernel may read as many tensors as the program has inputs and bands, and three at least, and may have as
+    many operators as the program itself takes in one: with fewer, a single kernel could never compute it.
+
+    Source: the published defaults, 11 block operators, 5 kernel operators, 1 custom kernel, 3 inputs.
+    """
+    unary: dict[UnaryFn, None] = dict.fromkeys(CLASSIC_UNARY)
+    binary: dict[BinaryFn, None] = dict.fromkeys(CLASSIC_BINARY)
+    reductions: dict[ReduceFn, None] = dict.fromkeys(CLASSIC_REDUCTIONS)
+    scalars: dict[Scalar, None] = {}
+    for node in program.graph.nodes:
+        match node.op:
+            case Unary(fn):
+                unary.setdefault(fn)
+            case Binary(fn):
+                binary.setdefault(fn)
+            case Scalar() as scalar:
+                scalars.setdefault(scalar)
+            case Reduce(fn, _):
+                reductions.setdefault(fn)
+            case _:
+                pass
+    graph = apart(program).program.graph
+    inside = (graph.nodes[p].op for p in peel(graph).core)
+    views = tuple(dict.fromkeys(op for op in inside if isinstance(op, ViewOp)))
+    kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions))
+    accumulators: tuple[Accumulator, ...] = ("plain", "sum", "mean", "rms")
+    if "max" in reductions:
+        accumulators = (*accumulators, "max", "rescaled")
+    block = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), accumulators, views)
+    given = sum(isinstance(n.op, Input | Band) for n in graph.nodes)
+    fused = fused_ops(program)
+    block_ops = fused if CLASSIC_OPS < fused <= LARGEST_OPS else CLASSIC_OPS
+    return Space(kernel, block, block_ops=block_ops, block_inputs=max(3, given))

@@ -1,0 +1,292 @@
+"""The five products of a search, one per arrow of the pipeline.
+
+    program -> Family -> Candidate -> Verified -> Kernel -> Timed
+
+Each is frozen and keeps its ancestor, so holding one is proof that the earlier stages ran and any
+picture can walk back to the program. Outcomes that end a branch are values too: `Refuted`,
+`Unknown`, `Infeasible`. Stages share these types and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Literal, NamedTuple, TypeAlias
+
+from prism_explore.errors import ParseError
+from prism_explore.ir.axis_maps import AxisUse
+from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.partition import Part, put_together
+
+Soundness: TypeAlias = Literal["sound", "heuristic", "budget", "user"]
+Arithmetic: TypeAlias = Literal["float64", "decimals", "prime fields"]
+"""What a trial's numbers are: inexact for any program, to sixty digits where floats may be at fault, or exact for
+programs without maxima."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """An sGraph with open maps: operators and wiring are fixed, maps and sizes are not."""
+
+    id: str
+    """Stable and typed: f1, f2, ... in order of birth."""
+    program: TensorProgram
+    sgraph: SGraph
+    pieces: Pieces | None = None
+    """Where several custom kernels, each of one part of the program, stand in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A program as a row of parts, with families of some of them."""
+
+    program: TensorProgram
+    """What is cut into parts: the family's program, or one that is the same by associativity."""
+    parts: tuple[Part, ...]
+    families: tuple[tuple[int, Family], ...]
+    """Per part that has a kernel, its number from 0 on, and the kernel as a family of the part's own program."""
+
+    def together(self, graphs: Mapping[int, SGraph]) -> SGraph:
+        """The whole with these graphs in the places of some parts; the others are predefined operators."""
+        return put_together(self.program, self.parts, graphs)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A family with its maps chosen; sizes are still symbols."""
+
+    id: str
+    """The family's id and a number: f1.c1, f1.c2, ..."""
+    family: Family
+    sgraph: SGraph
+    uses: tuple[tuple[AxisUse, ...], ...]
+    """Per custom kernel, how each axis is cut."""
+    conditions: tuple[Dim, ...]
+    """Sizes that must be positive integers; every legal choice of numbers makes them so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lemma:
+    """One step of a proof: what a tensor of the candidate is equal to, and by which axioms."""
+
+    tensor: str
+    """Where: k3 for a kernel-level tensor, k3.b7 for a block tensor."""
+    operation: str
+    """The operator in the textual form."""
+    value: str
+    """The normal form of the result, as printed."""
+    axioms: tuple[str, ...]
+    """Names of a minimal set of axioms from which egglog derives it, unless `note` says that fewer may do; empty where
+    definitional."""
+    replayed: bool
+    """Whether egglog derived it from axioms alone and the checker agreed."""
+    note: str = ""
+    """Why not, where it was not replayed; where it was, whether its axioms may be more than it takes."""
+    statement: str = ""
+    """Both sides as expressions over named axes, for the checker; see `verify.statement`."""
+
+
+class EClass(NamedTuple):
+    """Tensors of program and candidate that are equal, as found by the prover."""
+
+    id: str
+    """c1, c2, ... in order of appearance; stable over a search."""
+    term: str
+    """The shared normal form, as printed."""
+    members: tuple[str, ...]
+    """program.%5, k3, k3.b7, ... in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Why a candidate equals the program for all sizes that meet the conditions."""
+
+    method: Literal["normal form", "cleared denominators", "e-graph"]
+    claim: str
+    """The sentence that was proved, with its quantifiers and conventions."""
+    conditions: tuple[str, ...]
+    classes: tuple[EClass, ...] = ()
+    lemmas: tuple[Lemma, ...] = ()
+    """The certificate; empty until it is asked for."""
+
+    def broken_at(self, sizes: Mapping[str, int]) -> tuple[str, ...]:
+        """Those of the conditions that these numbers break; a condition on data, not on sizes, is not among them.
+
+        Raises:
+            ShapeError: a symbol of a condition has no number.
+        """
+        found: list[str] = []
+        for condition in self.conditions:
+            try:
+                size = dim(condition)
+            except ParseError:
+                continue
+            number = size.rational(sizes)
+            if number.denominator != 1 or number < 1:
+                found.append(f"{condition} is {number}, not a positive integer")
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One random evaluation of both sides by the interpreter."""
+
+    sizes: tuple[tuple[str, int], ...]
+    """Numbers for the program's axes and for the candidate's symbols; small, and pairwise different."""
+    seed: int
+    relative_error: float
+    between: tuple[float, float] = (-0.65, 0.75)
+    """Inputs were drawn uniformly from here, where they are floats."""
+    arithmetic: Arithmetic = "float64"
+    error_bound: float | None = None
+    """Of an exact trial: the probability that it shows two different functions alike is at most this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Numbers on which program and candidate differ; anyone can re-run it."""
+
+    sizes: tuple[tuple[str, int], ...]
+    """As in `Trial`."""
+    seed: int
+    index: tuple[int, ...]
+    """Where in the result."""
+    expected: float
+    found: float
+    """NaN where blocks wrote different values to one place."""
+    relative_error: float
+    between: tuple[float, float] = (-0.65, 0.75)
+    """Inputs were drawn uniformly from here, where they are floats."""
+    arithmetic: Arithmetic = "float64"
+    """Exact values are residues, of no meaning as magnitudes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A candidate that was proved equal and survived the refuter; only `verify` makes one."""
+
+    candidate: Candidate
+    proof: Proof
+    trials: tuple[Trial, ...]
+    untried: str = ""
+    """Why there was no exact trial, where there was none."""
+
+    @property
+    def evidence(self) -> str:
+        """What stands beside the proof: which trials it survived, in which arithmetic, with which bound."""
+        floats = [t for t in self.trials if t.error_bound is None]
+        exact = [t.error_bound for t in self.trials if t.error_bound is not None]
+        worst = max((t.relative_error for t in floats), default=0.0)
+        kinds = [a for a in ("float64", "decimals") if any(t.arithmetic == a for t in floats)] or ["float64"]
+        said = f"It survived {_counted(len(floats), 'random trial')} in {' and '.join(kinds)}"
+        said += f" (relative error {worst:.0e} at most)"
+        if exact:
+            said += f" and {_counted(len(exact), 'exact trial')} in prime fields (error at most {prod(exact):.1g})"
+        return f"{said}." + (f" No exact trial: {self.untried}." if self.untried and not exact else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """A candidate that is wrong, with the evidence."""
+
+    candidate: Candidate
+    witness: Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A value that a program and a candidate both compute."""
+
+    term: str
+    """The normal form, as printed."""
+    program: tuple[str, ...]
+    """Tensors of the program, program.%5."""
+    candidate: tuple[str, ...]
+    """Tensors of the candidate, k3 or k3.b7."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A candidate about which nothing was shown: which limit was hit or what is missing."""
+
+    candidate: Candidate
+    limit: str
+    nearest: tuple[str, str] = ("", "")
+    """The two normal forms that did not meet, as printed."""
+    shared: tuple[Shared, ...] = ()
+    """The last values that both sides still have in common: nothing that is computed from one is shared."""
+    apart: tuple[tuple[str, str], ...] = ()
+    """The first tensors of the program, then of the candidate, without a partner: name and form."""
+    case: str = ""
+    """Where prover and refuter disagree: a text that `verify.decide.replay_case` runs again."""
+
+
+Verdict: TypeAlias = Verified | Refuted | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Numbers for a family: sizes of the sGraph's symbols, and choices of the code generator."""
+
+    sizes: tuple[tuple[str, int], ...]
+    schedule: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The sizes as a mapping."""
+        return dict(self.sizes)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{k}={v}" for k, v in (*self.sizes, *self.schedule))
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Source for one choice of numbers; `codegen` makes it, `codegen.load` turns it into a callable."""
+
+    verified: Verified
+    parameters: Parameters
+    shapes: tuple[tuple[str, int], ...]
+    """Numbers for the program's own symbols, such as the batch."""
+    backend: Literal["cpu", "triton"]
+    source: str
+    """For people: tiles and loops, or Triton."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A kernel that was compared with the reference and then timed."""
+
+    kernel: Kernel
+    time_s: float
+    """Median of the rounds' ratios to the incumbent, times the incumbent's own time; so times compare."""
+    p20_s: float
+    p80_s: float
+    samples: int
+    error: float
+    """Largest deviation from the float64 reference, relative to the reference's largest magnitude."""
+    floor_s: float
+    """The roofline bound for these numbers (modelled)."""
+    waited: float = 0.0
+    """Share of the timed span for which its threads waited for a core: other work was running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """A choice of numbers that gave no timed kernel, and why."""
+
+    candidate: Candidate
+    parameters: Parameters
+    code: str
+    """Machine-readable: tune.illegal, tune.compile, tune.crash, tune.hang, tune.memory, tune.wrong."""
+    reason: str
+
+
+Outcome: TypeAlias = Timed | Infeasible
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

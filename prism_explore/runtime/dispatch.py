@@ -1,0 +1,214 @@
+"""One search for all values of a symbol: tuned at chosen points, and dispatched by value.
+
+A proof holds for every value, a kernel's numbers are good for some. So a family is tuned at a few points, and a call
+takes the numbers of the nearest one, where "near" is a matter of ratios: between 4 and 16 the border is 8. Machine
+code is made for each value that is met, and is compared with the program's float64 meaning before it is used. Where
+the nearest point's numbers do not divide a value, other legal numbers of its candidate do, or the next point's.
+
+At a point where the torch code was faster beside the kernel (`events/fastest.py`), it runs instead, there and at the
+values that are nearest to it. Eager and a library call are asked: compiled code would be compiled anew for each value
+that is met.
+
+Beyond the first and the last point nothing was tuned. There the torch code runs, with one warning.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from prism_explore.codegen import emit_cpu
+from prism_explore.codegen.load import Loaded, load
+from prism_explore.errors import ShapeError
+from prism_explore.events.fastest import EAGER, LIBRARY, Outrun, outrun
+from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.frontend import LibraryCall, Traced, bound, single
+from prism_explore.frontend.autograd import called
+from prism_explore.ir.program import TensorProgram
+from prism_explore.pipeline.stages import Kernel, Parameters, Timed
+from prism_explore.targets import Target
+from prism_explore.tune.runner.baselines import unbound
+from prism_explore.tune.runner.measure import Failure, cases_of, compare
+from prism_explore.tune.space.parameters import legal_sizes
+from prism_explore.tune.space.time_model import model_of
+
+MOST_LOADED = 64
+"""Values whose machine code is kept."""
+MOST_TRIED = 2_000
+"""Legal sizes that are ranked where a point's own do not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value that was tuned for."""
+
+    value: int
+    timed: Timed
+    upto: float
+    """The largest value that takes these numbers first; infinite for the last."""
+    outrun: Outrun | None = None
+    """Where torch was faster here, by how much; then it is called, not the kernel."""
+
+    def __str__(self) -> str:
+        kernel = self.timed.kernel
+        border = "and beyond" if math.isinf(self.upto) else f"up to {self.upto:.4g}"
+        took = f"{self.timed.time_s * 1e6:,.0f} us measured at {self.value}"
+        instead = f"{self.outrun.by.name} runs, not the kernel: {self.outrun}; " if self.outrun is not None else ""
+        return f"{border}: {instead}{kernel.verified.candidate.id} at {kernel.parameters}, {took}"
+
+
+class Dispatch:
+    """A callable over a range of values of one symbol; made by `Session.dispatch`."""
+
+    def __init__(
+        self,
+        program: TensorProgram,
+        symbol: str,
+        shapes: Mapping[str, int],
+        timed: Sequence[tuple[int, Timed]],
+        target: Target,
+        traced: Traced | None,
+        raced: Mapping[int, Sequence[BaselineMeasured]] | None = None,
+        also: LibraryCall | None = None,
+    ) -> None:
+        """Begin with nothing loaded.
+
+        Args:
+            program: what is computed.
+            symbol: the one that has many values.
+            shapes: numbers for the others.
+            timed: per value the fastest kernel there, in ascending order.
+            target: the machine.
+            traced: the torch code, if there is any.
+            raced: per value the rows of its race, if there was one.
+            also: the library call that took part.
+        """
+        self.program, self.symbol = program, symbol
+        borders = [math.sqrt(a * b) for (a, _), (b, _) in pairwise(timed)]
+        self._codes = {} if traced is None else {EAGER: traced.reference}
+        self._codes |= {} if also is None else {LIBRARY: also.traced.reference}
+        self.points = tuple(
+            Point(n, t, upto, outrun((raced or {}).get(n, ()), at_hand=self._codes))
+            for (n, t), upto in zip(timed, (*borders, math.inf), strict=True)
+        )
+        self._shapes, self._target = dict(shapes), target
+        self._signature = None if traced is None else traced.signature
+        self._parameters: Mapping[str, Any] = {} if traced is None else traced.parameters
+        self._reference = None if traced is None else unbound(traced)
+        self._place = _place(program, symbol)
+        self._loaded: OrderedDict[int, Loaded | str] = OrderedDict()
+        self._lock = Lock()
+        self._warned = False
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The smallest and the largest value that a kernel takes."""
+        return self.points[0].value, self.points[-1].value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result, by the kernel for the value at hand, or by torch where that was faster at the nearest point.
+
+        Outside the range, or where no kernel is legal, it is torch as well. Arrays go to the kernel where there is one.
+
+        Raises:
+            ShapeError: an argument is missing, a dim, dtype or stride does not fit, or there is no torch code to
+                fall back to.
+        """
+        inputs = bound(self._signature, args, kwargs, self._parameters)
+        value = self._value(inputs)
+        kernel = self.kernel(value)
+        if isinstance(kernel, str):
+            return self._elsewhere(inputs, kernel)
+        by = self.at(value).outrun
+        if by is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
+            return called(kernel, self._reference, inputs)
+        kernel.check(*inputs)
+        return single(self._codes[by.by.name](*self._signature.in_order(args, kwargs)))
+
+    def at(self, value: int) -> Point:
+        """The point whose numbers a value takes first."""
+        return next(point for point in self.points if value <= point.upto)
+
+    def kernel(self, value: int) -> Loaded | str:
+        """The kernel for a value of the symbol, made when it is first met; or why there is none."""
+        low, high = self.range
+        if not low <= value <= high:
+            return f"{self.symbol}={value} is outside of {low} to {high}, for which kernels were tuned"
+        with self._lock:
+            if value not in self._loaded:
+                self._loaded[value] = self._made(value)
+                if len(self._loaded) > MOST_LOADED:
+                    self._loaded.popitem(last=False)
+            self._loaded.move_to_end(value)
+            return self._loaded[value]
+
+    def _made(self, value: int) -> Loaded | str:
+        shapes = {**self._shapes, self.symbol: value}
+        cases = None
+        reason = "no numbers are legal there"
+        for point in sorted(self.points, key=lambda p: abs(math.log(value / p.value))):
+            for kernel in self._kernels(point, shapes):
+                cases = cases or cases_of(self.program, shapes, 0)
+                run = load(kernel)
+                checked = compare(run, cases)
+                if not isinstance(checked, Failure):
+                    return run
+                reason = checked.reason
+        return f"{self.symbol}={value}: {reason}"
+
+    def _kernels(self, point: Point, shapes: Mapping[str, int]) -> list[Kernel]:
+        """The point's numbers where they are legal at these shapes; else what the model likes best there."""
+        kernel = point.timed.kernel
+        own = emit_cpu(kernel.verified, kernel.parameters, shapes)
+        if isinstance(own, Kernel):
+            return [own]
+        candidate = kernel.verified.candidate
+        model = model_of(candidate, shapes, self._target)
+        legal = list(islice(legal_sizes(candidate, shapes, self._target), MOST_TRIED))
+        for sizes in sorted(legal, key=lambda s: (model.at(dict(s)).time_s, s))[:8]:
+            for schedule in (kernel.parameters.schedule, ()):
+                made = emit_cpu(kernel.verified, Parameters(sizes, schedule), shapes)
+                if isinstance(made, Kernel):
+                    return [made]
+        return []
+
+    def _elsewhere(self, inputs: Sequence[Any], reason: str) -> Any:
+        if self._reference is None:
+            raise ShapeError(f"{reason}, and there is no torch code to fall back to")
+        with self._lock:
+            said, self._warned = self._warned, True
+        if not said:
+            warnings.warn(f"{self.program.name} runs in torch: {reason}", stacklevel=3)
+        return self._reference(*inputs)
+
+    def _value(self, inputs: Sequence[Any]) -> int:
+        names = [i.name for i in self.program.inputs]
+        if len(inputs) != len(names):
+            raise ShapeError(f"{self.program.name} takes {len(names)} inputs ({', '.join(names)}), found {len(inputs)}")
+        number, position = self._place
+        shape = tuple(getattr(inputs[number], "shape", ()))
+        if len(shape) <= position:
+            raise ShapeError(f"{names[number]!r} must have {self.symbol} as dim {position}, found the shape {shape}")
+        return int(shape[position])
+
+    def __repr__(self) -> str:
+        low, high = self.range
+        head = f"{self.program.name} for {self.symbol} from {low} to {high}; elsewhere torch"
+        return "\n".join([head, *(f"  {point}" for point in self.points)])
+
+
+def _place(program: TensorProgram, symbol: str) -> tuple[int, int]:
+    """An input and a dim of it that is the symbol alone."""
+    for number, given in enumerate(program.inputs):
+        for position, size in enumerate(given.type.dims):
+            if str(size) == symbol:
+                return number, position
+    raise ShapeError(f"no input of {program.name} has a dim that is {symbol!r} alone")

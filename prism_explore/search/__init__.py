@@ -1,0 +1,1 @@
+"""The search: a program in, families, proofs and timed kernels out, every step an event."""

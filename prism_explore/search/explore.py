@@ -1,0 +1,445 @@
+"""The whole search on one page: grow, instantiate, prove; then tune what was proved.
+
+Level 1 enumerates families in breadth and decides each one's candidates; level 2 chooses numbers for
+what was proved, cheapest bound first, and drops what cannot beat the incumbent. `explore` is pulled:
+`next` does one step, so pausing, stepping and cancelling are the caller's business and need no code here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Literal
+
+from prism_explore.cost.dominance import dominance_reason, dominated
+from prism_explore.cost.roofline import Ceiling, ceiling_of
+from prism_explore.events.claim import claim
+from prism_explore.events.format import seconds_text
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import (
+    TIME_SPENT,
+    Event,
+    ExplorationFinished,
+    ExplorationStarted,
+    FamilyDominated,
+    FloatsAssessed,
+    RivalTimed,
+    VerdictReached,
+)
+from prism_explore.events.ledger import Steering, fastest_rival, was_cut_by_budget, withheld
+from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
+from prism_explore.frontend import Traced
+from prism_explore.generate import generate
+from prism_explore.generate.pruning.rules import GivenUp
+from prism_explore.instantiate import instantiate
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.symbol_ranges import ANY, Ranges
+from prism_explore.ir.text import show
+from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.pipeline.search_space import Space
+from prism_explore.pipeline.stages import Candidate, Family, Outcome, Pieces, Timed, Verified
+from prism_explore.search import replay
+from prism_explore.search.kernel_sequence import ToBeat, in_pieces
+from prism_explore.search.library_calls import Library
+from prism_explore.search.worker_pool import Ahead, adopted
+from prism_explore.support.work_timer import Stopwatch
+from prism_explore.targets import Target
+from prism_explore.tune import Budget, Database, tune
+from prism_explore.tune.runner.backend import untimed
+from prism_explore.tune.runner.baselines import compare, time_rivals
+from prism_explore.verify.certificate.certify import certify
+from prism_explore.verify.prover import Prover
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to search for, where, and how far; with the steering it determines the stream of facts."""
+
+    program: TensorProgram
+    space: Space
+    target: Target
+    shapes: Mapping[str, int]
+    """Numbers for the program's own symbols, at which kernels are tuned."""
+    seed: int
+    budget: Budget
+    reference: Traced | None = None
+    """The torch code that the result is raced against; None where the program was written by hand."""
+    rivals: tuple[str, ...] = ()
+    """How torch runs it in that race, by names of `tune.baselines.MODES`."""
+    versions: tuple[tuple[str, str], ...] = ()
+    allow_unsafe: bool = False
+    """Whether a family that is unsafe in floating point may win without being accepted."""
+    beat_s: float | Literal["rivals"] | None = None
+    """A time that a kernel has to beat to be of interest, such as an earlier search's; or that of the fastest rival,
+    which is then measured first.
+
+    What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
+    """
+    also: Library = field(default_factory=Library)
+    """One more rival: torch code of the same value, such as one library call that does all of it."""
+    ranges: Ranges = ANY
+    """Of the program's own symbols; what is found holds at all values, and is called at these."""
+    database: Database | None = None
+    """Where trials are remembered from search to search."""
+    dominated: Literal["later", "left out"] = "later"
+    """Whether a family that costs no less than another in the model comes behind what is as likely, or is left out.
+
+    That is no proof about time: the fastest kernel may be of such a family, so only the first way loses nothing.
+    """
+    executor: Executor | None = None
+    """Whose workers settle families while this process grows more, and run the trials of a flight, where the budget has
+    several at once; this process alone where it is None. The facts are the same, but for what a stop-watch measured."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a search has found so far, in order of birth; it outlives a finished search, so steering can reopen it."""
+
+    growing: Iterator[Family | None] | None = None
+    prover: Prover | None = None
+    ahead: Ahead | None = None
+    proving: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
+    assessing: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
+    families: list[Family] = field(default_factory=list[Family])
+    settled: set[str] = field(default_factory=set[str])
+    proved: list[Verified] = field(default_factory=list[Verified])
+    tuned: set[str] = field(default_factory=set[str])
+    timed: list[Timed] = field(default_factory=list[Timed])
+    certified: dict[str, Verified] = field(default_factory=dict[str, Verified])
+    compared: list[Timed] = field(default_factory=list[Timed])
+    assessed: dict[str, Assessment] = field(default_factory=dict[str, Assessment])
+    """Per family, how it fares in floating point; not for what a saved search knew."""
+    dominated: dict[str, str] = field(default_factory=dict[str, str])
+    """Per family, the one that costs no more in the cost model; of those that may win."""
+    floats: list[FloatsAssessed] = field(default_factory=list[FloatsAssessed])
+    """The same as it was noted."""
+
+
+def explore(
+    task: Task,
+    journal: Journal,
+    steering: Callable[[], Steering],
+    progress: Progress,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
+    """Search, yielding after every step; what is found collects in `progress` and in `journal`.
+
+    `stop` is asked within steps that take long, which are those that time kernels; then the search ends.
+    """
+    if progress.growing is None:
+        journal.note(_started(task))
+        if task.beat_s == "rivals":
+            yield from _time_rivals(task, journal, stop)
+            if stop():
+                return
+    task = with_time_to_beat(task, journal.events)
+    if progress.growing is None:
+        progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
+        progress.assessing = Stopwatch(task.space.time_s)
+        progress.growing = _growing(task, journal, progress)
+    for family in progress.growing:
+        if family is not None:
+            progress.families.append(family)
+            yield from _settle(family, task, journal, steering, progress)
+        yield
+    for family in progress.families:
+        yield from _settle(family, task, journal, steering, progress)
+    yield from _tune(task, journal, steering, progress, stop)
+    best = incumbent(progress, steering())
+    if best is not None and not stop():
+        yield from _offer(best, task, journal, progress, stop)
+    if stop():
+        return
+    ended = "budget" if was_cut_by_budget(journal.events) else "exhausted"
+    journal.note(ExplorationFinished(ended, claim(journal.events, ended)))
+
+
+def _growing(task: Task, journal: Journal, progress: Progress) -> Iterator[Family | None]:
+    """Growth within its time; ahead of its families where there is an executor, unless a saved search is told again."""
+    watch = Stopwatch(task.space.time_s)
+    if task.executor is None or journal.upcoming is not None:
+        return watch.during(grown(task, journal, replay.time_is_up(journal, watch), lambda: bool(progress.proved)))
+    ahead = progress.ahead = Ahead(task.executor, task.space, task.target, task.seed, progress.proving)
+    notes = Journal()
+    growing = grown(task, notes, watch.is_over, lambda: None if ahead.is_waiting() else bool(progress.proved))
+    return ahead.told(watch.during(growing), notes, journal)
+
+
+def grown(
+    task: Task, journal: Journal, over: Callable[[], bool], proved: Callable[[], bool | None]
+) -> Iterator[Family | None]:
+    """Every family of a task; None after each other step.
+
+    Args:
+        task: its time to beat is a number; see `with_time_to_beat`.
+        journal: hears of every step and every cut.
+        over: whether the time for growing is spent.
+        proved: whether any family was proved, for otherwise kernels in a row are searched behind the others; None as
+            long as that is open.
+    """
+
+    def pieces() -> Iterator[Pieces | GivenUp | None]:
+        while (found := proved()) is None:
+            yield None
+        if task.space.rows and not found:
+            yield from in_pieces(task.program, task.space, task.target, task.seed, over, row_to_beat(task))
+
+    return generate(task.program, task.space, task.target, journal, over, ceiling(task), pieces)
+
+
+def _settle(
+    family: Family, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress
+) -> Iterator[None]:
+    """Decide a family's candidates; those that the time for proofs does not reach are unknown, and it says why."""
+    if family.id in progress.settled or not allows(steering(), family):
+        return
+    progress.settled.add(family.id)
+    assert progress.prover is not None, "families are settled by a search that began"
+    if progress.ahead is not None and (answer := progress.ahead.answer(family)) is not None:
+        for decided in answer.candidates:
+            verdict = adopted(decided, family, progress.prover, journal, task.seed)
+            if isinstance(verdict, Verified):
+                progress.proved.append(verdict)
+            yield
+        for fact in answer.behind:
+            journal.note(fact)
+        return
+    for candidate in instantiate(family, task.space, task.target, journal):
+        if saved := replay.decided(journal, candidate, progress.prover, task.seed):
+            verdict = saved.verified
+        elif progress.proving.is_over():
+            verdict = None
+            journal.note(_left(candidate, task.space.time_s))
+        else:
+            with progress.proving:
+                verdict = progress.prover.verify(candidate, journal, task.seed)
+        if isinstance(verdict, Verified):
+            progress.proved.append(verdict)
+        yield
+
+
+def _tune(
+    task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress, stop: Callable[[], bool]
+) -> Iterator[None]:
+    """Choose numbers for what is proved and allowed; what was accepted comes first, then what is preferred.
+
+    Steering starts it anew. Families that are unsafe in floating point are passed over unless somebody said
+    otherwise. For a GPU that is not here the search ends with its proofs.
+    """
+    if untimed(task.target):
+        return
+    assessor = Assessor(task.program, seed=task.seed)
+    while not stop():
+        yield from _assess(assessor, task, journal, steering, progress)
+        now = steering()
+        allowed = [v for v in progress.proved if may_win(progress, now, v.candidate.family)]
+        _compare_costs(allowed, task, journal, progress)
+        wanted = [v for v in allowed if now.choices.get(v.candidate.family.id) == "accepted"]
+        liked = [v for v in allowed if prefers(now, v.candidate.family)]
+        untuned = ([v for v in some if v.candidate.id not in progress.tuned] for some in (wanted, liked))
+        others = [v for v in allowed if task.dominated == "later" or v.candidate.family.id not in progress.dominated]
+        fresh = next(filter(None, untuned), others)
+        if all(v.candidate.id in progress.tuned for v in fresh):
+            return
+        for outcome in _trials(fresh, now, task, journal, progress, lambda now=now: stop() or steering() is not now):
+            if isinstance(outcome, Timed):
+                progress.timed.append(outcome)
+            yield
+        if steering() is now:
+            progress.tuned.update(v.candidate.id for v in fresh)
+        yield  # a search that was cancelled within a trial ends here when it is told again
+
+
+def _trials(
+    verifieds: Sequence[Verified],
+    steering: Steering,
+    task: Task,
+    journal: Journal,
+    progress: Progress,
+    stop: Callable[[], bool],
+) -> Iterator[Outcome]:
+    """The trials of one run of tuning."""
+    return tune(
+        verifieds,
+        task.shapes,
+        task.target,
+        journal,
+        budget=task.budget,
+        seed=task.seed,
+        incumbent=incumbent(progress, steering),
+        beat_s=_seconds_to_beat(task),
+        database=task.database,
+        versions=task.versions,
+        later={v.candidate.id for v in verifieds if v.candidate.family.id in progress.dominated},
+        stop=stop,
+        executor=task.executor,
+    )
+
+
+def _compare_costs(allowed: Sequence[Verified], task: Task, journal: Journal, progress: Progress) -> None:
+    """Find the families that another one dominates, and note those that were not known to be."""
+    found = dominated([v.candidate for v in allowed], task.target.kind == "gpu")
+    left_out = task.dominated == "left out"
+    for family, steps in found.items():
+        if progress.dominated.get(family) != steps[0].better.family.id:
+            journal.note(FamilyDominated(family, steps[0].better.family.id, dominance_reason(steps), left_out))
+    progress.dominated = {family: steps[0].better.family.id for family, steps in found.items()}
+
+
+def _assess(
+    assessor: Assessor, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress
+) -> Iterator[None]:
+    """Try each proved family in floating point, once, by its first proved candidate.
+
+    Other maps of a family change in which order it adds, and nothing else. What the time does not reach stays
+    unassessed, and says why.
+    """
+    for verified in progress.proved:
+        candidate = verified.candidate
+        family = candidate.family
+        if any(e.family == family.id for e in progress.floats) or not allows(steering(), family):
+            continue
+        if saved := replay.assessed(journal, family.id):
+            progress.floats.append(saved)
+            yield
+            continue
+        if progress.assessing.is_over():
+            found: Assessment = Unassessed(candidate.id, assessor.dtype, _not_reached(task.space.time_s))
+        else:
+            with progress.assessing:
+                found = progress.assessed[family.id] = assessor.assess(verified)
+        reasons, evidence = (found.reasons, found.evidence) if isinstance(found, Unsafe) else ((), ())
+        fact = FloatsAssessed(
+            family.id,
+            candidate.id,
+            "safe" if isinstance(found, Safe) else "unsafe" if isinstance(found, Unsafe) else "unassessed",
+            found.dtype,
+            found.reason if isinstance(found, Unassessed) else explain(found),
+            reasons,
+            tuple(map(str, evidence)),
+            task.allow_unsafe,
+        )
+        progress.floats.append(fact)
+        journal.note(fact)
+        yield
+
+
+def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: Callable[[], bool]) -> Iterator[None]:
+    """Certify the incumbent's proof and race it against its rivals, once per incumbent."""
+    verified = best.kernel.verified
+    if verified.candidate.id not in progress.certified:
+        saved = replay.certified(journal, verified.candidate.id)
+        progress.certified[verified.candidate.id] = verified if saved else certify(verified, journal)
+        yield
+    if best not in progress.compared:
+        progress.compared.append(best)
+        if replay.compared(journal) or task.reference is None:
+            return
+        compare(
+            task.reference,
+            best.kernel,
+            task.target,
+            journal,
+            modes=task.rivals,
+            library=task.also.call,
+            seed=task.seed,
+            stop=stop,
+        )
+        yield
+
+
+def _time_rivals(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iterator[None]:
+    """Measure what a kernel has to beat, before anything grows; a saved search has it in its file."""
+    if not replay.rivals(journal) and task.reference is not None:
+        for row in time_rivals(
+            task.reference,
+            task.program,
+            task.shapes,
+            task.target,
+            modes=task.rivals,
+            library=task.also.call,
+            seed=task.seed,
+            stop=stop,
+        ):
+            journal.note(row)
+    yield
+
+
+def _to_beat(task: Task) -> dict[str, str]:
+    match task.beat_s:
+        case None:
+            return {}
+        case "rivals":
+            return {"time to beat": "that of the fastest rival, measured first"}
+        case seconds:
+            return {"time to beat": seconds_text(seconds)}
+
+
+def with_time_to_beat(task: Task, facts: Iterable[Event]) -> Task:
+    """The task with what its rivals took as its time to beat, where that was asked for; None where none was timed."""
+    if task.beat_s != "rivals":
+        return task
+    fastest = fastest_rival(e for e in facts if isinstance(e, RivalTimed))
+    return replace(task, beat_s=fastest.time_s if fastest is not None else None)
+
+
+def _seconds_to_beat(task: Task) -> float | None:
+    assert task.beat_s != "rivals", "their time is known once they were measured"
+    return task.beat_s
+
+
+def row_to_beat(task: Task) -> ToBeat | None:
+    """What kernels in a row are held against, where there is a time to beat."""
+    best_s = _seconds_to_beat(task)
+    return None if best_s is None else ToBeat(best_s, task.shapes)
+
+
+def ceiling(task: Task) -> Ceiling | None:
+    """What partial graphs are held against, where there is a time to beat; see `with_time_to_beat`."""
+    return ceiling_of(task.program, _seconds_to_beat(task), task.shapes, task.target)
+
+
+def allows(steering: Steering, family: Family) -> bool:
+    """Whether work may go into a family."""
+    return steering.choices.get(family.id) != "rejected"
+
+
+def prefers(steering: Steering, family: Family) -> bool:
+    """Whether a family is tuned before others that nobody accepted."""
+    return steering.prefers(family.id, show(family.sgraph))
+
+
+def may_win(progress: Progress, steering: Steering, family: Family) -> bool:
+    """Whether a kernel of a family may be offered: nobody rejected it, and it is safe, or accepted or allowed."""
+    return allows(steering, family) and family.id not in withheld(progress.floats, steering)
+
+
+def incumbent(progress: Progress, steering: Steering) -> Timed | None:
+    """The fastest timed kernel of a family that may win."""
+    open_now = [t for t in progress.timed if may_win(progress, steering, t.kernel.verified.candidate.family)]
+    return min(open_now, key=lambda t: t.time_s, default=None)
+
+
+def _not_reached(limit_s: float) -> str:
+    return f"the time for assessments, {limit_s:g} s, was spent before"
+
+
+def _left(candidate: Candidate, limit_s: float) -> VerdictReached:
+    detail = f"the time for proofs, {limit_s:g} s, was spent before it was decided"
+    return VerdictReached(candidate.id, "unknown", "", detail, budget=TIME_SPENT)
+
+
+def _started(task: Task) -> ExplorationStarted:
+    return ExplorationStarted(
+        program=show(task.program),
+        target=task.target.name,
+        seed=task.seed,
+        space=task.space.describe(task.program) | _to_beat(task),
+        axes=tuple((a.name, str(a.extent)) for a in axes_of(apart(task.program).program.graph).axes),
+        shapes=tuple(sorted(task.shapes.items())),
+        versions=task.versions,
+        ranges=task.ranges.bounds,
+    )

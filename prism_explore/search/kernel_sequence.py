@@ -1,0 +1,261 @@
+"""A program that no kernel of the space holds, as kernels in a row: one for each of its parts.
+
+The program is cut into runs of consecutive operators, as few as may be, each of which looks like one kernel
+(`generate.large.fits`); each is searched on its own, near what it says, and a family of it counts that is proved.
+A run for which none is found is cut anew. Operators that are in no run stay predefined ones. Families of the whole
+take the first family of every part, then another one of one part, of two, and so on; then those of other cuts into as
+few parts. Parts are proved apart, and every candidate of the whole once more as a whole, like any other.
+
+Before, views go to the inputs (`ir.lifted`), and products of matrices into the cheaper order (`ir.regroup`).
+
+Where there is a time to beat, partial graphs of a part are held against what is left of it (`cost.rows`), and a row
+of which no candidate is below it is given up. Both are rows of the ledger, and so is a part that a budget left
+before it had its kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice, product
+
+from prism_explore.cost.dominance import never_above
+from prism_explore.cost.roofline import Ceiling, floor_of, rates_of
+from prism_explore.cost.sequence_budget import ceilings_in_a_row, is_looser
+from prism_explore.events.format import seconds_text
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import TIME_SPENT, Reason, RegionPruned
+from prism_explore.generate import generate
+from prism_explore.generate.abstract_expr.size_estimate import fits
+from prism_explore.generate.event_log import row_text
+from prism_explore.generate.pruning.rules import Cut, GivenUp, reason, time_spent
+from prism_explore.instantiate import instantiate
+from prism_explore.ir.ops import Band, Input, Result, ViewOp
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.hoist_views import lifted
+from prism_explore.ir.transforms.partition import Part, alike, partitions, with_names
+from prism_explore.ir.transforms.reassociate_matmuls import regrouped
+from prism_explore.pipeline.search_space import LIMITS, Space, default_space
+from prism_explore.pipeline.stages import Family, Pieces, Verified
+from prism_explore.targets import Target
+from prism_explore.verify.prover import Prover
+
+
+@dataclass(frozen=True, slots=True)
+class ToBeat:
+    """A time that the whole row has to stay below, at given shapes."""
+
+    best_s: float
+    shapes: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Search:
+    """Of one part, under one ceiling."""
+
+    ceiling: Ceiling | None
+    families: list[Family] = field(default_factory=list[Family])
+    slow: list[RegionPruned] = field(default_factory=list[RegionPruned])
+    """What was cut because of the ceiling."""
+    left: list[RegionPruned] = field(default_factory=list[RegionPruned])
+    """What the budget of nodes left."""
+
+
+def in_pieces(
+    program: TensorProgram,
+    space: Space,
+    target: Target,
+    seed: int,
+    over: Callable[[], bool],
+    to_beat: ToBeat | None = None,
+) -> Iterator[Pieces | GivenUp | None]:
+    """Kernels in a row for a program's parts; None after every step, and nothing where no part has a kernel.
+
+    Args:
+        program: the whole.
+        space: of its search; a part's operators are its own.
+        target: the machine.
+        seed: of proofs.
+        over: whether the time for growing is spent.
+        to_beat: a time that the row has to stay below.
+    """
+    held = to_beat if space.active("cost.floor") else None
+    allowed = space.kernel_ops if space.kernel_ops < default_space(program).kernel_ops else None
+    cheaper = regrouped(lifted(program), never_above)
+    for same in dict.fromkeys((cheaper, program)):
+        made = 0
+        for found in _covered(same, space, target, seed, over, held):
+            if not isinstance(found, _Covered):
+                yield found
+                if found is not None and found.why.code == TIME_SPENT:
+                    return
+                continue
+            for row in islice(_rows_of(found), space.rows - made):
+                made += 1
+                if allowed is None or _kernels(row) <= allowed:
+                    yield (_too_slow(row, program, space, target, held) if held else None) or row
+            if made == space.rows:
+                return
+        if made:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _Covered:
+    """A program cut into parts, with proved families of each that is searched."""
+
+    program: TensorProgram
+    parts: tuple[Part, ...]
+    families: Mapping[str, Sequence[Family]]
+    """By what parts are alike in."""
+
+
+def _rows_of(covered: _Covered) -> Iterator[Pieces]:
+    """Every row of kernels for the parts, the first families first."""
+    parts, found = covered.parts, covered.families
+    searched = [n for n, part in enumerate(parts) if part.searched]
+    by_size = sorted(searched, key=lambda n: -len(parts[n].positions))
+    kinds = {key: len(found[key]) for key in dict.fromkeys(alike(parts[n].program) for n in by_size)}
+    for others in _rows(kinds) if searched else ():
+        families: list[tuple[int, Family]] = []
+        for n in searched:
+            part, key = parts[n].program, alike(parts[n].program)
+            family = found[key][others.get(key, 0)]
+            families.append((n, Family(family.id, part, with_names(family.sgraph, part))))
+        yield Pieces(covered.program, parts, tuple(families))
+
+
+def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+    """Every choice of a family for each kind of parts, those that are no first ones: none of them, one, two, and so on.
+
+    >>> [*_rows({"a": 2, "b": 3})]
+    [{}, {'a': 1}, {'b': 1}, {'b': 2}, {'a': 1, 'b': 1}, {'a': 1, 'b': 2}]
+    """
+    for changed in range(len(kinds) + 1):
+        for keys in combinations(kinds, changed):
+            for numbers in product(*(range(1, kinds[key]) for key in keys)):
+                yield dict(zip(keys, numbers, strict=True))
+
+
+def _too_slow(row: Pieces, program: TensorProgram, space: Space, target: Target, held: ToBeat) -> GivenUp | None:
+    """The row given up, where none of its candidates is below the time to beat."""
+    graph = row.together({number: family.sgraph for number, family in row.families})
+    candidates = instantiate(Family("f0", program, graph, row), space, target, Journal())
+    least_s = min((floor_of(c, held.shapes, target).time_s for c in candidates), default=0.0)
+    if least_s < held.best_s:
+        return None
+    detail = f"{rates_of(target)} This is the least of the row's choices of maps."
+    return GivenUp(row_text(row.parts), _slower(seconds_text(least_s), held, target, detail), 1.0)
+
+
+def _slower(told: str, held: ToBeat, target: Target, detail: str) -> Reason:
+    common = {"time to beat": seconds_text(held.best_s), "machine": target.name}
+    cut = Cut("cost.floor", "e < time to beat", told, detail, heuristic=target.measured)
+    return reason(cut, {"e": told, **common})
+
+
+def _covered(
+    program: TensorProgram,
+    space: Space,
+    target: Target,
+    seed: int,
+    over: Callable[[], bool],
+    held: ToBeat | None,
+) -> Iterator[_Covered | GivenUp | None]:
+    """The cuts of a program such that each part that is searched has a proved family, and these; best cuts first."""
+    found: dict[str, _Search] = {}
+    looks: dict[str, bool] = {}
+    told: set[tuple[Part, ...]] = set()
+
+    def may_be_one(part: TensorProgram) -> bool:
+        if part.name not in looks:
+            looks[part.name] = fits(part)
+        return looks[part.name]
+
+    while True:
+        cuts = partitions(program, may_be_one, space.rows)
+        yield None
+        parts = next((cut for cut in cuts if cut not in told), None)
+        if parts is None:
+            return
+        ceilings = ceilings_in_a_row(program, parts, held.best_s, held.shapes, target) if held else {}
+        is_whole = True
+        for part in parts:
+            key, ceiling = alike(part.program), ceilings.get(alike(part.program))
+            known = found.get(key)
+            if part.searched and (known is None or (known.slow and is_looser(known.ceiling, ceiling))) and not over():
+                known = found[key] = yield from _families(part.program, program, space, target, seed, over, ceiling)
+                if not over():
+                    yield from _told(parts, part, known, held, target)
+            if over():
+                # Where in growing that was is not saved, so nothing is told but that it was.
+                yield GivenUp(row_text(parts), time_spent(space.time_s), 1.0)
+                return
+            if part.searched and not (known and known.families):
+                is_whole = looks[part.program.name] = False
+                break
+        if is_whole:
+            told.add(parts)
+            yield _Covered(program, parts, {key: search.families for key, search in found.items()})
+
+
+def _told(parts: Sequence[Part], part: Part, search: _Search, held: ToBeat | None, target: Target) -> Iterator[GivenUp]:
+    """What was not searched of the kernels for a part."""
+    if search.slow and held:
+        yield _slow_graphs(parts, part, search, held, target)
+    if search.left:
+        text, weight = row_text(parts, part), sum(e.stood_for for e in search.left)
+        yield GivenUp(text, search.left[0].reason, weight)
+
+
+def _slow_graphs(parts: Sequence[Part], part: Part, search: _Search, held: ToBeat, target: Target) -> GivenUp:
+    """What was cut while the kernel for a part grew."""
+    first = search.slow[0]
+    told = first.reason.substitution.get("e", next(iter(first.reason.substitution.values())))
+    detail = (
+        f"{rates_of(target)} While a kernel for %{part.result} grew, {len(search.slow):,} regions were cut, the first "
+        f"at {first.operator}; e is of that one, with what the rest of the row takes at least."
+    )
+    return GivenUp(row_text(parts, part), _slower(told, held, target, detail), sum(e.stood_for for e in search.slow))
+
+
+def _families(
+    part: TensorProgram,
+    program: TensorProgram,
+    space: Space,
+    target: Target,
+    seed: int,
+    over: Callable[[], bool],
+    ceiling: Ceiling | None,
+) -> Generator[None, None, _Search]:
+    """The first families of a part that are proved under some choice of maps."""
+    own = _own_space(part, program, space)
+    prover, journal, facts = Prover(part), Journal(), Journal()
+    search = _Search(ceiling)
+    for family in generate(part, own, target, facts, over, ceiling):
+        candidates = instantiate(family, own, target, journal) if family is not None else iter(())
+        first = next(candidates, None)
+        if first is not None and isinstance(prover.verify(first, journal, seed), Verified):
+            search.families.append(first.family)
+            if len(search.families) == space.row_kernels:
+                break
+        yield None
+    pruned = [e for e in facts.events if isinstance(e, RegionPruned)]
+    search.slow = [e for e in pruned if e.reason.rule == "cost.floor"]
+    search.left = [e for e in pruned if e.reason.code == "budget.nodes"]
+    return search
+
+
+def _own_space(part: TensorProgram, program: TensorProgram, space: Space) -> Space:
+    """A part's own default without what the whole was denied: limits set below the whole's default, and operators."""
+    usual, own = default_space(program), default_space(part)
+    lowered = {n: getattr(space, n) for n in LIMITS if getattr(space, n) < min(getattr(usual, n), getattr(own, n))}
+    fixed = {"results": 0, "nodes": space.row_nodes, "patience": space.row_nodes, "rules_off": space.rules_off}
+    block = own.block.without(usual.block.without(space.block))
+    return replace(own, block=block, **(lowered | fixed))
+
+
+def _kernels(row: Pieces) -> int:
+    """Operators of the kernel graph, views aside."""
+    graph = row.together({number: family.sgraph for number, family in row.families})
+    return sum(not isinstance(n.op, Input | Band | Result | ViewOp) for n in graph.nodes)

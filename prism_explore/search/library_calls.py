@@ -1,0 +1,190 @@
+"""Library calls that compute a whole program, found by proof.
+
+A program that is spelled out, such as attention by its two products and its softmax, may be one call of torch. The
+calls of a table are tried on the program's inputs, in every order that fits their dims and with the numbers that stand
+in the program; torch.export says what a call computes, and the prover whether that is the program for all sizes. What
+is found is raced against the kernels like code that a user gave (`Session(library=...)`), so no result is slower.
+
+What no row has, and what is several calls, is not found: then there is the user's own code, and what it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice, permutations
+from typing import TypeAlias, assert_never
+
+from prism_explore.errors import PrismError
+from prism_explore.events.journal import Journal
+from prism_explore.frontend import Binding, LibraryCall, Traced, trace
+from prism_explore.frontend.library_calls import CALLS, Call, Number, with_arguments
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import Input, Node, Op, Permute, Scalar
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import TensorType
+from prism_explore.pipeline.stages import Candidate, Family, Verified
+from prism_explore.verify.prover import Prover
+
+MOST_TRIED = 64
+"""Ways to call that are proved or refuted for one program, some milliseconds each."""
+MARK = 0.7310585
+"""Stands for a call's number while it is traced, so that a call is traced once for all of its numbers: 0.1 s."""
+
+Dims: TypeAlias = tuple[Dim, ...]
+
+
+@dataclass(frozen=True)
+class Library:
+    """The library call of a search: given, or looked for when a race first asks, which takes 0.1 to 0.8 s."""
+
+    given: LibraryCall | None = None
+    sought: Traced | None = None
+    """The code to find a call for, where none was given."""
+    raced: frozenset[str] = frozenset()
+    """How a saved race spells its call: another one that is found is not what its rows tell of."""
+
+    @cached_property
+    def call(self) -> LibraryCall | None:
+        """The call; None where none was given or found."""
+        if self.given is not None or self.sought is None:
+            return self.given
+        found = library_call(self.sought)
+        return found if found is not None and self.raced <= {found.spelled} else None
+
+
+def library_call(traced: Traced) -> LibraryCall | None:
+    """The first call of the table that is proved equal to what was traced; None where none is.
+
+    Its code takes the arguments that the traced code takes, in their order; a module's own tensors come from it.
+    """
+    sources = _sources(traced)
+    if sources is None:
+        return None
+    program, out = traced.program, traced.program.graph.output_type.dims
+    prover: Prover | None = None
+    meaning: dict[tuple[Call, tuple[TensorType, ...]], Traced | None] = {}
+    for call, order, number in islice(_ways(program, sources, out), MOST_TRIED):
+        types = tuple(sources[s] for s in order)
+        if (call, types) not in meaning:
+            meaning[call, types] = _meaning(call, types)
+        if (found := meaning[call, types]) is None:
+            continue
+        try:
+            graph = _beside(traced, found, order, number)
+            candidate = Candidate("call", Family("call", program, graph), graph, (), graph.conditions())
+            prover = prover or Prover(program, saturation=None)
+            verdict = prover.verify(candidate, Journal())
+        except PrismError:
+            continue
+        if isinstance(verdict, Verified):
+            return LibraryCall(_spelled(call, number), with_arguments(traced, call.make(float(number)), order))
+    return None
+
+
+def _meaning(call: Call, types: Sequence[TensorType]) -> Traced | None:
+    """What a call computes of tensors of these types; None where torch, or this project, has no such call."""
+    made = call.make(MARK)
+    names = made.__code__.co_varnames[: made.__code__.co_argcount]
+    try:
+        return trace(made, dict(zip(names, types, strict=True)))
+    except PrismError:
+        return None
+
+
+# ---------------------------------------------------------------- ways to call
+def _sources(traced: Traced) -> dict[str, TensorType] | None:
+    """The user's tensors that the program reads, by name; None where it reads one of them in two ways."""
+    found: dict[str, TensorType] = {}
+    for binding, given in zip(traced.bindings, traced.program.inputs, strict=True):
+        if binding.source in found:
+            return None
+        dims = tuple(given.type.dims[_permute(binding, given.type.rank).index(d)] for d in range(given.type.rank))
+        found[binding.source] = TensorType(dims, given.type.dtype)
+    return found
+
+
+def _permute(binding: Binding, rank: int) -> tuple[int, ...]:
+    return binding.permute or tuple(range(rank))
+
+
+def _ways(
+    program: TensorProgram, sources: Mapping[str, TensorType], out: Dims
+) -> Iterator[tuple[Call, tuple[str, ...], Fraction]]:
+    """Calls of the table, with the inputs in an order that fits and a number that stands in the program."""
+    ops = [node.op for node in program.graph.nodes]
+    for call in CALLS:
+        inputs, result = call.dims.split(" -> ")
+        patterns = [side.split() for side in (*inputs.split(", "), result)]
+        if len(patterns) != len(sources) + 1 or not any(map(call.needs, ops)):
+            continue
+        for order in permutations(sources):
+            found = [*(sources[s].dims for s in order), out]
+            if _fits(patterns, found):
+                for number in _numbers(call.number, ops, found[0]):
+                    yield call, order, number
+
+
+def _fits(patterns: Sequence[Sequence[str]], dims: Sequence[Dims]) -> bool:
+    letters: dict[str, Dim | Dims] = {}
+    for pattern, own in zip(patterns, dims, strict=True):
+        named = [p for p in pattern if p != "*"]
+        leading = len(own) - len(named)
+        if leading < 0 or (leading > 0 and "*" not in pattern):
+            return False
+        here: list[tuple[str, Dim | Dims]] = [*zip(named, own[leading:], strict=True)]
+        here += [("*", own[:leading])] if "*" in pattern else []
+        if any(letters.setdefault(letter, d) != d for letter, d in here):
+            return False
+    return True
+
+
+def _numbers(kind: Number, ops: Sequence[Op], first: Dims) -> list[Fraction]:
+    """What a call's number may be, exactly as the program has it."""
+    scalars = [op for op in ops if isinstance(op, Scalar)]
+    match kind:
+        case "none":
+            return [Fraction(0)]
+        case "eps":
+            return list(dict.fromkeys([*(s.value for s in scalars if s.fn == "add"), Fraction(0)]))
+        case "scale":
+            channels = first[-1].constant
+            usual = [] if channels is None else [Fraction(repr(channels**-0.5))]
+            return list(dict.fromkeys([*usual, *(s.value for s in scalars if s.fn == "mul"), Fraction(1)]))
+        case _:
+            assert_never(kind)
+
+
+def _spelled(call: Call, number: Fraction) -> str:
+    return f"{call.torch}, {call.number} {float(number):.6g}" if call.number != "none" else call.torch
+
+
+# ---------------------------------------------------------------- what a call computes, on the program's inputs
+def _beside(traced: Traced, found: Traced, order: Sequence[str], number: Fraction) -> SGraph:
+    """The call as a kernel graph of the program's own inputs."""
+    program = traced.program
+    nodes: list[Node] = [Node(given) for given in program.inputs]
+    own = dict(zip(found.arguments, order, strict=True))
+    place = {b.source: n for n, b in enumerate(traced.bindings)}
+    views = {b.name: b for b in found.bindings}
+    at: dict[int, int] = {}
+    for n, node in enumerate(found.program.graph.nodes):
+        op = node.op
+        if isinstance(op, Input):
+            view = views[op.name]
+            held = place[own[view.source]]
+            rank = op.type.rank
+            has, wants = _permute(traced.bindings[held], rank), _permute(view, rank)
+            at[n] = held
+            if has != wants:
+                at[n] = len(nodes)
+                nodes.append(Node(Permute(tuple(has.index(d) for d in wants)), (held,)))
+            continue
+        if isinstance(op, Scalar) and float(op.value) == MARK:
+            op = replace(op, value=number)  # exactly the program's; the call is given the double nearest to it
+        at[n] = len(nodes)
+        nodes.append(Node(op, tuple(at[a] for a in node.args)))
+    return SGraph(tuple(nodes), at[found.program.graph.output])

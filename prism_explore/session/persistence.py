@@ -1,0 +1,174 @@
+"""A search's task as data, so that a saved search can go on in another process.
+
+The program is a text, everything else plain values; nothing in a file is run or imported. Torch code is not
+in it: who wants the race against it gives it again. Neither is a database of trials, which is a file of a machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from prism_explore.codegen import emit
+from prism_explore.errors import JournalVersionError, ParseError, ShapeError
+from prism_explore.events.fastest import LIBRARY
+from prism_explore.events.journal import Journal, build, read_manifest
+from prism_explore.events.kinds import BaselineMeasured, Event, RivalTimed
+from prism_explore.frontend import Traced
+from prism_explore.ir.symbol_ranges import ANY, Ranges
+from prism_explore.ir.text import parse_program, show
+from prism_explore.pipeline.search_space import Space
+from prism_explore.pipeline.stages import Kernel, Verified
+from prism_explore.search.explore import Task
+from prism_explore.targets import Target
+from prism_explore.tune import Budget
+from prism_explore.tune.runner.baselines import disagrees
+from prism_explore.verify.certificate.certify import certify
+from prism_explore.verify.prover import Prover
+
+_DECIDING = ("prism-explore", "egglog")
+"""Packages whose versions decide what a search notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """A task as a file has it."""
+
+    program: str
+    space: Space
+    target: Target
+    shapes: Mapping[str, int]
+    seed: int
+    budget: Budget
+    rivals: tuple[str, ...]
+    versions: tuple[tuple[str, str], ...]
+    allow_unsafe: bool
+    beat_s: float | Literal["rivals"] | None = None
+    ranges: Ranges = ANY
+    dominated: Literal["later", "left out"] = "later"
+
+
+def task_to_plain(task: Task) -> dict[str, Any]:
+    """A task as JSON-ready data, without the torch code that it came from."""
+    saved = _Saved(
+        show(task.program),
+        task.space,
+        task.target,
+        dict(task.shapes),
+        task.seed,
+        task.budget,
+        task.rivals,
+        task.versions,
+        task.allow_unsafe,
+        task.beat_s,
+        task.ranges,
+        task.dominated,
+    )
+    return json.loads(json.dumps(asdict(saved), default=_plain))
+
+
+def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task, Journal]:
+    """The task of a saved search, without its library call, and its facts, to go on with.
+
+    Args:
+        path: what `Session.save` wrote.
+        reference: the torch code that it was traced from, for the race against it.
+
+    Raises:
+        JournalVersionError: no saved search, damaged, by other versions, or without its task.
+        ShapeError: the torch code computes another program.
+    """
+    plain = read_manifest(path).get("task")
+    if plain is None:
+        raise JournalVersionError(
+            f"{path} has the facts of a search but not its task, so it can be looked at, px.load, and not go on"
+        )
+    try:
+        saved = build(_Saved, plain)
+        assert isinstance(saved, _Saved), "what is built is what was asked for"
+        program = parse_program(saved.program)
+    except (ValueError, TypeError, AttributeError, ShapeError, ParseError) as error:
+        raise JournalVersionError(f"{path}: the task in its manifest is damaged: {error}") from None
+    for package, was in saved.versions:
+        if package in _DECIDING and (now := version(package)) != was:
+            raise JournalVersionError(
+                f"{path} was searched with {package} {was}, this is {now}: what it would have found next is not known "
+                "to be the same. px.load shows it; a new px.Session searches again"
+            )
+    if reference is not None and reference.program != program:
+        raise ShapeError(
+            f"{path} is a search of another program than the code that was given.\nsaved:\n{saved.program}\n"
+            f"given:\n{show(reference.program)}"
+        )
+    task = Task(
+        program=reference.program if reference is not None else program,
+        space=saved.space,
+        target=saved.target,
+        shapes=saved.shapes,
+        seed=saved.seed,
+        budget=saved.budget,
+        reference=reference,
+        rivals=saved.rivals,
+        versions=saved.versions,
+        allow_unsafe=saved.allow_unsafe,
+        beat_s=saved.beat_s,
+        ranges=saved.ranges,
+        dominated=saved.dominated,
+    )
+    return task, Journal.load(path)
+
+
+def library_raced(facts: Iterable[Event]) -> frozenset[str]:
+    """How the library call is spelled that a race was against: empty for one that was given."""
+    return frozenset(
+        e.note for e in facts if isinstance(e, RivalTimed | BaselineMeasured) and e.name == LIBRARY and e.samples
+    )
+
+
+def check_library(path: str | Path, task: Task, also: Traced, facts: Iterable[Event]) -> None:
+    """Refuse a library call that the saved race was not against; one that is still to be raced is compared there.
+
+    Raises:
+        ShapeError: it is none that was raced.
+    """
+    raced = {e.name: e.samples for e in facts if isinstance(e, RivalTimed | BaselineMeasured)}
+    if raced and LIBRARY not in raced:
+        raise ShapeError(
+            f"{path}: its rivals were timed without a library call ({', '.join(raced)}), so library= was not one of "
+            "them; load it without, or race it in a new px.Session"
+        )
+    if raced.get(LIBRARY) and (reason := disagrees(also, task.program, task.shapes, task.target, seed=task.seed)):
+        raise ShapeError(
+            f"{path}: library= is not the call that was raced there, or does not run here: {reason}. Give the same "
+            "function as to the first session"
+        )
+
+
+def proved_again(kernel: Kernel, task: Task) -> Verified:
+    """The evidence for a kernel that a file tells of, made here: its proof, its certificate, its very source.
+
+    Raises:
+        JournalVersionError: it is not proved here, or its numbers give another kernel.
+    """
+    candidate = kernel.verified.candidate
+    verdict = Prover(task.program).verify(candidate, Journal(), task.seed)
+    made = emit(kernel.verified, kernel.parameters, task.shapes, task.target)
+    if not isinstance(verdict, Verified) or not isinstance(made, Kernel) or made.source != kernel.source:
+        raise JournalVersionError(
+            f"{candidate.id}, the best of the saved search, is not proved again or gives another kernel here: the file "
+            "was changed, or searched by other code; a new px.Session searches again"
+        )
+    return certify(verdict, Journal())
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(map(str, cast("frozenset[object]", value)))
+    if isinstance(value, Fraction):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is not part of a saved task")

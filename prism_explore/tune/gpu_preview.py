@@ -1,0 +1,167 @@
+"""A kernel for a GPU that is not here: numbers by the model, source in Triton, checked and compiled ahead.
+
+Nothing is timed, and nothing here claims to be fast. Each proved candidate gets the numbers that
+`codegen.triton_fit` finds sensible; candidates are taken in the order of the traffic model (modelled, see
+model.py). The first that agrees with the reference in Triton's interpreter and compiles without
+spilling registers is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from prism_explore.codegen.triton.aot import AotCompiler, AotReport, architecture_of, compile_ahead
+from prism_explore.codegen.triton.emit import emit_triton
+from prism_explore.codegen.triton.heuristics import fit_triton
+from prism_explore.codegen.triton.interpreter_check import Checked, Interpreter, Unchecked, check_graph
+from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
+from prism_explore.errors import TargetUnavailable
+from prism_explore.ir.dims import dim
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import Input, Node
+from prism_explore.pipeline.stages import Candidate, Infeasible, Kernel, Parameters, Verified
+from prism_explore.targets import Target
+from prism_explore.tune.space.time_model import model_of
+from prism_explore.verify.shapes.concretize import Extents
+
+
+@dataclass(frozen=True, slots=True)
+class GpuKernel:
+    """Triton source for one choice of numbers, with what is known of it without running it on a GPU."""
+
+    kernel: Kernel
+    target: str
+    modelled_s: float
+    checked: Checked
+    """At small sizes against the sGraph's meaning, in Triton's interpreter."""
+    reports: tuple[AotReport, ...]
+    """Registers, spills and shared memory per kernel, as compiled for the target's architecture."""
+    passed_over: tuple[str, ...]
+    """Why candidates that the model likes better were not taken."""
+
+    @property
+    def source(self) -> str:
+        """The Triton source."""
+        return self.kernel.source
+
+    @property
+    def spill_bytes(self) -> int:
+        """Of all kernels together, per thread."""
+        return sum(r.spill_bytes for r in self.reports)
+
+    def __repr__(self) -> str:
+        candidate = self.kernel.verified.candidate.id
+        lines = [
+            f"{candidate} for {self.target} at {self.kernel.parameters}: {self.modelled_s * 1e6:,.1f} us (modelled)",
+            f"  interpreter: error {self.checked.error:.0e} at {', '.join(f'{k}={v}' for k, v in self.checked.sizes)}",
+        ]
+        lines += [
+            f"  {r.kernel} on {r.arch}: {r.registers} registers, {r.spill_bytes} B spilled, "
+            f"{r.shared_memory_bytes:,} B of shared memory"
+            for r in self.reports
+        ]
+        return "\n".join(lines)
+
+
+def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Target) -> GpuKernel | None:
+    """The kernel that the model likes best among those that check and compile; None where there is none.
+
+    Args:
+        verifieds: proved candidates of one program.
+        shapes: numbers for the program's own symbols.
+        target: a GPU that Triton compiles for.
+
+    Raises:
+        TargetUnavailable: the target is no such GPU.
+    """
+    arch = architecture_of(target.name)
+    if arch is None:
+        raise TargetUnavailable(
+            f"no Triton architecture is known for {target.name!r}; try a100, h100, h200, b200 or mi300x"
+        )
+    fitted: list[tuple[float, int, Verified, Parameters]] = []
+    passed_over: dict[str, None] = {}
+    for number, verified in enumerate(verifieds):
+        numbers = fit_triton(verified.candidate.sgraph, shapes, target)
+        if isinstance(numbers, Parameters):
+            modelled_s = model_of(verified.candidate, shapes, target).at(numbers.numbers).time_s
+            fitted.append((modelled_s, number, verified, numbers))
+        else:
+            passed_over.setdefault(f"{verified.candidate.id}: {numbers.reason}")
+    found: list[GpuKernel] = []
+    with AotCompiler() as compiler, Interpreter() as interpreter:
+        for modelled_s, _, verified, numbers in sorted(fitted, key=lambda row: row[:2]):
+            made = emit_triton(verified, numbers, shapes, target)
+            reports = made if isinstance(made, Infeasible) else compile_ahead(made, arch, compiler)
+            if isinstance(made, Infeasible) or isinstance(reports, Infeasible):
+                passed_over.setdefault(f"{verified.candidate.id}: {_reason(made, reports)}")
+                continue
+            checked = check_small(verified.candidate, numbers, dots_of(made), interpreter)
+            if not isinstance(checked, Checked) or not checked.agrees:
+                why = f"off by {checked.error:.0e}" if isinstance(checked, Checked) else checked.reason
+                passed_over.setdefault(f"{verified.candidate.id}: not confirmed by the interpreter, {why}")
+                continue
+            kernel = GpuKernel(made, target.name, modelled_s, checked, reports, tuple(passed_over))
+            found.append(kernel)
+            if not kernel.spill_bytes:
+                break
+            passed_over.setdefault(f"{verified.candidate.id}: spills {kernel.spill_bytes} bytes per thread")
+    return min(found, key=lambda k: (k.spill_bytes, k.modelled_s), default=None)
+
+
+def check_small(
+    candidate: Candidate,
+    parameters: Parameters,
+    dots: Mapping[int, frozenset[int]],
+    interpreter: Interpreter,
+    seed: int = 0,
+    timeout_s: float = 60.0,
+) -> Checked | Unchecked:
+    """A candidate's Triton kernels at small sizes, in Triton's interpreter, against the float64 meaning of its sGraph.
+
+    The sizes are those at which the refuter tries candidates: every axis has an extent of its own, and grid sizes and
+    loop ranges are at least 2 where the kernel's are more than 1.
+
+    Args:
+        candidate: whose kernels are written.
+        parameters: numbers of the kernel that is meant, and its schedule.
+        dots: its products that go to `tl.dot`; they go there here, too, padded as far as they must be.
+        interpreter: runs them.
+        seed: of the inputs.
+        timeout_s: after which the interpreter is given up.
+    """
+    extents = Extents(candidate.family.program)
+    pair = extents.pair(candidate.sgraph)
+    alone = {name: 1 for name, n in parameters.sizes if n == 1}
+    instance = pair if isinstance(pair, str) else extents.instance(pair, 0, alone)
+    if isinstance(instance, str) and not isinstance(pair, str):
+        instance = extents.instance(pair)
+    if isinstance(instance, str):
+        return Unchecked(f"it has no small sizes: {instance}")
+    sizes = {**instance.symbols, **dict(instance.sizes)}
+    graph = _at(instance.candidate, dict(instance.shapes)).substitute(sizes)
+    found = check_graph(graph, {}, parameters, interpreter, seed, timeout_s, dots=dots)
+    return replace(found, sizes=instance.sizes) if isinstance(found, Checked) else found
+
+
+def dots_of(kernel: Kernel) -> dict[int, frozenset[int]]:
+    """Per custom kernel, the products that a Triton kernel leaves to `tl.dot`."""
+    numbers = {**dict(kernel.shapes), **kernel.parameters.numbers}
+    plans = plan_kernels(kernel.verified.candidate.sgraph, numbers, kernel.parameters)
+    assert not isinstance(plans, Obstacle), "a kernel that was written has a plan"
+    return {p.position: p.dots for p in plans}
+
+
+def _at(graph: SGraph, shapes: Mapping[str, tuple[int, ...]]) -> SGraph:
+    """The graph with numbers for the dims of its inputs."""
+    nodes = list(graph.nodes)
+    for position, node in enumerate(nodes):
+        if isinstance(node.op, Input):
+            dims = tuple(map(dim, shapes[node.op.name]))
+            nodes[position] = Node(Input(node.op.name, replace(node.op.type, dims=dims)))
+    return SGraph(tuple(nodes), graph.output)
+
+
+def _reason(*outcomes: object) -> str:
+    return next(o.reason for o in outcomes if isinstance(o, Infeasible))

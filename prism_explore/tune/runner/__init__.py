@@ -1,0 +1,1 @@
+"""Running kernels: worker processes, timing, races against baselines, the machine lock."""

@@ -1,0 +1,83 @@
+"""What the tuner needs of a code generator: a few names, so that a test can bring its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from prism_explore.errors import TargetUnavailable
+from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Verified
+from prism_explore.targets import Target
+from prism_explore.targets.ceilings import cores
+from prism_explore.targets.host import cpu_model
+from prism_explore.tune.space.parameters import Choices, ChoicesOf, Sizes
+
+Emit: TypeAlias = Callable[[Verified, Parameters, Mapping[str, int], Target], Kernel | Infeasible]
+"""Writes a kernel's source; runs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A code generator, as the tuner sees it."""
+
+    emit: Emit
+    choices: ChoicesOf
+    """What its schedules may choose, best guess first."""
+    loader: str
+    """`module:function` that makes a kernel callable; the worker imports it."""
+    bench: str = "prism_explore.tune.runner.worker:Worker"
+    """`module:function` that makes a `Bench` of the arguments of `Worker`, here and in an executor's workers."""
+
+
+def named(name: str) -> Any:
+    """What `module:function` names."""
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
+
+
+def here(target: Target) -> str:
+    """The machine that this process is on, as far as a kernel's time depends on it; empty where nothing is timed."""
+    if untimed(target):
+        return ""
+    if target.kind == "gpu":
+        from prism_explore.tune.runner.gpu_bench import device_name
+
+        return device_name()
+    return f"{cpu_model()}, {cores()} cores"
+
+
+def untimed(target: Target) -> str:
+    """Why kernels for a target cannot be timed here; empty where they can."""
+    if target.kind == "cpu":
+        return ""
+    from prism_explore.tune.runner.gpu_bench import lacking
+
+    return lacking(target)
+
+
+def backend_of(target: Target) -> Backend:
+    """The code generator whose kernels this process can time on a target.
+
+    Raises:
+        TargetUnavailable: the target is a GPU that is not here.
+    """
+    from prism_explore.codegen import emit
+
+    if reason := untimed(target):
+        raise TargetUnavailable(
+            f"kernels for {target.name} cannot be timed: {reason}. Search without tuning, or pass a Bench of your own"
+        )
+    if target.kind == "gpu":
+        from prism_explore.tune.runner.gpu_bench import choices
+
+        return Backend(emit, choices, "prism_explore.codegen.triton.launch:load")
+    return Backend(emit, _cpu_choices, "prism_explore.codegen.load:load")
+
+
+def _cpu_choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
+    from prism_explore.codegen.cpu.plan import choices_of
+
+    found = choices_of(verified.candidate.sgraph, Parameters(sizes), shapes)
+    return tuple((choice.name, choice.values) for choice in found)

@@ -1,0 +1,67 @@
+"""What passes between the tuner and its worker process: plain JSON, never a pickle.
+
+Graphs travel in the one textual form of `ir.text`. A worker only compiles, compares and times; the
+proof stays with the tuner, so a kernel arrives with its proof's method and claim alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, cast
+
+from prism_explore.ir.axis_maps import AxisUse
+from prism_explore.ir.dims import dim
+from prism_explore.ir.text import parse, parse_program, show
+from prism_explore.pipeline.stages import Candidate, Family, Kernel, Parameters, Proof, Verified
+from prism_explore.targets import Target
+
+
+def target_to_plain(target: Target) -> dict[str, Any]:
+    """A target's fields."""
+    return asdict(target)
+
+
+def target_from_plain(data: Mapping[str, Any]) -> Target:
+    """The target that was spelled."""
+    fields: dict[str, Any] = {**data, "caches_bytes": tuple(data["caches_bytes"])}
+    return Target(**fields)
+
+
+def kernel_to_plain(kernel: Kernel) -> dict[str, Any]:
+    """A kernel with its ancestors, but for the lemmas and classes of the proof."""
+    candidate = kernel.verified.candidate
+    proof = kernel.verified.proof
+    return {
+        "program": show(candidate.family.program),
+        "family": [candidate.family.id, show(candidate.family.sgraph)],
+        "candidate": [candidate.id, show(candidate.sgraph)],
+        "uses": [[[u.axis, u.grid, u.looped] for u in block] for block in candidate.uses],
+        "conditions": [str(d) for d in candidate.conditions],
+        "proof": [proof.method, proof.claim, list(proof.conditions)],
+        "sizes": kernel.parameters.sizes,
+        "schedule": kernel.parameters.schedule,
+        "shapes": kernel.shapes,
+        "backend": kernel.backend,
+        "source": kernel.source,
+    }
+
+
+def kernel_from_plain(data: Mapping[str, Any]) -> Kernel:
+    """The kernel that was spelled."""
+    family = Family(data["family"][0], parse_program(data["program"]), parse(data["family"][1]))
+    uses = tuple(tuple(AxisUse(axis, grid, looped) for axis, grid, looped in block) for block in data["uses"])
+    conditions = tuple(dim(text) for text in data["conditions"])
+    candidate = Candidate(data["candidate"][0], family, parse(data["candidate"][1]), uses, conditions)
+    method, claim, needs = data["proof"]
+    return Kernel(
+        Verified(candidate, Proof(method, claim, tuple(needs)), ()),
+        Parameters(_pairs(data["sizes"]), _pairs(data["schedule"])),
+        _pairs(data["shapes"]),
+        data["backend"],
+        data["source"],
+    )
+
+
+def _pairs(data: Any) -> tuple[tuple[str, int], ...]:
+    return tuple((str(name), int(number)) for name, number in cast("list[list[Any]]", data))

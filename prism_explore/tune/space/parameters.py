@@ -1,0 +1,246 @@
+"""The numbers that fit: every legal choice of a candidate's sizes on a target.
+
+Nothing is taken from a list of usual tile sizes. A size is legal when every condition of the candidate
+(an extent of some tile) becomes a positive integer, the blocks are no more than the target takes, and
+what a block cannot do without fits into its scratch. So the candidates for one symbol are the divisors
+of what it must divide, whatever that is: 4096 has 13, 11008 has 18, a prime has two.
+
+Only necessary conditions are asked here; the code generator has the last word and says so with a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, islice, product
+from math import gcd, prod
+from typing import TypeAlias
+
+from prism_explore.cost.work import least_scratch
+from prism_explore.ir.dims import Dim
+from prism_explore.pipeline.stages import Candidate, Parameters, Verified
+from prism_explore.targets import Target
+
+Sizes: TypeAlias = tuple[tuple[str, int], ...]
+"""Numbers for an sGraph's own symbols, in the order of `SGraph.parameters`."""
+
+Schedule: TypeAlias = tuple[tuple[str, int], ...]
+"""Choices of the code generator that do not change the sGraph."""
+
+Choices: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+"""What a schedule may choose: names, and values with the best guess first."""
+
+ChoicesOf: TypeAlias = Callable[[Verified, Sizes, Mapping[str, int], Target], Choices]
+"""The choices that a code generator offers for a candidate at given sizes and shapes."""
+
+_Test: TypeAlias = Callable[[Mapping[str, int]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the numbers of one candidate must meet, with the caller's shapes put in."""
+
+    symbols: tuple[str, ...]
+    whole: tuple[Dim, ...]
+    """Must be positive integers."""
+    blocks: tuple[Dim, ...]
+    """Per custom kernel, how many blocks."""
+    scratch: tuple[Dim, ...]
+    """Per custom kernel, bytes that one block cannot do without."""
+    kernels: tuple[tuple[str, ...], ...]
+    """Per custom kernel, the symbols of its grid and its loop."""
+
+
+def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Limits:
+    """The conditions on a candidate's sizes.
+
+    Raises:
+        ShapeError: two of the caller's shapes contradict each other, or a tensor's own dims are no integers.
+    """
+    graph = candidate.sgraph
+    for t in graph.types():
+        for d in t.dims:
+            if not set(d.symbols) & set(graph.parameters):
+                d.value(shapes)
+    conditions = dict.fromkeys((*candidate.conditions, *graph.conditions()))
+    whole = tuple(dict.fromkeys(d.substitute(shapes) for d in conditions))
+    types = graph.types()
+    blocks: list[Dim] = []
+    scratch: list[Dim] = []
+    kernels: list[tuple[str, ...]] = []
+    for position, block in graph.customs:
+        operands = tuple(types[a] for a in graph.nodes[position].args)
+        grid = [p.size.substitute(shapes) for p in block.grid]
+        blocks.append(prod(grid, start=Dim((((), Fraction(1)),))))
+        scratch.append(least_scratch(block, operands, target.kind == "gpu").substitute(shapes))
+        own = (s for p in block.parallel for s in p.size.symbols if s in graph.parameters)
+        kernels.append(tuple(dict.fromkeys(own)))
+    return Limits(graph.parameters, whole, tuple(blocks), tuple(scratch), tuple(kernels))
+
+
+def independent(limits: Limits) -> tuple[Limits, ...]:
+    """The limits taken apart: groups of symbols that no kernel and no limit joins, in order.
+
+    What is legal is every combination of what is legal for each.
+    """
+    groups: list[set[str]] = [{symbol} for symbol in limits.symbols]
+    dims = (*limits.whole, *limits.blocks, *limits.scratch)
+    for symbols in (*(d.symbols for d in dims), *limits.kernels):
+        met = [g for g in groups if g.intersection(symbols)]
+        groups = [g for g in groups if g not in met] + ([set[str]().union(*met)] if met else [])
+    groups.sort(key=lambda g: min(map(limits.symbols.index, g)))
+
+    def part(group: set[str]) -> Limits:
+        def own(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+            return tuple(d for d in dims if group.issuperset(d.symbols))
+
+        symbols = tuple(s for s in limits.symbols if s in group)
+        kernels = tuple(k for k in limits.kernels if group.issuperset(k))
+        return Limits(symbols, own(limits.whole), own(limits.blocks), own(limits.scratch), kernels)
+
+    return tuple(map(part, groups)) or (limits,)
+
+
+def legal_sizes(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Iterator[Sizes]:
+    """Every legal choice of sizes, in lexicographic order, one at a time."""
+    limits = limits_of(candidate, shapes, target)
+    return _among(limits, target, [_domain(symbol, limits) for symbol in limits.symbols])
+
+
+def some_sizes(
+    candidate: Candidate, shapes: Mapping[str, int], target: Target, most: int
+) -> tuple[tuple[Sizes, ...], bool]:
+    """All legal choices of sizes and True; where there are more than `most`, some from everywhere, and False.
+
+    Of the longest domain every second number is left out, the ends stay, until few enough choices are left.
+    """
+    return some_of(limits_of(candidate, shapes, target), target, most)
+
+
+@lru_cache(4096)
+def some_of(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
+    """As `some_sizes`; candidates of many families have the same limits."""
+    domains = [_domain(symbol, limits) for symbol in limits.symbols]
+    found, whole = tuple(islice(_among(limits, target, domains), most + 1)), True
+    while len(found) > most and max(map(len, domains)) > 2:
+        longest = max(range(len(domains)), key=lambda i: len(domains[i]))
+        domains[longest] = tuple(dict.fromkeys((*domains[longest][:-1:2], domains[longest][-1])))
+        whole = False
+        if not (fewer := tuple(islice(_among(limits, target, domains), most + 1))):
+            break  # what is legal lies between the numbers that are left
+        found = fewer
+    return found[:most], whole and len(found) <= most
+
+
+def _among(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]]) -> Iterator[Sizes]:
+    """The legal choices with each symbol's number from its domain; a limit is tested as soon as it is decided."""
+    tests: list[list[_Test]] = [[] for _ in range(len(domains) + 1)]
+    rows = ((limits.whole, None), (limits.blocks, target.max_blocks), (limits.scratch, target.shared_memory_bytes))
+    for dims, most in rows:
+        for d in dims:
+            tests[max((1 + limits.symbols.index(s) for s in d.symbols), default=0)].append(_test(d, most))
+    known: dict[str, int] = {}
+
+    def choose(depth: int) -> Iterator[Sizes]:
+        if not all(test(known) for test in tests[depth]):
+            return
+        if depth == len(domains):
+            yield tuple(known.items())
+            return
+        for number in domains[depth]:
+            known[limits.symbols[depth]] = number
+            yield from choose(depth + 1)
+            del known[limits.symbols[depth]]
+
+    return choose(0)
+
+
+def _test(d: Dim, most: int | None) -> _Test:
+    """Whether a size is a positive integer, or at most a number where one is given; without fractions where it can."""
+    if len(d.terms) != 1:
+        if most is None:
+            return lambda sizes: (number := d.rational(sizes)).denominator == 1 and number >= 1
+        return lambda sizes: d.rational(sizes) <= most
+    ((monomial, coefficient),) = d.terms
+    up = [(s, e) for s, e in monomial if e > 0]
+    down = [(s, -e) for s, e in monomial if e < 0]
+
+    def test(sizes: Mapping[str, int]) -> bool:
+        above = coefficient.numerator * prod(sizes[s] ** e for s, e in up)
+        below = coefficient.denominator * prod(sizes[s] ** e for s, e in down)
+        return above <= most * below if most is not None else above >= below and above % below == 0
+
+    return test
+
+
+def why_illegal(sizes: Mapping[str, int], limits: Limits, target: Target) -> str:
+    """What forbids these sizes, as a sentence; empty where nothing does."""
+    for d in limits.whole:
+        number = d.rational(sizes)
+        if number.denominator != 1 or number < 1:
+            return f"the extent {d} is {number}, not a positive integer"
+    for d in limits.blocks:
+        if (number := d.rational(sizes)) > target.max_blocks:
+            return f"{number} blocks, {target.name} takes {target.max_blocks}"
+    for d in limits.scratch:
+        if (number := d.rational(sizes)) > target.shared_memory_bytes:
+            return f"{number} B of scratch in a block, {target.name} has {target.shared_memory_bytes}"
+    return ""
+
+
+def schedules(choices: Choices) -> Iterator[Schedule]:
+    """Every schedule: the best guesses first, then those with one other value, with two, and so on."""
+    for changed in range(len(choices) + 1):
+        for positions in combinations(range(len(choices)), changed):
+            values = [v[1:] if i in positions else v[:1] for i, (_, v) in enumerate(choices)]
+            for chosen in product(*values):
+                yield tuple((name, number) for (name, _), number in zip(choices, chosen, strict=True))
+
+
+def parameters(
+    verified: Verified, shapes: Mapping[str, int], target: Target, choices: ChoicesOf
+) -> Iterator[Parameters]:
+    """Every legal choice of sizes and schedule, sizes slowest."""
+    for sizes in legal_sizes(verified.candidate, shapes, target):
+        for schedule in schedules(choices(verified, sizes, shapes, target)):
+            yield Parameters(sizes, schedule)
+
+
+def count(choices: Iterable[object], at_most: int = 1_000_000) -> tuple[int, bool]:
+    """How many there are, and whether that is all of them: counting stops at `at_most`."""
+    seen = 0
+    for _ in choices:
+        if seen == at_most:
+            return seen, False
+        seen += 1
+    return seen, True
+
+
+def _domain(symbol: str, limits: Limits) -> tuple[int, ...]:
+    """Numbers worth trying for one symbol: divisors of what every condition says it must divide.
+
+    A symbol that no condition puts below a fraction's line cuts nothing; more than one block would
+    only repeat work, so its domain is 1.
+    """
+    divides = 0
+    for d in limits.whole:
+        if not d.is_monomial:
+            continue
+        monomial, coefficient = d.terms[0]
+        exponents = dict(monomial)
+        if exponents.get(symbol, 0) < 0 and all(e < 0 for e in exponents.values()):
+            divides = gcd(divides, coefficient.numerator)
+    return divisors(divides) if divides else (1,)
+
+
+@lru_cache(256)
+def divisors(n: int) -> tuple[int, ...]:
+    """All positive divisors, ascending.
+
+    >>> divisors(12)
+    (1, 2, 3, 4, 6, 12)
+    """
+    below = [d for d in range(1, int(n**0.5) + 1) if n % d == 0]
+    return tuple(sorted({*below, *(n // d for d in below)}))

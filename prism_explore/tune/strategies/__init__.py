@@ -1,0 +1,1 @@
+"""Strategies that propose the next sizes to time."""

@@ -1,0 +1,1 @@
+"""Certificates: a proof as lemmas that egglog replays from axioms."""

@@ -1,0 +1,1 @@
+"""Derivation: the axiom instances that prove one lemma."""

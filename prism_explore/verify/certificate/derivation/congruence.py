@@ -1,0 +1,165 @@
+"""Which steps a derivation needs: congruence closure that remembers why.
+
+A ledger holds more steps than the proof takes, for dead ends and detours are noted as well. Here all
+of them are followed, equals put for equals, and those on the way from one side to the other are kept; then
+axioms are left out one after the other as long as the rest still leads there.
+
+Source: Nieuwenhuis and Oliveras, Fast congruence closure and extensions, 2007 (the proof forest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from prism_explore.verify.certificate.derivation.term_graph import Id, Node, Step
+
+Reason: TypeAlias = Step | None
+"""The step that joins two terms; None where their insides are equal."""
+
+
+class Closure:
+    """Classes of terms that some steps make equal, with a forest that says why."""
+
+    def __init__(self, nodes: Sequence[Node], terms: Iterable[Id]) -> None:
+        self._nodes = nodes
+        self._leader: dict[Id, Id] = {}
+        self._members: dict[Id, list[Id]] = {}
+        self._users: dict[Id, list[Id]] = {}
+        self._seen: dict[tuple[str, str, tuple[Id, ...]], Id] = {}
+        self._why: dict[Id, tuple[Id, Reason]] = {}
+        pending = list(terms)
+        met: set[Id] = set()
+        while pending:
+            e = pending.pop()
+            if e not in met:
+                met.add(e)
+                pending += nodes[e].inside
+        for e in sorted(met):
+            self._leader[e] = e
+            self._members[e] = [e]
+            self._users[e] = []
+        for e in sorted(met):
+            node = nodes[e]
+            for x in set(node.inside):
+                self._users[x].append(e)
+            self._seen[node.op, node.label, node.inside] = e
+
+    def __len__(self) -> int:
+        """How many terms have classes."""
+        return len(self._leader)
+
+    def same(self, a: Id, b: Id) -> bool:
+        """Whether two terms are in one class."""
+        return self._leader[a] == self._leader[b]
+
+    def holds(self, e: Id) -> bool:
+        """Whether a term is among those that have classes."""
+        return e in self._leader
+
+    def like(self, e: Id) -> list[Id]:
+        """The terms of a term's class, itself included."""
+        return self._members[self._leader[e]]
+
+    def having(self, op: str) -> list[Id]:
+        """The terms with an operator."""
+        return [e for e in self._leader if self._nodes[e].op == op]
+
+    def find(self, op: str, label: str, inside: Sequence[Id]) -> Id | None:
+        """A term with this operator over terms that equal these; None where there is none."""
+        return self._seen.get((op, label, tuple(self._leader[i] for i in inside)))
+
+    def add(self, e: Id) -> None:
+        """Take in a term and what is inside of it; it is equal to what has equal insides."""
+        if e in self._leader:
+            return
+        node = self._nodes[e]
+        for x in node.inside:
+            self.add(x)
+        self._leader[e], self._members[e], self._users[e] = e, [e], []
+        for x in set(node.inside):
+            self._users[self._leader[x]].append(e)
+        other = self._seen.setdefault((node.op, node.label, tuple(self._leader[x] for x in node.inside)), e)
+        if other != e:
+            self.join(e, other, None)
+
+    def join(self, a: Id, b: Id, why: Reason) -> None:
+        """Two terms are equal, and so is what is made of them."""
+        pending: list[tuple[Id, Id, Reason]] = [(a, b, why)]
+        while pending:
+            a, b, why = pending.pop()
+            x, y = self._leader[a], self._leader[b]
+            if x == y:
+                continue
+            if len(self._members[x]) > len(self._members[y]):
+                a, b, x, y = b, a, y, x
+            self._turn(a)
+            self._why[a] = (b, why)
+            for e in self._members[x]:
+                self._leader[e] = y
+            self._members[y] += self._members.pop(x)
+            for user in self._users[x]:
+                node = self._nodes[user]
+                key = (node.op, node.label, tuple(self._leader[i] for i in node.inside))
+                other = self._seen.setdefault(key, user)
+                if self._leader[other] != self._leader[user]:
+                    pending.append((user, other, None))
+            self._users[y] += self._users.pop(x)
+
+    def _turn(self, e: Id) -> None:
+        """Make a term the root of its tree in the forest."""
+        path: list[tuple[Id, Id, Reason]] = []
+        at = e
+        while at in self._why:
+            above, why = self._why[at]
+            path.append((at, above, why))
+            at = above
+        for below, above, why in path:
+            self._why[above] = (below, why)
+        self._why.pop(e, None)
+
+    def explain(self, a: Id, b: Id) -> list[Step]:
+        """Steps that make two terms equal."""
+        found: dict[Step, None] = {}
+        pending, told = [(a, b)], set[tuple[Id, Id]]()
+        while pending:
+            a, b = pending.pop()
+            if a == b or (a, b) in told:
+                continue
+            told.add((a, b))
+            for e, parent, why in self.way(a, b):
+                if why is not None:
+                    found.setdefault(why)
+                else:
+                    pending += zip(self._nodes[e].inside, self._nodes[parent].inside, strict=True)
+        return list(found)
+
+    def way(self, a: Id, b: Id) -> list[tuple[Id, Id, Reason]]:
+        """From one term of a class to another: each with the next one and why they are equal."""
+        up, down = self._path(a), self._path(b)
+        met = {e: n for n, (e, _, _) in enumerate(up)}
+        meets = next(n for n, (e, _, _) in enumerate(down) if e in met)
+        back = [(above, below, why) for below, above, why in reversed(down[:meets])]
+        return [*up[: met[down[meets][0]]], *back]
+
+    def _path(self, e: Id) -> list[tuple[Id, Id, Reason]]:
+        """From a term to the root of its tree: each with the next one and why."""
+        path: list[tuple[Id, Id, Reason]] = []
+        while e in self._why:
+            above, why = self._why[e]
+            path.append((e, above, why))
+            e = above
+        return [*path, (e, e, None)]
+
+
+def follow(nodes: Sequence[Node], steps: Sequence[Step], left: Id, right: Id) -> list[Step] | None:
+    """Those of the steps that lead from one side to the other, in their order; None where they do not."""
+    closure = Closure(nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
+    for s in steps:
+        closure.join(s.left, s.right, s)
+        if closure.same(left, right):
+            break
+    if not closure.same(left, right):
+        return None
+    used = set(closure.explain(left, right))
+    return [s for s in steps if s in used]

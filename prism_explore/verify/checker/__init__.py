@@ -1,0 +1,1 @@
+"""The certificate checker: shares no code with the prover."""

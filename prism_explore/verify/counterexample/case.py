@@ -1,0 +1,108 @@
+"""A refuted candidate, or a disagreement between prover and refuter, as a text that has both speak again.
+
+disagreement of f3.c1, proved by normal form
+seed 0, float64 from -0.65 to 0.75
+at b=4, d=6, n=8, gx=2, f=3
+element 0, 1: 0.25 wanted, 0.5 found, off by 0.4
+
+program ...
+sgraph ...
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from prism_explore.errors import ParseError
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import parse, parse_program, show
+from prism_explore.pipeline.stages import Arithmetic, Witness
+
+Method = Literal["normal form", "cleared denominators", "e-graph"]
+
+_WITNESS = re.compile(
+    r"seed (?P<seed>\d+), (?P<arithmetic>[\w ]+) from (?P<low>\S+) to (?P<high>\S+)\n"
+    r"at (?P<sizes>.*)\n"
+    r"element (?P<index>.*): (?P<expected>\S+) wanted, (?P<found>\S+) found, off by (?P<error>\S+)"
+)
+_CASE = re.compile(
+    r"(?:disagreement of (?P<doubted>\S+), proved by (?P<method>[\w -]+)|refutation of (?P<refuted>\S+))\n"
+    r"(?P<witness>seed .*\nat .*\nelement .*)\n"
+    r"\n(?P<program>program (?s:.*?))\n(?P<sgraph>sgraph\n(?s:.*))"
+)
+
+
+def show_witness(w: Witness) -> str:
+    """A witness in three lines, as `read_witness` reads them."""
+    return "\n".join(
+        (
+            f"seed {w.seed}, {w.arithmetic} from {w.between[0]!r} to {w.between[1]!r}",
+            f"at {', '.join(f'{s}={n}' for s, n in w.sizes)}",
+            f"element {', '.join(map(str, w.index))}: {w.expected!r} wanted, {w.found!r} found, "
+            f"off by {w.relative_error!r}",
+        )
+    )
+
+
+def read_witness(text: str) -> Witness:
+    """The witness that three lines tell.
+
+    Raises:
+        ParseError: they tell none.
+    """
+    found = _WITNESS.fullmatch(text.strip())
+    arithmetic: Arithmetic | None = next((a for a in get_args(Arithmetic) if found and a == found["arithmetic"]), None)
+    if found is None or arithmetic is None:
+        raise ParseError("not a witness; expected the three lines that `show_witness` writes: seed, sizes, element")
+    try:
+        return Witness(
+            tuple((name, int(number)) for name, number in re.findall(r"(\w+)=(\d+)", found["sizes"])),
+            int(found["seed"]),
+            tuple(int(i) for i in found["index"].split(", ") if i),
+            float(found["expected"]),
+            float(found["found"]),
+            float(found["error"]),
+            (float(found["low"]), float(found["high"])),
+            arithmetic,
+        )
+    except ValueError as error:
+        raise ParseError(f"not a witness: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A candidate that was found wrong, with the numbers that show it."""
+
+    candidate: str
+    method: Method | None
+    """How it was proved all the same; None where it was not, so that nobody disagrees."""
+    program: TensorProgram
+    sgraph: SGraph
+    witness: Witness
+
+    def __str__(self) -> str:
+        head = (
+            f"refutation of {self.candidate}"
+            if self.method is None
+            else f"disagreement of {self.candidate}, proved by {self.method}"
+        )
+        return "\n".join((head, show_witness(self.witness), "", show(self.program), show(self.sgraph)))
+
+
+def read_case(text: str) -> Case:
+    """The case that a text tells.
+
+    Raises:
+        ParseError: it is none.
+    """
+    found = _CASE.fullmatch(text.strip())
+    if found is None:
+        raise ParseError("not a case; expected what `str(case)` writes, from its first line to its last")
+    method = next((m for m in get_args(Method) if m == found["method"]), None)
+    if method is None and found["method"] is not None:
+        raise ParseError(f"not a case: proved by {found['method']!r}; there are {', '.join(get_args(Method))}")
+    program, sgraph = parse_program(found["program"]), parse(found["sgraph"])
+    return Case(found["doubted"] or found["refuted"], method, program, sgraph, read_witness(found["witness"]))

@@ -1,0 +1,1 @@
+"""Equality saturation in egglog, in a process of its own, with limits."""

@@ -1,0 +1,323 @@
+"""How an e-graph grew, frame by frame, with names that last.
+
+egglog renames classes as they merge. Here a class is called e1, e2, ... in order of birth, a node n1, n2, ...;
+within one frame the order is that of operator, literals and children, so the same run gives the same names,
+whatever egglog calls them. Nodes are recognised from frame to frame by their operator and their children,
+which an e-graph never forgets. Where classes merge, the *oldest name survives*, the others are absorbed for
+good; the same holds for nodes that become one because their children did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from prism_explore.verify.egraph.limits import StopReason, explain
+
+Key: TypeAlias = tuple[str, tuple[str, ...], tuple[int, ...]]
+"""Operator, literals, the numbers of the children's classes."""
+Row: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...], str]
+"""Operator, literals, children's classes and own class, as egglog calls them just now."""
+
+
+@dataclass(frozen=True, slots=True)
+class ENode:
+    """An operator over classes."""
+
+    id: str
+    op: str
+    literals: tuple[str, ...]
+    """As egglog writes them."""
+    children: tuple[str, ...]
+    """Ids of classes."""
+
+    @property
+    def label(self) -> str:
+        """The operator with its literals as a person writes them."""
+        return " ".join((self.op, *map(readable, self.literals)))
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFrame:
+    """An e-class in one frame, with its nodes in order of birth."""
+
+    id: str
+    nodes: tuple[ENode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Classes that became one."""
+
+    survivor: str
+    absorbed: tuple[str, ...]
+    axiom: str
+    """Whose doing it was: the frame's axiom."""
+    is_congruence: bool
+    """Whether it only followed: the same operator over children that had become equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The whole e-graph behind one axiom."""
+
+    number: int
+    """0 for what was put in."""
+    iteration: int
+    """How many rounds through the table of axioms, this one included."""
+    axiom: str
+    """The axiom that was applied; empty in frame 0."""
+    matches: int
+    """How often it matched."""
+    classes: tuple[ClassFrame, ...]
+    added: tuple[str, ...]
+    """Classes that are new."""
+    added_nodes: tuple[str, ...]
+    """Nodes that are new, in old classes too."""
+    merged: tuple[Merge, ...]
+    roots: tuple[str, str]
+    """The classes of the left and the right side; equal where they have met."""
+
+    @property
+    def nodes(self) -> int:
+        """How many e-nodes there are."""
+        return sum(len(c.nodes) for c in self.classes)
+
+    @property
+    def has_met(self) -> bool:
+        """Whether both sides are in one class."""
+        return self.roots[0] == self.roots[1]
+
+    def to_json(self) -> dict[str, Any]:
+        """The e-graph in the form that egglog serialises and its visualisers read.
+
+        Nodes have `op`, `children` (ids of nodes), `eclass`, `cost` and `subsumed`; literals are nodes of their own,
+        in classes of their own. `class_data` gives each class its type, and the two sides their names.
+
+        Source: the crate egraph-serialize, which `EGraph.serialize` of egglog writes.
+        """
+        nodes: dict[str, Any] = {}
+        data: dict[str, Any] = {}
+        first = {c.id: c.nodes[0].id for c in self.classes}
+        for c in self.classes:
+            data[c.id] = {"type": "Expr"}
+            for node in c.nodes:
+                below = [f"literal {word}" for word in node.literals]
+                for name, word in zip(below, node.literals, strict=True):
+                    nodes[name] = _json_node(word, [], name)
+                    data[name] = {"type": "BigRat" if word.startswith("Ratio") else "String"}
+                children = [*below, *(first[child] for child in node.children)]
+                nodes[node.id] = _json_node(node.op, children, c.id)
+        for name, root in zip(("$left", "$right"), self.roots, strict=True):
+            said = data[root].get("let")
+            data[root]["let"] = f"{said}, {name}" if said else name
+        return {"nodes": nodes, "root_eclasses": list(dict.fromkeys(self.roots)), "class_data": data}
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """An e-graph from what was put in to where it stopped."""
+
+    subject: str
+    """The tensor whose lemma it is, or `goal`."""
+    operation: str
+    value: str
+    stop: StopReason
+    frames: tuple[Frame, ...]
+
+    @property
+    def matches(self) -> Mapping[int, Mapping[str, int]]:
+        """Per iteration, how often each axiom matched, of those that changed something."""
+        found: dict[int, dict[str, int]] = {}
+        for f in self.frames[1:]:
+            found.setdefault(f.iteration, {})[f.axiom] = f.matches
+        return found
+
+    def text(self) -> str:
+        """What happened, frame by frame, and the classes at the end."""
+        lines = [f"{self.subject}: {self.operation}", f"  = {self.value}"]
+        for f in self.frames:
+            what = (
+                f"iteration {f.iteration}, {f.axiom}, {_count(f.matches, 'match', 'matches')}" if f.axiom else "put in"
+            )
+            lines.append(f"  frame {f.number}: {what}; {_count(f.nodes, 'node', 'nodes')} in {len(f.classes)} classes")
+            if f.added and f.axiom:
+                lines.append(f"    new: {', '.join(f.added)}")
+            for m in f.merged:
+                why = "by congruence" if m.is_congruence else f"by {m.axiom}"
+                lines.append(f"    {m.survivor} absorbs {', '.join(m.absorbed)} {why}")
+        if not self.frames:
+            return "\n".join((*lines, f"  no e-graph: {explain(self.stop)}"))
+        last = self.frames[-1]
+        left, right = last.roots
+        met = (
+            f"both sides are in {left}"
+            if last.has_met
+            else f"left is in {left}, right in {right}: {explain(self.stop)}"
+        )
+        lines.append(f"  {met}")
+        for c in last.classes:
+            shown = (" ".join((n.label, *((n.children and (f"({', '.join(n.children)})",)) or ()))) for n in c.nodes)
+            lines.append(f"    {c.id} = {' = '.join(shown)}")
+        return "\n".join(lines)
+
+
+def _json_node(op: str, children: Sequence[str], name: str) -> dict[str, Any]:
+    return {"op": op, "children": list(children), "eclass": name, "cost": 1.0, "subsumed": False}
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def readable(literal: str) -> str:
+    """A number or a string of egglog as a person writes it."""
+    if literal.startswith("Ratio"):
+        above, below = (part.split(":")[1] for part in literal.strip("Ratio {}").split(","))
+        return above.strip() if below.strip() == "1" else f"{above.strip()}/{below.strip()}"
+    return literal.strip('"')
+
+
+def follow(steps: Iterable[Mapping[str, Any]]) -> tuple[Frame, ...]:
+    """Frames out of what `watch` tells."""
+    names = _Names()
+    return tuple(names.frame(number, step) for number, step in enumerate(steps))
+
+
+class _Names:
+    """Which number every class and node bears; numbers only ever merge, the smaller survives."""
+
+    def __init__(self) -> None:
+        self._parent: dict[int, int] = {}
+        self._nodes: dict[Key, tuple[int, int]] = {}
+        """Per node, its own number and its class's."""
+        self._classes = self._born = 0
+
+    def frame(self, number: int, step: Mapping[str, Any]) -> Frame:
+        """The next frame."""
+        rows = [(str(op), tuple(lits), tuple(below), str(own)) for op, lits, below, own in step["nodes"]]
+        before = {key: own for key, (_, own) in self._nodes.items()}
+        of, absorbed = self._recognise(rows)
+        new = self._name_new(rows, of)
+        added_nodes: list[int] = []
+        grouped: dict[int, list[tuple[int, Key]]] = {}
+        missing: list[tuple[Key, int]] = []
+        for op, lits, below, own in rows:
+            key = (op, lits, tuple(self._find(of[b]) for b in below))
+            if key in self._nodes:
+                grouped.setdefault(self._find(of[own]), []).append((self._nodes[key][0], key))
+            else:
+                missing.append((key, self._find(of[own])))
+        for key, own in sorted(missing):
+            self._born += 1
+            self._nodes[key] = self._born, own
+            added_nodes.append(self._born)
+            grouped.setdefault(own, []).append((self._born, key))
+        axiom = str(step["axiom"])
+        left, right = (f"e{self._find(of[str(r)])}" for r in step["roots"])
+        return Frame(
+            number,
+            int(step["iteration"]),
+            axiom,
+            int(step["matches"]),
+            tuple(
+                ClassFrame(f"e{c}", tuple(_node(n, key) for n, key in sorted(nodes)))
+                for c, nodes in sorted(grouped.items())
+            ),
+            tuple(f"e{c}" for c in new),
+            tuple(f"n{n}" for n in added_nodes),
+            tuple(self._merges(absorbed, before, axiom)),
+            (left, right),
+        )
+
+    def _recognise(self, rows: list[Row]) -> tuple[dict[str, int], list[int]]:
+        """The number of every class of egglog that was there before, and the numbers that were absorbed."""
+        of: dict[str, int] = {}
+        absorbed: list[int] = []
+        moved = True
+        while moved:
+            moved = False
+            for op, lits, below, own in rows:
+                if any(b not in of for b in below):
+                    continue
+                known = self._nodes.get((op, lits, tuple(self._find(of[b]) for b in below)))
+                if known is None:
+                    continue
+                if own not in of:
+                    of[own] = self._find(known[1])
+                    moved = True
+                elif self._find(of[own]) != self._find(known[1]):
+                    absorbed += self._join(of[own], known[1])
+                    moved = True
+        return of, sorted(absorbed)
+
+    def _join(self, one: int, other: int) -> list[int]:
+        """Make two classes one, and all that follow by congruence; the numbers that are absorbed."""
+        absorbed: list[int] = []
+        pending = [(one, other)]
+        while pending:
+            a, b = sorted(map(self._find, pending.pop()))
+            if a == b:
+                continue
+            self._parent[b] = a
+            absorbed.append(b)
+            again: dict[Key, tuple[int, int]] = {}
+            for (op, lits, below), (number, own) in self._nodes.items():
+                key = (op, lits, tuple(map(self._find, below)))
+                known = again.setdefault(key, (number, own))
+                if known[1] != own:
+                    pending.append((known[1], own))
+                again[key] = min(known, (number, own))  # of two nodes that became one the older stays
+            self._nodes = again
+        return absorbed
+
+    def _name_new(self, rows: list[Row], of: dict[str, int]) -> list[int]:
+        """Numbers for classes that are new, operands first; returns them."""
+        new: list[int] = []
+        while True:
+            ready: dict[str, Key] = {}
+            for op, lits, below, own in rows:
+                if own not in of and all(b in of for b in below):
+                    key = (op, lits, tuple(self._find(of[b]) for b in below))
+                    ready[own] = min(ready.get(own, key), key)
+            if not ready:
+                return new
+            for own in sorted(ready, key=lambda name: ready[name]):
+                self._classes += 1
+                of[own] = self._classes
+                new.append(self._classes)
+
+    def _merges(self, absorbed: list[int], before: Mapping[Key, int], axiom: str) -> Iterable[Merge]:
+        """What merged, and whether each only followed from other merges."""
+        groups: dict[int, list[int]] = {}
+        for younger in absorbed:
+            groups.setdefault(self._find(younger), []).append(younger)
+        alike: dict[Key, list[int]] = {}
+        for (op, lits, below), own in before.items():
+            alike.setdefault((op, lits, tuple(map(self._find, below))), []).append(own)
+        for survivor, others in sorted(groups.items()):
+            joined: dict[int, int] = {}
+
+            def root(c: int, joined: dict[int, int] = joined) -> int:
+                while c in joined:
+                    c = joined[c]
+                return c
+
+            for owners in alike.values():
+                for other in owners[1:]:
+                    a, b = sorted((root(owners[0]), root(other)))
+                    if a != b:
+                        joined[b] = a
+            follows = len({root(c) for c in (survivor, *others)}) == 1
+            yield Merge(f"e{survivor}", tuple(f"e{c}" for c in others), axiom, follows)
+
+    def _find(self, c: int) -> int:
+        while c in self._parent:
+            c = self._parent[c]
+        return c
+
+
+def _node(number: int, key: Key) -> ENode:
+    op, lits, below = key
+    return ENode(f"n{number}", op, lits, tuple(f"e{c}" for c in below))

@@ -1,0 +1,1 @@
+"""The normal form of a graph, which decides equality over the reals."""

@@ -1,0 +1,672 @@
+"""The rules at work: sums, products, powers and substitutions that stay in normal form.
+
+An `Algebra` builds forms bottom-up; every operation takes forms in normal form and returns one. It
+keeps what it computed, keyed by the forms' texts alone: nothing is assumed about a symbol but that
+it is a positive integer, so what one candidate left behind is as true for the next.
+
+The work is counted. Where the budget ends, `Stuck` says which limit was hit; it is caught inside
+this package and becomes an `Unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, prod
+from typing import Any, TypeVar, TypeVarTuple, assert_never
+
+from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.verify.normal_form import index
+from prism_explore.verify.normal_form.bound_names import Budget as Budget
+from prism_explore.verify.normal_form.bound_names import Collapsed, Naming, Opened, by_key, checked, moves_one_to_one
+from prism_explore.verify.normal_form.bound_names import Stuck as Stuck
+from prism_explore.verify.normal_form.forms import (
+    NF_ONE,
+    NF_ZERO,
+    UNIT,
+    Atom,
+    Bottom,
+    Exp,
+    Factor,
+    Group,
+    InBand,
+    Interval,
+    Max,
+    NormalForm,
+    Number,
+    Opaque,
+    Prime,
+    Read,
+    Running,
+    Size,
+    Term,
+    number,
+    single,
+)
+from prism_explore.verify.normal_form.functions import apply, exp
+from prism_explore.verify.normal_form.index import MOVED, Index, Var, moved
+from prism_explore.verify.normal_form.indicators import (
+    Known,
+    band,
+    common_bands,
+    intersection,
+    interval,
+    is_part,
+    joined,
+)
+from prism_explore.verify.normal_form.maxima import maximum, running
+from prism_explore.verify.normal_form.powers import ROOT, power
+from prism_explore.verify.normal_form.sums import components, fuse, indices_of, place_of, split
+
+_HALF = Fraction(1, 2)
+_Operands = TypeVarTuple("_Operands")
+_Made = TypeVar("_Made")
+
+
+@dataclass(slots=True)
+class _Tensor:
+    """What is remembered of an operator and its operands."""
+
+    form: NormalForm
+    steps: int
+    candidate: int
+    """Which one has paid for it last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """A sum over a piece of a dim, as if it ran over the whole dim."""
+
+    term: int
+    """Which one of several."""
+    whole: Var
+    """The dim's index."""
+    over: tuple[Var, ...]
+    """All that it sums over, the dim among them."""
+    factors: tuple[Factor, ...]
+    low: Dim
+    high: Dim
+    """Where the piece begins, and where it ends."""
+
+    def beside(self, other: Lifted) -> bool:
+        """Whether the pieces of two terms are neighbours."""
+        return self.term != other.term and (self.high == other.low or other.high == self.low)
+
+
+class Algebra(Naming):
+    """Operations on normal forms, with a memory and a budget."""
+
+    def __init__(self, budget: Budget | None = None, *, spell_out: bool = False, integers: Sequence[Dim] = ()) -> None:
+        """What is known to all that it computes; where that differs, take another algebra.
+
+        Args:
+            budget: how much work one candidate may cost.
+            spell_out: named functions by their definitions (rules F1, F7) instead of by name.
+            integers: sizes that are integers, as the conditions of a candidate say (rule I6).
+        """
+        super().__init__(budget, integers)
+        self.spell_out = spell_out
+        self._memory: dict[tuple[Hashable, ...], tuple[Any, int]] = {}
+        """Per operation and operands, the result and how many steps it took."""
+        self._tensors: dict[tuple[Hashable, ...], _Tensor] = {}
+        self._candidate = 0
+
+    def restart(self) -> None:
+        """A new candidate: the full budget again, and no more memories than allowed."""
+        self.steps = 0
+        self._fresh = 0
+        self._candidate += 1
+        if len(self._memory) + len(self._renamed) + len(self._tensors) > self.budget.kept:
+            self._memory.clear()
+            self._renamed.clear()
+            self._tensors.clear()
+
+    def tensor(
+        self,
+        what: tuple[Hashable, ...],
+        make: Callable[[*_Operands], NormalForm],
+        *of: *_Operands,
+    ) -> NormalForm:
+        """What an operator of a graph gives; as `once`, but equal tensors of one candidate are paid for once."""
+        known = self._tensors.get(what)
+        if known is None:
+            began = self.steps
+            known = self._tensors[what] = _Tensor(make(*of), self.steps - began, self._candidate)
+        elif known.candidate != self._candidate:
+            known.candidate = self._candidate
+            self.spend(known.steps)
+        return known.form
+
+    def once(self, what: tuple[Hashable, ...], make: Callable[[*_Operands], _Made], *of: *_Operands) -> _Made:
+        """What an operation gives, worked out once.
+
+        It costs as many steps each time, so that no verdict depends on which others came before.
+
+        Args:
+            what: the operation and all that its result depends on, forms by their keys.
+            make: does it.
+            of: what it is done to.
+        """
+        known = self._memory.get(what)
+        if known is not None:
+            self.spend(known[1])
+            return known[0]
+        began = self.steps
+        result = make(*of)
+        self._memory[what] = result, self.steps - began
+        return result
+
+    # ------------------------------------------------------------ ring
+    def constant(self, value: Number) -> NormalForm:
+        """A rational number."""
+        return NormalForm(((UNIT, number(value)),)) if value else NF_ZERO
+
+    def size(self, d: Dim) -> NormalForm:
+        """A size as a number."""
+        return self.once(("size", d), self._size, d)
+
+    def _size(self, d: Dim) -> NormalForm:
+        total = NF_ZERO
+        for powers, coefficient in d.terms:
+            total = self.add(total, self.term((), [(Size(s), e) for s, e in powers], coefficient))
+        return total
+
+    def read(self, tensor: str, dims: Sequence[Dim]) -> NormalForm:
+        """An input tensor at its own position."""
+        here = tuple(index.var(index.position(d), size) for d, size in enumerate(dims))
+        return single(Read(tensor, here))
+
+    def add(self, a: NormalForm, b: NormalForm) -> NormalForm:
+        """a + b (rule R1)."""
+        if not a.terms:
+            return b
+        if not b.terms:
+            return a
+        return self.collect((*a.terms, *b.terms))
+
+    def collect(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
+        """A sum of any terms (rules R1, B2, C2)."""
+        total: dict[str, tuple[Term, Number]] = {}
+        special, pieces = False, 0
+        for t, c in terms:
+            known = total.get(t.key)
+            total[t.key] = (t, number(c + known[1])) if known else (t, c)
+            special = special or t.guarded or t.masked
+            pieces += bool(t.bound) and MOVED in t.key
+        found = list(total.values())
+        while special:
+            found = self._masks_in_one([(t, 1 if t.masked else c) for t, c in found])
+            fewer = joined(found, self.integers)
+            if fewer is None:
+                break
+            return self.collect(fewer)
+        if pieces > 1:
+            fewer = self._joined_sums(found)
+            if fewer is not None:
+                return self.collect(fewer)
+        return self.ordered(found)
+
+    def _joined_sums(self, terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
+        """Sums over neighbouring pieces of one dim as one sum (rules S6, C2); None where there are no such."""
+        seen: dict[tuple[str, Number], list[Lifted]] = {}
+        for n, (t, c) in enumerate(terms):
+            if not t.bound or MOVED not in t.key:
+                continue
+            bound, factors = self.open_term(t)
+            for v in bound:
+                place = place_of(v, indices_of(factors, bare=False))
+                if place is None:
+                    continue
+                low, size = place
+                whole = Var(self.fresh(v).name, size)
+                with suppress(Collapsed):
+                    lifted = [(self.rename(a, {v.name: moved(whole, ZERO - low, v.extent)}), e) for a, e in factors]
+                    over = tuple(whole if w is v else w for w in bound)
+                    mine = Lifted(n, whole, over, tuple(lifted), low, low + v.extent)
+                    without_bands = [f for f in lifted if not isinstance(f[0], InBand)]
+                    alike = seen.setdefault((self.close(over, without_bands).key, c), [])
+                    for other in alike:
+                        both = self._both(mine, other, terms) if mine.beside(other) else None
+                        if both is None:
+                            continue
+                        start, stop = (mine.low, other.high) if mine.high == other.low else (other.low, mine.high)
+                        inside = interval(both.whole, start, stop)
+                        more: list[Factor] = [(inside, 1)] if isinstance(inside, Interval) else []
+                        left = [p for k, p in enumerate(terms) if k not in (n, other.term)]
+                        return [*left, *self.term(both.over, [*both.factors, *more], c).terms]
+                    alike.append(mine)
+        return None
+
+    def _both(self, a: Lifted, b: Lifted, terms: Sequence[tuple[Term, Number]]) -> Lifted | None:
+        """The one that says what each is on its piece, where a band may have lost a bound that all of it keeps."""
+        if self.close(a.over, a.factors) == self.close(b.over, b.factors):
+            return a
+        for one, other in ((a, b), (b, a)):
+            here = Var(self.fresh(other.whole).name, other.high - other.low)
+            placed = self.substitute_factors(one.factors, {one.whole.name: moved(here, other.low, one.whole.extent)})
+            for w in one.over:
+                placed = self.sum(placed, here if w is one.whole else w)
+            if placed == NormalForm(((terms[other.term][0], 1),)):
+                return one
+        return None
+
+    def scale(self, a: NormalForm, by: Number) -> NormalForm:
+        """A rational number times a."""
+        if by == 1:
+            return a
+        if a.masked:
+            if by <= 0:
+                raise Stuck("a masked value (minus infinity) is multiplied by a number that is not positive")
+            return NormalForm(tuple((t, 1 if t.masked else number(c * by)) for t, c in a.terms))
+        return NormalForm(tuple((t, number(c * by)) for t, c in a.terms)) if by else NF_ZERO
+
+    def sub(self, a: NormalForm, b: NormalForm) -> NormalForm:
+        """a - b."""
+        return self.add(a, self.scale(b, -1))
+
+    def mul(self, a: NormalForm, b: NormalForm) -> NormalForm:
+        """a * b (rules R1, S2)."""
+        if b.key < a.key:
+            a, b = b, a
+        if a.key == NF_ONE.key:
+            return b
+        if b.key == NF_ONE.key:
+            return a
+        for one, other in ((a, b), (b, a)):
+            if len(one.terms) == 1 and one.terms[0][0] is UNIT:
+                return self.scale(other, checked(one.terms[0][1]))
+        return self.once(("mul", a.key, b.key), self._product, a, b)
+
+    def _product(self, a: NormalForm, b: NormalForm) -> NormalForm:
+        if len(a.terms) * len(b.terms) > self.budget.terms:
+            raise Stuck(f"a normal form of more than {self.budget.terms} terms")
+        total: list[tuple[Term, Number]] = []
+        for s, c in a.terms:
+            bound, factors = self.open_term(s)
+            for t, d in b.terms:
+                more, others = self.open_term(t)
+                total += self.term((*bound, *more), (*factors, *others), checked(c * d)).terms
+        return self.collect(total)
+
+    def sum(self, a: NormalForm, over: Index) -> NormalForm:
+        """Σ of a over an index variable (rules S1 to S8); over 0, which stands for a dim of size 1, just a."""
+        if not isinstance(over, Var):
+            return a
+        return self.once(("sum", a.key, over.key), self._sum, a, over)
+
+    def _sum(self, a: NormalForm, over: Var) -> NormalForm:
+        total: list[tuple[Term, Number]] = []
+        for t, c in a.terms:
+            bound, factors = self.open_term(t)
+            total += self.term((*bound, over), factors, c).terms
+        return self.collect(total)
+
+    # ------------------------------------------------------------ powers
+    def power(self, n: NormalForm, q: Number) -> NormalForm:
+        """n to a rational power (rules P1 to P5, F5); to the power 0 it is 1 where n is not 0.
+
+        Raises:
+            Stuck: 0 to a negative power, or of what may be minus infinity.
+        """
+        q = number(q)
+        if q == 1:
+            return n
+        if not n.terms:
+            if q < 0:
+                raise Stuck("a division by a value that is always 0")
+            return NF_ZERO
+        if n.masked:
+            raise Stuck("a power of a masked value (minus infinity)")
+        return self.once(("power", n.key, q), power, self, n, q)
+
+    # ------------------------------------------------------------ functions
+    def exp(self, n: NormalForm) -> NormalForm:
+        """The exponential function (rules E1, E2, F5, B1)."""
+        return exp(self, n)
+
+    def apply(self, function: str, n: NormalForm) -> NormalForm:
+        """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F7).
+
+        Raises:
+            Stuck: of what may be minus infinity.
+        """
+        return apply(self, function, n)
+
+    # ------------------------------------------------------------ maxima, masks and pieces
+    def maximum(self, pieces: Sequence[Opened]) -> NormalForm:
+        """The greatest value of any form at any value of its own bound indices (rules M1 to M5)."""
+        return maximum(self, pieces)
+
+    def greatest(self, n: NormalForm, *over: Index) -> NormalForm:
+        """The maximum over index variables; over 0, which stands for a dim of size 1, just the form."""
+        names = [v for v in over if isinstance(v, Var)]
+        return self.once(("max", n.key, *[v.key for v in names]), self._greatest, n, names)
+
+    def _greatest(self, n: NormalForm, over: Sequence[Var]) -> NormalForm:
+        bound = {v.name: self.fresh(v) for v in over}
+        return maximum(self, [(tuple(bound.values()), self.rename_form(n, bound))])
+
+    def running(self, n: NormalForm, v: Index, at: Index) -> NormalForm:
+        """The maximum over all values of v up to and including `at` (rule L2)."""
+        if not isinstance(v, Var):
+            return n
+        fresh = self.fresh(v)
+        return running(self, fresh, self.rename_form(n, {v.name: fresh}), at)
+
+    def band(self, low: Dim | None, high: Dim | None, row: Index, column: Index) -> NormalForm:
+        """1 where `low <= column - row <= high`, else 0 (rules D1 to D3)."""
+        return self.known(band(low, high, row, column))
+
+    def interval(self, i: Index, low: Dim, high: Dim) -> NormalForm:
+        """1 where `low <= i < high`, else 0 (rules C1 to C3)."""
+        return self.known(interval(i, low, high))
+
+    def known(self, value: InBand | Interval | Known) -> NormalForm:
+        """A 0/1 value as a form."""
+        match value:
+            case 0:
+                return NF_ZERO
+            case 1:
+                return NF_ONE
+            case atom:
+                return single(atom)
+
+    def mask(self, n: NormalForm, keep: NormalForm) -> NormalForm:
+        """n where keep is not 0, else minus infinity (rules B1, B2)."""
+        kept = self.power(keep, 0)
+        return n if kept == NF_ONE else self.add(n, single(Bottom(kept)))
+
+    def beside(self, pieces: Iterable[tuple[NormalForm, NormalForm]]) -> NormalForm:
+        """A sum of values, each times a 0/1 value; exactly one of these is 1 at each place (rule B3)."""
+        pieces, total, kept = tuple(pieces), NF_ZERO, NF_ZERO
+        for where, n in pieces:
+            finite = NormalForm(tuple(p for p in n.terms if not p[0].masked)) if n.masked else n
+            total = self.add(total, self.mul(where, finite))
+        if not any(n.masked for _, n in pieces):
+            return total
+        for where, n in pieces:
+            kept = self.add(kept, self.mul(where, self._kept(t for t, _ in n.terms if t.masked)))
+        return self.mask(total, kept)
+
+    def _kept(self, low: Iterable[Term]) -> NormalForm:
+        """Where none of some masked terms is minus infinity."""
+        keep = NF_ONE
+        for t in low:
+            for a, _ in t.factors:
+                if isinstance(a, Bottom):
+                    keep = self.mul(keep, a.keep)
+        return keep
+
+    def _masks_in_one(self, terms: list[tuple[Term, Number]]) -> list[tuple[Term, Number]]:
+        """What several masks keep is what their product keeps (rule B2)."""
+        low = [t for t, _ in terms if t.masked]
+        if len(low) < 2:
+            return terms
+        return [*(p for p in terms if not p[0].masked), *single(Bottom(self._kept(low))).terms]
+
+    # ------------------------------------------------------------ substitution
+    def substitute(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
+        """Free index variables replaced by index terms of the same extents."""
+        used = {v: i for v, i in by.items() if v in n.free and not (isinstance(i, Var) and i.name == v)}
+        if not used:
+            return n
+        return self.once(("put", n.key, *sorted([(v, i.key) for v, i in used.items()])), self._substitute, n, used)
+
+    def _substitute(self, n: NormalForm, used: Mapping[str, Index]) -> NormalForm:
+        if moves_one_to_one(used, n.free):
+            with suppress(Collapsed):
+                return self.rename_form(n, used)
+        total: list[tuple[Term, Number]] = []
+        for t, c in n.terms:
+            if t.free.isdisjoint(used):
+                total.append((t, c))
+                continue
+            bound, factors = self.open_term(t)
+            inner = self.substitute_factors(factors, used)
+            for v in bound:
+                inner = self.sum(inner, v)
+            total += self.scale(inner, c).terms
+        return self.collect(total)
+
+    def substitute_factors(self, factors: Iterable[Factor], by: Mapping[str, Index]) -> NormalForm:
+        """The same in a product."""
+        plain: list[Factor] = []
+        rest: list[tuple[Atom, Number]] = []
+        for a, e in factors:
+            if a.free.isdisjoint(by):
+                plain.append((a, e))
+                continue
+            match a:
+                case Read(tensor, indices):
+                    plain.append((Read(tensor, tuple(self.put(i, by) for i in indices)), e))
+                case Interval(i, low, high):
+                    value = interval(self.put(i, by), low, high)
+                    if value == 0:
+                        return NF_ZERO
+                    if value != 1:
+                        plain.append((value, 1))
+                case InBand(low, high, row, column):
+                    value = band(low, high, self.put(row, by), self.put(column, by))
+                    if value == 0:
+                        return NF_ZERO
+                    if value != 1:
+                        plain.append((value, 1))
+                case _:
+                    rest.append((a, e))
+        result = self.term((), plain, 1)
+        for a, e in rest:
+            result = self.mul(result, self.power(self._substituted(a, by), e))
+        return result
+
+    def _substituted(self, a: Atom, by: Mapping[str, Index]) -> NormalForm:
+        """An atom that is made of forms."""
+        match a:
+            case Exp(term):
+                return self.exp(self.substitute(NormalForm(((term, 1),)), by))
+            case Group(inner):
+                return self.substitute(inner, by)
+            case Opaque("sqrt", (arg,)):
+                return self.power(self.substitute(arg, by), _HALF)
+            case Opaque(function, (arg,)) if function.startswith(ROOT):
+                return self.power(self.substitute(arg, by), Fraction(1, int(function.removeprefix(ROOT))))
+            case Opaque(function, args):
+                return self.apply(function, self.substitute(args[0], by))
+            case Bottom(keep):
+                return self.mask(NF_ZERO, self.substitute(keep, by))
+            case Max(pieces):
+                opened = [self.open_piece(p) for p in pieces]
+                return self.maximum([(bound, self.substitute(inner, by)) for bound, inner in opened])
+            case Running(v, inner, at):
+                fresh = self.fresh(v)
+                inside = self.substitute(self.rename_form(inner, {v.name: fresh}), by)
+                return running(self, fresh, inside, self.put(at, by))
+            case Read() | Size() | Prime() | Interval() | InBand():
+                raise AssertionError("these have no forms inside")
+            case _:
+                assert_never(a)
+
+    # ------------------------------------------------------------ one term
+    def term(self, bound: Sequence[Var], factors: Sequence[Factor], coefficient: Number) -> NormalForm:
+        """coefficient * Σ_bound Π factors in normal form; the bound names must not be canonical ones."""
+        if not coefficient:
+            return NF_ZERO
+        self.spend(1 + len(factors))
+        merged: dict[str, Factor] = {}
+        for f in factors:
+            key = f[0].key
+            merged[key] = (f[0], number(merged[key][1] + f[1])) if key in merged else f
+        kept: list[Factor] = []
+        expand: list[tuple[NormalForm, int]] = []
+        where: list[Interval] = []
+        bands: list[InBand] = []
+        for f in merged.values():
+            a, e = f
+            if e == 1 and type(a) is Read:
+                kept.append(f)
+                continue
+            match a:
+                case Interval():
+                    where.append(a)
+                case InBand():
+                    bands.append(a)
+                case Bottom():
+                    return self._masked(bound, merged.values(), coefficient)
+                case _ if e == 0:
+                    if a.sign != 2:
+                        kept.append((a, 0))
+                case Prime(value):
+                    coefficient = number(coefficient * Fraction(value) ** floor(e))
+                    if e != floor(e):
+                        kept.append((a, number(e - floor(e))))
+                case Group(inner) if e >= 1:
+                    expand.append((inner, floor(e)))
+                    if e != floor(e):
+                        kept.append((a, number(e - floor(e))))
+                case _:
+                    kept.append((a, number(e)))
+        if where:
+            met = intersection(where) if len(where) > 1 else where
+            if met is None:
+                return NF_ZERO
+            kept += [(i, 1) for i in met]
+        if bands:
+            overlap = common_bands(bands) if len(bands) > 1 else bands
+            if overlap is None:
+                return NF_ZERO
+            kept += [(b, 1) for b in overlap]
+        if expand:
+            result = self.term((), kept, coefficient)
+            for n, k in expand:
+                result = self.mul(result, self.power(n, k))
+            for v in bound:
+                result = self.sum(result, v)
+            return result
+        if bound:
+            return self._summed(bound, kept, coefficient)
+        return NormalForm(((Term((), tuple(sorted(kept, key=by_key))), number(coefficient)),))
+
+    def _masked(self, bound: Sequence[Var], factors: Iterable[Factor], coefficient: Number) -> NormalForm:
+        """Rule B2: a positive number times minus infinity; nothing else has a meaning."""
+        whole = list(factors)
+        bottom = next(a for a, _ in whole if isinstance(a, Bottom))
+        if any(e != 1 for a, e in whole if isinstance(a, Bottom)) or sum(isinstance(a, Bottom) for a, _ in whole) > 1:
+            raise Stuck("a power of a masked value (minus infinity)")
+        if coefficient < 0 or not all(isinstance(a, Bottom | Size | Prime) for a, _ in whole):
+            raise Stuck("a masked value (minus infinity) is multiplied by what is no positive number")
+        if any(v.name in bottom.free for v in bound):
+            raise Stuck("a masked value (minus infinity) is summed")
+        return single(bottom)
+
+    def _summed(self, bound: Sequence[Var], factors: list[Factor], coefficient: Number) -> NormalForm:
+        """Rules S3 to S8, each applied where it can be, then canonical names."""
+        free: set[str] = set()
+        for a, _ in factors:
+            free |= a.free
+        vain = [v.extent for v in bound if v.name not in free]
+        if vain:
+            rest = self.term([v for v in bound if v.name in free], factors, coefficient)
+            return self.mul(rest, self.size(prod(vain, start=ONE)))
+        names = {v.name: v for v in bound}
+        for a, _ in factors:
+            if not isinstance(a, Interval) or not isinstance(a.index, Var) or a.index.name not in names:
+                continue
+            if is_part(a.low, a.high, a.index.extent, self.integers):
+                return self._over_piece(bound, factors, coefficient, a, a.index)
+        step = fuse(bound, indices_of(factors)) or split(bound, indices_of(factors))
+        if step is not None:
+            by, sizes = step
+            new = {old: self.unused() for old in sizes}
+            put = {v: self.put(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
+            inner = self.substitute_factors(factors, put)
+            for v in bound:
+                if v.name not in by:
+                    inner = self.sum(inner, v)
+            for old, size in sizes.items():
+                inner = self.sum(inner, index.var(new[old], size))
+            return self.scale(inner, coefficient)
+        joined_power = self._join_power(bound, factors)
+        if joined_power is not None:
+            return self.term(*joined_power, coefficient)
+        return NormalForm(((self.close(bound, factors), number(coefficient)),))
+
+    def _over_piece(
+        self, bound: Sequence[Var], factors: list[Factor], coefficient: Number, where: Interval, v: Var
+    ) -> NormalForm:
+        """Rule S6."""
+        size = where.high - where.low
+        here = index.var(self.fresh(v).name, size)
+        left = [f for f in factors if f[0] is not where]
+        inner = self.sum(self.substitute_factors(left, {v.name: moved(here, where.low, v.extent)}), here)
+        for w in bound:
+            if w.name != v.name:
+                inner = self.sum(inner, w)
+        return self.scale(inner, coefficient)
+
+    def _join_power(self, bound: Sequence[Var], factors: list[Factor]) -> tuple[list[Var], list[Factor]] | None:
+        """Rule S7: a sum times a negative power of itself; rule S8: times its power 0."""
+        for group, e in factors:
+            if not isinstance(group, Group) or e > 0 or len(group.inner.terms) != 1:
+                continue
+            wanted = _sort(group.inner.terms[0][0])
+            others = [f for f in factors if f[0] is not group]
+            for over, inside in components([v for v in bound if v.name not in group.free], others):
+                if not over:
+                    continue
+                if e < 0 and _sort_of(over, inside) == wanted and self._is_sum(group, over, inside):
+                    rest = [f for f in others if f not in inside]
+                    return [v for v in bound if v not in over], [*rest, (group, number(e + 1))]
+                weights = tuple(f for f in inside if f[0].sign or (isinstance(f[1], int) and f[1] % 2 == 0))
+                if e == 0 and group.sign and _sort_of(over, weights) == wanted and self._is_sum(group, over, weights):
+                    return list(bound), others
+        return None
+
+    def _is_sum(self, group: Group, over: Sequence[Var], factors: Sequence[Factor]) -> bool:
+        if not all(any(v.name in a.free for a, _ in factors) for v in over):
+            return False
+        return NormalForm(((self.close(over, factors), 1),)) == group.inner
+
+    # ------------------------------------------------------------ equality
+    def cleared(self, a: NormalForm, b: NormalForm, rounds: int = 4) -> bool:
+        """Whether a - b becomes 0 when provably positive denominators are cleared.
+
+        Multiplying by a positive number changes no zero, so yes is a proof; no says nothing.
+        """
+        difference = self.sub(a, b)
+        for _ in range(rounds):
+            if not difference.terms:
+                return True
+            found = next(
+                (
+                    (at, e)
+                    for t, _ in difference.terms
+                    for at, e in t.factors
+                    if isinstance(at, Group)
+                    and e < 0
+                    and at.sign == 2
+                    and at.free.isdisjoint({v.name for v in t.bound})
+                ),
+                None,
+            )
+            if found is None:
+                return False
+            group, e = found
+            by = ((group, -floor(e)),)
+            total: list[tuple[Term, Number]] = []
+            for t, c in difference.terms:
+                bound, factors = self.open_term(t)
+                total += self.term(bound, (*factors, *by), c).terms
+            difference = self.collect(total)
+        return not difference.terms
+
+
+# ---------------------------------------------------------------- helpers without state
+def _sort(t: Term) -> str:
+    return _sort_of(t.bound, t.factors)
+
+
+def _sort_of(bound: Sequence[Var], factors: Sequence[Factor]) -> str:
+    """What two products have in common that differ by names only."""
+    kinds = sorted([f"{type(a).__name__}{len(a.free)}^{e}" for a, e in factors])
+    return f"{len(bound)} {sorted([str(v.extent) for v in bound])} {kinds}"

@@ -1,0 +1,378 @@
+"""Names of bound indices: fresh ones when a sum or a maximum is opened, canonical ones when it is closed.
+
+A binder is never opened under its canonical name: what is put inside could bear the same one. Canonical
+names b<height>.<number> say how deeply binders are nested, so renaming alone never captures anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from math import factorial, prod
+from typing import TypeAlias, TypeVar, assert_never
+
+from prism_explore.ir.dims import ONE, Dim
+from prism_explore.verify.normal_form import index
+from prism_explore.verify.normal_form.forms import (
+    Atom,
+    Bottom,
+    Exp,
+    Factor,
+    Group,
+    InBand,
+    Interval,
+    Max,
+    NormalForm,
+    Number,
+    Opaque,
+    Piece,
+    Prime,
+    Read,
+    Running,
+    Size,
+    Term,
+    number,
+)
+from prism_explore.verify.normal_form.index import Digit, Index, Radix, Var, extent
+from prism_explore.verify.normal_form.indicators import band, interval
+
+Opened: TypeAlias = tuple[tuple[Var, ...], NormalForm]
+"""A piece of a maximum under fresh names."""
+_Closed = TypeVar("_Closed", Term, Piece)
+
+DEEP = "the graph is too deep"
+LETTERS = 250
+"""How much of a form's text is one step of work."""
+_LARGEST_NUMBER = 2_048
+"""Bits."""
+
+
+class Stuck(Exception):
+    """The normal form cannot be had; `limit` says why. Never leaves this package."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much work one candidate may cost."""
+
+    steps: int = 10_000
+    """Factors and renamings handled while building terms; long ones count by their length."""
+    terms: int = 256
+    """Terms in one normal form."""
+    depth: int = 64
+    """Functions, powers, maxima and digits inside of each other; so that no walk over a form goes deeper."""
+    orders: int = 720
+    """Orders tried for bound indices that look alike."""
+    kept: int = 20_000
+    """Results remembered before all are dropped."""
+
+
+class Collapsed(Exception):
+    """Indices were replaced and the shape does not stay. Caught where the indices are given."""
+
+
+def checked(c: Number) -> Number:
+    """The number, if it is of a reasonable size.
+
+    Raises:
+        Stuck: it is not; squares of squares grow beyond all bounds.
+    """
+    if c.numerator.bit_length() + c.denominator.bit_length() > _LARGEST_NUMBER:
+        raise Stuck(f"a number of more than {_LARGEST_NUMBER} bits")
+    return number(c)
+
+
+class Naming:
+    """Opens and closes binders within a budget."""
+
+    def __init__(self, budget: Budget | None = None, integers: Sequence[Dim] = ()) -> None:
+        """`integers`: sizes that are positive integers, as the conditions of a proof say; see rules I6 and S6."""
+        self.budget = budget or Budget()
+        self.integers = tuple(integers)
+        self.steps = 0
+        self._fresh = 0
+        self._renamed: dict[tuple[str, str], tuple[Atom, int]] = {}
+
+    def spend(self, steps: int) -> None:
+        """Count work.
+
+        Raises:
+            Stuck: the budget ended.
+        """
+        self.steps += steps
+        if self.steps > self.budget.steps:
+            raise Stuck(f"the normal form took more than {self.budget.steps} steps")
+
+    def bounded(self, n: NormalForm) -> NormalForm:
+        """A tensor's form, if it may be worked with.
+
+        Raises:
+            Stuck: it nests too deep.
+        """
+        if n.depth > self.budget.depth:
+            raise Stuck(f"{DEEP}: more than {self.budget.depth} functions, powers and maxima inside of each other")
+        return n
+
+    def fresh(self, of: Var) -> Var:
+        """An index of the same extent that occurs nowhere."""
+        return Var(self.unused(), of.extent)
+
+    def unused(self) -> str:
+        """A name that occurs nowhere; all are equally long, as work is counted by the length of what is written."""
+        self._fresh += 1
+        return f"~{self._fresh:04}"
+
+    def put(self, i: Index, by: Mapping[str, Index]) -> Index:
+        """An index with others in place of its variables."""
+        return index.substitute(i, by, self.integers)
+
+    def ordered(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
+        """A sum of terms, no two alike."""
+        kept = tuple(sorted([p for p in terms if p[1]], key=by_key))
+        if len(kept) > self.budget.terms:
+            raise Stuck(f"a normal form of more than {self.budget.terms} terms")
+        result = NormalForm(kept)
+        self.spend(len(result.key) // LETTERS)
+        return result
+
+    # ------------------------------------------------------------ opening
+    def open_term(self, t: Term) -> tuple[tuple[Var, ...], tuple[Factor, ...]]:
+        """A term's bound indices and factors under fresh names."""
+        if not t.bound:
+            return (), t.factors
+        bound = tuple(self.fresh(v) for v in t.bound)
+        by: dict[str, Index] = {v.name: w for v, w in zip(t.bound, bound, strict=True)}
+        return bound, tuple([(self.rename(a, by), e) for a, e in t.factors])
+
+    def open_piece(self, p: Piece) -> Opened:
+        """A piece's bound indices and its form under fresh names."""
+        if not p.bound:
+            return (), p.inner
+        bound = tuple(self.fresh(v) for v in p.bound)
+        return bound, self.rename_form(p.inner, {v.name: w for v, w in zip(p.bound, bound, strict=True)})
+
+    def rename(self, a: Atom, by: Mapping[str, Index]) -> Atom:
+        """Variables renamed, or put as numbers one to one; the shape stays and only the order is made anew.
+
+        Raises:
+            Collapsed: a known 0/1 value is 0 or 1 everywhere now.
+        """
+        used = [v for v in by if v in a.free]
+        if not used:
+            return a
+        memo = (a.key, f"{used[0]}>{by[used[0]].key}" if len(used) == 1 else _renaming(used, by))
+        known = self._renamed.get(memo)
+        if known is not None:
+            self.spend(known[1])
+            return known[0]
+        began = self.steps
+        self.spend(1 + len(a.key) // LETTERS)
+        match a:
+            case Read(tensor, indices):
+                result: Atom = Read(tensor, tuple(self.put(i, by) for i in indices))
+            case Exp(term):
+                result = Exp(self._rename_term(term, by))
+            case Group(inner):
+                result = Group(self.rename_form(inner, by))
+            case Opaque(function, args):
+                result = Opaque(function, tuple(self.rename_form(n, by) for n in args))
+            case InBand(low, high, row, column):
+                result = _same_band(low, high, self.put(row, by), self.put(column, by))
+            case Interval(i, low, high):
+                value = interval(self.put(i, by), low, high)
+                if not isinstance(value, Interval):
+                    raise Collapsed
+                result = value
+            case Bottom(keep):
+                result = Bottom(self.rename_form(keep, by))
+            case Max(pieces):
+                result = Max(tuple(sorted([self._rename_piece(p, by) for p in pieces])))
+            case Running(v, inner, at):
+                result = Running(v, self.rename_form(inner, by), self.put(at, by))
+            case Size() | Prime():
+                raise AssertionError("sizes and primes have no index")
+            case _:
+                assert_never(a)
+        self._renamed[memo] = result, self.steps - began
+        return result
+
+    def _rename_term(self, t: Term, by: Mapping[str, Index]) -> Term:
+        if t.free.isdisjoint(by):
+            return t
+        factors = [(self.rename(a, by), e) for a, e in t.factors]
+        if t.settled:
+            return Term(t.bound, tuple(sorted(factors, key=by_key)))
+        return self.close(t.bound, factors)
+
+    def _rename_piece(self, p: Piece, by: Mapping[str, Index]) -> Piece:
+        inner = self.rename_form(p.inner, by)
+        return Piece(p.bound, inner) if p.settled else self.close_piece(p.bound, inner)
+
+    def rename_form(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
+        """Variables renamed, one to one."""
+        if n.free.isdisjoint(by):
+            return n
+        return self.ordered((self._rename_term(t, by), c) for t, c in n.terms)
+
+    # ------------------------------------------------------------ closing
+    def close(self, bound: Sequence[Var], factors: Sequence[Factor]) -> Term:
+        """The term with canonical bound names: the least text over all orders that the shape leaves open."""
+        if not bound:
+            return Term((), tuple(sorted(factors, key=by_key)))
+        height = 1 + max([a.height for a, _ in factors], default=0)
+        if len(bound) == 1:
+            only = Var(f"b{height}.0", bound[0].extent)
+            to: dict[str, Index] = {bound[0].name: only}
+            return Term((only,), tuple(sorted([(self.rename(a, to), e) for a, e in factors], key=by_key)))
+
+        places = [(a.key, str(e)) for a, e in factors]
+
+        def shape(v: Var, by: Mapping[str, Index]) -> str:
+            return "*".join(sorted([f"{self.rename(a, by).key}^{e}" for a, e in factors if v.name in a.free]))
+
+        def renamed(new: tuple[Var, ...], by: Mapping[str, Index], settled: bool) -> Term:
+            return Term(new, tuple(sorted([(self.rename(a, by), e) for a, e in factors], key=by_key)), settled)
+
+        return self._least(bound, height, len(factors), places, shape, renamed)
+
+    def close_piece(self, bound: Sequence[Var], inner: NormalForm) -> Piece:
+        """A maximum's piece with canonical bound names."""
+        if not bound:
+            return Piece((), inner)
+
+        def shape(_: Var, by: Mapping[str, Index]) -> str:
+            return self.rename_form(inner, by).key
+
+        def renamed(new: tuple[Var, ...], by: Mapping[str, Index], settled: bool) -> Piece:
+            return Piece(new, self.rename_form(inner, by), settled)
+
+        return self._least(bound, 1 + inner.height, len(inner.terms), [(inner.key, "")], shape, renamed)
+
+    def _least(
+        self,
+        bound: Sequence[Var],
+        height: int,
+        work: int,
+        places: Sequence[tuple[str, str]],
+        shape: Callable[[Var, Mapping[str, Index]], str],
+        renamed: Callable[[tuple[Var, ...], Mapping[str, Index], bool], _Closed],
+    ) -> _Closed:
+        told = [list(bound)] if len(bound) == 1 else _told_apart(bound, places)
+        groups = _alike(bound, shape) if told is None else told
+        orders = prod(factorial(len(g)) for g in groups)
+        if orders > self.budget.orders:
+            raise Stuck("too many bound indices that look alike")
+        best: _Closed | None = None
+        for choice in product(*(permutations(g) for g in groups)):
+            order = [v for g in choice for v in g]
+            new = tuple(Var(f"b{height}.{n}", v.extent) for n, v in enumerate(order))
+            if orders > 1:
+                self.spend(work)
+            found = renamed(new, {v.name: w for v, w in zip(order, new, strict=True)}, told is not None)
+            if best is None or found.key < best.key:
+                best = found
+        assert best is not None, "there is always one order"
+        return best
+
+
+_READ = re.compile(r"'[^']*'\[[^\]]*\]")
+_NAME = re.compile(r"(?<![\w.~])[A-Za-z~][\w.]*:")
+
+
+def _told_apart(bound: Sequence[Var], places: Sequence[tuple[str, str]]) -> list[list[Var]] | None:
+    """Bound indices in an order that no name sways, by where in which tensors they are; None where two are alike.
+
+    Args:
+        bound: the indices.
+        places: per factor its key, and what else belongs to it.
+    """
+    seen: dict[str, Var] = {}
+    for v in bound:
+        mark, found = f"{v.name}:", list[str]()
+        for key, more in places:
+            if mark in key:
+                found += [erased(place.replace(mark, "?")) + more for place in _READ.findall(key) if mark in place]
+        seen[f"{'*'.join(sorted(found))} {v.extent}"] = v
+    return [[seen[text]] for text in sorted(seen)] if len(seen) == len(bound) else None
+
+
+def _alike(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str]) -> list[list[Var]]:
+    """Bound indices in groups that their surroundings tell apart, in an order that names do not sway."""
+    colour = {v.name: f"?{v.extent}" for v in bound}
+    for _ in range(3):
+        seen: dict[str, str] = {}
+        for v in bound:
+            by: dict[str, Index] = {w.name: Var(f"?{colour[w.name]}", w.extent) for w in bound if w != v}
+            by[v.name] = Var("?", v.extent)
+            try:
+                seen[v.name] = shape(v, by)
+            except Collapsed:
+                seen[v.name] = str(v.extent)
+        ranks = {text: f"{n:03}" for n, text in enumerate(sorted(set(seen.values())))}
+        settled = len(ranks) in (len(bound), len(set(colour.values())))
+        colour = {name: ranks[text] for name, text in seen.items()}
+        if settled:
+            break
+    groups: dict[str, list[Var]] = {}
+    for v in bound:
+        groups.setdefault(colour[v.name], []).append(v)
+    return [groups[c] for c in sorted(groups)]
+
+
+def _same_band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
+    if row == column:  # only where two indices bear one name for a moment, to see where they are
+        return InBand(low, high, row, column)
+    value = band(low, high, row, column)
+    if not isinstance(value, InBand):
+        raise Collapsed
+    return value
+
+
+def moves_one_to_one(by: Mapping[str, Index], free: frozenset[str]) -> bool:
+    """Whether the replaced indices and those put in correspond one to one, apart from all others.
+
+    Each stands in one replacement only, as a part of a number; or in several that are all its digits, each once.
+    """
+    seen: set[str] = set()
+    digits: dict[str, list[Digit]] = {}
+    for i in by.values():
+        for part in i.parts if isinstance(i, Radix) else (i,):
+            match part:
+                case Var(name, _) if name not in seen and name not in digits:
+                    seen.add(name)
+                case Digit(Var(name, _), _, _, _) if name not in seen:
+                    digits.setdefault(name, []).append(part)
+                case _:
+                    return False
+    if not (free - by.keys()).isdisjoint((*seen, *digits)):
+        return False
+    for parts in digits.values():
+        after = {d.before: d.before * d.size for d in parts}
+        border = ONE
+        for _ in parts:
+            if border not in after:
+                return False
+            border = after[border]
+        if len(after) != len(parts) or border != extent(parts[0].base):
+            return False
+    return True
+
+
+def erased(key: str) -> str:
+    """A key without the names in it."""
+    return _NAME.sub("_:", key)
+
+
+def _renaming(used: list[str], by: Mapping[str, Index]) -> str:
+    return ";".join(sorted([f"{v}>{by[v].key}" for v in used]))
+
+
+def by_key(pair: tuple[Atom, Number] | tuple[Term, Number]) -> str:
+    """The order of factors and of terms."""
+    return pair[0].key

@@ -1,0 +1,353 @@
+"""Which tensors of program and candidate are equal, as data: for every verdict, step by step, to be shown.
+
+    found = equalities(program, candidate.sgraph)
+    found.classes                    tensors of both sides in groups of one normal form
+    found.tiles                      block tensors that are tiles of such a tensor
+    found.disagreement               where the two sides part, if nothing proves them equal
+    found.lemma("k3.b5").frames      the e-graph of one tensor's lemma, frame by frame
+    found.lemma("goal").frames       the same for the two results
+    found.lemma("goal").frames[-1].to_json()      as egglog serialises it
+
+Names. A tensor is program.%5, k3 (kernel level) or k3.b7 (block level of the custom kernel k3). A class of tensors
+is c1, c2, ... in order of appearance, those of a proof as the proof calls them. The ids within an e-graph
+are `frames`' own: the same candidate gives the same ids in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.ops import Custom, Input, Load, Store
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import show_node
+from prism_explore.pipeline.stages import EClass, Verified
+from prism_explore.verify.certificate.certify import Obligation, obligations
+from prism_explore.verify.certificate.derivation.derive import derive
+from prism_explore.verify.certificate.saturation import problem, replay
+from prism_explore.verify.egraph.client import Rewriter
+from prism_explore.verify.egraph.frames import Growth, follow
+from prism_explore.verify.egraph.limits import Limits, NotStated
+from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.cut_points import meet
+from prism_explore.verify.normal_form.forms import NormalForm, show
+from prism_explore.verify.normal_form.index import LOOP, Index, digit, grid_index, position, var
+from prism_explore.verify.normal_form.lower_graph import Lowered, lower
+
+SHOWN = Limits(iterations=8, nodes=2_000, seconds=10.0)
+"""How far an e-graph grows that is only looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A block tensor that is, block by block, a part of a kernel-level tensor."""
+
+    tensor: str
+    """Such as k3.b7."""
+    of: str
+    """The class of the whole, such as c4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Where the two sides part: per side, the first tensor on the way to the result that the other side lacks."""
+
+    program: str
+    """Such as program.%3; empty where the candidate has all of the program's tensors."""
+    program_operation: str
+    candidate: str
+    """Such as k2.b4; empty where the program has all of the candidate's tensors."""
+    candidate_operation: str
+    reason: str = ""
+    """Why a side has no normal form at all, where one has none."""
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"the candidate has no normal form: {self.reason}"
+        sides = ((self.program, self.program_operation), (self.candidate, self.candidate_operation))
+        said = [f"{tensor} = {operation}" for tensor, operation in sides if tensor]
+        return f"the first that the other side lacks: {'; '.join(said)}" if said else "every tensor is on both sides"
+
+
+@dataclass(frozen=True)
+class Equalities:
+    """What is equal to what, of one candidate and its program."""
+
+    candidate: str
+    classes: tuple[EClass, ...]
+    tiles: tuple[Tile, ...]
+    disagreement: Disagreement | None
+    """None where the two results are in one class."""
+    program: TensorProgram = field(repr=False)
+    sgraph: SGraph = field(repr=False)
+
+    @property
+    def shared(self) -> tuple[EClass, ...]:
+        """Classes with tensors of both sides: the steps that program and candidate have in common."""
+        return tuple(c for c in self.classes if len({_of_program(m) for m in c.members}) == 2)
+
+    @property
+    def frontier(self) -> tuple[EClass, ...]:
+        """The last steps in common: classes of both sides from which nothing is computed that both sides have.
+
+        A tile stands for the tensor that it is a part of.
+        """
+        tiles: dict[str, list[str]] = {}
+        for tile in self.tiles:
+            tiles.setdefault(tile.of, []).append(tile.tensor)
+        whole = [c._replace(members=(*c.members, *tiles.get(c.id, ()))) for c in self.classes]
+        both = {c.id for c in whole if len({_of_program(m) for m in c.members}) == 2}
+        of = {m: c.id for c in whole for m in c.members}
+        used: set[str] = set()
+        for graph, prefix in ((self.program.graph, "program.%"), (self.sgraph, "k")):
+            for tensor, (operands, _) in _tensors(graph, prefix):
+                if of.get(tensor) in both:
+                    used.update(of[a] for a in operands if a in of and of[a] != of[tensor])
+        return tuple(c for c in whole if c.id in both - used)
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """Every tensor that has a lemma, in order; the last is `goal`. None where a side has no normal form."""
+        return () if isinstance(self._owed, Stuck) else tuple(x.tensor for x in self._owed)
+
+    @cached_property
+    def _owed(self) -> tuple[Obligation, ...] | Stuck:
+        """The lemmas to be shown, or why there are none."""
+        try:
+            return tuple(obligations(self.program, self.sgraph))
+        except Stuck as stuck:
+            return stuck
+
+    def lemma(self, tensor: str = "goal", limits: Limits = SHOWN, *, searched: bool = False) -> Growth:
+        """The e-graph of a tensor's lemma, from what is put in until both sides meet or nothing more happens.
+
+        The lemma says that the operator, applied to its operands' normal forms, gives the tensor's; `goal`
+        says that the two results are equal. As in a certificate, the terms of a derivation are put in and
+        axioms only join them; where there is none, or `searched` asks for it, axioms also add terms, in search
+        of a way. Runs egglog in a process of its own, within the limits.
+
+        Raises:
+            KeyError: there is no such tensor.
+        """
+        if isinstance(self._owed, Stuck):
+            return Growth(tensor, "", "", NotStated(self._owed.limit), ())
+        owed = next((x for x in self._owed if x.tensor == tensor), None)
+        if owed is not None:
+            if owed.statement is None:
+                return Growth(tensor, owed.operation, owed.value, NotStated(owed.trouble), ())
+            found = None if searched or owed.statement.trivial else derive(owed.statement)
+            with Rewriter(limits.memory_bytes) as rewriter:
+                if found is not None:
+                    stop, steps = rewriter.watch(replay(found), limits, found.axioms, joining=True)
+                else:
+                    stop, steps = rewriter.watch(problem(owed.statement), limits)
+            return Growth(tensor, owed.operation, owed.value, stop, follow(steps))
+        raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
+
+    def text(self) -> str:
+        """The classes with the tensors of either side, and where the sides part."""
+        tiles: dict[str, list[str]] = {}
+        for tile in self.tiles:
+            tiles.setdefault(tile.of, []).append(tile.tensor)
+        lines = [f"{self.candidate}: {len(self.classes)} classes of equal tensors, {len(self.shared)} with both sides"]
+        for c in self.classes:
+            mine = [m.removeprefix("program.") for m in c.members if _of_program(m)]
+            theirs = [m for m in c.members if not _of_program(m)]
+            parts = [f"program {', '.join(mine)}"] if mine else []
+            parts += [f"candidate {', '.join(theirs)}"] if theirs else []
+            parts += [f"tiles {', '.join(tiles[c.id])}"] if c.id in tiles else []
+            lines += [f"{c.id} = {c.term}", f"    {'; '.join(parts)}"]
+        lines.append("the results are equal" if self.disagreement is None else str(self.disagreement))
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Classes, tiles and the disagreement as what JSON calls an object; of e-graphs, `Frame.to_json`."""
+        parting = self.disagreement
+        return {
+            "candidate": self.candidate,
+            "classes": [{"id": c.id, "term": c.term, "members": list(c.members)} for c in self.classes],
+            "tiles": [{"tensor": t.tensor, "of": t.of} for t in self.tiles],
+            "disagreement": None
+            if parting is None
+            else {"program": parting.program, "candidate": parting.candidate, "reason": parting.reason},
+        }
+
+
+def equalities(
+    program: TensorProgram,
+    sgraph: SGraph,
+    candidate: str = "",
+    classes: tuple[EClass, ...] = (),
+) -> Equalities:
+    """What is equal to what, whatever the verdict was.
+
+    Graphs whose forms are too long are cut where they meet, if they do; there a tensor's form is a name.
+
+    Args:
+        program: what the candidate should equal.
+        sgraph: the candidate's, its maps closed.
+        candidate: its id, for texts.
+        classes: those of a proof; without them tensors are grouped anew, by normal form.
+    """
+    algebra = Algebra()
+    whose = "the program: "
+    try:
+        wanted = lower(program.graph, algebra)
+        algebra.restart()
+        whose = ""
+        found = lower(sgraph, algebra)
+    except Stuck as stuck:
+        met = meet(program.graph, sgraph, algebra.budget, whole=False)
+        if met is None:
+            return _nothing(program, sgraph, candidate, f"{whose}{stuck.limit}")
+        wanted, found = met
+        algebra.restart()
+    return compared(program, sgraph, wanted, found, algebra, candidate, classes)
+
+
+def compared(
+    program: TensorProgram,
+    sgraph: SGraph,
+    wanted: Lowered,
+    found: Lowered,
+    algebra: Algebra,
+    candidate: str = "",
+    classes: tuple[EClass, ...] = (),
+) -> Equalities:
+    """The same of two graphs that are lowered already, by this algebra."""
+    named = {m: c.id for c in classes for m in c.members}
+    forms = dict(_named_forms(wanted, found))
+    if not classes:
+        classes = _grouped(forms)
+        named = {m: c.id for c in classes for m in c.members}
+    wholes = {forms[m].key: c.id for c in classes for m in c.members if "." not in m.removeprefix("program.")}
+    tiles = tuple(_tiles(sgraph, found, wholes, named, algebra))
+    goal = named.get(f"program.%{program.graph.output}")
+    equal = goal is not None and goal == named.get(f"k{sgraph.output}")
+    parting = None if equal else _parting(program, sgraph, classes, tiles)
+    return Equalities(candidate, classes, tiles, parting, program, sgraph)
+
+
+def of_verified(verified: Verified) -> Equalities:
+    """What is equal to what in a proof, under the proof's own names."""
+    candidate, proof = verified.candidate, verified.proof
+    return equalities(candidate.family.program, candidate.sgraph, candidate.id, proof.classes)
+
+
+def _nothing(program: TensorProgram, sgraph: SGraph, candidate: str, reason: str) -> Equalities:
+    return Equalities(candidate, (), (), Disagreement("", "", "", "", reason), program, sgraph)
+
+
+def _of_program(member: str) -> bool:
+    return member.startswith("program.")
+
+
+def _named_forms(wanted: Lowered, found: Lowered) -> Iterator[tuple[str, NormalForm]]:
+    for n, form in enumerate(wanted.values):
+        yield f"program.%{n}", form
+    for n, form in enumerate(found.values):
+        yield f"k{n}", form
+        for m, inner in enumerate(found.blocks.get(n, ())):
+            yield f"k{n}.b{m}", inner
+
+
+def _grouped(forms: Mapping[str, NormalForm]) -> tuple[EClass, ...]:
+    groups: dict[str, tuple[NormalForm, list[str]]] = {}
+    for member, form in forms.items():
+        groups.setdefault(form.key, (form, []))[1].append(member)
+    return tuple(EClass(f"c{n}", show(form), tuple(all_)) for n, (form, all_) in enumerate(groups.values(), 1))
+
+
+# ---------------------------------------------------------------- tiles
+def _tiles(
+    sgraph: SGraph, found: Lowered, wholes: Mapping[str, str], named: Mapping[str, str], algebra: Algebra
+) -> Iterator[Tile]:
+    types = sgraph.types()
+    for n, block in sgraph.customs:
+        operands = tuple(types[a] for a in sgraph.nodes[n].args)
+        tiles = block_types(block, operands)
+        for m, form in enumerate(found.blocks[n]):
+            tensor = f"k{n}.b{m}"
+            if isinstance(block.nodes[m].op, Store):
+                continue
+            for whole in _wholes(block, form, tiles[m].dims, algebra):
+                of = wholes.get(whole.key)
+                if of is not None and of != named[tensor]:
+                    yield Tile(tensor, of)
+                    break
+
+
+def _wholes(block: BlockGraph, form: NormalForm, tile: tuple[Dim, ...], algebra: Algebra) -> Iterator[NormalForm]:
+    """What the tile may be a part of: every way to lay blocks and iterations side by side along its dims."""
+    cuts = [(grid_index(g), p.size) for g, p in enumerate(block.grid)]
+    cuts += [(LOOP, block.loop.size)] if block.loop is not None else []
+    met = [(name, size) for name, size in cuts if name in form.free]
+    for where in product(range(len(tile)), repeat=len(met)):
+        by: dict[str, Index] = {}
+        for d in set(where):
+            along = [cut for cut, at in zip(met, where, strict=True) if at == d]
+            size = tile[d]
+            for _, times in along:
+                size = size * times
+            here, before, after = var(position(d), size), ONE, size
+            for name, times in along:
+                after = after / times
+                by[name] = digit(here, before, times, after)
+                before = before * times
+            by[position(d)] = digit(here, before, tile[d], ONE)
+        try:
+            yield algebra.substitute(form, by)
+        except Stuck:
+            return
+
+
+# ---------------------------------------------------------------- where the sides part
+def _parting(
+    program: TensorProgram, sgraph: SGraph, classes: tuple[EClass, ...], tiles: tuple[Tile, ...]
+) -> Disagreement:
+    part_of: dict[str, list[str]] = {}
+    for tile in tiles:
+        part_of.setdefault(tile.of, []).append(tile.tensor)
+    met: set[str] = set()
+    for c in classes:
+        members = (*c.members, *part_of.get(c.id, ()))
+        if len({_of_program(m) for m in members}) == 2:
+            met.update(members)
+    first = _first_apart(dict(_tensors(program.graph, "program.%")), met)
+    other = _first_apart(dict(_tensors(sgraph, "k")), met)
+    return Disagreement(*first, *other)
+
+
+def _first_apart(tensors: Mapping[str, tuple[tuple[str, ...], str]], met: set[str]) -> tuple[str, str]:
+    """The first tensor that is not met although all of its operands are; with its operation."""
+    for tensor, (operands, operation) in tensors.items():
+        if tensor not in met and all(a in met for a in operands):
+            return tensor, operation
+    return next(((t, operation) for t, (_, operation) in tensors.items() if t not in met), ("", ""))
+
+
+def _tensors(graph: SGraph, prefix: str) -> Iterator[tuple[str, tuple[tuple[str, ...], str]]]:
+    """Every tensor but the inputs: its operands and its operation; a custom kernel's are inside it."""
+    called = {n: node.op.name for n, node in enumerate(graph.nodes) if isinstance(node.op, Input)}
+    for n, node in enumerate(graph.nodes):
+        operands = tuple(f"{prefix}{a}" for a in node.args)
+        match node.op:
+            case Input():
+                continue
+            case Custom(block):
+                for m, inner in enumerate(block.nodes):
+                    of = (operands[inner.op.operand],) if isinstance(inner.op, Load) else ()
+                    if not isinstance(inner.op, Store):
+                        yield (
+                            f"{prefix}{n}.b{m}",
+                            (of or tuple(f"{prefix}{n}.b{a}" for a in inner.args), show_node(inner)),
+                        )
+                last = block.nodes[block.stores[0]].args[0]
+                yield f"{prefix}{n}", ((f"{prefix}{n}.b{last}",), show_node(node, called))
+            case _:
+                yield f"{prefix}{n}", (operands, show_node(node, called))

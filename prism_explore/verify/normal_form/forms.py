@@ -1,0 +1,369 @@
+"""The normal form: a tensor's element as a sum of products of powers over explicit indices.
+
+    NormalForm  =  sum of  coefficient * Term
+    Term        =  sum over its bound indices of a product of  Atom ^ exponent
+    Atom        =  x[i, ..] | a size | a prime | exp(Term) | (NormalForm) | f(NormalForm, ..)
+                |  [low <= j - i <= high] | [low <= i < high]                  both 0 or 1
+                |  max(NormalForm, ..) over bound indices | a running maximum | minus infinity where masked
+
+What a program computes at a position is one such form over the position's indices p0, p1, ..; inside
+a custom kernel also over the block's coordinates g0, .. and the loop's index l. Two tensors with the
+same form are equal for all sizes and all inputs. Bound indices bear canonical names and everything is
+ordered by `key`, so that equality is a comparison of two texts.
+
+Here are the data, their signs and the printed form; `rules` has the table of rules, `algebra` applies them.
+Forms are built by `algebra.Algebra` only, which keeps them canonical.
+
+Values are real numbers with the total convention x/0 = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias, assert_never
+
+from prism_explore.ir.dims import Dim
+from prism_explore.verify.axioms.normal_form_rules import RULES as RULES
+from prism_explore.verify.normal_form.index import Index, Keyed, Var, show_index, show_name
+
+Number: TypeAlias = int | Fraction
+"""An exact rational; a whole one is always an `int`."""
+
+Sign: TypeAlias = Literal[0, 1, 2]
+"""What is known for all inputs: 2 greater than zero, 1 not less than zero, 0 nothing."""
+
+_CLOSED: frozenset[str] = frozenset()
+POSITIVE_FUNCTIONS = frozenset({"sigmoid"})
+NONNEGATIVE_FUNCTIONS = frozenset({"relu", "abs"})
+
+
+def number(x: Number) -> Number:
+    """The same number, as an `int` where it is whole."""
+    return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
+
+
+class Signed(Keyed):
+    """A term whose sign is known as far as its shape tells."""
+
+    __slots__ = ("sign",)
+    sign: Sign
+
+    def _sign(self, sign: Sign) -> None:
+        object.__setattr__(self, "sign", sign)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read(Signed):
+    """An element of an input tensor."""
+
+    tensor: str
+    indices: tuple[Index, ...]
+
+    def __post_init__(self) -> None:
+        free = _CLOSED.union(*[i.free for i in self.indices])
+        depth = max([i.depth for i in self.indices], default=0)
+        self._know(f"{self.tensor!r}[{','.join([i.key for i in self.indices])}]", free, 0, depth)
+        self._sign(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Size(Signed):
+    """A size symbol as a number; it is a positive integer."""
+
+    symbol: str
+
+    def __post_init__(self) -> None:
+        self._know(f"#{self.symbol}", _CLOSED)
+        self._sign(2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prime(Signed):
+    """A prime number under a root, such as the 2 in 2^1/2."""
+
+    value: int
+
+    def __post_init__(self) -> None:
+        self._know(f"#{self.value}", _CLOSED)
+        self._sign(2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exp(Signed):
+    """The exponential of one term; the term's coefficient is the exponent that stands outside."""
+
+    term: Term
+
+    def __post_init__(self) -> None:
+        self._know(f"exp{{{self.term.key}}}", self.term.free, self.term.height, self.term.depth + 1)
+        self._sign(2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group(Signed):
+    """A sum as the base of a power that is no natural number."""
+
+    inner: NormalForm
+
+    def __post_init__(self) -> None:
+        self._know(f"{{{self.inner.key}}}", self.inner.free, self.inner.height, self.inner.depth + 1)
+        self._sign(self.inner.sign)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque(Signed):
+    """A function of which only its name, its arguments and its sign are known.
+
+    `silu`, `sigmoid`, `relu`, `tanh`, `abs`, `erf`, `gelu`, `gelu_tanh`; and `sqrt`, `root3`, `root4`, .. for
+    roots of what may be negative: where it is not, the nonnegative root; elsewhere any number.
+    """
+
+    function: str
+    args: tuple[NormalForm, ...]
+
+    def __post_init__(self) -> None:
+        free = _CLOSED.union(*(a.free for a in self.args))
+        key = f"@{self.function}{{{';'.join(a.key for a in self.args)}}}"
+        self._know(key, free, max(a.height for a in self.args), 1 + max(a.depth for a in self.args))
+        if self.function in POSITIVE_FUNCTIONS:
+            self._sign(2)
+        else:
+            self._sign(1 if self.function in NONNEGATIVE_FUNCTIONS else 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InBand(Signed):
+    """1 where `low <= column - row <= high`, else 0; None is no bound.
+
+    An element of a tensor that is known by formula: where the numbers are the same, so is the value,
+    whatever tensor they index. Its only exponent is 1.
+    """
+
+    low: Dim | None
+    high: Dim | None
+    row: Index
+    column: Index
+
+    def __post_init__(self) -> None:
+        key = f"[{_bound(self.low)}<={self.column.key}-{self.row.key}<={_bound(self.high)}]"
+        self._know(key, self.row.free | self.column.free)
+        self._sign(1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval(Signed):
+    """1 where `low <= index < high`, else 0: where a piece of a concatenation lies. Its only exponent is 1."""
+
+    index: Index
+    low: Dim
+    high: Dim
+
+    def __post_init__(self) -> None:
+        self._know(f"[{self.low}<={self.index.key}<{self.high}]", self.index.free)
+        self._sign(1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bottom(Signed):
+    """What a mask adds: 0 where `keep` is not 0, else a number that goes to minus infinity.
+
+    `keep` is 0 or 1 everywhere. It is a whole term of a sum, with coefficient 1, and nothing else: any
+    positive number times it is as low.
+    """
+
+    keep: NormalForm
+
+    def __post_init__(self) -> None:
+        self._know(f"bottom{{{self.keep.key}}}", self.keep.free, self.keep.height, self.keep.depth + 1)
+        self._sign(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece(Keyed):
+    """What a maximum is taken of: a form at all values of its bound indices, none of them bound in vain."""
+
+    bound: tuple[Var, ...]
+    inner: NormalForm
+    settled: bool = True
+    """As for a term."""
+
+    def __post_init__(self) -> None:
+        free, height = self.inner.free, self.inner.height
+        if self.bound:
+            free, height = free.difference(v.name for v in self.bound), height + 1
+        self._know(f"[{','.join(v.key for v in self.bound)}]{self.inner.key}", free, height, self.inner.depth)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Max(Signed):
+    """The greatest value that any of its pieces takes; pieces ordered by key, none twice."""
+
+    pieces: tuple[Piece, ...]
+
+    def __post_init__(self) -> None:
+        free = _CLOSED.union(*(p.free for p in self.pieces))
+        key = f"max{{{';'.join(p.key for p in self.pieces)}}}"
+        self._know(key, free, max(p.height for p in self.pieces), 1 + max(p.depth for p in self.pieces))
+        signs = {p.inner.sign for p in self.pieces}
+        self._sign(2 if 2 in signs else 1 if 1 in signs else 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Running(Signed):
+    """The greatest value of `inner` for `var` from 0 up to and including `at`: a running maximum."""
+
+    var: Var
+    inner: NormalForm
+    at: Index
+
+    def __post_init__(self) -> None:
+        free = self.inner.free - {self.var.name} | self.at.free
+        key = f"run{{[{self.var.key}]{self.inner.key}}}@{self.at.key}"
+        self._know(key, free, self.inner.height + 1, self.inner.depth + 1)
+        self._sign(self.inner.sign)
+
+
+def _bound(d: Dim | None) -> str:
+    return "" if d is None else str(d)
+
+
+Atom: TypeAlias = Read | Size | Prime | Exp | Group | Opaque | InBand | Interval | Bottom | Max | Running
+Factor: TypeAlias = tuple[Atom, Number]
+"""An atom and its exponent. Exponent 0 is kept where the atom may be zero: x^0 is 1 where x is not 0."""
+
+
+class Summed(Signed):
+    """A term or a sum of terms: what asks for care is known at once."""
+
+    __slots__ = ("guarded", "masked")
+    guarded: bool
+    """Whether an interval is a factor in it, or in what keeps it from being minus infinity."""
+    masked: bool
+    """Whether it may be minus infinity."""
+
+    def _mark(self, guarded: bool, masked: bool) -> None:
+        object.__setattr__(self, "guarded", guarded)
+        object.__setattr__(self, "masked", masked)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term(Summed):
+    """A product of powers, summed over its bound indices. No index is bound in vain."""
+
+    bound: tuple[Var, ...]
+    factors: tuple[Factor, ...]
+    """Ordered by the atoms' keys; no atom twice."""
+    settled: bool = True
+    """Whether the order of its bound indices stays when free indices are renamed."""
+
+    def __post_init__(self) -> None:
+        words: list[str] = []
+        height, depth, positive, even, guarded, masked = 0, 0, True, True, False, False
+        for a, e in self.factors:
+            words.append(a.key if e == 1 else f"{a.key}^{e}")
+            if a.height > height:
+                height = a.height
+            if a.depth > depth:
+                depth = a.depth
+            if a.sign != 2:
+                positive = False
+                if not a.sign and not (isinstance(e, int) and e % 2 == 0):
+                    even = False
+            kind = type(a)
+            guarded = guarded or kind is Interval
+            if isinstance(a, Bottom):
+                guarded, masked = guarded or a.keep.guarded, True
+        key, free = "*".join(words), _CLOSED.union(*[a.free for a, _ in self.factors])
+        if self.bound:
+            key = f"S[{','.join([v.key for v in self.bound])}]{key}"
+            free, height = free.difference([v.name for v in self.bound]), height + 1
+        self._know(key, free, height, depth)
+        self._sign(2 if positive else 1 if even else 0)
+        self._mark(guarded, masked)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NormalForm(Summed):
+    """A sum of terms with coefficients, ordered by the terms' keys; the empty sum is 0."""
+
+    terms: tuple[tuple[Term, Number], ...]
+
+    def __post_init__(self) -> None:
+        words: list[str] = []
+        height, depth, least, most, guarded, masked = 0, 0, 1, 0, False, False
+        for t, c in self.terms:
+            words.append(f"{c}.{t.key}")
+            if t.height > height:
+                height = t.height
+            if t.depth > depth:
+                depth = t.depth
+            sign = t.sign if c > 0 else 0
+            least, most = min(least, sign), max(most, sign)
+            guarded = guarded or t.guarded
+            masked = masked or t.masked
+        self._know("+".join(words), _CLOSED.union(*[t.free for t, _ in self.terms]), height, depth)
+        self._sign(0 if not least else 2 if most == 2 else 1)
+        self._mark(guarded, masked)
+
+
+UNIT = Term((), ())
+NF_ZERO = NormalForm(())
+NF_ONE = NormalForm(((UNIT, 1),))
+
+
+def single(a: Atom) -> NormalForm:
+    """An atom as a form."""
+    return NormalForm(((Term((), ((a, 1),)), 1),))
+
+
+def show_atom(a: Atom) -> str:
+    """For people, such as `x[p0,k1]`."""
+    match a:
+        case Read(tensor, indices):
+            return f"{tensor}[{','.join(show_index(i) for i in indices)}]"
+        case Size(symbol):
+            return symbol
+        case Prime(value):
+            return str(value)
+        case Exp(term):
+            return f"exp({show_term(term)})"
+        case Group(inner):
+            return f"({show(inner)})"
+        case Opaque(function, args):
+            return f"{function}({', '.join(show(n) for n in args)})"
+        case InBand(low, high, row, column):
+            below, above = "" if low is None else f"{low}<=", "" if high is None else f"<={high}"
+            return f"[{below}{show_index(column)}-{show_index(row)}{above}]"
+        case Interval(i, low, high):
+            return f"[{low}<={show_index(i)}<{high}]"
+        case Bottom(keep):
+            return f"bottom({show(keep)})"
+        case Max(pieces):
+            words = [f"max_{{{_show_bound(p.bound)}}}({show(p.inner)})" if p.bound else show(p.inner) for p in pieces]
+            return words[0] if len(words) == 1 else f"max({', '.join(words)})"
+        case Running(v, inner, at):
+            return f"max_{{{show_name(v.name)}<={show_index(at)}}}({show(inner)})"
+        case _:
+            assert_never(a)
+
+
+def _show_bound(bound: tuple[Var, ...]) -> str:
+    return ",".join(f"{show_name(v.name)}:{v.extent}" for v in bound)
+
+
+def show_term(t: Term, coefficient: Number = 1) -> str:
+    """For people, such as `Σ_{k1:4096} w[k1,p1] x[p0,k1]`."""
+    words = [show_atom(a) + (f"^{e}" if e != 1 else "") for a, e in t.factors]
+    if t.bound:
+        words.insert(0, f"Σ_{{{_show_bound(t.bound)}}}")
+    if coefficient == -1 and words:
+        words[0] = f"-{words[0]}"
+    elif coefficient != 1 or not words:
+        words.insert(0, str(coefficient))
+    return " ".join(words)
+
+
+def show(n: NormalForm) -> str:
+    """For people; one line, deterministic."""
+    return " + ".join(show_term(t, c) for t, c in n.terms) or "0"

@@ -1,0 +1,294 @@
+"""Known 0/1 values: intervals of an index and bands of two, and what follows from where their bounds lie.
+
+All comparisons of sizes hold for all positive integers, or nothing is concluded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cmp_to_key
+from itertools import pairwise
+from math import prod
+from typing import Literal, TypeAlias
+
+from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.verify.normal_form.forms import UNIT, Bottom, InBand, Interval, NormalForm, Number, Term
+from prism_explore.verify.normal_form.index import Index, Moved, Radix, at_most, extent, is_whole, quotient, radix
+
+Known: TypeAlias = Literal[0, 1]
+
+
+def interval(i: Index, low: Dim, high: Dim) -> Interval | Known:
+    """Whether `low <= i < high` (rule C3), where the bounds may lie outside i's dim."""
+    match i:
+        case Moved(base, by, _):
+            return interval(base, low - by, high - by)
+        case Radix(parts):
+            rest = _weight(parts[1:])
+            first, end = quotient(low, rest), quotient(high, rest)
+            if first is not None and end is not None and is_whole(first) and is_whole(end):
+                return interval(parts[0], first, end)
+        case _:
+            pass
+    size = extent(i)
+    if at_most(high, ZERO) or at_most(size, low):
+        return 0
+    if at_most(low, ZERO):
+        if at_most(size, high):
+            return 1
+        low = ZERO
+    return Interval(i, low, size if at_most(size, high) else high)
+
+
+def is_part(low: Dim, high: Dim, size: Dim, known: Sequence[Dim]) -> bool:
+    """Whether `low <= i < high` is a part of the dim that is not empty, for all sizes that make its length whole.
+
+    Args:
+        low: where it begins.
+        high: where it ends.
+        size: of the dim.
+        known: sizes that are positive integers, as the conditions of a proof say.
+    """
+    length = high - low
+    some = at_most(ONE, length) or length in known or all(c > 0 for _, c in length.terms)
+    return some and _in_order((ZERO, low), known) and _in_order((high, size), known)
+
+
+def intersection(found: Sequence[Interval]) -> list[Interval] | None:
+    """Intervals of one index joined to one where their bounds are ordered (rule C1); None where it is empty."""
+    out: dict[str, list[Interval]] = {}
+    for new in found:
+        here = out.setdefault(new.index.key, [])
+        for n, old in enumerate(here):
+            low, high = _greater(old.low, new.low), _smaller(old.high, new.high)
+            if at_most(old.high, new.low) or at_most(new.high, old.low):
+                return None
+            if low is not None and high is not None:
+                here[n] = Interval(new.index, low, high)
+                break
+        else:
+            here.append(new)
+    return [i for here in out.values() for i in here]
+
+
+def _in_order(places: Sequence[Dim], known: Sequence[Dim] = ()) -> bool:
+    return all(at_most(a, b) or b - a in known or b - a + ONE in known for a, b in pairwise(places))
+
+
+def _greater(a: Dim, b: Dim) -> Dim | None:
+    return b if at_most(a, b) else a if at_most(b, a) else None
+
+
+def _smaller(a: Dim, b: Dim) -> Dim | None:
+    return a if at_most(a, b) else b if at_most(b, a) else None
+
+
+def band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand | Known:
+    """Whether `low <= column - row <= high` (rules D2, D3)."""
+    match row, column:
+        case Moved(base, by, _), _:
+            return band(_plus(low, by), _plus(high, by), base, column)
+        case _, Moved(base, by, _):
+            return band(_plus(low, ZERO - by), _plus(high, ZERO - by), row, base)
+        case Radix((a, *rest)), Radix((b, *others)) if a == b and _weight(rest) == _weight(others):
+            return band(low, high, radix(rest), radix(others))
+        case _:
+            pass
+    if row == column:
+        least = most = ZERO
+    else:
+        least, most = ONE - extent(row), extent(column) - ONE
+    if low is not None and at_most(low, least):
+        low = None
+    if high is not None and at_most(most, high):
+        high = None
+    if low is None and high is None:
+        return 1
+    if (low is not None and at_most(most + ONE, low)) or (high is not None and at_most(high + ONE, least)):
+        return 0
+    return oriented(low, high, row, column)
+
+
+def common_bands(found: Sequence[InBand]) -> list[InBand] | None:
+    """Bands of the same two indices joined to one where their bounds are ordered (rule D1); None where it is empty."""
+    out: list[InBand] = []
+    for new in found:
+        for n, old in enumerate(out):
+            met = _common(old, new)
+            if met == 0:
+                return None
+            if isinstance(met, InBand):
+                out[n] = met
+                break
+        else:
+            out.append(new)
+    return out
+
+
+def _common(old: InBand, new: InBand) -> InBand | Known | None:
+    """What is in both bands; None where that is no band that is known."""
+    if (new.row, new.column) == (old.row, old.column):
+        low, high = new.low, new.high
+    elif (new.column, new.row) == (old.row, old.column):
+        low, high = (None if d is None else ZERO - d for d in (new.high, new.low))
+    else:
+        return None
+    if low is not None and old.low is not None:
+        low = _greater(low, old.low)
+        if low is None:
+            return None
+    if high is not None and old.high is not None:
+        high = _smaller(high, old.high)
+        if high is None:
+            return None
+    low = old.low if low is None else low
+    high = old.high if high is None else high
+    if low is not None and high is not None and at_most(high + ONE, low):
+        return 0
+    return band(low, high, old.row, old.column)
+
+
+def _plus(d: Dim | None, by: Dim) -> Dim | None:
+    return None if d is None else d + by
+
+
+def _weight(parts: Sequence[Index]) -> Dim:
+    return prod((extent(p) for p in parts), start=ONE)
+
+
+def oriented(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
+    """The band, read so that its formula's text is the lesser of the two ways (rule D2)."""
+    below, above = (None if d is None else ZERO - d for d in (high, low))
+    here, there = _texts(low, high), _texts(below, above)
+    if there < here or (there == here and column.key < row.key):
+        return InBand(below, above, column, row)
+    return InBand(low, high, row, column)
+
+
+def _texts(low: Dim | None, high: Dim | None) -> tuple[str, str]:
+    return "" if low is None else str(low), "" if high is None else str(high)
+
+
+Case: TypeAlias = tuple[Interval, tuple[tuple[tuple[Term, Number], ...], ...]]
+"""An interval, and of each form the terms that count there, without the interval's factor."""
+
+
+def cases(forms: Sequence[NormalForm], names: frozenset[str], only: Index | None = None) -> list[Case] | None:
+    """Forms told apart by where one index lies: intervals that cover its dim without overlap (rule F5).
+
+    Args:
+        forms: some of them guarded.
+        names: indices that must not occur in the intervals.
+        only: the index to tell apart by, if it is to be that one.
+
+    Returns:
+        None where there is no such index, or where its intervals' borders are not provably ordered.
+    """
+    found: dict[str, list[Interval]] = {}
+    for n in forms:
+        for t, _ in n.terms:
+            for i in _borders(t):
+                if i.free.isdisjoint(names) and (only is None or i.index == only):
+                    found.setdefault(i.index.key, []).append(i)
+    for key in sorted(found):
+        cut = _cases_of(forms, found[key])
+        if cut is not None:
+            return cut
+    return None
+
+
+def _guards(t: Term) -> list[Interval]:
+    if not t.guarded:
+        return []
+    bound = {v.name for v in t.bound}
+    return [a for a, _ in t.factors if isinstance(a, Interval) and a.free.isdisjoint(bound)]
+
+
+def _borders(t: Term) -> list[Interval]:
+    """The intervals of a term, or of what keeps a masked one from being minus infinity."""
+    keep = _keep(t)
+    return _guards(t) if keep is None else [i for inner, _ in keep.terms for i in _guards(inner)]
+
+
+def _keep(t: Term) -> NormalForm | None:
+    """What keeps a term of cases from being minus infinity, where it is told apart by them."""
+    if not (t.masked and t.guarded):
+        return None
+    return next(a.keep for a, _ in t.factors if isinstance(a, Bottom))
+
+
+def _cases_of(forms: Sequence[NormalForm], found: Sequence[Interval]) -> list[Case] | None:
+    i = found[0].index
+    borders = {str(d): d for d in (ZERO, extent(i), *(d for f in found for d in (f.low, f.high)))}
+    chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if at_most(a, b) else 1))
+    if not _in_order(chain) or (chain[0], chain[-1]) != (ZERO, extent(i)):
+        return None
+    place = {str(d): n for n, d in enumerate(chain)}
+    out: list[Case] = []
+    for n, (low, high) in enumerate(pairwise(chain)):
+        here: list[tuple[tuple[Term, Number], ...]] = []
+        for form in forms:
+            kept: list[tuple[Term, Number]] = []
+            for t, c in form.terms:
+                keep = _keep(t)
+                inside = _inside((t, c), i, place, n) if keep is None else _lowered(keep, i, place, n)
+                if inside is None:
+                    return None
+                kept += inside
+            here.append(tuple(kept))
+        out.append((Interval(i, low, high), tuple(here)))
+    return out
+
+
+def _inside(of: tuple[Term, Number], i: Index, place: Mapping[str, int], n: int) -> list[tuple[Term, Number]] | None:
+    """A term in the n-th case, without its interval; None where it has two."""
+    t, c = of
+    mine = [g for g in _guards(t) if g.index == i]
+    if len(mine) > 1:
+        return None
+    if not mine:
+        return [of]
+    if not place[str(mine[0].low)] <= n < place[str(mine[0].high)]:
+        return []
+    return [(Term(t.bound, tuple(f for f in t.factors if f[0] != mine[0])), c)]
+
+
+def _lowered(keep: NormalForm, i: Index, place: Mapping[str, int], n: int) -> list[tuple[Term, Number]] | None:
+    """What is minus infinity in the n-th case where some value is 0; None where that is no single term."""
+    found: list[tuple[Term, Number]] = []
+    for p in keep.terms:
+        inside = _inside(p, i, place, n)
+        if inside is None:
+            return None
+        found += inside
+    if len(found) > 1 and len(found) != len(keep.terms):
+        return None
+    if [t for t, _ in found] == [UNIT]:
+        return []
+    return [(Term((), ((Bottom(NormalForm(tuple(found))), 1),)), 1)]
+
+
+def joined(terms: Sequence[tuple[Term, Number]], known: Sequence[Dim]) -> list[tuple[Term, Number]] | None:
+    """Two terms that differ only by neighbouring intervals as one (rule C2); None where there are no such.
+
+    Args:
+        terms: of a sum.
+        known: sizes that are positive integers, as the conditions of a proof say.
+    """
+    seen: dict[tuple[str, str, Number], list[tuple[int, Interval, Term]]] = {}
+    for n, (t, c) in enumerate(terms):
+        for g in _guards(t) if not t.masked else ():
+            rest = Term(t.bound, tuple(f for f in t.factors if f[0] != g))
+            others = seen.setdefault((rest.key, g.index.key, c), [])
+            for m, other, _ in others:
+                first, second = (g, other) if g.high == other.low else (other, g)
+                if first.high != second.low or not _in_order((first.low, first.high, second.high), known):
+                    continue
+                whole = interval(g.index, first.low, second.high)
+                left = [p for k, p in enumerate(terms) if k not in (n, m)]
+                if whole == 0:
+                    return left
+                factors = rest.factors if whole == 1 else (*rest.factors, (whole, 1))
+                return [*left, (Term(t.bound, tuple(sorted(factors, key=lambda f: f[0].key))), c)]
+            others.append((n, g, rest))
+    return None

@@ -1,0 +1,481 @@
+"""From graphs to normal forms: what every tensor's element is, as a function of its position.
+
+Nothing is run and no size gets a number. A custom kernel dissolves into arithmetic on indices:
+
+    load        dim d is read at (x, i, p_d): the blocks' coordinates that cut d, then the loop's index
+                if it cuts d, then the tile's own position; not cut means not there, so replicated
+    accumulate  Σ or a maximum over the loop's index; what is the same in every iteration counts f times in a sum
+    store       the inverse of a load: a block's coordinate is a digit of the result's position
+    views       the operand at another index; concatenation adds its pieces, each where its interval is 1
+
+A value that still depends on a coordinate which the store does not map would be written differently by
+different blocks: a race, and no normal form. Missing accumulators are refused by the IR itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import prod
+from typing import assert_never
+
+from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types, walk
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    ComputeOp,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Permute,
+    Reduce,
+    ReduceFn,
+    Reshape,
+    Result,
+    RunningMax,
+    Scalar,
+    ScalarFn,
+    Slice,
+    Store,
+    Unary,
+    ViewOp,
+    op_name,
+)
+from prism_explore.ir.tensors import TensorType, broadcast
+from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.compare import never_greater
+from prism_explore.verify.normal_form.forms import NF_ONE, NormalForm
+from prism_explore.verify.normal_form.index import LOOP, Index, digit, grid_index, moved, position, radix, var
+from prism_explore.verify.normal_form.maxima import last
+
+_HALF = Fraction(1, 2)
+CONTRACTED = "m"
+"""The name of a matmul's inner index until it is summed."""
+KEEPS_AN_ENTRY = (
+    "masked entries stand for minus infinity, and equality is meant in that limit: "
+    "of the entries that a maximum over a whole dim (a running one, at its end) or a divisor depends on, "
+    "at least one is not masked"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A graph's normal forms."""
+
+    values: tuple[NormalForm, ...]
+    """Per kernel-level tensor, over p0, p1, .."""
+    blocks: Mapping[int, tuple[NormalForm, ...]]
+    """Per custom kernel's position: one per block node, over p0, .., g0, .. and l; a store's is that result."""
+    assumptions: tuple[str, ...] = ()
+    """What must hold of the inputs for the forms to mean what the graph computes, as sentences."""
+
+
+def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], NormalForm] | None = None) -> Lowered:
+    """The normal form of every tensor of a graph whose maps are closed.
+
+    Args:
+        graph: a program or a candidate.
+        algebra: what builds the forms.
+        instead: of a kernel-level tensor and its form, the form that the nodes behind it are to see.
+
+    Raises:
+        Stuck: a race, or the budget ended.
+        ShapeError: the graph is ill-formed.
+    """
+    types = graph.types()
+    values: list[NormalForm] = []
+    blocks: dict[int, tuple[NormalForm, ...]] = {}
+    for n, node in enumerate(graph.nodes):
+        match node.op:
+            case Custom(block):
+                operands = tuple(types[a] for a in node.args)
+                inside = lower_block(block, [values[a] for a in node.args], operands, algebra)
+                blocks[n] = inside
+                values.append(inside[block.stores[0]])
+            case Result(which):
+                custom = graph.nodes[node.args[0]].op
+                assert isinstance(custom, Custom), "SGraph checks what a result belongs to"
+                values.append(blocks[node.args[0]][custom.block.stores[which]])
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
+                raise AssertionError("SGraph refuses block-level operators")
+            case Unary("sqrt" | "rsqrt" | "recip") | Binary("div") as op:
+                values.append(algebra.bounded(_over_factors(op, node.args, graph.nodes, values, types, algebra)))
+            case op:
+                dims = [types[a].dims for a in node.args]
+                values.append(lower_tensor(op, [values[a] for a in node.args], dims, algebra))
+        if instead is not None:
+            values[n] = instead(n, values[n])
+    return Lowered(tuple(values), blocks, assumptions(graph))
+
+
+def assumptions(graph: SGraph) -> tuple[str, ...]:
+    """What must hold of the inputs for the forms of a graph to mean what it computes, as sentences."""
+    return (KEEPS_AN_ENTRY,) if any(type(node.op) is Binary and node.op.fn == "mask" for _, node in walk(graph)) else ()
+
+
+def lower_tensor(
+    op: Input | Band | ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
+) -> NormalForm:
+    """The normal form of a kernel-level tensor that no custom kernel writes."""
+    match op:
+        case Input(name, t):
+            return algebra.tensor((op,), algebra.read, name, t.dims)
+        case Band(rows, columns, low, high, _):
+            return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
+        case _:
+            return algebra.bounded(_compute(op, values, dims, algebra))
+
+
+def _over_factors(
+    op: Unary | Binary,
+    args: Sequence[int],
+    nodes: Sequence[Node],
+    values: Sequence[NormalForm],
+    types: Sequence[TensorType],
+    algebra: Algebra,
+) -> NormalForm:
+    """The normal form of a root, an inverse or a quotient in a graph.
+
+    That of a product is a product of those of its factors (rules P2, P3), taken before they are multiplied out: of
+    what a product of sums comes to nobody sees its factors any more.
+    """
+    if isinstance(op, Binary):
+        value, dims = values[args[0]], types[args[0]].dims
+        for f in _factors(args[1], nodes, values, types, roots=False):
+            value = _compute(op, [value, values[f]], [dims, types[f].dims], algebra)
+            dims = broadcast(dims, types[f].dims, op_name(op))
+        return value
+    first, *rest = _factors(args[0], nodes, values, types, roots=op.fn != "recip")
+    value, dims = _compute(op, [values[first]], [types[first].dims], algebra), types[first].dims
+    for f in rest:
+        factor = _compute(op, [values[f]], [types[f].dims], algebra)
+        value = _compute(Binary("mul"), [value, factor], [dims, types[f].dims], algebra)
+        dims = broadcast(dims, types[f].dims, op_name(op))
+    return value
+
+
+def _factors(
+    at: int, nodes: Sequence[Node], values: Sequence[NormalForm], types: Sequence[TensorType], *, roots: bool
+) -> list[int]:
+    """Sums that a tensor is the product of, none negative where it is for roots; itself where there are none."""
+    op, args = nodes[at].op, nodes[at].args
+    if op != Binary("mul") and not (op == MatMul() and types[args[0]].dims[-1].is_one):
+        return [at]
+    found = [f for a in args for f in _factors(a, nodes, values, types, roots=roots)]
+    fit = (len(values[f].terms) > 1 and (values[f].sign or not roots) for f in found)
+    return found if all(fit) else [at]
+
+
+def _compute(
+    op: ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
+) -> NormalForm:
+    return algebra.tensor((op, *[v.key for v in values], *dims), lower_op, op, values, dims, algebra)
+
+
+def lower_block(
+    block: BlockGraph, values: Sequence[NormalForm], operands: tuple[TensorType, ...], algebra: Algebra
+) -> tuple[NormalForm, ...]:
+    """The normal form of every block tensor; the stores are the custom kernel's results.
+
+    Raises:
+        Stuck: a race, open maps, or the budget ended.
+    """
+    if block.is_open:
+        raise Stuck("the maps are still open")
+    types = block_types(block, operands)
+    iterations = block.loop.size if block.loop else None
+    cut = (*(p.size for p in block.grid), iterations)
+    out: list[NormalForm] = []
+    for n, node in enumerate(block.nodes):
+        args = [out[a] for a in node.args]
+        dims = [types[a].dims for a in node.args]
+        match node.op:
+            case Load(operand, imap, fmap) as load:
+                args, dims = [values[operand]], [types[n].dims]
+                what = ("load", imap, fmap, args[0].key, dims[0], cut)
+                out.append(algebra.tensor(what, _load, block, load, args[0], dims[0], algebra))
+            case Accumulate(fn, along) as op:
+                what = (op, args[0].key, dims[0], iterations)
+                out.append(algebra.tensor(what, accumulate, fn, along, args[0], dims[0], block, algebra))
+            case AccumulateRescaled(along) as op:
+                what = (op, args[0].key, args[1].key, dims[0], iterations)
+                out.append(algebra.tensor(what, accumulate_rescaled, along, args[0], args[1], dims[0], block, algebra))
+            case RunningMax(along) as op:
+                what = (op, args[0].key, dims[0], iterations)
+                out.append(algebra.tensor(what, _running_max, along, args[0], dims[0], block, algebra))
+            case Store(omap):
+                what = ("store", omap, args[0].key, dims[0], types[n].dims, cut)
+                out.append(algebra.tensor(what, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra))
+            case Input() | Band() | Custom() | Result():
+                raise AssertionError("BlockGraph refuses kernel-level operators")
+            case Unary("sqrt" | "rsqrt" | "recip") | Binary("div") as op:
+                out.append(_over_factors(op, node.args, block.nodes, out, types, algebra))
+            case op:
+                out.append(_compute(op, args, dims, algebra))
+        algebra.bounded(out[n])
+    return tuple(out)
+
+
+def _load(block: BlockGraph, load: Load, value: NormalForm, tile: tuple[Dim, ...], algebra: Algebra) -> NormalForm:
+    return algebra.substitute(value, load_indices(block, load, tile))
+
+
+def _running_max(
+    along: int | None, value: NormalForm, dims: tuple[Dim, ...], block: BlockGraph, algebra: Algebra
+) -> NormalForm:
+    here = _loop_index(block)
+    if along is not None:
+        value = algebra.greatest(value, var(position(along), dims[along]))
+    return algebra.running(value, here, here)
+
+
+def load_indices(block: BlockGraph, load: Load, tile: tuple[Dim, ...]) -> dict[str, Index]:
+    """Where a tile's positions lie in the whole tensor."""
+    found: dict[str, Index] = {}
+    for d, size in enumerate(tile):
+        parts = [
+            var(grid_index(g), p.size)
+            for g, (p, along) in enumerate(zip(block.grid, load.imap or (), strict=True))
+            if along == d
+        ]
+        if load.fmap == d and block.loop is not None:
+            parts.append(var(LOOP, block.loop.size))
+        if parts:
+            found[position(d)] = radix([*parts, var(position(d), size)])
+    return found
+
+
+def accumulate(
+    fn: ReduceFn, along: int | None, value: NormalForm, dims: tuple[Dim, ...], block: BlockGraph, algebra: Algebra
+) -> NormalForm:
+    """What an accumulator holds behind the loop."""
+    iterations = block.loop.size if block.loop else ONE
+    if fn == "max":
+        within = () if along is None else (var(position(along), dims[along]),)
+        return algebra.greatest(value, _loop_index(block), *within)
+    if fn == "rms":
+        value = algebra.power(value, 2)
+    if along is not None:
+        value = algebra.sum(value, var(position(along), dims[along]))
+    total = algebra.sum(value, var(LOOP, iterations))
+    if fn == "sum" or along is None:
+        return total
+    mean = algebra.mul(total, algebra.power(algebra.size(iterations * dims[along]), -1))
+    return algebra.power(mean, _HALF) if fn == "rms" else mean
+
+
+def accumulate_rescaled(
+    along: int | None,
+    value: NormalForm,
+    scale: NormalForm,
+    dims: tuple[Dim, ...],
+    block: BlockGraph,
+    algebra: Algebra,
+) -> NormalForm:
+    """What a rescaled accumulator holds behind the loop: exp(-m last) * Σ v * exp(m) (rule L1).
+
+    Shapes: the scale's dims are the sum's or 1, so that both have the same positions.
+    """
+    if along is not None:
+        value = algebra.sum(value, var(position(along), dims[along]))
+    if block.loop is None:
+        return value
+    here = _loop_index(block)
+    total = algebra.sum(algebra.mul(value, algebra.exp(scale)), here)
+    final = algebra.substitute(scale, {LOOP: last(block.loop.size)})
+    return algebra.mul(algebra.exp(algebra.scale(final, -1)), total)
+
+
+def _loop_index(block: BlockGraph) -> Index:
+    return var(LOOP, block.loop.size if block.loop else ONE)
+
+
+def _store(
+    block: BlockGraph,
+    omap: tuple[int | None, ...],
+    value: NormalForm,
+    tile: tuple[Dim, ...],
+    whole: tuple[Dim, ...],
+    algebra: Algebra,
+) -> NormalForm:
+    mapped = [along for along in omap if along is not None]
+    if len(set(mapped)) != len(mapped):
+        raise Stuck("race: two grid dims store along one dim of the result")
+    for g, (p, along) in enumerate(zip(block.grid, omap, strict=True)):
+        if along is None and grid_index(g) in value.free:
+            raise Stuck(f"race: blocks along {p.name} would write different values to one place")
+    return algebra.substitute(value, store_indices(block, omap, tile, whole))
+
+
+def store_indices(
+    block: BlockGraph, omap: tuple[int | None, ...], tile: tuple[Dim, ...], whole: tuple[Dim, ...]
+) -> dict[str, Index]:
+    """Which block's tile, and where in it, a position of the result is."""
+    by: dict[str, Index] = {}
+    for g, (p, along) in enumerate(zip(block.grid, omap, strict=True)):
+        if along is not None:
+            here = var(position(along), whole[along])
+            by[grid_index(g)] = digit(here, ONE, p.size, tile[along])
+            by[position(along)] = digit(here, p.size, tile[along], ONE)
+    return by
+
+
+def lower_op(
+    op: ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
+) -> NormalForm:
+    """The normal form of one compute operator's result.
+
+    Shapes: as `ir.ops.compute_dims` says; only literal ones broadcast, and those have no index at all.
+    """
+    match op:
+        case Unary(fn):
+            return _unary(fn, values[0], algebra)
+        case Scalar(fn, value):
+            return _scalar(fn, values[0], value, algebra)
+        case Binary(fn):
+            rank = max(map(len, dims))
+            a, b = (shifted(v, d, rank, algebra) for v, d in zip(values, dims, strict=True))
+            match fn:
+                case "add":
+                    return algebra.add(a, b)
+                case "sub":
+                    return algebra.sub(a, b)
+                case "mul":
+                    return algebra.mul(a, b)
+                case "div":
+                    return algebra.mul(a, algebra.power(b, -1))
+                case "max":
+                    return algebra.maximum([((), a), ((), b)])
+                case "min":
+                    return _least(a, b, algebra)
+                case "mask":
+                    return algebra.mask(a, b)
+                case _:
+                    assert_never(fn)
+        case MatMul():
+            return _matmul(values, dims, algebra)
+        case Reduce(fn, along):
+            value = algebra.power(values[0], 2) if fn == "rms" else values[0]
+            size = dims[0][along]
+            if fn == "max":
+                return algebra.greatest(value, var(position(along), size))
+            total = algebra.sum(value, var(position(along), size))
+            if fn == "sum":
+                return total
+            mean = algebra.mul(total, algebra.power(algebra.size(size), -1))
+            return algebra.power(mean, _HALF) if fn == "rms" else mean
+        case Permute() | Reshape() | Expand() | Slice() | Concat():
+            return _view(op, values, dims, algebra)
+        case _:
+            assert_never(op)
+
+
+def _scalar(fn: ScalarFn, value: NormalForm, constant: Fraction, algebra: Algebra) -> NormalForm:
+    match fn:
+        case "add":
+            return algebra.add(value, algebra.constant(constant))
+        case "mul":
+            return algebra.mul(value, algebra.constant(constant))
+        case "pow":
+            return algebra.power(value, constant) if constant else NF_ONE
+        case "max":
+            return algebra.maximum([((), value), ((), algebra.constant(constant))])
+        case "min":
+            return _least(value, algebra.constant(constant), algebra)
+        case _:
+            assert_never(fn)
+
+
+def _least(a: NormalForm, b: NormalForm, algebra: Algebra) -> NormalForm:
+    """min(a, b) = -max(-a, -b), and the lesser of both where that is known (rules M4, M6)."""
+    for low, high in ((a, b), (b, a)):
+        if never_greater(algebra, low, high):
+            return low
+    return algebra.scale(algebra.maximum([((), algebra.scale(a, -1)), ((), algebra.scale(b, -1))]), -1)
+
+
+def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra) -> NormalForm:
+    """What a view reads: the operand at other indices."""
+    whole = dims[0]
+    put: dict[str, Index] = {}
+    match op:
+        case Permute(order):
+            put |= {position(d): var(position(n), whole[d]) for n, d in enumerate(order)}
+        case Reshape(wanted):
+            put |= _reshaped(whole, wanted, algebra.integers)
+        case Expand():
+            pass
+        case Slice(along, start, stop):
+            put[position(along)] = moved(var(position(along), stop - start), start, whole[along])
+        case Concat(along):
+            here = var(position(along), whole[along] + dims[1][along])
+            start, pieces = ZERO, list[tuple[NormalForm, NormalForm]]()
+            for value, sizes in zip(values, dims, strict=True):
+                stop = start + sizes[along]
+                piece = algebra.substitute(value, {position(along): moved(here, ZERO - start, sizes[along])})
+                pieces.append((algebra.interval(here, start, stop), piece))
+                start = stop
+            return algebra.beside(pieces)
+        case _:
+            assert_never(op)
+    return algebra.substitute(values[0], put)
+
+
+@lru_cache(1024)
+def _reshaped(whole: tuple[Dim, ...], wanted: tuple[Dim, ...], integers: tuple[Dim, ...]) -> Mapping[str, Index]:
+    """Where in a tensor an element of its reshaped form lies."""
+    flat = radix([var(position(n), size) for n, size in enumerate(wanted)])
+    before = [prod(whole[:d], start=ONE) for d in range(len(whole))]
+    behind = [prod(whole[d + 1 :], start=ONE) for d in range(len(whole))]
+    return {position(d): digit(flat, before[d], size, behind[d], integers) for d, size in enumerate(whole)}
+
+
+def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
+    match fn:
+        case "exp":
+            return algebra.exp(value)
+        case "square":
+            return algebra.power(value, 2)
+        case "sqrt":
+            return algebra.power(value, _HALF)
+        case "rsqrt":
+            return algebra.power(value, -_HALF)
+        case "recip":
+            return algebra.power(value, -1)
+        case "neg":
+            return algebra.scale(value, -1)
+        case _:
+            return algebra.apply(fn, value)
+
+
+def shifted(value: NormalForm, dims: tuple[Dim, ...], rank: int, algebra: Algebra) -> NormalForm:
+    """The same tensor with ones put in front, up to `rank` dims."""
+    by = rank - len(dims)
+    if not by:
+        return value
+    return algebra.substitute(value, {position(d): var(position(d + by), size) for d, size in enumerate(dims)})
+
+
+def _matmul(values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra) -> NormalForm:
+    left, right = matmul_indices(*dims)
+    product = algebra.mul(algebra.substitute(values[0], left), algebra.substitute(values[1], right))
+    return algebra.sum(product, var(CONTRACTED, dims[0][-1]))
+
+
+def matmul_indices(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> tuple[dict[str, Index], dict[str, Index]]:
+    """Where both operands of a matmul are read: at the result's positions, and at the index that is summed."""
+    rank, inner = max(len(a), len(b)), var(CONTRACTED, a[-1])
+    left: dict[str, Index] = {position(d): var(position(d + rank - len(a)), size) for d, size in enumerate(a[:-1])}
+    right: dict[str, Index] = {position(d): var(position(d + rank - len(b)), size) for d, size in enumerate(b)}
+    left[position(len(a) - 1)] = inner
+    right[position(len(b) - 2)] = inner
+    return left, right

@@ -1,0 +1,618 @@
+"""Minus infinity, followed through a graph: what a mask leaves undefined must not reach the result.
+
+Rule B1 lets what is masked count nothing, in the limit where masked entries go to minus infinity. A maximum over a
+whole dim keeps an entry: that is the claim's condition. A maximum over a part of one, a tile or a split, may not, at
+some sizes; it is *low* there, and with it goes whatever is measured against it. Three things are seen to here, tensor
+by tensor, for a graph that masks:
+
+low       a masked value, or a maximum over a part of a mask. It may be scaled by positive numbers, go into exp and into
+          maxima, and be subtracted only from what is as low: else the difference would be plus infinity.
+hollow    exp(x - m) with m low: a number, but not the one that the form says. What brings m back, such as
+          exp(m - M), makes it count nothing, as the form says; until then it may be moved, added and multiplied.
+divisors  those that may be 0 because everything below them is masked. A sum of exp(x - m) is none where m is low: x is
+          as low there, so it is some positive number; a quotient by it is hollow as well.
+
+Everything else gives no verdict. Forms alone do not tell: there exp(x - m) is 0 * exp(-m), and two of these that
+differ where m is low look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from itertools import chain, product
+
+from prism_explore.ir import ops
+from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.tensors import TensorType
+from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.compare import fits
+from prism_explore.verify.normal_form.forms import (
+    Atom,
+    Bottom,
+    Exp,
+    Factor,
+    Group,
+    InBand,
+    Max,
+    NormalForm,
+    Running,
+    Term,
+    show_atom,
+    single,
+)
+from prism_explore.verify.normal_form.index import LOOP, Digit, Index, Radix, Var, at_most, extent, position, var
+from prism_explore.verify.normal_form.lower_graph import (
+    CONTRACTED,
+    Lowered,
+    assumptions,
+    load_indices,
+    lower_op,
+    matmul_indices,
+    shifted,
+    store_indices,
+)
+from prism_explore.verify.normal_form.maxima import last
+from prism_explore.verify.normal_form.sums import indices, indices_of_form
+
+_NONE: frozenset[str] = frozenset()
+PART = "minus infinity where a tile or a split is masked as a whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known of a tensor."""
+
+    form: NormalForm
+    dims: tuple[Dim, ...]
+    masked: bool = False
+    """Whether a mask is behind it."""
+    hollow: tuple[NormalForm, ...] = ()
+    """Maxima where any of which is low the form does not say what the value is."""
+    positive: bool = False
+    """Whether it is greater than 0 where one of these is low, and not less than 0 elsewhere."""
+    level: Fraction = Fraction(0)
+    """How many times minus infinity it is where it is low: a masked value 1, a maximum of them times -3 is -3."""
+
+
+def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
+    """That the form of a graph's result is what the graph computes, wherever the claim's conditions hold.
+
+    Raises:
+        Stuck: a maximum over a part of a mask, or a divisor, may stand in the way.
+    """
+    if not assumptions(graph):
+        return
+    types, values = graph.types(), list[Value]()
+    stored: dict[int, tuple[Value, ...]] = {}
+    for n, node in enumerate(graph.nodes):
+        args = [values[a] for a in node.args]
+        form, dims = lowered.values[n], types[n].dims
+        match node.op:
+            case ops.Custom(block):
+                operands = tuple(types[a] for a in node.args)
+                forms = lowered.blocks[n]
+                what = ("masks", block, operands, *args, *[f.key for f in forms])
+                stored[n] = algebra.once(what, _block, block, forms, operands, args, algebra)
+                found = stored[n][0]
+            case ops.Result(which):
+                found = stored[node.args[0]][which]
+            case ops.Input() | ops.Band():
+                found = Value(form, dims)
+            case ops.Load() | ops.Store() | ops.Accumulate() | ops.AccumulateRescaled() | ops.RunningMax():
+                raise AssertionError("SGraph refuses block-level operators")
+            case op:
+                found = _computed(op, form, dims, args, algebra)
+        if found.form != form and (found.hollow or found.level or _is_low(found.form)):
+            raise Stuck(f"a tensor behind a cut may be {PART}")
+        values.append(replace(found, form=form, dims=dims))
+    if values[graph.output].hollow:
+        raise Stuck(f"the result depends on a difference from {_named(values[graph.output].hollow[0])}, {PART}")
+
+
+def _block(
+    block: BlockGraph,
+    forms: tuple[NormalForm, ...],
+    operands: tuple[TensorType, ...],
+    given: Sequence[Value],
+    algebra: Algebra,
+) -> tuple[Value, ...]:
+    """What is known of a kernel's results."""
+    shapes = tuple(t.dims for t in block_types(block, operands))
+    values: list[Value] = []
+    for n, node in enumerate(block.nodes):
+        args = [values[a] for a in node.args]
+        match node.op:
+            case ops.Load(operand, _, _) as load:
+                by = load_indices(block, load, shapes[n]) if given[operand].hollow else {}
+                found = _moved(given[operand], forms[n], shapes[n], by, algebra)
+            case ops.Store(omap):
+                by = store_indices(block, omap or (), args[0].dims, shapes[n]) if args[0].hollow else {}
+                found = _moved(args[0], forms[n], shapes[n], by, algebra)
+            case ops.Accumulate(fn, along):
+                found = _reduced(fn, (LOOP, *_positions(along)), forms[n], shapes[n], args[0])
+            case ops.RunningMax(along):
+                found = _reduced("max", (LOOP, *_positions(along)), forms[n], shapes[n], args[0])
+            case ops.AccumulateRescaled(along):
+                found = _rescaled(block, along, forms[n], shapes[n], (args[0], args[1]), algebra)
+            case ops.Input() | ops.Band() | ops.Custom() | ops.Result():
+                raise AssertionError("BlockGraph refuses kernel-level operators")
+            case op:
+                found = _computed(op, forms[n], shapes[n], args, algebra)
+        values.append(found)
+    return tuple(values[n] for n in block.stores)
+
+
+def _positions(along: int | None) -> tuple[str, ...]:
+    return () if along is None else (position(along),)
+
+
+def _moved(a: Value, form: NormalForm, dims: tuple[Dim, ...], by: Mapping[str, Index], algebra: Algebra) -> Value:
+    return Value(form, dims, a.masked, tuple(algebra.substitute(m, by) for m in a.hollow), a.positive, a.level)
+
+
+# ---------------------------------------------------------------- operators
+def _computed(
+    op: ops.ComputeOp, form: NormalForm, dims: tuple[Dim, ...], args: Sequence[Value], algebra: Algebra
+) -> Value:
+    masked, a = any(x.masked for x in args), args[0]
+    match op:
+        case ops.Unary("exp"):
+            _solid(a, "an exponential")
+            if a.level < 0:
+                _finite(a, "is negated and goes into exp")
+            subtracted = tuple(single(m) for m in _lows(a.form, -1)) if a.form.masked else ()
+            as_low = len(subtracted) == 1 and not _lows(a.form)
+            return Value(form, dims, masked, subtracted, positive=as_low or not _is_low(a.form))
+        case ops.Unary("neg"):
+            return _scaled(a, Fraction(-1), form, dims)
+        case ops.Unary("square"):
+            _finite(a, "is squared")
+            return Value(form, dims, masked, a.hollow, a.positive)
+        case ops.Unary("recip") if a.hollow:
+            _finite(a, "is a divisor")
+            _hollow_divisor(a, algebra)
+            return Value(form, dims, masked, a.hollow, a.positive)
+        case ops.Unary("recip" | "rsqrt") | ops.Scalar("pow", _):
+            _finite(a, "is raised to a power")
+            if isinstance(op, ops.Unary) or op.value < 0:
+                _divisor(a)
+            _solid(a, "a power")
+        case ops.Scalar("add", value):
+            return Value(form, dims, masked, a.hollow, a.positive and value >= 0, a.level)
+        case ops.Scalar("mul", value):
+            return _scaled(a, value, form, dims)
+        case ops.Scalar("min", _) if form == a.form:
+            return replace(a, form=form, dims=dims)
+        case ops.Scalar("max", _):
+            _solid(a, "a maximum")
+            _no_difference(a)
+        case ops.Unary() | ops.Scalar():
+            _finite(a, f"goes into {op.fn}")
+            _solid(a, op.fn)
+        case ops.Binary(fn):
+            return _binary(fn, form, dims, _level(args, len(dims), algebra), algebra)
+        case ops.MatMul():
+            hollow: list[NormalForm] = []
+            for x, by in zip(args, matmul_indices(args[0].dims, args[1].dims), strict=True):
+                _finite(x, "is summed")
+                moved = [algebra.substitute(m, by) for m in x.hollow]
+                _same_everywhere(moved, (CONTRACTED,))
+                hollow += moved
+            return Value(form, dims, masked, tuple(hollow))
+        case ops.Concat() if any(x.hollow for x in args):
+            return _beside(op, form, dims, args, algebra)
+        case ops.Reduce(fn, along):
+            return _reduced(fn, _positions(along), form, dims, a)
+        case ops.Concat():
+            for x in args:
+                if _lows(x.form) or _lows(x.form, -1):
+                    _finite(x, "is put beside something else")
+                _solid(x, "a concatenation")
+            return Value(form, dims, masked, level=reduce(_common_level, [x.level for x in args]))
+        case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice():
+            hollow = [lower_op(op, [m], [a.dims], algebra) for m in a.hollow]
+            return Value(form, dims, masked, tuple(hollow), a.positive, a.level)
+    return Value(form, dims, masked)
+
+
+def _scaled(a: Value, by: Fraction, form: NormalForm, dims: tuple[Dim, ...]) -> Value:
+    """A multiple; the negative of a low maximum is plus infinity there, and may only be added to what is as low."""
+    if by == 0 or (by < 0 and a.level > 0 and (a.form.masked or _lows(a.form, -1))):
+        _finite(a, "is multiplied by a number that is not positive")
+    return Value(form, dims, a.masked, a.hollow, a.positive and by > 0, a.level * by)
+
+
+def _level(args: Sequence[Value], rank: int, algebra: Algebra) -> tuple[Value, Value]:
+    """Both operands at the positions of the result."""
+    a, b = (
+        Value(
+            shifted(x.form, x.dims, rank, algebra),
+            x.dims,
+            x.masked,
+            tuple(shifted(m, x.dims, rank, algebra) for m in x.hollow),
+            x.positive,
+            x.level,
+        )
+        for x in args
+    )
+    return a, b
+
+
+def _binary(
+    fn: ops.BinaryFn, form: NormalForm, dims: tuple[Dim, ...], of: tuple[Value, Value], algebra: Algebra
+) -> Value:
+    a, b = of
+    masked, both = a.masked or b.masked, (*a.hollow, *b.hollow)
+    match fn:
+        case "add" | "sub":
+            sign = 1 if fn == "add" else -1
+            for x, y, level in ((a, b, b.level * sign), (b, a, a.level)):
+                if level >= 0:
+                    continue
+                if x is b and fn == "sub":
+                    raise Stuck(
+                        f"from what may be plus infinity, the opposite of what is {PART}, something is subtracted"
+                    )
+                for m in _lows(y.form, -1 if y.level < 0 else 1):
+                    if not _covers(x.form, m, algebra) or x.level != -level:
+                        raise Stuck(f"{_named(single(m))}, {PART}, is subtracted from what is not as low there")
+                return Value(form, dims, masked, both, level=x.level)
+            if a.level and b.level:
+                _finite(b, "is added to what is low itself")
+            positive = a.positive and b.positive and fn == "add"
+            return Value(form, dims, masked, both, positive, a.level or b.level * sign)
+        case "mul":
+            for x in of:
+                _finite(x, "is multiplied by more than a number")
+            hollow = (*_filled(a.hollow, b.form, algebra), *_filled(b.hollow, a.form, algebra))
+            return Value(form, dims, masked, tuple(dict.fromkeys(hollow)), _both_positive(a, b))
+        case "div":
+            _finite(b, "is a divisor")
+            if b.hollow:
+                _hollow_divisor(b, algebra)
+            else:
+                _divisor(b)
+            _finite(a, "is divided by more than a number")
+            return Value(form, dims, masked, tuple(dict.fromkeys(both)), _both_positive(a, b))
+        case "max" | "min":
+            for x in of:
+                _solid(x, "a maximum")
+                _no_difference(x)
+                if fn == "min" and form not in (a.form, b.form):
+                    _finite(x, "goes into min")
+            return Value(form, dims, masked, level=_common_level(a.level, b.level))
+        case "mask":
+            _solid(a, "a mask")
+            _no_difference(a)
+            if b.masked:
+                raise Stuck("what a mask keeps depends on another mask")
+            return Value(form, dims, True, level=_common_level(a.level, Fraction(1)))
+
+
+def _both_positive(a: Value, b: Value) -> bool:
+    """Whether a product or quotient is greater than 0 where one of both is hollow."""
+    if set(a.hollow) == set(b.hollow):
+        return a.positive and b.positive
+    return (a.positive and not b.hollow and b.form.sign == 2) or (b.positive and not a.hollow and a.form.sign == 2)
+
+
+def _beside(op: ops.Concat, form: NormalForm, dims: tuple[Dim, ...], args: Sequence[Value], algebra: Algebra) -> Value:
+    """What is hollow in pieces where one maximum is low is so where the pieces lie beside each other."""
+    for x in args:
+        _finite(x, "is put beside something else")
+    hollow: list[NormalForm] = []
+    for parts in zip(*(x.hollow for x in args), strict=False):
+        whole = lower_op(op, list(parts), [x.dims for x in args], algebra)
+        if len(_lows(whole)) != 1 or len(whole.terms) != 1:
+            raise Stuck(f"a concatenation is taken of what depends on {_named(parts[0])}, {PART}")
+        hollow.append(whole)
+    if len({len(x.hollow) for x in args}) > 1:
+        raise Stuck(f"a concatenation is taken of what depends on what is {PART} in one piece only")
+    return Value(form, dims, any(x.masked for x in args), tuple(hollow), all(x.positive for x in args))
+
+
+def _common_level(a: Fraction, b: Fraction) -> Fraction:
+    if a and b and a != b:
+        raise Stuck(f"minus infinity meets {a / b} times minus infinity")
+    return a or b
+
+
+def _reduced(fn: ops.ReduceFn, over: tuple[str, ...], form: NormalForm, dims: tuple[Dim, ...], a: Value) -> Value:
+    if fn == "max":
+        _solid(a, "a maximum")
+        _no_difference(a)
+        return Value(form, dims, a.masked, level=a.level if _is_low(form) else Fraction(0))
+    _finite(a, "is summed")
+    if fn == "rms":
+        _solid(a, "a root")
+    _same_everywhere(a.hollow, over)
+    return Value(form, dims, a.masked, a.hollow, a.positive)
+
+
+def _rescaled(
+    block: BlockGraph,
+    along: int | None,
+    form: NormalForm,
+    dims: tuple[Dim, ...],
+    of: tuple[Value, Value],
+    algebra: Algebra,
+) -> Value:
+    """A rescaled sum: its scale must not fall, and what is hollow where the scale is low counts nothing."""
+    value, scale = of
+    masked = value.masked or scale.masked
+    _finite(value, "is summed")
+    _same_everywhere(value.hollow, _positions(along))
+    if block.loop is None:
+        return Value(form, dims, masked, value.hollow, value.positive)
+    _solid(scale, "a scale")
+    _no_difference(scale)
+    here = var(LOOP, block.loop.size)
+    for m in _lows(scale.form):
+        if LOOP in m.free and not (isinstance(m, Running) and m.at == here and LOOP not in m.inner.free):
+            raise Stuck(f"a sum is rescaled by {_named(single(m))}, {PART}, and not by a running maximum")
+    if scale.form.masked:
+        raise Stuck("a sum is rescaled by a masked value (minus infinity)")
+    final = algebra.substitute(scale.form, {LOOP: last(block.loop.size)})
+    mine = [single(m) for m in _lows(scale.form)]
+    hollow: list[NormalForm] = []
+    for m in value.hollow:
+        if m in mine:
+            hollow += [single(x) for x in _lows(final)]
+        elif LOOP in m.free:
+            raise Stuck(f"what is hollow where {_named(m)} is {PART} is rescaled by something else")
+        else:
+            hollow.append(m)
+    return Value(form, dims, masked, tuple(dict.fromkeys(hollow)), value.positive)
+
+
+# ---------------------------------------------------------------- what must not be
+def _finite(a: Value, done: str) -> None:
+    if a.form.masked or _is_low(a.form) or _lows(a.form, -1):
+        raise Stuck(f"what may be {PART} {done}")
+
+
+def _no_difference(a: Value) -> None:
+    """Nothing is measured against a low maximum: the difference goes into exp, where it is a number."""
+    if _lows(a.form, -1):
+        raise Stuck(f"a difference from what may be {PART} is used outside of an exponential")
+
+
+def _solid(a: Value, what: str) -> None:
+    if a.hollow:
+        raise Stuck(f"{what} is taken of what depends on {_named(a.hollow[0])}, {PART}")
+
+
+def _same_everywhere(hollow: Sequence[NormalForm], over: Sequence[str]) -> None:
+    for m in hollow:
+        if not m.free.isdisjoint(over):
+            raise Stuck(f"sums run over {_named(m)}, {PART}")
+
+
+def _divisor(a: Value) -> None:
+    if a.masked and not _keeps_an_entry(a.form):
+        raise Stuck("a divisor may be masked as a whole: no sum over a whole dim of the mask is below it")
+
+
+def _hollow_divisor(a: Value, algebra: Algebra) -> None:
+    """A divisor is no 0: where its maximum is low it is positive, and elsewhere one of its entries is kept."""
+    for m in a.hollow:
+        if not a.positive or not _kept_with(a.form, m, algebra):
+            raise Stuck(f"a divisor is taken of what depends on {_named(m)}, {PART}")
+
+
+def _kept_with(n: NormalForm, m: NormalForm, algebra: Algebra) -> bool:
+    """Whether a form is greater than 0 wherever one of a maximum's entries is kept."""
+    if n.sign == 2:
+        return True
+    if len(n.terms) != 1 or not n.sign:
+        return False
+    ((t, _),) = n.terms
+    bits, others = _bits(t)
+    bound = frozenset(v.name for v in t.bound)
+    if not all(a.sign == 2 for a, _ in others):
+        return False
+    entries = [keep for keep, _ in _entries(m, algebra)]
+    return bool(entries) and all(_becomes(bits, bound, keep, algebra) for keep in entries)
+
+
+def _vanishes_with(n: NormalForm, m: NormalForm, algebra: Algebra) -> bool:
+    """Whether a form is 0 wherever none of a maximum's entries is kept."""
+    entries = _entries(m, algebra)
+    return bool(entries) and all(
+        any(_becomes(keep, bound, _bits(Term((), algebra.open_term(t)[1]))[0], algebra) for keep, bound in entries)
+        for t, _ in n.terms
+    )
+
+
+def _bits(t: Term) -> tuple[NormalForm, tuple[Factor, ...]]:
+    """The product of a term's factors that are 0 or 1, and the others."""
+    bits = tuple((a, e) for a, e in t.factors if isinstance(a, InBand) or e == 0)
+    return NormalForm(((Term((), bits), 1),)), tuple(f for f in t.factors if f not in bits)
+
+
+def _entries(m: NormalForm, algebra: Algebra) -> list[tuple[NormalForm, frozenset[str]]]:
+    """What keeps the entries of a maximum, and the indices that it runs over; none where that is not so simple."""
+    found: list[tuple[NormalForm, frozenset[str]]] = []
+    for a in _lows(m):
+        if not isinstance(a, Max):
+            return []
+        for bound, inner in map(algebra.open_piece, a.pieces):
+            keeps = [b.keep for t, _ in inner.terms for b, _ in t.factors if isinstance(b, Bottom)]
+            if not keeps or any(_lows(NormalForm((p,))) for p in inner.terms):
+                return []
+            kept = keeps[0]
+            for keep in keeps[1:]:
+                kept = algebra.mul(kept, keep)
+            found.append((kept, frozenset(v.name for v in bound)))
+    return found
+
+
+def _becomes(pattern: NormalForm, bound: frozenset[str], wanted: NormalForm, algebra: Algebra) -> bool:
+    """Whether a product of bits is another one for some values of its indices."""
+    mine = list(indices_of_form(pattern))
+    atoms = [a for t, _ in wanted.terms for a, _ in t.factors]
+    for theirs in product(*map(_either_way, atoms)):
+        by: dict[str, Index] = {}
+        pairs = list(zip(mine, chain(*theirs), strict=False))
+        if len(pairs) < len(mine) or not all(fits(i, j, bound, by) for i, j in pairs):
+            continue
+        if algebra.substitute(pattern, by) == wanted:
+            return True
+    return False
+
+
+def _either_way(a: Atom) -> list[list[Index]]:
+    """An atom's indices; a band's also with row and column exchanged, since which is which depends on names."""
+    found = list(indices(a))
+    return [found, found[::-1]] if isinstance(a, InBand) else [found]
+
+
+def _keeps_an_entry(n: NormalForm) -> bool:
+    """Whether the claim's condition says that not everything in it is masked."""
+    for t, _ in n.terms:
+        bound = frozenset(v.name for v in t.bound)
+        bits = [a for a, e in t.factors if isinstance(a, InBand) or e == 0]
+        groups = [a.inner for a, _ in t.factors if isinstance(a, Group)]
+        if all(_is_whole(single(a), bound) for a in bits) and all(map(_keeps_an_entry, groups)):
+            return True
+    return False
+
+
+def _filled(hollow: Sequence[NormalForm], by: NormalForm, algebra: Algebra) -> Iterator[NormalForm]:
+    """Which maxima leave a product hollow: not those whose exponential is a factor of the other side.
+
+    Nor those with which the other side goes to 0: what is hollow is bounded.
+    """
+    for m in hollow:
+        if _vanishes_with(by, m, algebra):
+            continue
+        powers = [{a.term: e for a, e in t.factors if isinstance(a, Exp)} for t, _ in by.terms]
+        (term, _), *_ = m.terms
+        if not by.terms or not all(p.get(term, 0) > 0 for p in powers):
+            yield m
+            continue
+        for p in powers:
+            yield from (single(x) for t, e in p.items() if e < 0 for x in _lows(NormalForm(((t, 1),))))
+
+
+# ---------------------------------------------------------------- low maxima
+def _lows(n: NormalForm, sign: int = 1) -> list[Max | Running]:
+    """Maxima among the terms of a form that may be low; those that are added, or those that are subtracted."""
+    return [
+        a
+        for t, c in n.terms
+        if c * sign > 0
+        for a, _ in t.factors
+        if isinstance(a, Max | Running) and _may_be_low(a, _NONE)
+    ]
+
+
+def _is_low(n: NormalForm) -> bool:
+    return n.masked or bool(_lows(n))
+
+
+def _may_be_low(a: Max | Running, bound: frozenset[str]) -> bool:
+    match a:
+        case Max(pieces):
+            return all(_falls(p.inner, bound.union(v.name for v in p.bound)) for p in pieces)
+        case Running(_, inner, _):
+            return _falls(inner, bound)
+
+
+def _falls(n: NormalForm, bound: frozenset[str]) -> bool:
+    """Whether a form may be minus infinity at all values of the bound indices."""
+    for t, _ in n.terms:
+        for a, _ in t.factors:
+            if isinstance(a, Bottom) and not _is_whole(a.keep, bound):
+                return True
+            if isinstance(a, Max | Running) and _may_be_low(a, bound):
+                return True
+    return False
+
+
+def _is_whole(keep: NormalForm, bound: frozenset[str]) -> bool:
+    """Whether a dim of what is kept is run over from end to end: then the claim says that some entry is kept.
+
+    Of a band it is to be seen, since a slice of a band is a band.
+    """
+    for t, _ in keep.terms:
+        for a, _ in t.factors:
+            if isinstance(a, InBand) and not _has_entry(a, bound):
+                return False
+    mine = [i for i in indices_of_form(keep) if not i.free.isdisjoint(bound)]
+    own = bound.union(*(i.free for i in indices_of_form(keep))) - (keep.free - bound)
+    return bool(mine) and all(_is_all_of(i, own) for i in mine)
+
+
+def _has_entry(a: InBand, bound: frozenset[str]) -> bool:
+    """Whether some column of every row is in a band, or some row of every column, at all sizes."""
+    low, high, row, column = a.low, a.high, extent(a.row), extent(a.column)
+    if not _is_all_of(a.column, bound):
+        low, high = (None if d is None else ZERO - d for d in (a.high, a.low))
+        row, column = column, row
+    ordered = low is None or high is None or at_most(low, high)
+    return ordered and (high is None or at_most(ZERO, high)) and (low is None or at_most(row + low, column))
+
+
+def _is_all_of(i: Index, bound: frozenset[str]) -> bool:
+    match i:
+        case Radix(parts):
+            return all(_is_all_of(p, bound) for p in parts)
+        case Var(name, _) | Digit(Var(name, _), _, _, _):
+            return name in bound
+        case _:
+            return False
+
+
+def _covers(a: NormalForm, m: Max | Running, algebra: Algebra) -> bool:
+    """Whether a is low wherever a maximum is: it is one of its entries, or a maximum of some."""
+    if any(x == m for x in _lows(a)):
+        return True
+    match m:
+        case Running(v, inner, at):
+            return _falls_with(a, algebra.substitute(inner, {v.name: at}), algebra)
+        case Max(pieces):
+            opened = [algebra.open_piece(p) for p in pieces]
+            return any(
+                _falls_with(a, algebra.substitute(inner, by), algebra)
+                for bound, inner in opened
+                for by in _instances(inner, a, frozenset(v.name for v in bound))
+            )
+
+
+def _falls_with(a: NormalForm, entry: NormalForm, algebra: Algebra) -> bool:
+    """Whether a is low wherever an entry is."""
+    mine = {t.key for t, _ in a.terms if t.masked}
+    return all(
+        t.key in mine if t.masked else all(_covers(a, x, algebra) for x in _lows(NormalForm(((t, 1),))))
+        for t, _ in entry.terms
+    )
+
+
+def _instances(entry: NormalForm, a: NormalForm, bound: frozenset[str]) -> Iterator[dict[str, Index]]:
+    """Values of bound indices at which a masked part of an entry may be one of a's."""
+    if not bound:
+        yield {}
+    for x in _masked_terms(entry):
+        for y in _masked_terms(a):
+            by: dict[str, Index] = {}
+            pairs = list(zip(_places(x), _places(y), strict=False))
+            if len(pairs) == len(_places(x)) and all(fits(i, j, bound, by) for i, j in pairs):
+                yield by
+
+
+def _masked_terms(n: NormalForm) -> list[Term]:
+    return [t for t, _ in n.terms if t.masked or _lows(NormalForm(((t, 1),)))]
+
+
+def _places(t: Term) -> list[Index]:
+    return list(indices_of_form(NormalForm(((t, 1),))))
+
+
+def _named(m: NormalForm) -> str:
+    text = show_atom(m.terms[0][0].factors[0][0])
+    return text if len(text) < 100 else f"{text[:97]}..."

@@ -1,0 +1,181 @@
+"""Powers of forms: rules P1 to P5.
+
+A power that is no natural number keeps its base as an atom, with everything outside that may leave it, so that
+what can cancel does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from math import floor, gcd, lcm
+from typing import TYPE_CHECKING
+
+from prism_explore.verify.normal_form.bound_names import checked, erased
+from prism_explore.verify.normal_form.forms import (
+    NF_ONE,
+    Atom,
+    Factor,
+    Group,
+    NormalForm,
+    Number,
+    Opaque,
+    Prime,
+    Term,
+    number,
+    single,
+)
+from prism_explore.verify.normal_form.indicators import cases
+from prism_explore.verify.normal_form.sums import components
+
+if TYPE_CHECKING:
+    from prism_explore.verify.normal_form.algebra import Algebra
+
+_LARGEST_TRIAL_DIVISOR = 10_000
+ROOT = "root"
+"""With a degree, the name of a root of what may be negative; of degree 2 it is sqrt."""
+
+
+def power(algebra: Algebra, n: NormalForm, q: Number) -> NormalForm:
+    """n, which is not 0 everywhere, to the power q, which is not 1."""
+    if q == 0 and n.sign == 2:
+        return NF_ONE
+    if isinstance(q, int) and q > 0:
+        if len(n.terms) == 1 and not n.terms[0][0].bound:
+            return _power_of_product(algebra, *n.terms[0], q)
+        result = n
+        for _ in range(q - 1):
+            algebra.spend(1)
+            result = algebra.mul(result, n)
+        return result
+    if n.guarded and len(n.terms) > 1:
+        by_case = by_cases(algebra, n, lambda piece: algebra.power(piece, q))
+        if by_case is not None:
+            return by_case
+    if not isinstance(q, int) and not n.sign:
+        name = "sqrt" if q.denominator == 2 else f"{ROOT}{q.denominator}"
+        return algebra.power(single(Opaque(name, (n,))), q.numerator)
+    if len(n.terms) == 1:
+        return _power_of_product(algebra, *n.terms[0], q)
+    g, common = content(n.terms, roots=not isinstance(q, int))
+    if g == 1 and not common:
+        return algebra.term((), ((Group(n), q),), 1)
+    outside = algebra.term((), [(a, e * q) for a, e in common], 1)
+    return algebra.mul(
+        algebra.mul(number_power(algebra, g, q), outside), algebra.power(without(algebra, n, g, common), q)
+    )
+
+
+def _power_of_product(algebra: Algebra, t: Term, c: Number, q: Number) -> NormalForm:
+    result = number_power(algebra, c, q)
+    for bound, factors in components(*algebra.open_term(t)):
+        if bound:
+            inner = NormalForm(((algebra.close(bound, factors), 1),))
+            result = algebra.mul(result, algebra.term((), ((Group(inner), q),), 1))
+            continue
+        powers: list[Factor] = []
+        for a, e in factors:
+            if isinstance(q, int) or a.sign or e == 0:
+                powers.append((a, e * q))
+            else:
+                powers.append((Group(NormalForm(((Term((), ((a, 2),)), 1),))), e * q / 2))
+        result = algebra.mul(result, algebra.term((), powers, 1))
+    return result
+
+
+def content(
+    terms: Sequence[tuple[Term, Number]], *, roots: bool, names: Iterable[str] = ()
+) -> tuple[Number, tuple[Factor, ...]]:
+    """What may leave a power of a sum of several terms (side conditions of rule P5), or their maximum (M3).
+
+    Args:
+        terms: the summands.
+        roots: whether what leaves must not be negative.
+        names: indices that must not occur in it.
+    """
+    coefficients = [Fraction(c) for _, c in terms]
+    g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
+    if not roots and leads_negative(terms):
+        g = -g
+    atoms: dict[str, Atom] = {}
+    met: dict[str, list[Number]] = {}
+    for t, _ in terms:
+        inside = {*names, *(v.name for v in t.bound)}
+        for a, e in t.factors:
+            if a.free.isdisjoint(inside):
+                atoms[a.key] = a
+                met.setdefault(a.key, []).append(e)
+    common: list[Factor] = []
+    for key, exponents in met.items():
+        a, everywhere = atoms[key], len(exponents) == len(terms)
+        if a.sign == 2:
+            least = min(exponents) if everywhere else min(*exponents, 0)
+        elif everywhere and (min(exponents) > 0 or max(exponents) < 0) and (a.sign or not roots):
+            least = min(exponents)
+        else:
+            continue
+        if least:
+            common.append((a, least))
+    return number(g), tuple(common)
+
+
+def without(algebra: Algebra, n: NormalForm, g: Number, common: tuple[Factor, ...]) -> NormalForm:
+    """n / (g * common), where each common atom's exponent is lowered; minus infinity stays."""
+    total: list[tuple[Term, Number]] = []
+    for t, c in n.terms:
+        if t.masked:
+            total.append((t, c))
+            continue
+        bound, factors = algebra.open_term(t)
+        exponents = {a.key: (a, e) for a, e in factors}
+        for a, e in common:
+            left = number(exponents[a.key][1] - e if a.key in exponents else -e)
+            exponents[a.key] = (a, left)
+            if left == 0:
+                del exponents[a.key]
+        total += algebra.term(bound, tuple(exponents.values()), number(Fraction(c) / g)).terms
+    return algebra.collect(total)
+
+
+def number_power(algebra: Algebra, c: Number, q: Number) -> NormalForm:
+    """A number, positive where q is no whole number, to the power q; roots of its primes are atoms."""
+    bits = max(c.numerator.bit_length(), c.denominator.bit_length()) - 1
+    checked(1 << min(bits * abs(floor(q)), 1 << 16))
+    if isinstance(q, int):
+        return algebra.constant(Fraction(c) ** q)
+    factors: list[Factor] = []
+    for value, sign in ((Fraction(c).numerator, 1), (Fraction(c).denominator, -1)):
+        factors += [(Prime(p), k * q * sign) for p, k in _factorise(value)]
+    return algebra.term((), factors, 1)
+
+
+def leads_negative(terms: Sequence[tuple[Term, Number]]) -> bool:
+    """Which of x and -x this is: one answer for both, which no name sways as long as the terms differ."""
+    total = sum(c for _, c in terms)
+    if total or not terms:
+        return total < 0
+    least = min(((erased(t.key), c) for t, c in terms), key=lambda p: p[0])
+    return least[1] < 0
+
+
+def _factorise(value: int) -> Iterator[tuple[int, int]]:
+    """Primes and their exponents; what is left beyond the largest trial divisor counts as one."""
+    p = 2
+    while p * p <= value and p <= _LARGEST_TRIAL_DIVISOR:
+        k = 0
+        while value % p == 0:
+            value //= p
+            k += 1
+        if k:
+            yield p, k
+        p += 1
+    if value > 1:
+        yield value, 1
+
+
+def by_cases(algebra: Algebra, n: NormalForm, f: Callable[[NormalForm], NormalForm]) -> NormalForm | None:
+    """Rule F5."""
+    cut = cases([n], frozenset())
+    if cut is None:
+        return None
+    return algebra.beside((algebra.known(where), f(algebra.collect(terms))) for where, (terms,) in cut)

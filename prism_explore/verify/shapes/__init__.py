@@ -1,0 +1,1 @@
+"""Constraints on sizes: symbolic extents, their solutions, small concrete sizes."""

@@ -1,0 +1,541 @@
+"""Small numbers for a program and its candidates: instances that the interpreter can run.
+
+A trial is about a family of shapes, so each axis gets its own small extent; constants in formulas stay as they
+are. Where only the given extents will do, for a constant that is tied to one, the rest are small all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, count
+from math import gcd, prod
+from types import MappingProxyType
+from typing import TypeAlias
+
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.dims import ONE, ZERO, Dim, dim
+from prism_explore.ir.graph import BlockGraph, SGraph
+from prism_explore.ir.ops import Band, Custom, Expand, Input, Load, MatMul, Node, Op, Reduce, Reshape, Scalar, Slice
+from prism_explore.ir.program import TensorProgram
+from prism_explore.verify.shapes.constraints import BEGIN, NoExtents, Path, Reader, Slots, Variables, View
+from prism_explore.verify.shapes.pair import KEPT_AS_THEY_ARE, Near, Number, Pair
+from prism_explore.verify.shapes.solver import Solver
+
+TINY = -1
+"""The choice of numbers that has the fewest elements, be they equal."""
+LARGEST = 4096
+"""No extent that a trial may choose is larger; those it is given may be."""
+FEW_STEPS = 1_000
+"""Operators run by the interpreter for one trial, over all blocks and iterations: about 2 ms. Where it takes more for
+grid sizes and loop ranges that all differ, they are 2 and 3 in turn."""
+MOST_DIFFERENT = 8
+"""Grid sizes and loop ranges that can all differ."""
+MOST_STEPS = 20_000
+"""More than that is not tried: about 50 ms."""
+MOST_ELEMENTS = 1 << 18
+"""Of one tensor of a trial, 2 MiB: where sizes that all differ make it larger, the smallest there are will do."""
+MOST_GIVEN = 1 << 20
+"""The same where some are as given."""
+KEPT = 2048
+"""Solutions that are remembered."""
+Fixed: TypeAlias = Mapping[str, int] | Mapping[str | int, int]
+"""Numbers that are given, by name or by variable."""
+NOTHING: Fixed = MappingProxyType({})
+MANIFOLD = (
+    (((10, 12, 18, 20, 14), (16, 24, 20, 30)), ((6, 20, 16, 18, 14), (24, 12, 18, 30))),
+    (((4, 6, 10, 9, 14), (12, 18, 20)), ((6, 4, 10, 9, 14), (18, 12, 20))),
+)
+"""Extents with many divisors for two trials, and smaller ones for two: of axes that are not summed over, and of those
+that are, which a loop may cut within a block's share."""
+COMFORTABLE = 11_000
+"""Elements of the largest tensor of the program at such extents: NumPy's own time per call is as long."""
+BEARABLE = 40_000
+"""The same at the last and smallest of them: a candidate's own take longer still."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Program and candidate at one choice of numbers, as the interpreter takes them."""
+
+    program: SGraph
+    candidate: SGraph
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    """Per input."""
+    symbols: Mapping[str, int]
+    """Numbers for the symbols that either graph names."""
+    sizes: tuple[tuple[str, int], ...]
+    """For people and for a replay: the program's axes, then the candidate's grid sizes and loop ranges."""
+    coinciding: tuple[str, ...]
+    """Axes of the inputs that the candidate needs to be equally long; where the program itself cuts one into
+    pieces of equal length, pieces may be."""
+    work: tuple[tuple[Op, int], ...]
+    """Of both graphs, the operators that compute, and how many numbers each goes through."""
+    faithful: bool
+    """Whether the numbers that views name are to each other as the given ones are: equal where these are, and in the
+    same sums and products. Where not, two graphs that are equal as given may differ."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What the program's side depends on."""
+        return self.program, self.shapes
+
+    @property
+    def elements(self) -> int:
+        """Of all inputs."""
+        return sum(prod(shape) for _, shape in self.shapes)
+
+    @property
+    def steps(self) -> int:
+        """Operators that the interpreter runs for the candidate."""
+        total = 0
+        for node in self.candidate.nodes:
+            times = 1
+            if isinstance(node.op, Custom):
+                times = prod(
+                    (p.size.value(self.symbols) for p in node.op.block.parallel), start=len(node.op.block.nodes)
+                )
+            total += times
+        return total
+
+
+class Extents:
+    """Finds small sizes for a program and its candidates, again and again."""
+
+    def __init__(self, program: TensorProgram) -> None:
+        self.program = program.graph
+        self._parameters = program.graph.parameters
+        self._constants = _constants(program.graph)
+        table = axes_of(program.graph)
+        self._variables = Variables()
+        self._axes: dict[str, int] = {}
+        self._inputs: dict[str, Slots] = {}
+        extents = {a.name: a.extent for a in table.axes}
+        self._whole = prod(e.constant or 1 for e in extents.values())
+        self._speaks_of_extents = any(self._is_made_of_extents(c) for c in self._constants)
+        for node, axes in zip(program.graph.nodes, table.of, strict=True):
+            if isinstance(node.op, Input):
+                for name in axes:
+                    if name is not None and name not in self._axes:
+                        self._axes[name] = self._variables.new(extents[name])
+                self._inputs[node.op.name] = tuple(0 if a is None else self._axes[a] for a in axes)
+        self._given = frozenset(self._axes)
+        reader = Reader(self._variables)
+        self._error = ""
+        self._values: list[Slots] = [()] * len(program.graph.nodes)
+        try:
+            self._values = reader.graph(program.graph, self._inputs)
+        except NoExtents as error:
+            self._error = str(error)
+        for axes, slots in zip(table.of, self._values, strict=True):
+            for name, slot in zip(axes, slots, strict=False):
+                if name is not None and slot:
+                    self._axes.setdefault(name, slot)
+        self._views, self._work = tuple(reader.views), tuple(reader.work)
+        self._output = self._values[program.graph.output]
+        self._summed = frozenset[int]() if self._error else _summed(program.graph, self._values)
+        """Slots of the dims that are summed over, or of which the maximum is taken."""
+        self._variables.close()
+        self._solved: dict[tuple[object, ...], dict[int, int] | None] = {}
+
+    def pair(self, candidate: SGraph) -> Pair | str:
+        """The system of the program with a candidate of the same inputs and result dims, or why there is none."""
+        found = self._pair(candidate)
+        if (
+            isinstance(found, Pair)
+            and any(isinstance(v.op, Slice) for v in found.views[1])
+            and (ones := ones_of(candidate))
+        ):
+            found = self._pair(candidate.substitute(ones))
+            return replace(found, ones=tuple(ones)) if isinstance(found, Pair) else found
+        return found
+
+    def _pair(self, candidate: SGraph) -> Pair | str:
+        if self._error:
+            return self._error
+        variables = self._variables.copy()
+        reader = Reader(variables)
+        cuts = candidate.parameters
+        try:
+            for symbol in (*self._parameters, *cuts):
+                variables.size(dim(symbol))
+            values = reader.graph(candidate, self._inputs)
+        except NoExtents as error:
+            return str(error)
+        for a, b in zip(self._output, values[candidate.output], strict=True):
+            variables.join(a, b)
+        equations = variables.close()
+        symbols = {s: variables.find(slot) for s, slot in variables.symbols.items()}
+        roots: dict[int, list[str]] = {}
+        for name, slot in self._axes.items():
+            roots.setdefault(variables.find(slot), []).append(name)
+        for name, root in symbols.items():
+            if root not in roots and name not in cuts:
+                roots[root] = [name]
+        axes = {next(s for s in _spellings(called[0]) if s not in cuts): root for root, called in roots.items()}
+        alone = self._variables.find
+        of_inputs = [[name for name in called if name in self._given] for called in roots.values()]
+        together = [n for called in of_inputs if len({alone(self._axes[n]) for n in called}) > 1 for n in called]
+        return Pair(
+            self.program,
+            candidate,
+            variables,
+            equations,
+            tuple((s, symbols[s]) for s in cuts),
+            tuple(axes.items()),
+            tuple(self._inputs.items()),
+            (*self._values, *values),
+            (self._views, tuple(reader.views)),
+            (*self._work, *reader.work),
+            tuple(together),
+        )
+
+    def instance(self, pair: Pair, n: int = 0, fixed: Fixed = NOTHING) -> Instance | str:
+        """The n-th choice of numbers, or one with some of the numbers given, by name or variable; or why there is none.
+
+        Where numbers that all differ are too dear, grid sizes and loop ranges may be equal; then all numbers may.
+        """
+        dear = ""
+        choices = [(n, True), (n, False), (TINY, False)] if not fixed else [(n, True), (n, False)]
+        for which, differ in choices[len(pair.cuts) > MOST_DIFFERENT :]:
+            numbers = self._numbers(pair, which, fixed, differ)
+            if numbers is None:
+                continue
+            most = MOST_GIVEN if fixed else MOST_ELEMENTS
+            if _largest(pair, numbers) > most:
+                dear = f"a trial would have tensors of more than {most:,} elements"
+                continue
+            instance = _instance(pair, numbers)
+            if instance.steps <= (FEW_STEPS if differ and not fixed else MOST_STEPS):
+                return instance
+            dear = f"a trial would take more than {MOST_STEPS:,} steps"
+        return dear or "no small sizes meet its conditions"
+
+    def common(self, turn: int) -> Instance | str:
+        """The program alone at extents that many numbers cut, in one order or another; or why there are none."""
+        pair = self._pair(self.program)
+        if isinstance(pair, str):
+            return pair
+        find, axes = pair.variables.find, [root for _, root in pair.axes]
+        summed = frozenset(map(find, self._summed))
+        for turns in MANIFOLD:
+            others, inner = turns[turn % len(turns)]
+            extents = {root: (*(inner if root in summed else others), *range(2, 40)) for root in axes}
+            numbers = _solve(pair, 0, {}, True, extents)
+            if numbers is None or len({numbers[root] for root in axes}) < len(axes):
+                continue
+            if _largest(pair, numbers) <= (BEARABLE if turns is MANIFOLD[-1] else COMFORTABLE):
+                return _instance(pair, numbers)
+        return "extents with many divisors are too large"
+
+    def common_tiny(self, candidate: SGraph) -> Mapping[str, int]:
+        """Axes that a candidate's kernels cut more than once where they load an input, at the least such extent."""
+        found: dict[str, int] = {}
+        names = {slot: name for name, slot in reversed(self._axes.items())}
+        for node in candidate.nodes:
+            if isinstance(node.op, Custom):
+                for load in (n.op for n in node.op.block.nodes if isinstance(n.op, Load)):
+                    source = candidate.nodes[node.args[load.operand]].op
+                    if load.fmap is not None and isinstance(source, Input) and load.fmap in (load.imap or ()):
+                        name = names.get(self._inputs[source.name][load.fmap])
+                        if name is not None:
+                            found[name] = 4
+        return found
+
+    def _numbers(self, pair: Pair, n: int, fixed: Fixed, differ: bool) -> dict[int, int] | None:
+        key = (pair.system, n, differ, tuple(fixed.items()))
+        if key not in self._solved:
+            if len(self._solved) >= KEPT:
+                self._solved.clear()
+            self._solved[key] = _solve(pair, n, fixed, differ)
+        return self._solved[key]
+
+    def may_be_tied(self, candidate: SGraph) -> bool:
+        """Whether some constant above 1 in program or candidate has no prime factor but those of given extents."""
+        return self._speaks_of_extents or any(self._is_made_of_extents(c) for c in _constants(candidate))
+
+    def _is_made_of_extents(self, number: int) -> bool:
+        while (common := gcd(number, self._whole)) > 1:
+            number //= common
+        return number == 1
+
+    def tied(self, pair: Pair) -> dict[str, int]:
+        """Axes whose given extent a constant in either graph speaks of, as a mean's 1/4096 does, at that extent.
+
+        It may be that of a tile: 1/2048 where two blocks or iterations cut the axis; or be said by two constants, or
+        be two extents together, as a mean over both axes has it.
+        """
+        constants = self._constants | _constants(pair.candidate)
+        constants |= {a * b for a in constants for b in (*constants, *pair.variables.numbers.values())}
+        found: dict[str, int] = {}
+        for name, root in pair.axes:
+            extent = pair.variables.given[root].constant
+            if extent is not None and extent in constants:
+                found[name] = extent
+        given = pair.given_axes
+        for one, other in combinations(given, 2):
+            if given[one] * given[other] in constants:
+                found |= {one: given[one], other: given[other]}
+        return found
+
+    def is_doubtful(self, pair: Pair) -> bool:
+        """Whether other extents than the given ones may prove nothing: a constant speaks of these, or views do."""
+        return bool(self.tied(pair)) or not self._are_faithful(pair)
+
+    def _are_faithful(self, pair: Pair) -> bool:
+        if not pair.named:
+            return True
+        instances = [self.instance(pair, n) for n in range(2)]
+        return all(instance.faithful for instance in instances if isinstance(instance, Instance))
+
+    def spoken_of(self, pair: Pair) -> tuple[dict[str | int, int], ...]:
+        """What may have to be as given, the rest being small, for a graph to mean what it means as given; none if none.
+
+        All that views name, where small numbers are not to each other as these are, with one axis that a constant
+        may speak of after the other; then with all of those. Variables without a name are given by themselves.
+        """
+        views: dict[str | int, int] = {} if self._are_faithful(pair) else {**pair.named}
+        tied = self.tied(pair)
+        alone = [{**views, name: extent} for name, extent in tied.items()]
+        return (*alone, {**views, **tied}) if len(alone) > 1 else (*alone, views)[:1] if views or alone else ()
+
+    def speaks_once(self, pair: Pair) -> bool:
+        """Whether one number of each graph at most may have a share in an extent, so speaks of one axis or of two."""
+        whole = prod(self.tied(pair).values())
+
+        def speaks(op: Op) -> bool:
+            return isinstance(op, Scalar) and any(
+                abs(n) > 1 and whole % n == 0 for n in op.value.as_integer_ratio() if n
+            )
+
+        return all(sum(map(speaks, _operators(graph))) < 2 for graph in (pair.program, pair.candidate))
+
+    def as_given(self, pair: Pair) -> dict[str | int, int]:
+        """Every axis, and whatever else views name, at its given extent."""
+        return {**pair.named, **pair.given_axes}
+
+
+def _summed(graph: SGraph, values: Sequence[Slots]) -> frozenset[int]:
+    found: set[int] = set()
+    for node in graph.nodes:
+        match node.op:
+            case MatMul():
+                found.add(values[node.args[0]][-1])
+            case Reduce(_, along):
+                found.add(values[node.args[0]][along])
+            case _:
+                pass
+    return frozenset(found)
+
+
+def _constants(graph: SGraph) -> set[int]:
+    """Numerators and denominators above 1 of the numbers in formulas."""
+    found = {n for op in _operators(graph) if isinstance(op, Scalar) for n in op.value.as_integer_ratio()}
+    return {abs(n) for n in found if abs(n) > 1}
+
+
+def _operators(graph: SGraph) -> Iterator[Op]:
+    for node in graph.nodes:
+        yield node.op
+        if isinstance(node.op, Custom):
+            yield from (inner.op for inner in node.op.block.nodes)
+
+
+def ones_of(graph: SGraph) -> dict[str, Dim]:
+    """Symbols that the graph's conditions leave no number but 1: of `12/g - 11`, a positive integer, g is one.
+
+    A slice of a tile that is as long as the whole dim makes such a condition.
+    """
+    found: dict[str, Dim] = {}
+    for condition in graph.conditions():
+        parts = dict(condition.terms)
+        taken = -parts.pop((), Fraction(0))
+        for powers, whole in parts.items() if len(parts) == 1 else ():
+            if len(powers) == 1 and powers[0][1] == -1 and 0 < whole < 2 * (taken + 1):
+                found[powers[0][0]] = ONE
+    return found
+
+
+def _spellings(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}_{n}" for n in count(1))
+
+
+def _solve(
+    pair: Pair,
+    n: int,
+    fixed: Fixed,
+    differ: bool,
+    extents: Mapping[int, Sequence[int]] = MappingProxyType({}),
+) -> dict[int, int] | None:
+    """Numbers for all variables; of an axis among the extents that are given for it, if there are.
+
+    Where not all can `differ`, grid sizes and loop ranges may be equal.
+    """
+    find, named = pair.variables.find, dict(pair.names)
+    constants = {find(s): number for s, number in pair.variables.numbers.items()}
+    if any(constants[find(s)] != number for s, number in pair.variables.numbers.items()):
+        return None
+    given = {named.get(k, 0) if isinstance(k, str) else k: number for k, number in fixed.items()}
+    given.pop(0, None)
+    cuts, axes = pair.cuts, pair.axes
+    others = sorted({find(s) for s in range(len(pair.variables.parent))} - set(named.values()) - set(constants))
+    order: list[tuple[int, Sequence[int]]] = []
+    for k, (_, root) in enumerate(cuts):
+        first = 2 if n == TINY else 2 + (k + n) % (max(len(cuts), 2) if differ else 2)
+        order.append((root, (first, *(m for m in range(2, 10) if m != first), 1)))
+    roots = {root for _, root in axes}
+    made = {left[0] for _, left, right in pair.equations if len(left) == 1 and roots.issuperset(right)}
+    numbers = range(1, 40) if n == TINY else (*range(2 + n, 40), *range(2, 2 + n), 1)
+    order += [(root, extents.get(root, numbers)) for _, root in sorted(axes, key=lambda axis: axis[1] in made)]
+    order += [(root, range(1, 40)) for root in others]
+    free = {find(s) for s in pair.variables.free}
+    relaxed = {**dict.fromkeys(named.values(), 2), **dict.fromkeys(others, 1), find(0): 1}
+    strict = {**relaxed, **{r: 2 for r in others if r not in free}}
+    for place in pair.places:
+        extents_of = (place.rows, place.band.rows), (place.columns, place.band.columns)
+        for bound, (root, extent) in zip((place.low, place.high), extents_of, strict=True):
+            if isinstance(bound, Number) and _bites(bound, extent):
+                strict[root] = max(strict.get(root, 1), abs(bound.small) + 2)
+            elif isinstance(bound, Near):
+                strict[bound.root] = max(strict.get(bound.root, 1), 3 - bound.offset)
+    apart = frozenset(root for _, root in (pair.names if differ else axes)) - {*given, find(0)}
+
+    loose = {*constants, *(root for _, root in cuts)}
+
+    def accepts(values: Mapping[int, int]) -> bool:
+        return _keep_rows(pair, values)
+
+    demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
+    for least, different in demands[2:] if n == TINY else demands:
+        solver = Solver(pair.equations, least, different, loose, max(LARGEST, *given.values(), 0), accepts)
+        if solver.put_all((*constants.items(), *given.items())) and solver.solve(order):
+            return solver.values
+    return None
+
+
+def _largest(pair: Pair, numbers: Mapping[int, int]) -> int:
+    """The elements of the largest tensor."""
+    find = pair.variables.find
+    return max(prod(numbers[find(slot)] for slot in slots) for slots in pair.tensors)
+
+
+def _instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
+    find = pair.variables.find
+
+    def number(slot: int) -> int:
+        return numbers[find(slot)]
+
+    shapes = tuple((name, tuple(map(number, slots))) for name, slots in pair.inputs)
+    symbols = {s: number(slot) for s, slot in pair.variables.symbols.items()}
+    bands = _bands(pair, numbers)
+    program, candidate = (
+        _with_numbers(graph, {v.path: next(bands) if isinstance(v.op, Band) else _view(v, number) for v in views})
+        for graph, views in zip((pair.program, pair.candidate), pair.views, strict=True)
+    )
+    sizes = (*((name, numbers[root]) for name, root in (*pair.axes, *pair.cuts)), *((name, 1) for name in pair.ones))
+    return Instance(
+        program,
+        candidate,
+        shapes,
+        symbols,
+        sizes,
+        pair.coinciding,
+        tuple((op, prod(map(number, slots))) for op, slots in pair.work),
+        _is_faithful(pair, numbers),
+    )
+
+
+def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
+    """Whether what views name by themselves is to all that hangs together with them as it is at the given extents.
+
+    Where the candidate's views name no number that the program's do not, whatever they mean there they mean here.
+    """
+    named = pair.named
+    if not {named[root] for root in pair.chosen} & (_said(pair, 1) - _said(pair, 0)):
+        return True
+    own = {(named[root], numbers[root]) for root in pair.chosen}
+    own |= {
+        (abs(bound.given), abs(bound.at(numbers)))
+        for place in pair.places
+        for bound in (place.low, place.high)
+        if isinstance(bound, Number | Near) and abs(bound.given) > KEPT_AS_THEY_ARE
+    }
+    small: dict[int, set[int]] = {1: {1}, 2: {2}}
+    for extent, number in (*((extent, numbers[root]) for root, extent in named.items()), *own):
+        small.setdefault(extent, set()).add(number)
+    return all(
+        small[a] == {x}
+        and all(x + y in small.get(a + b, {x + y}) and x * y in small.get(a * b, {x * y}) for y in small[b])
+        for a, x in own
+        for b in small
+    )
+
+
+def _said(pair: Pair, which: int) -> set[int | None]:
+    """The numbers that reshapes and slices of the program name, or of the candidate."""
+    views = (v for v in pair.views[which] if isinstance(v.op, Reshape | Slice))
+    return {pair.variables.given[slot].constant for v in views for slot in v.slots if slot != BEGIN}
+
+
+def _view(view: View, number: Callable[[int], int]) -> Op:
+    """A view with numbers for the sizes that it names."""
+    match view.op:
+        case Reshape():
+            return Reshape(tuple(dim(number(s)) for s in view.slots))
+        case Expand(along, _):
+            return Expand(along, dim(number(view.slots[along])))
+        case Slice(along, _, _):
+            begin, end = view.slots
+            return Slice(along, ZERO if begin == BEGIN else dim(number(begin)), dim(number(end)))
+        case op:
+            raise AssertionError(f"{type(op).__name__} names no sizes")
+
+
+def _bites(bound: Number, extent: Dim) -> bool:
+    """Whether a bound leaves something out at the given extent, as far as that is known."""
+    return extent.constant is None or abs(bound.given) < extent.constant - 1
+
+
+def _bands(pair: Pair, numbers: Mapping[int, int]) -> Iterator[Band]:
+    """The bands at small extents, in order."""
+    for place in pair.places:
+        low, high = (None if b is None else Dim((((), b),)) if b else ZERO for b in pair.bounds(place, numbers))
+        rows, columns = dim(numbers[place.rows]), dim(numbers[place.columns])
+        yield replace(place.band, rows=rows, columns=columns, low=low, high=high)
+
+
+def _keep_rows(pair: Pair, numbers: Mapping[int, int]) -> bool:
+    """Whether in each band every row has an entry, which is what a mask needs to have a meaning.
+
+    Not asked where the given band's first rows have none either, whatever the extents.
+    """
+    for place in pair.places:
+        low, high = pair.bounds(place, numbers)
+        bare = isinstance(place.high, Number | Near) and place.high.is_negative
+        if low is not None and low > numbers[place.columns] - numbers[place.rows]:
+            return False
+        if high is not None and high < 0 and not bare:
+            return False
+    return True
+
+
+def _with_numbers(graph: SGraph, ops: Mapping[Path, Op]) -> SGraph:
+    """The graph with other operators at some places; inputs keep their types, which nothing reads any more."""
+    if not ops:
+        return graph
+    nodes = list(graph.nodes)
+    inside: dict[int, dict[int, Op]] = {}
+    for path, op in ops.items():
+        if len(path) == 1:
+            nodes[path[0]] = Node(op, nodes[path[0]].args)  # pyright: ignore[reportArgumentType]
+        else:
+            inside.setdefault(path[0], {})[path[1]] = op
+    for n, changed in inside.items():
+        custom = nodes[n].op
+        assert isinstance(custom, Custom), "a path of two leads into a custom kernel"
+        block = custom.block
+        inner = tuple(Node(changed.get(m, node.op), node.args) for m, node in enumerate(block.nodes))
+        nodes[n] = Node(Custom(BlockGraph(block.grid, block.loop, inner)), nodes[n].args)
+    return SGraph(tuple(nodes), graph.output)

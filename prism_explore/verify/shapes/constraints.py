@@ -1,0 +1,494 @@
+"""The dims of a program and a candidate as variables, and the equations between them.
+
+The numbers in shapes, 4096 or 64..128, are extents of axes; a trial wants others: small, at least 2, and
+pairwise different, so that a map to the wrong dim of equal extent shows. But a reshape ties extents
+by a product, a slice and a concatenation by a sum, a grid by a quotient. So every dim of every tensor is a
+variable, operators that align dims make two variables one, and the rest are equations:
+
+    load, store      whole = grid · loop · tile
+    reshape          both sides of a group of dims have one product; a dim that is split has borders,
+                     and a border at the same place of the same axis is the same variable
+    slice, concat    whole = what lies before + the piece + what lies behind
+
+Nothing here is the prover's: what a trial is run at must not depend on what it is to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from math import prod
+from typing import Literal, TypeAlias
+
+from prism_explore.ir.dims import ONE, ZERO, Dim, dim, in_symbols
+from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Binary,
+    Concat,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Op,
+    Permute,
+    Reduce,
+    Reshape,
+    Result,
+    RunningMax,
+    Scalar,
+    Slice,
+    Store,
+    Unary,
+)
+
+Slots: TypeAlias = tuple[int, ...]
+"""A tensor's dims as variables; 0 is the literal size 1."""
+Path: TypeAlias = tuple[int, ...]
+Equation: TypeAlias = tuple[Literal["product", "sum"], Slots, Slots]
+"""Both sides have one product, or one sum."""
+
+
+BEGIN = -1
+"""In place of a variable: position 0."""
+
+
+class NoExtents(Exception):
+    """These graphs are outside of what is solved here; never leaves this module."""
+
+
+@dataclass(slots=True)
+class Variables:
+    """Dims as variables, which of them are one, and the equations between them."""
+
+    parent: list[int] = field(default_factory=lambda: [0])
+    given: list[Dim] = field(default_factory=lambda: [ONE])
+    equations: list[Equation] = field(default_factory=list[Equation])
+    numbers: dict[int, int] = field(default_factory=lambda: {0: 1})
+    """Variables that are constants of the graphs, such as a grid of 3."""
+    sizes: dict[Dim, int] = field(default_factory=dict[Dim, int])
+    """What is said in symbols alone, such as n or f*n: that very size, wherever it stands."""
+    marks: dict[tuple[str, int, Dim], int] = field(default_factory=dict[tuple[str, int, Dim], int])
+    """Places along an axis: borders of a split (elements below), positions of a slice (elements before)."""
+    part_of: dict[int, int] = field(default_factory=dict[int, int])
+    """A tile's dim is the low part of the whole one, and so is the last of the dims into which one is split."""
+    made: dict[tuple[str, int, Slots], int] = field(default_factory=dict[tuple[str, int, Slots], int])
+    """Tiles by the whole and its cuts, wholes by tile and cuts: the same is the same variable at once."""
+    pieces: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    """What a concatenation was made of."""
+    free: set[int] = field(default_factory=set[int])
+    """Variables that may be 1 although they are not: what a slice leaves over."""
+    joins: int = 0
+
+    def copy(self) -> Variables:
+        """The same variables and equations, to be added to."""
+        return Variables(
+            self.parent.copy(),
+            self.given.copy(),
+            self.equations.copy(),
+            self.numbers.copy(),
+            self.sizes.copy(),
+            self.marks.copy(),
+            self.part_of.copy(),
+            self.made.copy(),
+            self.pieces.copy(),
+            self.free.copy(),
+            self.joins,
+        )
+
+    def new(self, given: Dim) -> int:
+        """The variable for a dim of the given extent.
+
+        What is said in symbols is that size, the literal 1 is variable 0; an extent with another number in it gets a
+        variable of its own, for the number is that of an axis.
+        """
+        if given.is_one:
+            return 0
+        return self.size(given) if in_symbols(given) else self._fresh(given)
+
+    def _fresh(self, given: Dim) -> int:
+        self.parent.append(len(self.parent))
+        self.given.append(given)
+        return len(self.parent) - 1
+
+    def find(self, slot: int) -> int:
+        """The one variable that stands for all that were joined with this one."""
+        parent = self.parent
+        while parent[slot] != slot:
+            parent[slot] = parent[parent[slot]]
+            slot = parent[slot]
+        return slot
+
+    def join(self, a: int, b: int) -> None:
+        """These two dims have one extent."""
+        one, other = sorted((self.find(a), self.find(b)))
+        if one != other:
+            self.parent[other] = one
+            self.joins += 1
+
+    def product(self, whole: Iterable[int], parts: Iterable[int]) -> None:
+        """Both sides multiply to the same."""
+        self.equations.append(("product", tuple(whole), tuple(parts)))
+
+    def sum(self, whole: Iterable[int], parts: Iterable[int]) -> None:
+        """Both sides add up to the same."""
+        self.equations.append(("sum", tuple(whole), tuple(parts)))
+
+    def cut(self, whole: int, parts: Sequence[int], given: Dim) -> int:
+        """The tile that remains of a dim which grid dims and a loop cut."""
+        key = ("tile", self.find(whole), tuple(map(self.find, parts)))
+        if key not in self.made:
+            tile = self.made[key] = self.new(given)
+            self.product((whole,), (*parts, tile))
+            if tile:
+                self.part_of[tile] = whole
+                self.made[("whole", self.find(tile), key[2])] = whole
+        return self.made[key]
+
+    def laid(self, tile: int, parts: Sequence[int], given: Dim) -> int:
+        """The dim that tiles give side by side."""
+        key = ("whole", self.find(tile), tuple(map(self.find, parts)))
+        if key not in self.made:
+            whole = self.made[key] = self.new(given)
+            self.product((whole,), (*parts, tile))
+        return self.made[key]
+
+    def mark(self, kind: str, axis: int, at: Dim) -> int:
+        """The variable for a place along an axis."""
+        key = (kind, self._origin(kind, axis), at)
+        if key not in self.marks:
+            self.marks[key] = self.new(at)
+            self.free.add(self.marks[key])
+        return self.marks[key]
+
+    def border(self, axis: int, below: int) -> None:
+        """So many elements of an axis lie below its border there."""
+        key = ("border", self._origin("border", axis), self.given[below])
+        self.join(self.marks.setdefault(key, below), below)
+
+    def _origin(self, kind: str, axis: int) -> int:
+        """A tile's borders are those of the whole, of which it is the low part."""
+        axis = self.find(axis)
+        for _ in range(16 if kind == "border" else 0):
+            if axis not in self.part_of:
+                break
+            axis = self.find(self.part_of[axis])
+        return axis
+
+    def size(self, d: Dim) -> int:
+        """The variable for a size that means what it says, such as a grid's: its numbers are those numbers."""
+        if d.is_one:
+            return 0
+        if d not in self.sizes:
+            self.sizes[d] = self._fresh(d)
+            if d.constant is not None:
+                self.numbers[self.sizes[d]] = d.constant
+            elif d not in map(dim, d.symbols):
+                self._define(self.sizes[d], d)
+        return self.sizes[d]
+
+    def _define(self, slot: int, d: Dim) -> None:
+        """The equation that makes this variable that size of symbols and numbers."""
+        if len(d.terms) == 1:
+            ((powers, coefficient),) = d.terms
+            above = [self.size(dim(s)) for s, e in powers if e > 0 for _ in range(e)]
+            below = [self.size(dim(s)) for s, e in powers if e < 0 for _ in range(-e)]
+            above.append(self.size(dim(coefficient.numerator)))
+            self.product((slot, *below, self.size(dim(coefficient.denominator))), above)
+            return
+        if not all(c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in d.terms):
+            raise NoExtents(f"a grid size or loop range is the sum {d}")
+        added, taken = (
+            [self.size(Dim(((powers, abs(c)),))) for powers, c in d.terms if (c > 0) == positive]
+            for positive in (True, False)
+        )
+        self.sum((slot, *taken), added)
+
+    @property
+    def symbols(self) -> dict[str, int]:
+        """The variable of every symbol that occurs by itself or in a size said in symbols."""
+        return {s: slot for d, slot in self.sizes.items() for s in d.symbols[:1] if d == dim(s)}
+
+    # ------------------------------------------------------------ what follows
+    def close(self) -> tuple[Equation, ...]:
+        """Join what must be equal, until nothing follows; the equations that remain, each once."""
+        while True:
+            before = self.joins
+            equations = self._cancelled()
+            if self.marks:
+                self.part_of = {self.find(tile): whole for tile, whole in self.part_of.items()}
+                for (kind, axis, at), slot in [*self.marks.items()]:
+                    self.join(self.marks.setdefault((kind, self._origin(kind, axis), at), slot), slot)
+            if before == self.joins:
+                return equations
+
+    def _cancelled(self) -> tuple[Equation, ...]:
+        find, seen, kept = self.find, dict[tuple[object, ...], int](), dict[Equation, None]()
+        for kind, left, right in self.equations:
+            above = sorted(r for r in map(find, left) if r or kind == "sum")
+            below = sorted(r for r in map(find, right) if r or kind == "sum")
+            for s in tuple(above):
+                if s in below:
+                    above.remove(s)
+                    below.remove(s)
+            if not above and not below:
+                continue
+            if kind == "product" and not (above and below):
+                for s in above or below:
+                    self.join(0, s)
+                continue
+            if len(above) == len(below) == 1:
+                self.join(above[0], below[0])
+                continue
+            for side, other, where in ((above, below, 0), (below, above, 1)):
+                if len(side) > 1 and len(set(side)) == 1:
+                    known = seen.setdefault((kind, where, "alike", len(side), *other), side[0])
+                    if find(known) != find(side[0]):
+                        self.join(known, side[0])
+                for n, s in enumerate(side):
+                    key = (kind, where, *side[:n], *side[n + 1 :], -1, *other)
+                    known = seen.setdefault(key, s)
+                    if find(known) != find(s):
+                        self.join(known, s)
+            kept[(kind, tuple(above), tuple(below))] = None
+        return tuple(kept)
+
+
+# ---------------------------------------------------------------- graphs to equations
+@dataclass(frozen=True, slots=True)
+class View:
+    """An operator that names sizes itself, and the variables that they are."""
+
+    path: Path
+    op: Op
+    slots: Slots
+
+
+class Reader:
+    """Adds a graph's dims and equations."""
+
+    def __init__(self, variables: Variables) -> None:
+        self.variables = variables
+        self.views: list[View] = []
+        self.work: list[tuple[Op, Slots]] = []
+        """The operators that compute, and the dims of what each goes through: with those blocks and iterations in which
+        it is not the same."""
+
+    def graph(self, graph: SGraph, inputs: Mapping[str, Slots]) -> list[Slots]:
+        """The variables of every kernel-level tensor."""
+        types = graph.types()
+        values: list[Slots] = []
+        results: dict[int, list[Slots]] = {}
+        for n, node in enumerate(graph.nodes):
+            args = [values[a] for a in node.args]
+            match node.op:
+                case Input(name, _):
+                    values.append(inputs[name])
+                case Custom(block):
+                    given = block_types(block, tuple(types[a] for a in node.args))
+                    results[n] = self._block(block, args, [t.dims for t in given], n)
+                    values.append(results[n][0])
+                case Result(index):
+                    values.append(results[node.args[0]][index])
+                case op:
+                    values.append(self._apply(op, args, types[n].dims, (n,)))
+                    self._count(op, args, values[-1], ())
+        return values
+
+    def _block(self, block: BlockGraph, operands: list[Slots], given: list[tuple[Dim, ...]], n: int) -> list[Slots]:
+        grid = [self.variables.size(p.size) for p in block.grid]
+        loop = self.variables.size(block.loop.size) if block.loop else 0
+        lanes = (*grid, loop)
+        values: list[Slots] = []
+        differs: list[frozenset[int]] = []
+        """Of each value, the grid dims and the loop, by position, along which it is not the same."""
+        for m, node in enumerate(block.nodes):
+            args = [values[a] for a in node.args]
+            along_lanes = frozenset[int]().union(*(differs[a] for a in node.args))
+            match node.op:
+                case Load(operand, imap, fmap):
+                    tiles = list(operands[operand])
+                    for d in {*(imap or ()), fmap}:
+                        if d is not None:
+                            parts = [g for g, along in zip(grid, imap or (), strict=True) if along == d]
+                            tiles[d] = self.variables.cut(tiles[d], parts + [loop] * (fmap == d), given[m][d])
+                    values.append(tuple(tiles))
+                    cuts = (*(imap or ()), fmap)
+                    along_lanes = frozenset(n for n, along in enumerate(cuts) if along is not None)
+                case Store(omap):
+                    whole: list[int] = []
+                    for d, tile in enumerate(args[0]):
+                        parts = [g for g, along in zip(grid, omap or (), strict=True) if along == d]
+                        whole.append(self.variables.laid(tile, parts, given[m][d]) if parts else tile)
+                    values.append(tuple(whole))
+                case op:
+                    values.append(self._apply(op, args, given[m], (n, m)))
+                    self._count(op, args, values[-1], tuple(lanes[k] for k in along_lanes))
+                    if isinstance(op, Accumulate | AccumulateRescaled):
+                        along_lanes -= {len(grid)}
+            differs.append(along_lanes)
+        return [values[s] for s in block.stores]
+
+    def _apply(self, op: Op, args: list[Slots], given: tuple[Dim, ...], path: Path) -> Slots:
+        match op:
+            case Unary() | Scalar():
+                return args[0]
+            case Binary():
+                return self._aligned(args[0], args[1])
+            case MatMul():
+                a, b = args
+                self.variables.join(a[-1], b[-2])
+                return (*self._aligned(a[:-2], b[:-2]), a[-2], b[-1])
+            case Reduce(_, along) | Accumulate(_, along) | RunningMax(along):
+                return self._without(args[0], along)
+            case AccumulateRescaled(along):
+                return self._aligned(self._without(args[0], along), args[1])
+            case Permute(order):
+                return tuple(args[0][d] for d in order)
+            case Reshape():
+                slots = self._reshaped(args[0], given)
+            case Expand(along, size):
+                fresh = self.variables.size(size) if size.symbols else self.variables.mark("expand", 0, size)
+                slots = (*args[0][:along], fresh, *args[0][along + 1 :])
+            case Slice(along, start, stop):
+                places, length = self._sliced(args[0][along], start, stop)
+                self.views.append(View(path, op, places))
+                return (*args[0][:along], length, *args[0][along + 1 :])
+            case Concat(along):
+                return self._joined(args[0], args[1], along, given[along])
+            case Band():
+                slots = tuple(self.variables.new(d) for d in given)
+            case Input() | Custom() | Result() | Load() | Store():
+                raise AssertionError("these are read where they stand")
+        self.views.append(View(path, op, slots))
+        return slots
+
+    def _count(self, op: Op, args: list[Slots], result: Slots, lanes: Slots) -> None:
+        match op:
+            case MatMul():
+                self.work.append((op, (*result, args[0][-1], *lanes)))
+            case Reduce() | Accumulate() | AccumulateRescaled() | RunningMax():
+                self.work.append((op, (*args[0], *lanes)))
+            case Unary() | Scalar() | Binary():
+                self.work.append((op, (*result, *lanes)))
+            case _:
+                pass  # views compute nothing
+
+    def _without(self, slots: Slots, along: int | None) -> Slots:
+        return slots if along is None else (*slots[:along], 0, *slots[along + 1 :])
+
+    def _aligned(self, a: Slots, b: Slots) -> Slots:
+        rank = max(len(a), len(b))
+        left, right = (0,) * (rank - len(a)) + a, (0,) * (rank - len(b)) + b
+        for x, y in zip(left, right, strict=True):
+            if x and y and x != y:
+                self.variables.join(x, y)
+        return tuple(x or y for x, y in zip(left, right, strict=True))
+
+    def _joined(self, a: Slots, b: Slots, along: int, given: Dim) -> Slots:
+        for d, (x, y) in enumerate(zip(a, b, strict=True)):
+            if d != along:
+                self.variables.join(x, y)
+        whole = self.variables.new(given)
+        self.variables.sum((whole,), (a[along], b[along]))
+        self.variables.pieces[whole] = (a[along], b[along])
+        return (*a[:along], whole, *a[along + 1 :])
+
+    def _sliced(self, whole: int, start: Dim, stop: Dim) -> tuple[Slots, int]:
+        """The variables of where a slice begins (`BEGIN` for the very beginning) and ends, and its length."""
+        variables = self.variables
+        all_of_it = variables.given[whole]
+        begin, end = self._place(whole, start), self._place(whole, stop)
+        length = variables.new(stop - start)
+        variables.sum((end,), (length,) if begin == BEGIN else (begin, length))
+        if end != whole:
+            rest = variables.new(all_of_it - stop)
+            variables.free.add(rest)
+            variables.sum((whole,), (end, rest))
+        return (begin, end), length
+
+    def _place(self, whole: int, at: Dim) -> int:
+        """The variable for a position of a dim; in a concatenation it is a position of one of the pieces."""
+        variables = self.variables
+        if at == ZERO:
+            return BEGIN
+        if at == variables.given[whole]:
+            return whole
+        if whole not in variables.pieces:
+            return variables.size(at) if _is_fraction(at) else variables.mark("place", whole, at)
+        first, second = variables.pieces[whole]
+        before = variables.given[first]
+        if at == before:
+            return first
+        if _is_positive(before - at):
+            return self._place(first, at)
+        if not _is_positive(at - before):
+            return variables.mark("place", whole, at)
+        within = self._place(second, at - before)
+        place = variables.mark("place", whole, at)
+        variables.sum((place,), (first, within))
+        return place
+
+    def _reshaped(self, slots: Slots, wanted: tuple[Dim, ...]) -> Slots:
+        """The dims of a reshape: groups with one product, each merged, split, or both."""
+        left = [s for s in slots if s]
+        right = [n for n, d in enumerate(wanted) if not d.is_one]
+        out = [0] * len(wanted)
+        while left or right:
+            ours, theirs = self._group(left, right, wanted)
+            left, right = left[len(ours) :], right[len(theirs) :]
+            if len(ours) == len(theirs) == 1:
+                out[theirs[0]] = ours[0]
+            elif theirs:
+                self._split(self._merged(ours), theirs, wanted, out)
+        return tuple(out)
+
+    def _group(self, left: list[int], right: list[int], wanted: tuple[Dim, ...]) -> tuple[list[int], list[int]]:
+        """The fewest dims of both sides, from the first on, that have one product."""
+        ours: dict[Dim, int] = {}
+        for n, above in enumerate(_products([self.variables.given[s] for s in left]), 1):
+            ours.setdefault(above, n)
+        for n, below in enumerate(_products([wanted[m] for m in right]), 1):
+            if below in ours:
+                return left[: ours[below]], right[:n]
+        return left, right
+
+    def _merged(self, parts: list[int]) -> int:
+        """One dim made of several; where they meet, it has borders."""
+        given, below = self.variables.given, parts[-1]
+        for n in range(len(parts) - 2, -1, -1):
+            whole = self.variables.new(given[parts[n]] * given[below])
+            self.variables.product((whole,), (parts[n], below))
+            self.variables.border(whole, below)
+            below = whole
+        return below
+
+    def _split(self, whole: int, theirs: list[int], wanted: tuple[Dim, ...], out: list[int]) -> None:
+        above = whole
+        for k, n in enumerate(theirs[:-1]):
+            below = self.variables.mark("border", whole, prod((wanted[m] for m in theirs[k + 1 :]), start=ONE))
+            out[n] = self.variables.new(wanted[n])
+            self.variables.product((above,), (out[n], below))
+            above = below
+        out[theirs[-1]] = above
+        self.variables.free.discard(above)
+        if above != whole:
+            self.variables.part_of[above] = whole
+
+
+def _products(dims: Sequence[Dim]) -> Iterable[Dim]:
+    """Of the first, the first two, ..."""
+    return accumulate(dims, lambda a, b: a * b)
+
+
+def _is_fraction(d: Dim) -> bool:
+    """Whether a size is a part of a symbol that no axis is as long as, such as n/2: so many elements, and no others."""
+    return len(d.terms) == 1 and d.terms[0][1].denominator > 1 and all(e > 0 for _, e in d.terms[0][0])
+
+
+def _is_positive(d: Dim) -> bool:
+    return bool(d.terms) and all(c > 0 for _, c in d.terms)

@@ -1,0 +1,1 @@
+"""Drawing: layout, SVG, colors, text metrics."""

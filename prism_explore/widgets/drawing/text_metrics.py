@@ -1,0 +1,62 @@
+"""How wide a text will be, without asking a browser.
+
+Fonts differ from machine to machine, so widths are those of the widest common one, and a box that
+holds its text here holds it everywhere.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from prism_explore.widgets.drawing.colors import TEXTS
+
+MONO_EM = 0.602
+"""Of DejaVu Sans Mono and Menlo; Consolas and Courier are narrower."""
+SANS_EM = 0.60
+BOLD_EM = 0.67
+
+
+def width_px(text: str, kind: str) -> float:
+    """An upper estimate of a line's width."""
+    style = TEXTS[kind]
+    em = MONO_EM if style.mono else BOLD_EM if style.weight >= 600 else SANS_EM
+    return style.size * em * columns(text)
+
+
+def columns(text: str) -> int:
+    """Width in letters; wide letters count twice, combining ones not at all."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def line_px(kind: str) -> float:
+    """The height of a line."""
+    return TEXTS[kind].size + 4
+
+
+def shorten(text: str, letters: int) -> str:
+    """The text on one line, cut with an ellipsis where it is longer."""
+    line = " ".join(text.split())
+    if columns(line) <= letters:
+        return line
+    kept = line
+    while columns(kept) > letters - 1:
+        kept = kept[:-1]
+    return kept.rstrip() + "…"
+
+
+def wrapped(text: str, letters: int, most: int) -> list[str]:
+    """The text in at most so many lines, broken behind spaces or operators, the last cut where there are too many."""
+    lines: list[str] = []
+    rest = " ".join(text.split())
+    while rest and len(lines) < most:
+        if columns(rest) <= letters:
+            return [*lines, rest]
+        if len(lines) == most - 1:
+            return [*lines, shorten(rest, letters)]
+        end = letters
+        while end > 1 and columns(rest[:end]) > letters:
+            end -= 1
+        cut = max((rest.rfind(c, letters // 2, end) for c in " *+/,)"), default=-1) + 1 or end
+        lines.append(rest[:cut].rstrip())
+        rest = rest[cut:].lstrip()
+    return lines

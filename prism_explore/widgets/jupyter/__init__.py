@@ -1,0 +1,1 @@
+"""The Jupyter side of the explorer: messages, live and recorded models."""

@@ -1,0 +1,210 @@
+"""The pictures as plain tables: for terminals, for goldens, and for those who do not see pictures.
+
+A table is columns and rows of texts, in the order of the facts; nothing is cut off but long terms,
+which end in an ellipsis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from prism_explore.events.claim import claim
+from prism_explore.events.format import seconds_text
+from prism_explore.events.journal import Entry
+from prism_explore.events.ledger import Account, FamilyRow, Ledger, ledger
+from prism_explore.events.phases import seconds_per_stage
+from prism_explore.widgets.drawing.text_metrics import columns, shorten
+from prism_explore.widgets.panels.facts import numbers_text
+
+LONGEST_CELL = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """Columns and rows of texts."""
+
+    columns: tuple[str, ...]
+    """A name that ends in > is set to the right."""
+    rows: tuple[tuple[str, ...], ...]
+    empty: str
+    """What to say when there is no row."""
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return self.empty
+        heads = [c.removesuffix(">") for c in self.columns]
+        cells = [[shorten(cell, LONGEST_CELL) for cell in row] for row in self.rows]
+        widths = [max(columns(row[i]) for row in (heads, *cells)) for i in range(len(heads))]
+        lines = [self._line(heads, widths), self._line(["─" * w for w in widths], widths)]
+        return "\n".join([*lines, *(self._line(row, widths) for row in cells)])
+
+    def _line(self, row: list[str], widths: list[int]) -> str:
+        parts: list[str] = []
+        for cell, width, name in zip(row, widths, self.columns, strict=True):
+            room = " " * (width - columns(cell))
+            parts.append(room + cell if name.endswith(">") else cell + room)
+        return "  ".join(parts).rstrip()
+
+
+def standing(row: FamilyRow) -> str:
+    """A family's status, and its standing in floating point where that is not safe."""
+    return row.status if row.floats in ("", "safe") else f"{row.status}, {row.floats} in floats"
+
+
+def families_table(book: Ledger) -> TextTable:
+    """One row per family."""
+    heads = ("family", "status", "by you", "candidates>", "proved>", "unknown>", "refuted>", "trials>", "best>")
+    rows = tuple(
+        (
+            f.family + (" ★" if f.is_best else ""),
+            standing(f),
+            f.choice,
+            f"{f.candidates:,}",
+            f"{f.proved:,}",
+            f"{f.unknown:,}",
+            f"{f.refuted:,}",
+            f"{f.trials:,}",
+            _time(f.best_s),
+            _time(f.floor_s),
+        )
+        for f in book.families
+    )
+    return TextTable((*heads, "modelled floor>"), rows, "no family yet")
+
+
+def pruned_table(book: Ledger) -> TextTable:
+    """One row per rule and reason, most frequent first."""
+    heads = ("reason", "rule", "soundness", "cut", "count>", "stood for>", "because", "for example")
+    rows = tuple(
+        (c.code, c.rule, c.soundness, c.what, f"{c.count:,}", f"{c.stood_for:,.0f}", c.sentence, c.example)
+        for c in book.cuts
+    )
+    return TextTable(heads, rows, "nothing was cut")
+
+
+def trials_table(book: Ledger) -> TextTable:
+    """One row per trial."""
+    heads = ("trial", "candidate", "numbers", "likely, modelled>", "measured>", "p20>", "p80>", "error>", "outcome")
+    best = book.best
+    rows = tuple(
+        (
+            t.trial,
+            t.candidate,
+            numbers_text(t.parameters),
+            _time(t.modelled_s),
+            _time(t.time_s),
+            _time(t.p20_s),
+            _time(t.p80_s),
+            f"{t.error:.1e}" if t.error is not None else "",
+            "best ★" if best is not None and t.trial == best.trial else "timed" if t.time_s is not None
+            else f"{t.failure.code}: {t.failure.sentence}" if t.failure else "pending",
+        )
+        for t in book.trials
+    )  # fmt: skip
+    return TextTable(heads, rows, "no trial yet")
+
+
+def baselines_table(book: Ledger) -> TextTable:
+    """One row per rival."""
+    by = book.outrun
+    heads = ("rival", "measured>", "p20>", "p80>", "times the best>", "note")
+    rows = tuple(
+        (
+            b.name,
+            _time(b.time_s),
+            _time(b.p20_s),
+            _time(b.p80_s),
+            f"{b.ratio:.2f} ({b.ratio_p25:.2f} to {b.ratio_p75:.2f})" if b.ratio > 0 else "",
+            "faster: best runs it" if by is not None and b == by.by else b.note,
+        )
+        for b in book.baselines
+    )
+    return TextTable(heads, rows, "no rival was measured")
+
+
+def classes_table(book: Ledger) -> TextTable:
+    """One row per e-class of each candidate that has a verdict with classes."""
+    heads = ("candidate", "class", "term", "in the program", "in the candidate")
+    rows = tuple(
+        (
+            candidate,
+            ident,
+            term,
+            ", ".join(m.removeprefix("program.") for m in members if m.startswith("program.")),
+            ", ".join(m for m in members if not m.startswith("program.")),
+        )
+        for candidate, verdict in book.verdicts.items()
+        for ident, term, members in verdict.classes
+    )
+    return TextTable(heads, rows, "no verdict came with classes")
+
+
+def funnel_table(book: Ledger) -> TextTable:
+    """How many things came as far as each stage."""
+    n = book.funnel
+    rows = (
+        ("nodes expanded", n.expanded),
+        ("regions cut", n.pruned),
+        ("families", n.families),
+        ("choices of maps forbidden", n.maps_rejected),
+        ("candidates", n.candidates),
+        ("proved", n.proved),
+        ("unknown", n.unknown),
+        ("refuted", n.refuted),
+        ("not timed, by a modelled bound", n.bounded),
+        ("trials measured", n.measured),
+        ("trials without a timed kernel", n.failed),
+    )
+    return TextTable(("", "count>"), tuple((word, f"{count:,}") for word, count in rows), "")
+
+
+def account_text(account: Account) -> str:
+    """How the rows add up to the whole space."""
+    a = account
+    says = (
+        f"{a.whole:,.0f} graphs, any operator on any operands, = {a.cut:,.0f} cut + {a.left:,.0f} left by budget "
+        f"+ {a.families:,} families + {a.unfinished:,} kept on the way that are no program + {a.void:,.0f} that are "
+        "no graphs"
+    )
+    return f"{says}." if a.adds_up else f"{says}; but these do not add up."
+
+
+def ledger_text(entries: Iterable[Entry]) -> str:
+    """The claim, the funnel, cuts, steering, and where the time went."""
+    entries = tuple(entries)
+    book = ledger(e.event for e in entries)
+    classes = ", ".join(f"{count:,} {word}" for word, count in book.by_soundness().items()) or "none"
+    spent = seconds_per_stage(entries)
+    steps = tuple((s.action, s.subject, s.python, s.note) for s in book.steering.standing)
+    steering = TextTable(("by you", "subject", "python", "note"), steps, "nothing was decided by hand")
+    space = tuple(book.started.space.items()) if book.started else ()
+    return "\n\n".join((
+        claim(book),
+        str(TextTable(("the stated space", "limit"), space, "no search has begun")),
+        str(funnel_table(book)),
+        f"Cuts: {classes}.",
+        *(["Account: " + account_text(book.account)] if book.account else []),
+        str(pruned_table(book)),
+        str(steering),
+        "Time: " + ", ".join(f"{stage} {seconds_text(s)}" for stage, s in spent.items()) + ".",
+    ))  # fmt: skip
+
+
+def _of(table: Callable[[Ledger], TextTable]) -> Callable[[Iterable[Entry]], str]:
+    return lambda entries: str(table(ledger(e.event for e in entries)))
+
+
+TABLES: Mapping[str, Callable[[Iterable[Entry]], str]] = {
+    "families": _of(families_table),
+    "pruned": _of(pruned_table),
+    "ledger": ledger_text,
+    "classes": _of(classes_table),
+    "trials": _of(trials_table),
+    "rivals": _of(baselines_table),
+}
+"""Every table by name, as a function of a journal's entries."""
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else seconds_text(seconds)

@@ -1,0 +1,1 @@
+"""TypeScript types, generated from the event classes."""

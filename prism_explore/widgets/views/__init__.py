@@ -1,0 +1,1 @@
+"""Views: pictures computed from the journal."""

@@ -1,0 +1,122 @@
+"""Products of bfloat16 in pairs: where they are offered, what is rounded for them, and what they compute."""
+
+from dataclasses import replace
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from prism_explore.codegen.cpu.llvm.builder import host
+from prism_explore.codegen.cpu.plan import Plan, choices_of, plan
+from prism_explore.codegen.load import load_plan
+from prism_explore.ir.text import parse
+from prism_explore.pipeline.stages import Parameters
+
+PRODUCT = """sgraph
+  x = input bf16[b, {k}]
+  g = input bf16[{k}]
+  w = input bf16[{k}, {n}] {order}
+  %3 = custom(x, g, w) grid[x=gx]
+    %0 = load(0, imap=[-])
+    %1 = load(1, imap=[-])
+    %2 = load(2, imap=[1])
+    %3 = {left}
+    %4 = matmul(%3, %2)
+    %5 = store(%4, omap=[1])
+  return %3
+"""
+SCALED, COPIED = "mul(%0, %1)", "mul_scalar(%0, 1)"
+
+pytestmark = pytest.mark.skipif(not host().pairs, reason="this CPU does not multiply bfloat16 in pairs")
+
+
+def graph(k=64, n=6, left=SCALED, order="order(1, 0)", dtype="bf16"):
+    return parse(PRODUCT.format(k=k, n=n, left=left, order=order).replace("bf16", dtype))
+
+
+def made(text, b, lanes=None, **schedule):
+    found = plan(text, Parameters((("gx", 1),), tuple(schedule.items())), {"b": b}, lanes)
+    assert isinstance(found, Plan), found
+    return found
+
+
+def inputs(b, k, n):
+    rng = np.random.default_rng(5)
+    x, g = (rng.standard_normal(s).astype(ml_dtypes.bfloat16) for s in ((b, k), (k,)))
+    return x, g, rng.standard_normal((n, k)).astype(ml_dtypes.bfloat16).T
+
+
+def wide(a):
+    return a.astype(np.float64)
+
+
+def rounded(a):
+    return wide(a.astype(np.float32).astype(ml_dtypes.bfloat16))
+
+
+def names(text, b):
+    return {c.name for c in choices_of(text, Parameters((("gx", 1),)), {"b": b})}
+
+
+def test_it_is_offered_for_weights_of_bfloat16_that_lie_along_k():
+    assert "short" in names(graph(), 4)
+    assert "short" not in names(graph(order=""), 4)
+    assert "short" not in names(graph(dtype="f32"), 4)
+
+
+def test_the_text_says_what_is_kept_short():
+    assert "bfloat16 in pairs" in made(graph(), 4).source
+    assert "t3[4, 64] bf16" in made(graph(), 4).source
+    assert "t3[4, 64] bf16" not in made(graph(), 4, short=0).source
+
+
+@pytest.mark.parametrize("lanes", [16, 8, 4])
+@pytest.mark.parametrize(("b", "k", "n"), [(1, 64, 6), (1, 33, 1), (5, 70, 7), (8, 31, 4), (16, 200, 9), (3, 2, 5)])
+def test_the_left_operand_is_rounded_once_and_sums_are_float32(b, k, n, lanes):
+    x, g, w = inputs(b, k, n)
+    found = wide(load_plan(made(graph(k, n), b, lanes))(x, g, w))
+
+    left = rounded(wide(x) * wide(g))
+    wanted = left @ wide(w)
+    slack = 2.0**-8 * np.abs(wanted) + 1e-6 * (np.abs(left) @ np.abs(wide(w)))
+    assert (np.abs(found - wanted) <= slack).all()
+
+
+@pytest.mark.parametrize("short", [0, 1])
+def test_both_ways_are_near_the_truth(short):
+    x, g, w = inputs(6, 96, 10)
+    found = wide(load_plan(made(graph(96, 10), 6, short=short))(x, g, w))
+
+    wanted = (wide(x) * wide(g)) @ wide(w)
+    assert np.abs(found - wanted).max() <= 2.0**-6 * np.abs(wanted).max()
+
+
+def test_a_copied_input_loses_nothing():
+    x, g, w = inputs(7, 90, 5)
+    plain, pairs = (wide(load_plan(made(graph(90, 5, COPIED), 7, short=s))(x, g, w)) for s in (0, 1))
+
+    # Only the order of additions differs: most results are the same, the others one rounding apart.
+    assert (np.abs(plain - pairs) <= 2.0**-7 * np.abs(plain) + 1e-6).all()
+    assert (plain == pairs).mean() > 0.9
+
+
+def test_a_tile_that_a_sum_reads_too_stays_float32():
+    text = PRODUCT.format(k=64, n=6, left=SCALED, order="order(1, 0)").replace(
+        "    %5 = store(%4, omap=[1])\n",
+        "    %5 = mean(%3, dim=1)\n    %6 = mul(%4, %5)\n    %7 = store(%6, omap=[1])\n",
+    )
+    found = made(parse(text), 4)
+
+    assert "pairs" not in found.source
+    assert "t3[4, 64]" in found.source
+    assert "t3[4, 64] bf16" not in found.source
+
+
+def test_a_cpu_without_pairs_computes_in_float32(monkeypatch):
+    monkeypatch.setitem(plan.__globals__, "host", lambda: replace(host(), pairs=False))
+
+    assert "pairs" not in made(graph(), 4).source
+    assert "short" not in names(graph(), 4)
+    reason = plan(graph(), Parameters((("gx", 1),), (("short", 1),)), {"b": 4})
+    assert isinstance(reason, str)
+    assert reason.startswith("schedule short=1: this kernel's choices are")

@@ -1,0 +1,110 @@
+"""CPUs that are not here: vector code for Arm, read from its assembly; an x86 without AVX, run as one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from prism_explore.codegen.cpu.emit import complete, cross_compiled
+from prism_explore.codegen.cpu.llvm.builder import Host, host
+from prism_explore.codegen.cpu.plan import Plan
+from prism_explore.codegen.load import load_plan
+from prism_explore.ir.text import parse
+from tests.codegen.corpus import CASES, filled, reference, relative_error
+from tests.codegen.cpu.test_emit import planned
+from tests.codegen.wider import WIDER
+
+ARM = Host("neoverse-n1", "+neon", 4, 2, True)
+TRIPLE = "aarch64-unknown-linux-gnu"
+PLAIN = Host("x86-64", "", 4, 2, False)
+"""The first 64-bit x86: SSE2, no fused multiply-add."""
+EIGHT_ROWS = """sgraph
+  x = input f32[8, 4096]
+  w = input f32[4096, 64] order(1, 0)
+  %2 = matmul(x, w)
+  return %2
+"""
+"""Blocks of 8 x 4 sums and what they are made of are more vectors than there are registers."""
+NUMBERS = dict.fromkeys(("gx", "gy", "gz", "ge", "f", "h"), 2) | {"b": 5, "tb": 3, "ks": 24, "tn": 40, "d": 24}
+EVERY = {c.name: c for c in (*CASES, *WIDER)}
+
+
+def planned_for(case, there: Host) -> tuple[Plan, dict[str, int]]:
+    sizes = case.sizes({symbol: NUMBERS.get(symbol, 8) for symbol in case.free})
+    here = planned(parse(case.text), sizes, there.lanes)
+    return replace(here, host=there, schedule=complete(here.loops, there, {})), sizes
+
+
+def arm(case) -> str:
+    made, _ = planned_for(case, ARM)
+    return cross_compiled(made.loops, made.schedule, ARM, TRIPLE)
+
+
+def loops(assembly: str) -> list[str]:
+    """What lies between a label and a jump back to it, without loops inside."""
+    blocks = re.split(r"^(\.LBB\w+):.*$", assembly, flags=re.MULTILINE)
+    found = []
+    for label, body in zip(blocks[1::2], blocks[2::2], strict=True):
+        if re.search(rf"\b(?:b\.\w+|cbnz|tbnz|tbz|cbz)\s+(?:\w+,\s*)*{re.escape(label)}\b", body):
+            found.append(body)
+    return found
+
+
+@pytest.mark.parametrize("name", ["rms_eps", "rms_eps_nk", "gated", "lora", "attention"])
+def test_the_inner_loop_of_a_product_on_arm_is_fused_vector_multiply_adds(name) -> None:
+    assembly = arm(EVERY[name])
+    inner = max(loops(assembly), key=lambda body: body.count("fmla"))
+
+    assert re.search(r"fmla\s+v\d+\.4s, v\d+\.4s", inner)
+    assert re.search(r"\bld[rp]\s+q\d+|ld1\s+\{ ?v\d+\.4s", inner)
+    assert " xmm" not in assembly
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_kernel_compiles_for_arm_and_calls_no_mathematics_of_others(name) -> None:
+    called = set(re.findall(r"^\s+bl\s+(\w+)", arm(EVERY[name]), re.MULTILINE))
+
+    assert called <= {"memcpy", "memset", "memmove"}
+
+
+@pytest.mark.parametrize(
+    ("there", "vector"),
+    [
+        (Host("skylake-avx512", "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma", 16, 2, True), "zmm"),
+        (Host("haswell", "+avx2,+fma", 8, 2, True), "ymm"),
+    ],
+)
+def test_a_vector_that_finds_no_register_lies_in_one_cache_line(there, vector) -> None:
+    made = planned(parse(EIGHT_ROWS), {}, there.lanes)
+    schedule = complete(made.loops, there, {"mr": 8, "nr": 4})
+    assembly = cross_compiled(made.loops, schedule, there, "x86_64-unknown-linux-gnu")
+
+    assert re.search(rf"%{vector}\d+, -?\d*\(%rsp\)", assembly)
+    assert f"andq\t$-{4 * there.lanes}, %rsp" in assembly
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_without_avx_the_same_kernel_is_right(name) -> None:
+    case = EVERY[name]
+    made, sizes = planned_for(case, PLAIN)
+    graph = parse(case.text)
+    inputs = filled(graph, sizes)
+
+    assert relative_error(reference(graph, inputs, sizes), load_plan(made)(*inputs.values())) < 1e-5
+
+
+def test_float16_without_its_instructions_is_refused_and_bfloat16_is_not() -> None:
+    from unittest.mock import patch
+
+    from prism_explore.codegen.cpu.plan import plan
+    from prism_explore.pipeline.stages import Parameters
+
+    text = "sgraph\n  x = input {}[4, 8]\n  %1 = square(x)\n  return %1\n"
+    with patch("prism_explore.codegen.cpu.plan.host", lambda: replace(host(), halves=False)):
+        refused = plan(parse(text.format("f16")), Parameters(()), {})
+        taken = plan(parse(text.format("bf16")), Parameters(()), {})
+
+    assert "x is f16, which this CPU does not convert; take bf16 or f32" == refused
+    assert isinstance(taken, Plan)

@@ -1,0 +1,34 @@
+"""Generated Triton on a real GPU: the one check that neither interpreter nor assembler can make."""
+
+import numpy as np
+import pytest
+
+from prism_explore.codegen.triton.emit import load_triton, write_triton
+from prism_explore.codegen.triton.heuristics import fit_triton
+from prism_explore.ir.interpreter.reference import evaluate
+from prism_explore.ir.text import parse, show
+from prism_explore.pipeline.stages import Parameters
+from prism_explore.targets import GPUS
+from tests.codegen.triton import graphs
+
+
+@pytest.mark.needs_gpu
+@pytest.mark.parametrize(("dtype", "tolerance"), [("f16", 5e-3), ("f32", 2e-5)])
+@pytest.mark.parametrize("b", [1, 5, 16])
+def test_the_fused_rmsnorm_is_right_on_a_gpu(dtype, tolerance, b):
+    import torch
+
+    graph = parse(show(graphs.rmsnorm_linear(d=1024, n=512)).replace("f32", dtype))
+    fitted = fit_triton(graph, {"b": b}, GPUS["a100"])
+    assert isinstance(fitted, Parameters)
+    module = write_triton(graph, {"b": b, **fitted.numbers}, fitted)
+    rng = np.random.default_rng(0)
+    kind = {"f16": "float16", "f32": "float32"}[dtype]
+    inputs = {
+        i.name: rng.uniform(-0.5, 0.5, [d.value({"b": b}) for d in i.type.dims]).astype(kind) for i in graph.inputs
+    }
+
+    found = load_triton(module.source)(*(torch.as_tensor(a).cuda() for a in inputs.values()))
+
+    wanted = evaluate(graph, {n: a.astype("float64") for n, a in inputs.items()}, fitted.numbers)
+    assert np.abs(found.cpu().double().numpy() - wanted).max() <= tolerance * np.abs(wanted).max()

@@ -1,0 +1,72 @@
+"""The command line: a list, a story, JSON, and errors that name what was asked."""
+
+import json
+
+import pytest
+
+from prism_explore.entry import cli
+from prism_explore.frontend import workloads
+from prism_explore.ir.tensors import tensor as T
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    row = workloads.workload("rmsnorm_linear")
+    small = workloads.Workload(
+        row.name, row.says, row.code, {"x": T("b", 32), "g": T(32), "w": T(32, 48)}, {"b": 3}, row.source
+    )
+    monkeypatch.setattr(workloads, "WORKLOADS", (small,))
+
+
+def test_the_workloads_are_listed(capsys):
+    assert 0 == cli.main(["list"])
+
+    assert "rmsnorm_linear" in capsys.readouterr().out
+
+
+def test_an_unknown_workload_is_named_with_those_that_exist(capsys):
+    assert 2 == cli.main(["run", "softmax_of_doom"])
+
+    assert "no workload 'softmax_of_doom'; there are rmsnorm_linear" in capsys.readouterr().err
+
+
+def test_a_number_that_is_none_is_named(capsys):
+    assert 2 == cli.main(["run", "rmsnorm_linear", "--at", "b=many"])
+
+    assert "found 'b=many'" in capsys.readouterr().err
+
+
+def test_an_unknown_machine_is_named(capsys, tiny):
+    assert 2 == cli.main(["run", "rmsnorm_linear", "--target", "abacus"])
+
+    assert "abacus" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_run_prints_its_findings_as_json_and_saves_its_journal(capsys, tiny, tmp_path):
+    file = tmp_path / "run.prism"
+
+    assert 0 == cli.main(["run", "rmsnorm_linear", "--json", "--trials", "2", "--save", str(file)])
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["program"] == "rmsnorm_linear"
+    assert found["funnel"]["proved"] > 0
+    assert found["best"]["error"] < 1e-4
+    assert found["claim"].startswith("Best of")
+    assert {r["name"] for r in found["best"]["rivals"]} >= {"ours", "torch eager", "roofline"}
+    assert file.exists()
+
+
+@pytest.mark.slow
+def test_a_run_tells_its_story_down_to_the_triton_source(capsys, tiny):
+    assert 0 == cli.main(["run", "rmsnorm_linear", "--trials", "2", "--triton"])
+
+    told = capsys.readouterr().out
+    for part in ("rmsnorm_linear on cpu at b=3", "pruned, by reason", "families", "fastest trials", "torch eager"):
+        assert part in told
+    assert "lemmas replayed in egglog" in told
+    assert "for all positive integers" in told
+    assert "on sm_80" in told
+    assert "on sm_90" in told
+    assert "@triton.jit" in told
+    assert "Best of the" in told

@@ -1,0 +1,337 @@
+"""torch.compile(model, backend=...): what is replaced, what is left and why, and that results and gradients stay."""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import entry_points
+
+import pytest
+import torch
+from torch import nn
+
+import prism_explore as px
+from prism_explore.entry import torch_compile
+from prism_explore.entry.torch_compile import TorchCompiler
+from tests.session.test_session import QUICK, machine
+
+D, N = 32, 48
+
+
+class Gated(nn.Module):
+    """A norm that two products share, a gate, and a way back."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.RMSNorm(D, eps=1e-6)
+        self.gate, self.up = nn.Linear(D, N, bias=False), nn.Linear(D, N, bias=False)
+        self.down = nn.Linear(N, D, bias=False)
+
+    def forward(self, x):
+        h = self.norm(x)
+        return x + self.down(nn.functional.silu(self.gate(h)) * self.up(h))
+
+
+def compiler(**more):
+    """One that replaces whatever it can: this is no place to ask whether it is faster, so one trial will do."""
+    options = {"budget": QUICK, "at_least": 0.0, **more}
+    return TorchCompiler(target=machine(), **options)
+
+
+def compiled(module, backend):
+    torch.compiler.reset()
+    return torch.compile(module, backend=backend, dynamic=False)
+
+
+@pytest.fixture(scope="module")
+def gated():
+    torch.manual_seed(0)
+    module, backend = Gated().eval(), compiler()
+    fast = compiled(module, backend)
+    with torch.no_grad():
+        fast(torch.randn(2, 3, D))
+    return module, fast, backend
+
+
+def test_a_gated_layer_becomes_two_kernels_over_all_rows(gated):
+    _, _, backend = gated
+
+    assert [True, True] == [row.replaced for row in backend.rows], backend.report()
+    first = [row.program.splitlines()[1].strip() for row in backend.rows]
+    assert ["x0 = input f32[6, 32]", "x0 = input f32[6, 48]"] == first
+    assert [2, 1] == [r.program.count("matmul(") for r in backend.rows]
+    assert all(r.candidate and r.ratio for r in backend.rows)
+    assert 2 == backend.report().count("replaced")
+
+
+def test_what_was_compiled_gives_torch_s_numbers(gated):
+    module, fast, _ = gated
+    for seed in range(3):
+        x = torch.randn(2, 3, D, generator=torch.Generator().manual_seed(seed))
+        with torch.no_grad():
+            torch.testing.assert_close(module(x), fast(x), rtol=2e-4, atol=2e-5)
+
+
+def test_gradients_are_torch_s(gated):
+    module, fast, _ = gated
+    grads = []
+    for run in (module, fast):
+        x = torch.linspace(-1, 1, 2 * 3 * D).reshape(2, 3, D).requires_grad_()
+        module.zero_grad()
+        run(x).square().sum().backward()
+        grads.append([x.grad, *(p.grad.clone() for p in module.parameters())])
+
+    for wanted, found in zip(*grads, strict=True):
+        torch.testing.assert_close(wanted, found, rtol=1e-3, atol=1e-4)
+
+
+def test_equal_regions_are_searched_once():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(D, D, bias=False), nn.Linear(D, D, bias=False)
+
+        def forward(self, x):
+            return self.b(torch.sort(self.a(x)).values)
+
+    backend = compiler()
+    module = Twice().eval()
+    with torch.no_grad():
+        x = torch.randn(4, D)
+        torch.testing.assert_close(module(x), compiled(module, backend)(x), rtol=2e-4, atol=2e-5)
+
+    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
+    assert 1 == len({r.program for r in backend.rows})
+    assert 1 == len({r.ratio for r in backend.rows})
+
+
+def test_what_is_not_faster_is_left_and_says_so():
+    backend = compiler(at_least=1e9)
+    layer = nn.Linear(D, N, bias=False).eval()
+    x = torch.randn(4, D)
+    with torch.no_grad():
+        torch.testing.assert_close(layer(x), compiled(layer, backend)(x), rtol=0, atol=0)
+
+    assert "as fast as torch eager; 1e+09x is asked for" in backend.report()
+    assert not any(r.replaced for r in backend.rows)
+
+
+def test_what_cannot_be_traced_is_left_with_the_reason():
+    def masked(q, k, v, keep):
+        return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=keep)
+
+    backend = compiler()
+    q, k, v = (torch.randn(2, 4, 8) for _ in range(3))
+    keep = torch.ones(4, 4, dtype=torch.bool).tril()
+
+    torch.testing.assert_close(masked(q, k, v, keep), compiled(masked, backend)(q, k, v, keep))
+    assert [False] == [r.replaced for r in backend.rows]
+    assert "dtype bool" in backend.report()
+
+
+def test_symbolic_sizes_have_a_kernel_for_the_call_s_own_and_torch_for_others():
+    torch.manual_seed(0)
+    backend, module = compiler(), Gated().eval()
+    torch.compiler.reset()
+    fast = torch.compile(module, backend=backend, dynamic=True)
+
+    def agrees(lead):
+        x = torch.randn(*lead, D)
+        with torch.no_grad():
+            torch.testing.assert_close(module(x), fast(x), rtol=2e-4, atol=2e-5)
+
+    with warnings.catch_warnings(record=True) as said, ThreadPoolExecutor(4) as pool:
+        warnings.simplefilter("always")
+        for lead in ((2, 3), (3, 2)):
+            agrees(lead)
+        assert [] == [w for w in said if "runs in torch" in str(w.message)]  # as many rows as the kernel takes
+        assert 12 == len([*pool.map(agrees, [(4, 5), (7, 3), (5, 4)] * 4)])
+
+    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
+    assert all("=2" in r.reason and r.reason.endswith("torch runs at other sizes") for r in backend.rows)
+    told = [str(w.message) for w in said if "runs in torch" in str(w.message)]
+    assert 2 == len(told)  # once per region, from whichever thread
+
+
+# ---------------------------------------------------------------- precisions, and what acts from beside
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_module_in_half_precision_becomes_kernels_that_are_nearer_to_float32_than_torch_s_rounding(dtype):
+    torch.manual_seed(0)
+    module, backend = Gated().eval().to(dtype), compiler()
+    fast = compiled(module, backend)
+    x = torch.randn(2, 3, D, dtype=dtype)
+    with torch.no_grad():
+        found = fast(x)
+        wanted = module.float()(x.float())
+
+    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
+    assert dtype == found.dtype
+    assert all("bf16[" in r.program or "f16[" in r.program for r in backend.rows)
+    torch.testing.assert_close(wanted, found.float(), rtol=0.02, atol=0.02)
+
+
+class Cast(nn.Module):
+    """A norm in float32 before a product in bfloat16, as language models have it."""
+
+    def __init__(self):
+        super().__init__()
+        self.product = nn.Linear(D, N, bias=False, dtype=torch.bfloat16)
+
+    def forward(self, x):
+        wide = x.float()
+        return self.product((wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-6)).to(x.dtype))
+
+
+def test_casts_end_a_region_and_the_product_between_them_is_replaced():
+    torch.manual_seed(0)
+    module, backend = Cast().eval(), compiler()
+    x = torch.randn(4, D, dtype=torch.bfloat16)
+    with torch.no_grad():
+        found = compiled(module, backend)(x)
+        torch.testing.assert_close(module(x), found, rtol=0.02, atol=0.02)
+
+    (row,) = backend.rows
+    assert row.replaced, backend.report()
+    assert "bf16[" in row.program
+    assert "f32[" not in row.program
+    assert torch.bfloat16 == found.dtype
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_what_autocast_casts_is_left_to_torch_with_the_reason(inside):
+    torch.manual_seed(0)
+    layer = Gated().eval()
+
+    def casting(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return layer(x)
+
+    backend = compiler()
+    x = torch.randn(2, 3, D)
+    fast = compiled(casting if inside else layer, backend)
+    with torch.no_grad():
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=not inside):
+            found = fast(x)
+        wanted = casting(x)
+
+    assert wanted.dtype == found.dtype
+    torch.testing.assert_close(wanted, found, rtol=0, atol=0)
+    assert not any(r.replaced for r in backend.rows)
+    assert "float32, bfloat16 meet in it, by a cast or by autocast" in backend.report()
+
+
+def test_a_graph_break_parts_a_module_in_two_that_are_both_replaced():
+    torch.manual_seed(0)
+    first, second = nn.Linear(D, N, bias=False).eval(), nn.Linear(N, D, bias=False).eval()
+
+    def broken(x):
+        h = nn.functional.silu(first(x))
+        torch._dynamo.graph_break()
+        return second(h) + x
+
+    backend = compiler()
+    x = torch.randn(4, D)
+    with torch.no_grad():
+        torch.testing.assert_close(broken(x), compiled(broken, backend)(x), rtol=2e-4, atol=2e-5)
+
+    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
+
+
+def test_what_is_written_in_place_between_two_operators_keeps_them_apart():
+    layer = nn.Linear(D, N, bias=False).eval()
+
+    def overwritten(x):
+        h = layer(x)
+        x.add_(1.0)
+        return nn.functional.silu(h) + x.sum()
+
+    backend = compiler()
+    x = torch.randn(4, D)
+    with torch.no_grad():
+        wanted, found = (run(x.clone()) for run in (overwritten, compiled(overwritten, backend)))
+        torch.testing.assert_close(wanted, found, rtol=2e-4, atol=2e-5)
+
+    (row,) = backend.rows
+    assert row.replaced, backend.report()
+    assert "silu" not in row.program
+
+
+def test_no_gradient_goes_where_torch_records_none():
+    layer = nn.Linear(D, N, bias=False).eval()
+
+    def partly(x):
+        with torch.no_grad():
+            h = layer(x)
+        return nn.functional.silu(h) * x.sum()
+
+    backend, grads = compiler(), []
+    fast = compiled(partly, backend)
+    for run in (partly, fast):
+        x = torch.linspace(-1, 1, 4 * D).reshape(4, D).requires_grad_()
+        layer.zero_grad()
+        run(x).sum().backward()
+        grads.append(x.grad)
+        assert layer.weight.grad is None
+
+    torch.testing.assert_close(*grads, rtol=1e-3, atol=1e-4)
+    assert "silu" not in backend.rows[0].program
+
+
+def test_a_number_that_is_known_only_at_run_time_leaves_the_region_to_torch():
+    layer = nn.Linear(D, N, bias=False).eval()
+
+    def scaled(x):
+        return layer(x) * x.shape[0]
+
+    backend = compiler()
+    torch.compiler.reset()
+    fast = torch.compile(scaled, backend=backend, dynamic=True)
+    with torch.no_grad():
+        for rows in (4, 6):
+            x = torch.randn(rows, D)
+            torch.testing.assert_close(scaled(x), fast(x), rtol=2e-4, atol=2e-5)
+
+    (row,) = backend.rows
+    assert row.replaced or "known only when it runs" in row.reason, backend.report()
+
+
+def test_a_call_that_a_kernel_does_not_take_goes_to_torch_with_one_warning(gated):
+    module, fast, _ = gated
+    x = torch.randn(3, 2, D).transpose(0, 1)
+    with torch.no_grad(), warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        torch.testing.assert_close(module(x), fast(x), rtol=2e-4, atol=2e-5)
+
+
+def test_the_backend_has_a_name_that_torch_finds():
+    (found,) = [e for e in entry_points(group="torch_dynamo_backends") if e.name == "prism"]
+
+    assert torch_compile.prism is found.load()
+
+
+def test_an_unknown_option_is_named():
+    with pytest.raises(px.ShapeError, match="no option fast"):
+        TorchCompiler()(torch.fx.symbolic_trace(nn.Linear(2, 2)), [], fast=True)
+
+
+@pytest.mark.slow
+def test_a_llama_model_keeps_its_hidden_states_and_its_products_are_kernels():
+    from transformers import LlamaConfig, LlamaModel
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        hidden_size=D,
+        intermediate_size=N,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        num_hidden_layers=2,
+        vocab_size=50,
+    )
+    model, ids, backend = LlamaModel(config).eval(), torch.randint(0, 50, (2, 3)), compiler()
+    with torch.no_grad():
+        wanted = model(input_ids=ids, use_cache=False).last_hidden_state
+        found = compiled(model, backend)(input_ids=ids, use_cache=False).last_hidden_state
+
+    torch.testing.assert_close(wanted, found, rtol=1e-3, atol=1e-4)
+    per_layer = ("queries", "keys", "values", "attention", "way out", "gate and up", "way back")
+    assert 2 * len(per_layer) == len(backend.rows), backend.report()
+    assert 2 * len(per_layer) - 2 == sum(r.replaced for r in backend.rows), backend.report()
+    assert any(r.program.count("matmul(") == 2 for r in backend.rows)

@@ -1,0 +1,350 @@
+"""Every row of the operator table: what torch computes eagerly is what the traced program means, at two batches."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from prism_explore.errors import UnsupportedOperator
+from prism_explore.frontend import export, trace
+from prism_explore.frontend.aten.table import ROWS
+from prism_explore.frontend.lower_aten import Row
+from prism_explore.ir.interpreter.reference import evaluate
+from prism_explore.ir.ops import Band, Input, Permute, Reshape
+from prism_explore.ir.tensors import tensor as T
+from prism_explore.ir.text import show
+
+X = ("b 4 6",)
+XY = ("b 4 6", "b 4 6")
+INF = float("inf")
+
+
+def causal(x):
+    s = x.shape[-1]
+    return torch.ones(s, s, dtype=torch.bool).tril()
+
+
+def positions(x):
+    return torch.arange(x.shape[-2])[:, None], torch.arange(x.shape[-1])[None, :]
+
+
+def gqa(mask):
+    def f(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask(q, k), enable_gqa=True)
+
+    return f
+
+
+def written_out(x):
+    """Every row that moves elements."""
+    b, s, d = x.shape
+    heads = x.view(b, s, 3, d // 3).transpose(1, 2)
+    left, right = heads.split([1, 1], -1)
+    return torch.cat((-right, left), -1).transpose(1, 2).reshape(b, s, d)
+
+
+CASES = {
+    # arithmetic
+    "scalars on the right": (lambda x: (x + 2) * 3 - 1 / 4, X),
+    "scalars on the left": (lambda x: 2 - x + 3 * x, X),
+    "division by and of a scalar": (lambda x: x / 7 + 2 / (x * x + 1), X),
+    "rsub": (lambda x, y: torch.rsub(x, y), XY),
+    "sums and products broadcast": (lambda x, y: x * y[:, :1] + y[..., 2:3] - x, XY),
+    "neg, abs, erf, tanh": (lambda x: torch.erf(-x).abs() + torch.tanh(x), X),
+    "exp, sigmoid, relu, silu": (lambda x: torch.exp(x) * torch.sigmoid(x) + F.relu(x) + F.silu(x), X),
+    "gelu, both": (lambda x: F.gelu(x) + F.gelu(x, approximate="tanh") * 2, X),
+    "roots": (lambda x: torch.sqrt(x * x) + torch.rsqrt(x * x + 1) + torch.reciprocal(x * x + 1), X),
+    "powers": (lambda x: x**2 + x**3 + (x * x + 1) ** 0.5 + (x * x + 1) ** -0.5 + (x * x + 1) ** 1.5, X),
+    "square and power -1": (lambda x: torch.square(x) + (x * x + 1) ** -1, X),
+    "maximum, minimum": (lambda x, y: torch.maximum(x, y) - torch.minimum(x, y * 2) + torch.max(x, y), XY),
+    "clamp": (lambda x: x.clamp(-0.2, 0.3) + x.clamp(min=0) + x.clamp(max=0.1) + x.clamp_min(0.2) + x.clamp_max(0), X),
+    "casts to its own type": (lambda x: x.to(torch.float64).type_as(x).contiguous().clone() * 2, X),
+    "dropout that is off": (lambda x: F.dropout(x, 0.5, training=False) * 2, X),
+    # reductions
+    "sum and mean, kept or dropped": (
+        lambda x: x.sum(-1) + x.mean(1, keepdim=True).squeeze(1)[:, :1] + x.sum(1)[:, :4],
+        X,
+    ),
+    "over several dims": (lambda x: x.sum((1, 2)) + x.mean((-1, 1)), X),
+    "over all dims": (lambda x: x.sum() * x.mean(), X),
+    "maxima": (lambda x: x.amax(-1) + x.max(-1).values + x.amax((1, 2))[:, None] + x.max(), X),
+    "minima": (lambda x: x.amin(-1, keepdim=True), X),
+    "variances": (lambda x: x.var(-1) + x.var(-1, unbiased=False) + x.var((1, 2), correction=0)[:, None], X),
+    "standard deviation": (lambda x: x.std(-1, keepdim=True) + x, X),
+    # norms and softmax
+    "layer_norm": (lambda x, g, h: F.layer_norm(x, (6,), g, h), ("b 4 6", "6", "6")),
+    "layer_norm over two dims": (lambda x: F.layer_norm(x, (4, 6), eps=1e-3), X),
+    "rms_norm": (lambda x, g: F.rms_norm(x, (6,), g, eps=1e-6), ("b 4 6", "6")),
+    "rms_norm over two dims": (lambda x: F.rms_norm(x, (4, 6), eps=0.0), X),
+    "softmax": (lambda x: torch.softmax(x, -1) + F.softmax(x, 1, dtype=torch.float64), X),
+    # products
+    "linear": (lambda x, w, c: F.linear(x, w, c), ("b 6", "5 6", "5")),
+    "linear with a computed weight": (lambda x, w: F.linear(x, w * 2), ("b 6", "5 6")),
+    "matmul with vectors": (lambda x, w, v: (x @ v)[:, None] + w @ x[0], ("b 6", "5 6", "6")),
+    "matmul broadcasts": (lambda x, w: x @ w, ("b 1 4 6", "3 6 5")),
+    "mm, bmm, mv, addmm": (
+        lambda x, w, c: torch.addmm(c, x, w) + torch.mm(x, w) + torch.bmm(x[None], w[None])[0] + torch.mv(w.t(), x[0]),
+        ("b 6", "6 5", "5"),
+    ),
+    # views
+    "transposes of what was computed": (lambda x: (x * 2).transpose(1, 2) @ (x + 1).mT.permute(0, 2, 1), X),
+    "t, T, movedim": (lambda x: (x * 2).t() + (x * 3).T + torch.movedim(x * 4, 0, 1), ("4 6",)),
+    "view, flatten, unflatten": (lambda x: (x.view(-1, 24) * 2).unflatten(1, (4, -1)).flatten(1, 2), X),
+    "squeeze, unsqueeze": (lambda x: (x.unsqueeze(1) * 2).squeeze(1) + x.unsqueeze(-1).squeeze(), X),
+    "expand, expand_as": (lambda x, y: x[:, :1].expand(-1, 4, -1) * 2 + x[:, :1].expand_as(y) * y, XY),
+    "expand in front": (lambda x: x.mean((1, 2)).expand(3, -1) * 2, X),
+    "repeat, repeat_interleave": (lambda x: x.repeat(1, 2, 1) + x.repeat_interleave(2, 1), X),
+    "slices": (lambda x: x[:, 1:3] + x[:, -2:] * x.narrow(1, 0, 2) + x[:, :-2], X),
+    "select": (lambda x: x[:, 0] + x[:, -1] * x.select(1, 2), X),
+    "chunk, split": (lambda x: x.chunk(2, -1)[1] * x.split(3, -1)[0] + x.split([3, 3], -1)[1], X),
+    "cat, stack": (lambda x, y: torch.cat((x, y, x), 1)[:, 3:7] + torch.stack((x, y), 1)[:, 1], XY),
+    "heads apart and together": (written_out, X),
+    "other names": (
+        lambda x: (
+            torch.concat((x, x), 1)[:, :4]
+            + torch.concatenate((x * 2, x), 1)[:, :4].detach()
+            + (x * 2).swapaxes(1, 2).contiguous().swapdims(1, 2)
+        ),
+        X,
+    ),
+    # constants and masks
+    "constants": (
+        lambda x: (
+            x * torch.ones_like(x)
+            + torch.zeros_like(x)
+            + torch.full_like(x, 3)
+            + x.new_full((6,), 2.0)
+            + x * x.new_ones(6)
+            - x.new_zeros(4, 6)
+            + torch.zeros(6, dtype=x.dtype)
+        ),
+        X,
+    ),
+    "logic": (
+        lambda x: (
+            x.masked_fill(torch.logical_not(torch.logical_and(causal(x), torch.logical_or(causal(x), causal(x)))), 0.5)
+            + x.masked_fill(torch.bitwise_and(causal(x), causal(x)), 2.0)
+            + x.masked_fill(
+                torch.bitwise_or(positions(x)[0] > positions(x)[1], positions(x)[0] <= positions(x)[1] - 2), 1.0
+            )
+        ),
+        ("b 6 6",),
+    ),
+    "masked_fill with a triangle": (lambda x: torch.softmax(x.masked_fill(~causal(x), -INF), -1), ("b 6 6",)),
+    "masked_fill with a triangle of ones": (
+        lambda x: torch.softmax(x.masked_fill(torch.ones(6, 6).tril() == 0, -INF), -1),
+        ("b 6 6",),
+    ),
+    "masked_fill with a number": (lambda x: x.masked_fill(causal(x), 0.5), ("b 6 6",)),
+    "masked_fill with the least number": (
+        lambda x: torch.softmax(x.masked_fill(~causal(x), torch.finfo(x.dtype).min), -1),
+        ("b 6 6",),
+    ),
+    "where": (lambda x: torch.where(causal(x), x, 0.0) + torch.where(causal(x), 1.0, x), ("b 6 6",)),
+    "where of two tensors": (lambda x, y: torch.where(causal(x), x, y * 2), ("b 6 6", "b 6 6")),
+    "where of two numbers": (lambda x: torch.softmax(x + torch.where(causal(x), 0.0, -INF), -1), ("b 6 6",)),
+    "a sum with minus infinities": (lambda x: torch.softmax(x + torch.full((6, 6), -INF).triu(1), -1), ("b 6 6",)),
+    "an arithmetic mask": (
+        lambda x: torch.softmax(x + (1 - causal(x).to(x.dtype)) * torch.finfo(x.dtype).min, -1),
+        ("b 6 6",),
+    ),
+    "a product with a triangle": (lambda x: x * torch.ones(6, 6, dtype=x.dtype).tril(1) - x, ("b 6 6",)),
+    "triangles of a tensor": (lambda x: x.tril() * 2 + torch.triu(x, -1), ("b 6 6",)),
+    "rows before columns": (
+        lambda x: torch.softmax(x.masked_fill(positions(x)[0] < positions(x)[1] - 1, -INF), -1),
+        ("b 4 6",),
+    ),
+    "columns within a window": (
+        lambda x: torch.softmax(
+            x.masked_fill(~((positions(x)[0] - positions(x)[1]).lt(3) & (positions(x)[0] >= positions(x)[1])), -INF), -1
+        ),
+        ("b 6 6",),
+    ),
+    "either side": (
+        lambda x: torch.softmax(
+            x.masked_fill((positions(x)[0] < positions(x)[1]) | (positions(x)[1] < positions(x)[0] - 2), -INF), -1
+        ),
+        ("b 6 6",),
+    ),
+    "queries behind a cache": (
+        lambda x: torch.softmax(x.masked_fill(torch.arange(2, 6)[:, None] < torch.arange(6), -INF), -1),
+        ("b 4 6",),
+    ),
+    "the diagonal": (lambda x: x.masked_fill(positions(x)[0] == positions(x)[1], 2.0), ("b 6 6",)),
+    "a part of a triangle": (lambda x: torch.softmax(x.masked_fill(~causal(x)[2:6], -INF), -1)[:, :4], ("b 4 6",)),
+    "a transposed triangle": (lambda x: torch.softmax(x.masked_fill(~causal(x).t(), -INF), -1), ("b 6 6",)),
+    "a mask that is an argument": (
+        lambda x, m: torch.softmax(x.masked_fill(m == 0, -INF), -1),
+        ("b 4 6", "4 6"),
+    ),
+    "a mask that is an argument, as a truth": (
+        lambda x, m: torch.softmax(torch.where(m.bool()[:, None], x, -INF), -1),
+        ("b 4 6", "b 6"),
+    ),
+    # attention
+    "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v), ("b 2 4 8", "b 2 6 8", "b 2 6 8")),
+    "attention with a scale": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3),
+        ("b 2 4 8", "b 2 6 8", "b 2 6 8"),
+    ),
+    "causal attention": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        ("b 2 6 8", "b 2 6 8", "b 2 6 8"),
+    ),
+    "grouped attention": (gqa(lambda q, k: None), ("b 4 5 8", "b 2 6 8", "b 2 6 8")),
+    "grouped attention with a band": (
+        gqa(lambda q, k: torch.ones(5, 6, dtype=torch.bool).tril()),
+        ("b 4 5 8", "b 2 6 8", "b 2 6 8"),
+    ),
+    "grouped attention with numbers to add": (
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m, enable_gqa=True),
+        ("b 4 5 8", "b 2 6 8", "b 2 6 8", "b 1 5 6"),
+    ),
+    "attention with a mask that is an argument": (
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m != 0),
+        ("b 2 5 8", "b 2 6 8", "b 2 6 8", "5 6"),
+    ),
+    "attention by hand": (
+        lambda q, k, v: torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(8), dim=-1) @ v,
+        ("b 2 4 8", "b 2 6 8", "b 2 6 8"),
+    ),
+}
+
+
+def types_of(shapes):
+    return [T(*(int(d) if d.isdigit() else d for d in s.split()), dtype="f64") for s in shapes]
+
+
+def traced(code, shapes):
+    return trace(code, dict(zip(inspect.signature(code).parameters, types_of(shapes), strict=True)), name="f")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_row_means_what_torch_computes(name):
+    code, shapes = CASES[name]
+    made, _ = traced_case(name)
+    for batch in (2, 3):
+        draw = torch.Generator().manual_seed(batch)
+        given = [
+            torch.rand([batch if d == "b" else int(d) for d in s.split()], generator=draw, dtype=torch.float64) - 0.4
+            for s in shapes
+        ]
+        if "argument" in name:
+            # A mask of zeros and numbers, no row of which is empty.
+            given[-1] = (given[-1] > 0) * given[-1]
+            given[-1][..., 0] = 1.0
+        wanted = code(*given).numpy()
+        inputs = {b.name: t.numpy() for b, t in zip(made.bindings, made.bind(*given), strict=True)}
+        found = evaluate(made.program, inputs)
+
+        assert wanted.shape == found.shape
+        np.testing.assert_allclose(wanted, found, rtol=1e-12, atol=1e-14)
+
+
+class Noted(dict[str, Row]):
+    """The table of rows, noting which are asked for."""
+
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.met = set()
+
+    def get(self, name, otherwise=None):
+        self.met.add(name)
+        return super().get(name, otherwise)
+
+
+@cache
+def traced_case(name):
+    """A case's program, and the ATen names that it went through."""
+    noted = Noted(export.BY_NAME)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "BY_NAME", noted)
+        return traced(*CASES[name]), frozenset(noted.met)
+
+
+def test_every_row_is_met_by_a_case():
+    met = {name for case in CASES for name in traced_case(case)[1]}
+
+    assert set() == {r.aten for r in ROWS} - met
+
+
+@pytest.mark.parametrize(
+    ("code", "shapes", "says"),
+    [
+        (lambda x: torch.cumsum(x, 0), ("b 4",), "operator cumsum is not supported"),
+        (lambda x: x.masked_fill(x > 0, 0.0), ("b 4",), "a comparison of computed numbers"),
+        (lambda x: x.var(0), ("b 4",), "an unbiased variance over a symbolic dim"),
+        (lambda x: F.dropout(x, 0.5), ("b 4",), "call module.eval"),
+        (lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p=0.1), ("b 2 4 8",), "dropout inside attention"),
+        (lambda x: x.half() * 2, ("b 4",), "a cast to torch.float16"),
+        (lambda x: x * torch.arange(4), ("b 4",), "positions together with computed numbers|positions used as numbers"),
+        (lambda x: x[:, ::2] * 2, ("b 4",), "a slice with step 2"),
+        (lambda x: x.max(-1).indices.to(x.dtype), ("b 4",), "the positions of a maximum"),
+        (
+            lambda x: torch.matmul(x, torch.ones(4, 2)),
+            ("b 4",),
+            "constant",
+        ),
+        (lambda x: torch.add(x, x, alpha=2), ("b 4",), "alpha=2"),
+        (lambda x: torch.exp(x).mul_(2), ("b 4",), "operator mul_.*it writes in place"),
+        (lambda x: x * x[x > 0].sum(), ("b 4",), "a comparison of computed numbers"),
+        (lambda x: x * x.sum().item(), ("b 4",), "item"),
+        (lambda x: x + torch.full((4,), -INF), ("b 4",), "minus infinity everywhere"),
+        (lambda x: torch.einsum("bi,bj->bij", x, x), ("b 4",), "operator einsum"),
+    ],
+)
+def test_what_no_row_covers_is_told_with_the_line_and_what_to_do(code, shapes, says):
+    with pytest.raises(UnsupportedOperator, match=says) as caught:
+        traced(code, shapes)
+    assert "Supported: " in str(caught.value)
+
+
+# ---------------------------------------------------------------- what programs look like
+def test_a_transposed_argument_is_stored_in_another_order_and_never_moved():
+    made = traced(lambda q, k, v: F.scaled_dot_product_attention(q, k, v), ("b 2 4 8", "b 2 6 8", "b 2 6 8"))
+
+    assert "k = input f64[b, 2, 8, 6] order(0, 1, 3, 2)" in show(made.program)
+    assert not any(isinstance(n.op, Permute) for n in made.program.graph.nodes)
+
+
+def test_an_argument_seen_in_three_orders_is_three_inputs_over_one_tensor():
+    made = traced(lambda x: x + x.permute(1, 2, 0) + x.permute(2, 0, 1), ("4 4 4",))
+
+    assert ["x", "x_t", "x_t2"] == [i.name for i in made.program.inputs]
+    assert {"x"} == {b.source for b in made.bindings}
+
+
+def test_a_mask_becomes_one_band_however_often_it_is_used():
+    def twice(x):
+        keep = causal(x)
+        return x.masked_fill(~keep, -INF).exp() @ torch.where(keep, x, 0.0)
+
+    bands = [n.op for n in traced(twice, ("b 6 6",)).program.graph.nodes if isinstance(n.op, Band)]
+    assert [(None, "0")] == [(b.low, str(b.high)) for b in bands]
+
+
+def test_sizes_stay_symbols_in_reshapes_and_masks():
+    def f(x):
+        b, s, d = x.shape
+        keep = torch.ones(s, s, dtype=torch.bool).tril()
+        h = x.view(b, s, 2, d // 2).transpose(1, 2)
+        return torch.softmax((h @ h.mT).masked_fill(~keep, -INF), -1).reshape(b, 2 * s, s)
+
+    program = traced(f, ("b s 6",)).program
+    sizes = [str(d) for n in program.graph.nodes if isinstance(n.op, Reshape) for d in n.op.dims]
+    assert {"b", "s", "2*s", "2", "3"} == set(sizes)
+    assert ["s"] == [str(n.op.rows) for n in program.graph.nodes if isinstance(n.op, Band)]
+
+
+def test_dead_code_leaves_no_trace():
+    def f(x, y):
+        torch.exp(y)
+        return x * 2
+
+    assert ["x"] == [n.op.name for n in traced(f, ("b 4", "b 4")).program.graph.nodes if isinstance(n.op, Input)]

@@ -1,0 +1,176 @@
+"""Torch code to tensor programs: what torch computes is what the program means."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from prism_explore.errors import ShapeError, UnsupportedOperator
+from prism_explore.frontend import data_sizes, trace
+from prism_explore.ir.interpreter.reference import evaluate
+from prism_explore.ir.tensors import tensor as T
+from prism_explore.ir.text import show
+
+
+def rmsnorm_linear(x, g, w):
+    return nn.functional.rms_norm(x, (x.shape[-1],), g, eps=1e-6) @ w
+
+
+def check(traced, *args):
+    """The program's meaning in float64 on what `bind` makes of the arguments, against torch's own."""
+    doubles = [a.double() for a in args]
+    reference = traced.reference.double() if isinstance(traced.reference, nn.Module) else traced.reference
+    wanted = reference(*doubles).detach().numpy()
+    bound = traced.bind(*doubles)
+    inputs = {b.name: t.double().detach().numpy() for b, t in zip(traced.bindings, bound, strict=True)}
+    np.testing.assert_allclose(wanted, evaluate(traced.program, inputs), rtol=1e-6, atol=1e-9)
+
+
+def test_rmsnorm_and_linear_become_primitives_with_a_symbolic_batch(golden):
+    traced = trace(rmsnorm_linear, {"x": T("b", 4096), "g": T(4096), "w": T(4096, 4096)})
+
+    golden("frontend/rmsnorm_linear", show(traced.program))
+
+
+@pytest.mark.parametrize("eps", [1e-6, 0.0, None])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_rms_norm_means_what_torch_says_with_and_without_weight_and_eps(eps, weighted):
+    def f(x, g):
+        return nn.functional.rms_norm(x, (16,), g if weighted else None, eps=eps) + g
+
+    # Without an eps torch takes the machine epsilon of the dtype, so both sides are asked for doubles.
+    traced = trace(f, {"x": T("b", 16, dtype="f64"), "g": T(16, dtype="f64")})
+    check(traced, torch.randn(3, 16), torch.randn(16))
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(16)
+        self.up = nn.Linear(16, 32)
+        self.down = nn.Linear(32, 16, bias=False)
+
+    def forward(self, x):
+        return x + self.down(nn.functional.silu(self.up(self.norm(x))))
+
+
+def test_a_module_brings_its_parameters_and_transposed_weights_become_storage_orders():
+    traced = trace(Block(), {"x": T("b", 16)})
+
+    assert traced.program.inputs[0].name == "x"
+    assert "up_weight = input f32[16, 32] order(1, 0)" in show(traced.program)
+    check(traced, torch.randn(5, 16))
+
+
+def test_a_module_is_traced_from_example_inputs():
+    traced = trace(Block(), {"x": torch.randn(5, 16)})
+
+    assert "x = input f32[5, 16]" in show(traced.program)
+
+
+def test_a_weight_used_both_ways_is_two_inputs_over_one_tensor():
+    def tied(x, w):
+        return (x @ w) @ w.T
+
+    traced = trace(tied, {"x": T("b", 8), "w": T(8, 8)})
+
+    assert ["w", "w"] == [b.source for b in traced.bindings if b.source == "w"]
+    check(traced, torch.randn(3, 8), torch.randn(8, 8))
+
+
+def test_scalars_on_either_side_mean_what_torch_says():
+    def f(x):
+        return (2 - x) / 4 + 3 / (x * x + 1) - x.pow(2).mean(-1, keepdim=True) + x.pow(2) * -1
+
+    check(trace(f, {"x": T("b", 8)}), torch.rand(3, 8) + 0.5)
+
+
+def test_binding_gives_views_and_copies_nothing():
+    traced = trace(Block(), {"x": T("b", 16)})
+    x = torch.randn(2, 16)
+
+    bound = dict(zip([b.name for b in traced.bindings], traced.bind(x), strict=True))
+
+    assert bound["x"].data_ptr() == x.data_ptr()
+    assert bound["up_weight"].data_ptr() == traced.parameters["up.weight"].data_ptr()
+    assert (16, 32) == tuple(bound["up_weight"].shape)
+
+
+def test_an_unsupported_operator_is_named_with_the_users_line_and_the_supported_ones():
+    def f(x, w):
+        y = x @ w
+        return torch.cumsum(y, 0)
+
+    with pytest.raises(UnsupportedOperator) as caught:
+        trace(f, {"x": T("b", 8), "w": T(8, 8)})
+
+    assert "operator cumsum is not supported" in str(caught.value)
+    assert "test_frontend.py" in str(caught.value)
+    assert "return torch.cumsum(y, 0)" in str(caught.value)
+    assert "nn.functional.rms_norm" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (lambda x: torch.pow(2.0, x), "pow"),
+        (lambda x: x.add_(1.0).exp(), "operator add_.*it writes in place"),
+        (lambda x: (x, x), "returns 2 tensors"),
+        (lambda x: x.double().exp(), "to"),
+        (lambda x: x / x.shape[0], "symbolic size"),
+    ],
+)
+def test_a_use_that_no_row_covers_says_what_to_write_instead(code, message):
+    with pytest.raises(UnsupportedOperator, match=message):
+        trace(code, {"x": T("b", 8)}, name="f")
+
+
+def test_arguments_that_do_not_match_the_signature_are_named():
+    with pytest.raises(ShapeError, match="missing: w, unknown: v"):
+        trace(rmsnorm_linear, {"x": T("b", 8), "g": T(8), "v": T(8, 8)})
+    traced = trace(rmsnorm_linear, {"x": T("b", 8), "g": T(8), "w": T(8, 8)})
+    with pytest.raises(ShapeError, match=r"takes \(x, g, w\); missing: w"):
+        traced.bind(torch.randn(2, 8), torch.randn(8))
+
+
+def test_every_symbol_needs_a_number_and_no_other_name_has_one():
+    program = trace(rmsnorm_linear, {"x": T("b", 8), "g": T(8), "w": T(8, 8)}).program
+
+    assert {"b": 4} == data_sizes(program, {"b": 4})
+    with pytest.raises(ShapeError, match="missing: b, unknown: c"):
+        data_sizes(program, {"c": 4})
+    with pytest.raises(ShapeError, match="sizes start at 1"):
+        data_sizes(program, {"b": 0})
+
+
+def test_what_torch_cannot_trace_is_told_in_one_sentence_with_torchs_reason(caplog):
+    with pytest.raises(UnsupportedOperator, match=r"could not trace.*same reduction dim"):
+        trace(lambda x, w: x @ w, {"x": T("b", 4), "w": T(5, 4)})
+    assert [] == [r for r in caplog.records if r.levelname == "ERROR"]
+
+
+@pytest.mark.parametrize(("code", "says"), [(42, "found int"), (lambda: torch.ones(3), "takes no tensor")])
+def test_what_cannot_be_searched_is_said_before_torch_is_asked(code, says):
+    with pytest.raises(ShapeError, match=says):
+        trace(code, {})
+
+
+@pytest.mark.parametrize("size", ["8", 8.5, True])
+def test_a_size_that_is_no_whole_number_is_refused(size):
+    traced = trace(lambda x: x * 2, {"x": T("b", 4)})
+    with pytest.raises(ShapeError, match="whole numbers"):
+        data_sizes(traced.program, {"b": size})
+
+
+def test_an_argument_given_twice_is_refused():
+    traced = trace(lambda x: x * 2, {"x": T("b", 4)})
+    with pytest.raises(ShapeError, match="twice"):
+        traced.bind(torch.ones(2, 4), x=torch.ones(2, 4))
+
+
+def test_a_transposed_numpy_array_is_bound_like_a_tensor():
+    traced = trace(lambda x, w: nn.functional.linear(x, w), {"x": T("b", 4), "w": T(6, 4)})
+    x, w = np.ones((2, 4)), np.ones((6, 4))
+    assert (4, 6) == traced.bind(x, w)[1].shape
+    with pytest.raises(ShapeError, match="must have 2 dims, found 1"):
+        traced.bind(x, w[0])

@@ -1,0 +1,147 @@
+"""The canonical order is complete and free of duplicates, and equal graphs get equal numbers."""
+
+from itertools import product
+
+import pytest
+
+from prism_explore.generate.canonical_order import Alphabet, Counter, Expressions, Symbol, rank
+from prism_explore.ir.ops import Accumulate, Binary, Input, Reduce, Unary
+from prism_explore.ir.tensors import tensor
+from prism_explore.ir.text import parse
+
+ALPHABET = Alphabet((Symbol("f", 1), Symbol("g", 2), Symbol("h", 2, commutative=True)))
+
+
+def programs_by_brute_force(inputs: int, ops: int) -> set[frozenset]:
+    """Sets of computed expressions, found by trying every operator at every step, in any order."""
+    leaves = [("input", i) for i in range(inputs)]
+    found: set[frozenset] = {frozenset()}
+    for _ in range(ops):
+        longer = set()
+        for program in found:
+            tensors = [*leaves, *program]
+            for x, y in product(tensors, tensors):
+                h = ("h", *sorted((x, y), key=repr))
+                for made in (("f", x), ("g", x, y), h):
+                    if made not in program:
+                        longer.add(program | {made})
+        found = longer
+    return found
+
+
+@pytest.mark.parametrize(("inputs", "ops", "count"), [(2, 2, 117), (2, 3, 2136), (3, 3, 9375)])
+def test_every_program_has_exactly_one_canonical_sequence(inputs, ops, count):
+    sequences = list(ALPHABET.sequences(inputs, ops))
+    computed = set()
+    for sequence in sequences:
+        values = [("input", i) for i in range(inputs)]
+        for kind, args in sequence:
+            operands = [values[a] for a in args]
+            name = "fgh"[kind]
+            values.append((name, *(sorted(operands, key=repr) if name == "h" else operands)))
+        computed.add(frozenset(values[inputs:]))
+
+    assert count == len(sequences)
+    assert count == len(computed)
+    assert programs_by_brute_force(inputs, ops) == computed
+
+
+@pytest.mark.parametrize(("inputs", "ops", "count"), [(2, 2, 117), (2, 3, 2136), (3, 3, 9375)])
+def test_the_counter_counts_without_enumerating(inputs, ops, count):
+    assert count == Counter(ALPHABET).of_length(inputs, ops)
+
+
+def test_programs_of_all_lengths_add_up():
+    counter = Counter(ALPHABET)
+
+    assert counter.all(2, 3) == sum(counter.of_length(2, n) for n in range(4))
+    assert counter.all(2, 3) == counter.following(2, 3)[ALPHABET.possible(2)]
+
+
+@pytest.mark.parametrize("gone", [(0,), (3,), (1, 4), (0, 1, 2, 5)])
+def test_to_leave_applications_out_for_good_is_to_begin_with_fewer(gone):
+    steps = [(a.kind, a.args) for a in ALPHABET.applications(2, None)]
+    without = {steps[n] for n in gone}
+    programs = [p for length in range(4) for p in ALPHABET.sequences(2, length) if not without & {*p}]
+
+    assert len(programs) == Counter(ALPHABET).following(2, 3)[len(steps) - len(gone)]
+
+
+def test_applications_come_in_increasing_rank():
+    steps = list(ALPHABET.applications(4, None))
+
+    assert sorted(s.rank for s in steps) == [s.rank for s in steps]
+    assert steps[7:] == list(ALPHABET.applications(4, steps[6].rank))
+
+
+def test_the_largest_operand_index_decides_first():
+    assert rank((0, 3), 0) > rank((2, 2), 9)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((Binary("mul"), "x", "x"), (Unary("square"), "x")),
+        ((Binary("mul"), "x", (Unary("recip"), "y")), (Binary("div"), "x", "y")),
+        ((Binary("mul"), "x", (Unary("rsqrt"), "y")), (Binary("div"), "x", (Unary("sqrt"), "y"))),
+        ((Unary("sqrt"), (Reduce("mean", 1), (Unary("square"), "x"))), (Reduce("rms", 1), "x")),
+        ((Unary("sqrt"), (Accumulate("mean", 1), (Unary("square"), "x"))), (Accumulate("rms", 1), "x")),
+        ((Accumulate("sum"), (Reduce("sum", 1), "x")), (Accumulate("sum", 1), "x")),
+        ((Reduce("sum", 1), (Accumulate("sum"), "x")), (Accumulate("sum", 1), "x")),
+        ((Binary("add"), "x", "y"), (Binary("add"), "y", "x")),
+    ],
+)
+def test_what_a_definition_equates_has_one_number(one, other):
+    table = Expressions()
+
+    assert number(table, one) == number(table, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((Binary("div"), "x", "y"), (Binary("div"), "y", "x")),
+        ((Accumulate("sum"), (Reduce("mean", 1), "x")), (Accumulate("mean", 1), "x")),
+        ((Unary("sqrt"), (Accumulate("mean", 1), "x")), (Accumulate("rms", 1), "x")),
+        ((Reduce("sum", 0), "x"), (Reduce("sum", 1), "x")),
+    ],
+)
+def test_what_differs_has_two_numbers(one, other):
+    table = Expressions()
+
+    assert number(table, one) != number(table, other)
+
+
+def number(table: Expressions, term) -> int:
+    if isinstance(term, str):
+        return table.number(Input(term, tensor("b", 4)), ())
+    op, *args = term
+    return table.number(op, tuple(number(table, a) for a in args))
+
+
+def test_graphs_that_differ_in_naming_only_have_one_number():
+    one = parse("""sgraph
+      x = input f32[b, 4]
+      y = input f32[b, 4]
+      %2 = custom(x, y) grid[]
+        %0 = load(0, imap=?)
+        %1 = load(1, imap=?)
+        %2 = exp(%0)
+        %3 = exp(%1)
+        %4 = add(%2, %3)
+        %5 = store(%4, omap=?)
+      return %2""")
+    other = parse("""sgraph
+      x = input f32[b, 4]
+      y = input f32[b, 4]
+      %2 = custom(y, x) grid[]
+        %0 = load(0, imap=?)
+        %1 = load(1, imap=?)
+        %2 = exp(%1)
+        %3 = exp(%0)
+        %4 = add(%3, %2)
+        %5 = store(%4, omap=?)
+      return %2""")
+    table = Expressions()
+
+    assert table.of_graph(one) == table.of_graph(other)

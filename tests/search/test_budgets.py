@@ -1,0 +1,88 @@
+"""Every search has a budget of nodes and of time; it ends there, says which one bound it, and rounds nothing to no."""
+
+from dataclasses import replace
+
+import pytest
+
+import prism_explore as px
+from prism_explore.events.kinds import TIME_SPENT, RegionPruned, VerdictReached
+from prism_explore.pipeline.search_space import default_space
+from prism_explore.search.explore import Progress, Steering, explore
+from prism_explore.support.work_timer import Stopwatch
+from tests.generate.programs import rms_linear_small
+
+PROGRAM = rms_linear_small()
+
+
+def session(**limits):
+    return px.Session(PROGRAM, target="h100", at={"b": 4}, space=replace(default_space(PROGRAM), **limits))
+
+
+def searched(**limits):
+    sess = session(**limits)
+    sess.run()
+    sess.close()
+    return sess
+
+
+def test_a_stopwatch_counts_only_the_spans_in_which_it_runs():
+    now = [0.0]
+    watch = Stopwatch(10.0, lambda: now[0])
+
+    def steps():
+        for seconds in (4.0, 5.0, 2.0):
+            now[0] += seconds
+            yield seconds
+
+    spent = []
+    for _ in watch.during(steps()):
+        now[0] += 1000.0
+        spent.append((watch.spent_s, watch.is_over()))
+
+    assert [(4.0, False), (9.0, False), (11.0, True)] == spent
+
+
+def test_a_search_without_time_notes_what_it_left_and_says_so():
+    sess = searched(time_s=0.0)
+    left = [e for e in sess.journal.events if isinstance(e, RegionPruned) and e.reason.code == TIME_SPENT]
+
+    assert "finished" == sess.state
+    assert left
+    assert {"budget"} == {e.reason.soundness for e in left}
+    assert "The search stopped at its budget of time" in sess.claim
+    assert not sess.families
+
+
+def test_candidates_that_the_time_for_proofs_did_not_reach_are_unknown_and_never_refuted(monkeypatch):
+    monkeypatch.setattr(px.Session, "_open", lambda self: _without_time_for_proofs(self))
+    sess = searched()
+    verdicts = [e for e in sess.journal.events if isinstance(e, VerdictReached)]
+
+    assert len(verdicts) > 1
+    assert {("unknown", TIME_SPENT)} == {(v.verdict, v.budget) for v in verdicts}
+    assert {"unknown"} == {f.row.status for f in sess.families.values()}
+    assert f"the time for proofs was spent before {len(verdicts)} of them" in sess.claim
+    assert "The search stopped at its budget of time" in sess.claim
+
+
+def _without_time_for_proofs(sess):
+    progress = Progress()
+    for _ in explore(sess.task, sess.journal, Steering, progress):
+        progress.proving = Stopwatch(0.0)
+        yield
+
+
+def test_a_budget_of_nodes_is_named_too():
+    assert "The search stopped at its budget of nodes" in searched(nodes=8).claim
+
+
+def test_a_time_budget_that_is_not_reached_changes_no_fact_but_the_stated_one():
+    first, second = searched(time_s=1000.0), searched(time_s=2000.0)
+
+    assert len(first.journal.events) > 100
+    assert first.journal.events[1:-1] == second.journal.events[1:-1]
+
+
+def test_a_negative_budget_is_refused():
+    with pytest.raises(px.ShapeError, match="time_s counts something, from 0 on; found -1"):
+        replace(default_space(PROGRAM), time_s=-1.0)

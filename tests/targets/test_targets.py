@@ -1,0 +1,211 @@
+"""Machines: the table, the host's memory of itself, and canaries that do what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prism_explore.errors import TargetUnavailable
+from prism_explore.targets import GPUS, KNOWN, Target, host, target
+from prism_explore.targets.ceilings import ROW_FLOATS, fma_canary, pairs_canary, read_canaries
+
+pytestmark = pytest.mark.serial
+
+TOY = Target(
+    name="cpu",
+    kind="cpu",
+    peak_flops_per_s=1e11,
+    peak_half_flops_per_s=2e11,
+    dram_bytes_per_s=2e10,
+    shared_memory_bytes=1 << 20,
+    caches_bytes=(32 << 10, 1 << 20, 32 << 20),
+    cores=2,
+    max_blocks=1 << 16,
+    max_threads=1,
+    launch_s=2e-6,
+    source="made up",
+    measured=True,
+)
+
+
+def never() -> Target:
+    raise AssertionError("the host was measured although its figures are remembered")
+
+
+def test_every_known_name_is_a_target_with_a_source() -> None:
+    for name in KNOWN[2:]:
+        found = target(name)
+
+        assert name == found.name
+        assert found.source
+        assert not found.measured
+
+
+def test_an_unknown_machine_names_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(TargetUnavailable, match="no target 'tpu'; known are cpu, cuda, a100, h100") as caught:
+        target("tpu", cache=tmp_path / "host.json")
+
+    assert "replace" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(GPUS))
+def test_a_gpu_in_16_bits_is_faster_than_in_32_and_has_room_for_a_block(name: str) -> None:
+    gpu = GPUS[name]
+
+    assert gpu.peak("f32") < gpu.peak("bf16")
+    assert gpu.peak("f16") == gpu.peak("bf16")
+    assert 48 << 10 <= gpu.shared_memory_bytes <= 228 << 10
+
+
+def test_what_if_is_a_replacement() -> None:
+    slow = GPUS["h100"].replace(dram_bytes_per_s=1e12)
+
+    assert 1e12 == slow.dram_bytes_per_s
+    assert slow.peak_flops_per_s == GPUS["h100"].peak_flops_per_s
+
+
+# ---------------------------------------------------------------- remembering the host
+def test_the_host_is_measured_once_and_then_remembered(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "host.json"
+
+    assert TOY == target("cpu", cache=path, measure=lambda: TOY)
+    assert TOY == target("cpu", cache=path, measure=never)
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "null", '{"other machine": {}}'])
+def test_a_damaged_file_is_measured_again(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "host.json"
+    path.write_text(damage)
+
+    assert TOY == target("cpu", cache=path, measure=lambda: TOY)
+    assert TOY == target("cpu", cache=path, measure=never)
+
+
+@pytest.mark.parametrize("field", ["dram_bytes_per_s", "caches_bytes", "source"])
+@pytest.mark.parametrize("value", [-1, [], None])
+def test_a_damaged_entry_is_measured_again(tmp_path: Path, field: str, value: object) -> None:
+    if field == "source":
+        value = ...
+    path = tmp_path / "host.json"
+    target("cpu", cache=path, measure=lambda: TOY)
+    data = json.loads(path.read_text())
+    (entry,) = data.values()
+    if value is ...:
+        del entry[field]
+    else:
+        entry[field] = value
+    path.write_text(json.dumps(data))
+    fresh = TOY.replace(cores=64)
+
+    assert fresh == target("cpu", cache=path, measure=lambda: fresh)
+
+
+def test_another_machine_in_the_file_stays_there(tmp_path: Path) -> None:
+    path = tmp_path / "host.json"
+    path.write_text('{"a laptop | 8 cores | version 1": {"name": "cpu"}}')
+    target("cpu", cache=path, measure=lambda: TOY)
+
+    assert {"name": "cpu"} == json.loads(path.read_text())["a laptop | 8 cores | version 1"]
+
+
+def test_where_nothing_can_be_written_the_host_is_measured_each_time(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    path = tmp_path / "file" / "host.json"
+
+    assert TOY == target("cpu", cache=path, measure=lambda: TOY)
+    assert not path.exists()
+
+
+def test_a_faster_sight_raises_what_is_remembered_and_a_slower_one_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "host.json"
+    target("cpu", cache=path, measure=lambda: TOY)
+    host.learn(TOY.replace(dram_bytes_per_s=3e10, peak_flops_per_s=5e10), path)
+    found = target("cpu", cache=path, measure=never)
+
+    assert TOY.replace(dram_bytes_per_s=3e10) == found
+
+
+def test_a_quoted_figure_is_never_learned(tmp_path: Path) -> None:
+    path = tmp_path / "host.json"
+    target("cpu", cache=path, measure=lambda: TOY)
+    host.learn(TOY.replace(dram_bytes_per_s=3e10, measured=False), path)
+
+    assert TOY == target("cpu", cache=path, measure=never)
+
+
+def test_the_users_cache_directory_is_respected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    assert tmp_path / "prism_explore" / "host.json" == host.cache_file()
+
+
+# ---------------------------------------------------------------- caches and canaries
+def test_caches_are_read_from_the_system_without_the_instruction_cache(tmp_path: Path) -> None:
+    rows = [(1, "Data", "48K"), (1, "Instruction", "32K"), (2, "Unified", "2M"), (3, "Unified", "33792K")]
+    for i, (level, kind, size) in enumerate(rows):
+        index = tmp_path / "cpu0" / "cache" / f"index{i}"
+        index.mkdir(parents=True)
+        for name, text in (("level", str(level)), ("type", kind), ("size", size)):
+            (index / name).write_text(text + "\n")
+
+    assert (48 << 10, 2 << 20, 33 << 20) == host.cache_sizes(tmp_path)
+
+
+def test_a_system_that_tells_nothing_gets_common_caches(tmp_path: Path) -> None:
+    assert 3 == len(host.cache_sizes(tmp_path))
+
+
+def test_measuring_with_a_clock_that_ticks_gives_rates_of_that_clock() -> None:
+    now = iter(range(1_000_000))
+    found = host.measure_host(clock=lambda: float(next(now)), rounds=1)
+
+    assert found.measured
+    assert 1.0 == found.launch_s
+    assert 2e9 * found.cores == found.peak_flops_per_s
+    assert found.dram_bytes_per_s >= 4 * found.last_cache_bytes
+
+
+def test_a_host_that_was_busy_while_measured_says_so_and_is_measured_longer() -> None:
+    def measured(busy: float) -> tuple[Target, int]:
+        """With threads that queued for `busy` of the time of each round; and how long it took."""
+        now = 0
+
+        def clock() -> float:
+            nonlocal now
+            now += 1
+            return float(now)
+
+        return host.measure_host(clock=clock, rounds=1, waiting=lambda: busy * now * host.cores()), now
+
+    quiet, short = measured(0.0)
+    busy, long = measured(0.5)
+
+    assert host.BUSY not in quiet.source
+    assert host.BUSY in busy.source
+    assert long > 2.5 * short
+
+
+def test_figures_of_a_busy_machine_are_measured_again_and_the_better_ones_kept(tmp_path: Path) -> None:
+    path = tmp_path / "host.json"
+    busy = TOY.replace(dram_bytes_per_s=3e10, peak_flops_per_s=5e10, launch_s=9e-6, source=f"a minute{host.BUSY}")
+
+    assert busy == target("cpu", cache=path, measure=lambda: busy)
+    wanted = TOY.replace(dram_bytes_per_s=3e10)
+    assert wanted == target("cpu", cache=path, measure=lambda: TOY)
+    assert wanted == target("cpu", cache=path, measure=never)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_canaries_run_and_leave_memory_as_it_was(threads: int) -> None:
+    buffer = np.arange(8 * ROW_FLOATS * 2, dtype=np.float32)
+    before = buffer.copy()
+    for canary in read_canaries(threads):
+        canary.read(buffer)
+    fma_canary(threads).spin(1e6)
+    if (pairs := pairs_canary(threads)) is not None:
+        pairs.spin(1e6)
+
+    np.testing.assert_array_equal(before, buffer)

@@ -1,0 +1,223 @@
+"""Rivals side by side: who was there, who was not and why, and what the ratio means."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.frontend import LibraryCall, trace
+from prism_explore.ir.tensors import tensor as T
+from prism_explore.pipeline.stages import Kernel
+from prism_explore.targets import Target
+from prism_explore.tune.runner.baselines import MODES, ROOFLINE, Mode, compare, serve, unbound
+from prism_explore.tune.runner.measure import LocalBench
+from tests.tune.toys import TOY, WRONG, fused, kernel
+
+LOADER = "tests.tune.toys:load"
+KERNEL = kernel(fused(), (("gx", 2), ("f", 4)))
+HERE = TOY.replace(peak_flops_per_s=1e3, dram_bytes_per_s=1e3)
+
+
+def reference(x: Any, g: Any, w: Any) -> Any:
+    import torch
+
+    return torch.nn.functional.rms_norm(x, (x.shape[-1],), g, eps=1e-6) @ w
+
+
+def run(reference: Any, kernel: Kernel = KERNEL, modes: tuple[str, ...] = (EAGER,)) -> list[BaselineMeasured]:
+    learned: list[Target] = []
+    rows = compare(reference, kernel, HERE, Journal(), modes=modes, rounds=3, loader=LOADER, learn=learned.append)
+    return list(rows)
+
+
+@pytest.fixture(scope="module")
+def rows() -> Iterator[list[BaselineMeasured]]:
+    journal = Journal()
+    learned: list[Target] = []
+    found = compare(reference, KERNEL, HERE, journal, modes=(EAGER,), rounds=3, loader=LOADER, learn=learned.append)
+
+    assert found == journal.events
+    assert learned[0].dram_bytes_per_s > HERE.dram_bytes_per_s
+    yield list(found)
+
+
+def test_ours_comes_first_then_the_rivals_then_the_limit(rows: list[BaselineMeasured]) -> None:
+    assert [OURS, EAGER, ROOFLINE] == [r.name for r in rows]
+    assert {3} == {r.samples for r in rows}
+
+
+def test_ours_is_once_as_slow_as_ours(rows: list[BaselineMeasured]) -> None:
+    assert (1.0, 1.0, 1.0) == (rows[0].ratio, rows[0].ratio_p25, rows[0].ratio_p75)
+
+
+def test_every_row_has_its_spread(rows: list[BaselineMeasured]) -> None:
+    for r in rows:
+        assert 0 < r.p20_s <= r.time_s <= r.p80_s
+        assert 0 < r.ratio_p25 <= r.ratio <= r.ratio_p75
+
+
+def test_the_limit_says_what_it_is(rows: list[BaselineMeasured]) -> None:
+    assert rows[-1].note.startswith("measured: 0.0 MB by ")
+    assert "bound by" in rows[-1].note
+
+
+def test_a_library_call_is_one_more_rival_and_is_compared_like_the_others() -> None:
+    def same(x: Any, g: Any, w: Any) -> Any:
+        return reference(x, g, w).clone()
+
+    def other(x: Any, g: Any, w: Any) -> Any:
+        return (x * g) @ w
+
+    traced = trace(reference, {i.name: i.type for i in KERNEL.verified.candidate.family.program.inputs})
+
+    def found(library: Any) -> list[BaselineMeasured]:
+        return list(
+            compare(
+                reference,
+                KERNEL,
+                HERE,
+                Journal(),
+                modes=(EAGER,),
+                library=LibraryCall("same(x, g, w)", replace(traced, reference=library)),
+                rounds=3,
+                loader=LOADER,
+                learn=lambda _: None,
+            )
+        )
+
+    right = found(same)
+    assert [(OURS, 3), (EAGER, 3), (LIBRARY, 3), (ROOFLINE, 3)] == [(r.name, r.samples) for r in right]
+    assert "same(x, g, w)" == right[2].note
+    wrong = found(other)[2]
+    assert (LIBRARY, 0) == (wrong.name, wrong.samples)
+    assert wrong.note.startswith("random: a row deviates by")
+
+
+def test_another_compiler_is_a_rival_by_what_makes_its_function_or_says_why_not() -> None:
+    able = Mode("able", "what it did", 60.0, "tests.tune.toys:as_exported")
+    unable = Mode("unable", "what it did", 60.0, "tests.tune.toys:no_such_operator")
+    rows = compare(
+        reference,
+        KERNEL,
+        HERE,
+        Journal(),
+        modes=(),
+        more=(able, unable),
+        rounds=3,
+        loader=LOADER,
+        learn=lambda _: None,
+    )
+    found = {r.name: (r.samples, r.note) for r in rows}
+
+    assert (3, "what it did") == found["able"]
+    assert (0, "NotImplementedError: rms_norm is not supported") == found["unable"]
+
+
+def test_a_reference_that_computes_something_else_is_no_rival() -> None:
+    def without_norm(x: Any, g: Any, w: Any) -> Any:
+        return (x * g) @ w
+
+    found = {r.name: r for r in run(without_norm)}
+
+    assert 0 == found[EAGER].samples
+    assert found[EAGER].note.startswith("random: a row deviates by")
+    assert 3 == found[OURS].samples
+
+
+def test_a_reference_that_torch_cannot_write_is_no_rival() -> None:
+    def printing(x: Any, g: Any, w: Any) -> Any:
+        return reference(x, g, w) if float(x.sum()) > 0 else x
+
+    found = {r.name: r for r in run(printing)}
+
+    assert 0 == found[EAGER].samples
+    assert found[EAGER].note.startswith("torch.export could not write the function: ")
+
+
+def test_a_wrong_kernel_is_not_timed_here_either() -> None:
+    found = run(None, kernel(fused(), (("gx", 2), ("f", 4)), behave=WRONG), modes=())
+
+    assert [0] == [r.samples for r in found]
+    assert found[0].note.startswith("random: a row deviates by")
+
+
+def test_without_a_compiler_torch_compile_is_absent_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CXX", str(tmp_path / "no-such-compiler"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    found = {r.name: r for r in run(reference, modes=(EAGER, COMPILED))}
+
+    assert 0 == found[COMPILED].samples
+    assert "compiler" in found[COMPILED].note.lower()
+    assert 3 == found[EAGER].samples == found[OURS].samples
+
+
+# ---------------------------------------------------------------- a module's own weights
+def test_a_traced_module_takes_the_programs_inputs_in_their_order() -> None:
+    import torch
+
+    module = torch.nn.Sequential(torch.nn.RMSNorm(16, eps=1e-6), torch.nn.Linear(16, 24))
+    traced = trace(module, {"input": T("b", 16)}, "block")
+    x = torch.randn(4, 16)
+
+    torch.testing.assert_close(module(x), unbound(traced)(*traced.bind(x)))
+
+
+def test_a_traced_function_does_too() -> None:
+    import torch
+
+    traced = trace(reference, {"x": T("b", 16), "g": T(16), "w": T(16, 24)})
+    x, g, w = torch.randn(4, 16), torch.randn(16), torch.randn(16, 24)
+
+    torch.testing.assert_close(reference(x, g, w), unbound(traced)(*traced.bind(x, g, w)))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+def test_frozen_weights_are_packed_outside_the_clock_and_give_the_same_result() -> None:
+    frozen, tiny = MODES[2].name, HERE.replace(caches_bytes=(1024,))  # few copies are cold already
+    rows = compare(reference, KERNEL, tiny, Journal(), modes=(frozen,), rounds=3, loader=LOADER, learn=lambda _: None)
+    found = {r.name: r for r in rows}
+
+    assert found[frozen].samples == 3, found[frozen].note
+    assert found[frozen].ratio > 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+@pytest.mark.parametrize("weights", [True, False])
+def test_every_copy_of_the_weights_is_compiled_and_without_weights_there_is_one(tmp_path: Path, weights: bool) -> None:
+    import torch
+    from torch._dynamo.utils import counters
+    from torch._inductor import config
+
+    shape = (16,) if weights else ("b", 16)
+    program = trace(lambda x, g: x * g, {"x": T("b", 16), "g": T(*shape)}, "scaled").program
+
+    class Scaled(torch.nn.Module):
+        def forward(self, x: Any, g: Any) -> Any:
+            return x * g
+
+    examples = torch.ones(4, 16), torch.ones(16 if weights else (4, 16))
+    torch.export.save(torch.export.export(Scaled(), examples), tmp_path / "scaled.pt2")
+    bench = LocalBench(program, {"b": 4}, TOY.replace(caches_bytes=(1024,)), load=lambda _: pytest.fail("not asked"))
+    copies = {id(inputs[1]) for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases))}
+    before = counters["stats"]["unique_graphs"]
+    with config.patch(freezing=False, max_autotune=False, max_autotune_gemm_backends=""):
+        request = {"key": MODES[2].name, "path": str(tmp_path / "scaled.pt2"), "maker": ""}
+        found = serve("rival", bench, request)
+
+    assert found.get("error", 1.0) < 1e-6, found
+    assert len(copies) > 8  # as many as torch keeps of one function
+    assert counters["stats"]["unique_graphs"] - before == (len(copies) if weights else 1)

@@ -1,0 +1,99 @@
+"""Workers are forked of a process that has their imports behind it, and nobody else can tell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from prism_explore.tune.runner import fork_server
+from prism_explore.tune.runner.measure import Checked, Failure
+from prism_explore.tune.runner.worker import Worker
+from tests.tune.runner.test_worker import GOOD, is_alive, make
+from tests.tune.toys import TOY, rmsnorm_linear
+
+pytestmark = pytest.mark.skipif(not fork_server.IS_HERE, reason="workers are forked on Linux only")
+
+
+def parent_of(worker: Worker) -> int:
+    assert worker.pid is not None
+    return int(Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_workers_have_one_parent_which_is_not_this_process() -> None:
+    with make() as first, make() as second:
+        assert isinstance(first.check("u1", GOOD), Checked)
+        assert isinstance(second.check("u1", GOOD), Checked)
+
+        assert parent_of(first) == parent_of(second) != os.getpid()
+        assert first.pid != second.pid
+
+
+def test_a_worker_of_another_environment_has_another_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    with make() as first, make() as second:
+        first.check("u1", GOOD)
+        before = parent_of(first)
+        monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/tmp/another")
+        assert isinstance(second.check("u1", GOOD), Checked)
+
+        assert before != parent_of(second)
+        assert isinstance(first.check("u2", GOOD), Checked)  # it outlives its parent
+
+
+def test_where_the_parent_was_killed_there_is_another_one() -> None:
+    with make() as worker:
+        worker.check("u1", GOOD)
+        os.kill(parent_of(worker), signal.SIGKILL)
+    with make() as worker:
+        assert isinstance(worker.check("u1", GOOD), Checked)
+        assert parent_of(worker) != os.getpid()
+
+
+def test_what_a_worker_needs_is_imported_once_before_it_is_forked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = tmp_path / "said"
+    text = f"import os\nwith open({str(said)!r}, 'a') as file:\n    file.write(f'{{os.getpid()}} ')\n"
+    (tmp_path / "heavy_to_import.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    parents: set[int] = set()
+    for _ in range(2):
+        imports = ("no_such_module", "heavy_to_import")
+        with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", imports=imports) as worker:
+            assert isinstance(worker.check("u1", GOOD), Checked)
+            parents.add(parent_of(worker))
+
+    assert [*map(str, parents)] == said.read_text().split()
+
+
+def test_stopping_does_not_wait_for_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(60)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    began = time.monotonic()
+    with Worker(
+        rmsnorm_linear(),
+        {"b": 4},
+        TOY,
+        "tests.tune.toys:load",
+        stop=lambda: time.monotonic() - began > 0.5,
+        imports=("slow_to_import",),
+    ) as worker:
+        found = worker.check("u1", GOOD)
+
+    assert isinstance(found, Failure)
+    assert "tune.cancelled" == found.code
+    assert time.monotonic() - began < 30
+
+
+def test_a_worker_ends_with_what_it_started() -> None:
+    with make() as worker:
+        worker.check("u1", GOOD)
+        pid = worker.pid
+        assert pid is not None
+        assert pid == os.getpgid(pid)
+        assert os.getpgid(0) != os.getpgid(pid) != os.getpgid(parent_of(worker))
+
+    assert not is_alive(pid)

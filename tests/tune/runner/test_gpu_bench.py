@@ -1,0 +1,255 @@
+"""Kernels on a GPU: the tuner's path to one, without one and with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+import prism_explore as px
+from prism_explore.errors import ShapeError, TargetUnavailable
+from prism_explore.targets import GPUS, devices
+from prism_explore.targets.devices import row_of
+from prism_explore.tune.runner.backend import untimed
+from prism_explore.tune.runner.gpu_bench import STAGES, WARPS, DeviceBench, choices
+from prism_explore.tune.runner.measure import Failure
+from tests.tune.toys import fused, rmsnorm_linear
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    pytest.importorskip("triton")
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    words = [sys.executable, "-m", "tests.tune.on_interpreter"]
+    return json.loads(subprocess.run(words, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def test_a_gpu_s_kernels_are_written_compared_and_raced_like_any_others(tuned):
+    assert 3 == tuned["trials"]
+    assert [] == tuned["failed"]
+    assert {"triton"} == set(tuned["backends"])
+    assert all(error < 1e-5 for error in tuned["errors"])
+
+
+def test_times_are_do_bench_s_milliseconds(tuned):
+    assert all(1e-6 < t < 1e-4 for t in tuned["times_s"])
+
+
+def test_a_schedule_chooses_warps_and_where_there_is_a_loop_stages():
+    assert (("num_warps", WARPS), ("num_stages", STAGES)) == choices(fused(), (), {"b": 4}, GPUS["h100"])
+
+
+# ---------------------------------------------------------------- what goes wrong
+def bench(run):
+    made = DeviceBench(
+        rmsnorm_linear(), {"b": 2}, GPUS["h100"], lambda kernel: run, device="cpu", do_bench=lambda fn, **_: fn() or 1.0
+    )
+    return made, made.adopt("u1", run)
+
+
+def test_after_an_illegal_access_the_bench_is_lost():
+    def run(*_):
+        raise RuntimeError("CUDA error: an illegal memory access was encountered\nmore")
+
+    made, found = bench(run)
+
+    assert Failure("tune.crash", "RuntimeError: CUDA error: an illegal memory access was encountered") == found
+    assert made.lost
+
+
+def test_other_failures_lose_nothing():
+    def run(*_):
+        raise RuntimeError("out of memory: Tried to allocate 2 GiB")
+
+    made, found = bench(run)
+
+    assert isinstance(found, Failure)
+    assert "tune.memory" == found.code
+    assert not made.lost
+
+
+def test_an_access_that_shows_while_timing_loses_the_bench_too():
+    calls = []
+
+    def run(x, g, w):
+        calls.append(1)
+        if len(calls) > 3:
+            raise RuntimeError("CUDA error: unspecified launch failure")
+        norm = torch.sqrt(torch.mean(x * x, 1, keepdim=True) + 1e-6)
+        return x / norm * g @ w
+
+    made, found = bench(run)
+    assert not isinstance(found, Failure), found
+
+    assert isinstance(made.time(["u1"], 2), Failure)
+    assert made.lost
+
+
+def test_the_limit_is_drawn_from_torch_s_own_kernels_on_the_device():
+    from prism_explore.tune.runner import baselines
+
+    made = DeviceBench(
+        rmsnorm_linear(),
+        {"b": 2},
+        GPUS["h100"],
+        lambda kernel: print,
+        device="cpu",
+        do_bench=lambda fn, **_: fn() and 1.0,
+    )
+    found = baselines._keep_device_canaries(made, 4096.0, 2e6, False)
+
+    assert {"readers": ["canary: a sum over all bytes"], "scale": 1.0} == found
+    assert 1024 == made._runs["canary: a sum over all bytes"]().item()
+    assert (128, 128) == tuple(made._runs["canary: multiply-add"]().shape)
+
+
+# ---------------------------------------------------------------- which GPU
+@pytest.mark.parametrize(
+    ("device", "row"),
+    [
+        ("NVIDIA H200", "h200"),
+        ("NVIDIA A100-SXM4-80GB", "a100"),
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA B200", "b200"),
+        ("NVIDIA GB200", None),
+        ("NVIDIA GeForce RTX 4090", "rtx4090"),
+        ("NVIDIA L4", None),
+        ("AMD Instinct MI300X", "mi300x"),
+        ("AMD gfx90a, 104 compute units, 64 GiB", None),
+    ],
+)
+def test_the_driver_s_name_leads_to_the_datasheet_s_row(device, row):
+    assert row == row_of(device)
+
+
+def test_cuda_is_the_gpu_that_is_here(monkeypatch):
+    monkeypatch.setattr(devices, "device_here", lambda: "NVIDIA H200")
+
+    assert px.target("cuda") is GPUS["h200"]
+
+
+@pytest.mark.parametrize(("device", "said"), [(None, "no GPU is here"), ("NVIDIA L4", "no figures are known")])
+def test_without_one_or_with_a_stranger_it_says_so(monkeypatch, device, said):
+    monkeypatch.setattr(devices, "device_here", lambda: device)
+
+    with pytest.raises(TargetUnavailable, match=said):
+        px.target("cuda")
+
+
+def kfd(folder, *processors):
+    """As AMD's driver lists processors: what each has, and the bytes of its memory."""
+    for n, (told, size) in enumerate(processors):
+        bank = folder / str(n) / "mem_banks" / "0"
+        bank.mkdir(parents=True)
+        (bank / "properties").write_text(f"heap_type 1\nsize_in_bytes {size}\nflags 0\n")
+        lines = {"cpu_cores_count": 0, "simd_per_cu": 4, "gfx_target_version": 0, **told}
+        (folder / str(n) / "properties").write_text("".join(f"{k} {v}\n" for k, v in lines.items()))
+    return folder
+
+
+CPU = ({"cpu_cores_count": 64, "simd_per_cu": 0}, 512 << 30)
+MI300X = ({"simd_count": 1216, "gfx_target_version": 90402}, (192 << 30) - 4096)
+MI325X = ({"simd_count": 1216, "gfx_target_version": 90402}, 256 << 30)
+MI250 = ({"simd_count": 416, "gfx_target_version": 90010}, 64 << 30)
+
+
+def test_a_gpu_of_amd_s_is_told_by_its_own_driver(monkeypatch, tmp_path):
+    monkeypatch.setattr(devices, "ASK", ("there-is-no-such-tool",))
+    monkeypatch.setattr(devices, "NODES", kfd(tmp_path / "mi300x", CPU, MI300X, MI250))
+
+    assert px.target("cuda") is GPUS["mi300x"]
+
+
+@pytest.mark.parametrize(
+    ("processors", "said"),
+    [
+        ((CPU, MI325X), r"no figures are known of AMD gfx942, 304 compute units, 256 GiB; .*target\('mi300x'\)"),
+        ((CPU, MI250), r"no figures are known of AMD gfx90a, 104 compute units, 64 GiB"),
+        ((CPU,), "no GPU is here: there-is-no-such-tool names none, and AMD's driver lists none below"),
+        ((), "no GPU is here"),
+    ],
+)
+def test_another_gpu_of_amd_s_and_none_are_told_apart(monkeypatch, tmp_path, processors, said):
+    monkeypatch.setattr(devices, "ASK", ("there-is-no-such-tool",))
+    monkeypatch.setattr(devices, "NODES", kfd(tmp_path, *processors))
+
+    with pytest.raises(TargetUnavailable, match=said):
+        px.target("cuda")
+
+
+@pytest.mark.parametrize(("gib", "said"), [(192, ""), (256, "AMD gfx942, 304 compute units, 256 GiB, not mi300x")])
+def test_torch_s_amd_gpu_is_not_taken_for_nvidia_s(monkeypatch, gib, said):
+    told = SimpleNamespace(gcnArchName="gfx942:sramecc+:xnack-", multi_processor_count=304, total_memory=gib << 30)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "AMD Radeon Graphics")
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: told)
+    monkeypatch.setattr(torch.version, "hip", "6.4")
+
+    assert said in untimed(GPUS["mi300x"])
+    assert bool(said) == bool(untimed(GPUS["mi300x"]))
+    assert f"the GPU here is {devices.amd_name('gfx942', 304, gib << 30)}, not h100" == untimed(GPUS["h100"])
+
+
+def test_another_gpu_than_the_one_that_is_here_is_not_timed(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA H200")
+
+    assert "" == untimed(GPUS["h200"])
+    assert "the GPU here is NVIDIA H200, not h100" == untimed(GPUS["h100"])
+    assert "the GPU here is NVIDIA H200, not mine" == untimed(GPUS["h200"].replace(name="mine"))
+
+
+def test_a_gpu_of_no_row_takes_the_figures_that_it_is_given(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA L4")
+
+    assert "" == untimed(GPUS["h100"].replace(name="l4"))
+    assert "the GPU here is NVIDIA L4, not h100" == untimed(GPUS["h100"])
+
+
+# ---------------------------------------------------------------- on one
+@pytest.mark.needs_gpu
+def test_a_search_on_a_gpu_ends_with_a_kernel_that_was_timed_beside_torch():
+    def rmsnorm_linear_(x, g, w):
+        return torch.nn.functional.rms_norm(x, (x.shape[-1],), g, eps=1e-6) @ w
+
+    shapes = {"x": px.T("b", 1024, dtype="f16"), "g": px.T(1024, dtype="f16"), "w": px.T(1024, 2048, dtype="f16")}
+    sess = px.Session(
+        rmsnorm_linear_, inputs=shapes, at={"b": 8}, target="cuda", budget=px.Budget(trials=12, seconds=120)
+    )
+    sess.run()
+    best = sess.best()
+
+    assert best is not None, sess.claim
+    assert "triton" == best.timed.kernel.backend
+    assert best.ratios
+    x, g, w = (torch.randn(*n, dtype=torch.float16, device="cuda") for n in ((8, 1024), (1024,), (1024, 2048)))
+    wanted = rmsnorm_linear_(x.double(), g.double(), w.double())
+    assert (best(x, g, w).double() - wanted).abs().max() < 5e-3 * wanted.abs().max()
+    assert max(best.check(2)) < 5e-3
+    with pytest.raises(ShapeError, match="must be on cuda"):
+        best(x.cpu(), g, w)
+
+
+@pytest.mark.needs_gpu
+def test_a_kernel_that_reads_where_nothing_is_takes_only_its_worker_with_it():
+    from dataclasses import replace
+
+    from prism_explore.codegen import emit
+    from prism_explore.pipeline.stages import Kernel, Parameters
+    from prism_explore.tune.runner.measure import Checked
+    from prism_explore.tune.runner.worker import Worker
+
+    gpu = px.target("cuda")
+    good = emit(fused(), Parameters((("gx", 2), ("f", 4)), (("num_warps", 4),)), {"b": 4}, gpu)
+    assert isinstance(good, Kernel)
+    wild = replace(good, source=good.source.replace("x_ptr +", "x_ptr + (1 << 40) +"))
+    with Worker(rmsnorm_linear(), {"b": 4}, gpu, "tests.tune.on_interpreter:load_as_it_stands") as worker:
+        assert isinstance(worker.check("u1", good), Checked)
+        assert isinstance(worker.check("u2", wild), Failure)
+        assert isinstance(worker.check("u3", good), Checked)

@@ -1,0 +1,333 @@
+"""Compare first, then time; with a fake clock, so that nothing here depends on how busy the machine is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism_explore.ir.interpreter.reference import Array, evaluate
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.tensors import DType, numpy_dtype
+from prism_explore.targets.ceilings import cores
+from prism_explore.tune.runner.measure import (
+    TOLERANCE,
+    WAKING_S,
+    Checked,
+    Failure,
+    LocalBench,
+    Ring,
+    Run,
+    Samples,
+    Stopwatch,
+    calm,
+    cases_of,
+    compare,
+    middle,
+    quantile,
+    random_inputs,
+    ratios,
+    row_error,
+)
+from tests.tune.toys import NAN, NO_COMPILE, NO_EPS, RAISES, TOY, WRONG, fused, kernel, load, rmsnorm_linear
+
+SIZES = (("gx", 2), ("f", 4))
+PROGRAM = rmsnorm_linear()
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_what_is_forgiven_of_a_short_dtype_is_twice_what_storing_costs(dtype: DType) -> None:
+    numbers = np.random.default_rng(0).uniform(1, 2, 100_000)
+    stored = numbers.astype(numpy_dtype(dtype)).astype(np.float64)
+    costs = float((np.abs(stored - numbers) / numbers).max())
+
+    assert 1.99 < TOLERANCE[dtype] / costs < 2.02
+
+
+class Clock:
+    """Time that passes only when somebody works or sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    def work(self, seconds: float) -> Callable[..., None]:
+        def run(*_: Any) -> None:
+            self.now += seconds
+
+        return run
+
+
+def plain(program: TensorProgram) -> Run:
+    """The program in NumPy, of its inputs in their order."""
+
+    def run(*arrays: Array) -> Array:
+        return evaluate(program, {i.name: a for i, a in zip(program.inputs, arrays, strict=True)})
+
+    return run
+
+
+def bench(clock: Clock | None = None) -> LocalBench:
+    watch = Stopwatch(clock=clock, sleep=clock.sleep) if clock else Stopwatch(sleep=lambda _: None)
+    return LocalBench(PROGRAM, {"b": 4}, TOY, load, watch=watch)
+
+
+# ---------------------------------------------------------------- the ring
+def test_the_ring_is_larger_than_the_cache_and_turns() -> None:
+    ring = Ring(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
+    each = 4 * (4 * 16 + 16 + 16 * 24)
+    seen = [ring.next()[2].ctypes.data for _ in range(ring.slots)]
+
+    assert ring.is_cold
+    assert ring.slots * each >= 50_000
+    assert ring.slots == len(set(seen))
+    assert seen[0] == ring.next()[2].ctypes.data
+
+
+def test_a_ring_without_the_memory_for_a_cold_cache_says_so() -> None:
+    ring = Ring(PROGRAM, {"b": 4}, 0, cold_bytes=50_000, most_bytes=10_000)
+
+    assert not ring.is_cold
+    assert 5 == ring.slots
+
+
+def test_copies_are_equal_aligned_and_lie_in_their_storage_order() -> None:
+    b = ProgramBuilder("linear")
+    x, w = b.input("x", "b", 16), b.input("w", 16, 24, order=(1, 0))
+    program = b.build(b.matmul(x, w))
+    wanted = random_inputs(program, {"b": 3}, 7)
+    ring = Ring(program, {"b": 3}, 7, cold_bytes=1)
+    for found in ring.all:
+        np.testing.assert_array_equal(wanted["x"], found[0])
+        np.testing.assert_array_equal(wanted["w"], found[1])
+
+        assert found[0].flags.c_contiguous
+        assert found[1].flags.f_contiguous
+        assert [0, 0] == [a.ctypes.data % 64 for a in found]
+
+
+def test_bfloat16_inputs_are_drawn_like_others() -> None:
+    b = ProgramBuilder("half")
+    program = b.build(b.unary("exp", b.input("x", "b", 4, dtype="bf16")))
+    x = random_inputs(program, {"b": 3}, 0)["x"]
+    assert (3, 4) == x.shape
+    assert "bfloat16" == str(x.dtype)
+
+
+# ---------------------------------------------------------------- comparing
+def test_a_right_kernel_passes_on_every_case() -> None:
+    found = compare(load(kernel(fused(), SIZES)), cases_of(PROGRAM, {"b": 4}, 0))
+
+    assert isinstance(found, Checked)
+    assert 0 < found.error < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("behave", "case"),
+    [(WRONG, "random"), (NAN, "random: the result holds NaN"), (NO_EPS, "rows of very different magnitude")],
+)
+def test_a_wrong_kernel_is_caught(behave: int, case: str) -> None:
+    found = compare(load(kernel(fused(), SIZES, behave=behave)), cases_of(PROGRAM, {"b": 4}, 0))
+
+    assert isinstance(found, Failure)
+    assert "tune.wrong" == found.code
+    assert found.reason.startswith(case)
+
+
+def test_a_result_of_another_shape_is_wrong_and_not_broadcast() -> None:
+    found = compare(lambda *_: np.float32(0.0), cases_of(PROGRAM, {"b": 4}, 0))
+
+    assert Failure("tune.wrong", "random: shape (), expected (4, 24)") == found
+
+
+def test_where_the_program_itself_has_no_value_nothing_is_compared() -> None:
+    b = ProgramBuilder("bare")
+    x, w = b.input("x", "b", 16), b.input("w", 16, 24)
+    program = b.build(b.matmul(b.binary("div", x, b.reduce("rms", x, 1)), w))
+    zeros = cases_of(program, {"b": 4}, 0)[2]
+
+    assert [False, True, False, True] == [bool(row.all()) for row in zeros.comparable]
+    with np.errstate(all="ignore"):
+        assert isinstance(compare(plain(program), [zeros]), Checked)
+
+
+def test_a_row_is_measured_against_its_own_magnitude() -> None:
+    wanted = np.array([[1e6, 1e6], [1.0, 1.0], [0.0, 0.0]])
+    everywhere = np.ones_like(wanted, dtype=bool)
+
+    def off(row: int, by: float) -> float:
+        found = wanted.copy()
+        found[row, 0] += by
+        return row_error(found, wanted, everywhere)
+
+    assert 0.5 == off(1, 0.5)
+    assert 5e-7 == off(0, 0.5)
+    assert 1.0 == off(2, 1e6)
+    assert np.inf == off(1, np.nan)
+    assert 0.0 == row_error(wanted * np.nan, wanted, ~everywhere)
+
+
+def test_what_float32_cannot_do_better_is_forgiven() -> None:
+    """Cancellation: the plain program errs by far more than the tolerance, and so may a kernel."""
+    b = ProgramBuilder("cancel")
+    x = b.input("x", "b", 4)
+    program = b.build(b.reduce("sum", b.scalar("add", b.scalar("add", x, 10**6), -(10**6)), 1))
+    found = compare(plain(program), cases_of(program, {"b": 4}, 0))
+
+    assert isinstance(found, Checked)
+    assert found.error > 1e-4
+
+
+# ---------------------------------------------------------------- timing
+def test_every_round_times_everybody_once_after_an_untimed_call() -> None:
+    clock = Clock()
+    ring = Ring(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
+    found = Stopwatch(clock, clock.sleep, gap_s=0.004).interleave(
+        {"slow": clock.work(3.0), "fast": clock.work(2.0)}, ring, 5, random.Random(0)
+    )
+
+    assert {"slow": (3.0,) * 5, "fast": (2.0,) * 5} == found.times_s
+    assert 2 * 2 * 5 * 2.5 == clock.now
+    assert [0.004] * 10 == clock.slept
+    assert 20 == ring.position
+
+
+@pytest.mark.parametrize(("queued_s", "waited"), [(0.0, 0.0), (WAKING_S, 0.0), (WAKING_S + 1e-4, 1.0)])
+def test_threads_that_queue_for_longer_than_waking_takes_were_disturbed(queued_s: float, waited: float) -> None:
+    clock, queued = Clock(), 0.0
+
+    def run(*_: Any) -> None:
+        nonlocal queued
+        clock.now += 1e-4
+        queued += queued_s
+
+    watch = Stopwatch(clock, clock.sleep, waiting=lambda: queued)
+    found = watch.interleave({"a": run}, Ring(PROGRAM, {"b": 1}, 0, 1), 3, random.Random(0))
+
+    assert found.waits == pytest.approx((waited / cores(),) * 3)
+
+
+def test_the_order_is_shuffled_but_the_same_for_the_same_seed() -> None:
+    def order(seed: int) -> list[str]:
+        seen: list[str] = []
+        clock = Clock()
+
+        def noting(key: str) -> Run:
+            def run(*_: Any) -> None:
+                seen.append(key)
+
+            return run
+
+        runs = {key: noting(key) for key in "abc"}
+        Stopwatch(clock, clock.sleep).interleave(runs, Ring(PROGRAM, {"b": 1}, 0, 1), 8, random.Random(seed))
+        return seen[::2]
+
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+    assert order(1) != ["a", "b", "c"] * 8
+
+
+def test_a_drifting_machine_does_not_decide_a_race() -> None:
+    """Each round is slower than the last; the ratio of a round is not."""
+    clock = Clock()
+    slowness = [1.0]
+
+    def work(seconds: float) -> Callable[..., None]:
+        def run(*_: Any) -> None:
+            clock.now += seconds * slowness[0]
+            slowness[0] *= 1.001
+
+        return run
+
+    found = Stopwatch(clock, clock.sleep).interleave(
+        {"a": work(1.0), "b": work(0.9)}, Ring(PROGRAM, {"b": 1}, 0, 1), 20, random.Random(0)
+    )
+
+    assert 0.9 == pytest.approx(middle(ratios(found.times_s["b"], found.times_s["a"])), rel=0.01)
+    assert found.times_s["b"][-1] > found.times_s["a"][0] * 0.93
+
+
+def test_on_a_quiet_machine_every_round_counts() -> None:
+    assert [0, 1, 2, 3] == calm([0.0, 0.01, 0.0, 0.02])
+
+
+def test_disturbed_rounds_do_not_count_where_enough_others_were_quiet() -> None:
+    assert [0, 2, 4] == calm([0.0, 0.5, 0.0, 0.3, 0.01, 0.9])
+
+
+def test_where_all_are_disturbed_the_least_disturbed_third_counts() -> None:
+    waits = [0.9, 0.3, 0.8, 0.2, 0.7, 0.1, 0.6, 0.5, 0.4, 0.9, 0.9, 0.9]
+
+    assert [1, 3, 5, 8] == calm(waits)
+    assert [0] == calm([0.9])
+
+
+def test_of_very_many_rounds_ten_quiet_ones_are_enough() -> None:
+    assert list(range(0, 200, 20)) == calm([0.0 if i % 20 == 0 else 0.8 for i in range(200)])
+
+
+def test_a_neighbour_that_takes_the_cores_now_and_then_does_not_decide_a_race() -> None:
+    """Twelve rounds of twenty were disturbed, always while b ran; the others know that b is faster."""
+    a = [1.0] * 20
+    b = [0.9] * 8 + [3.0] * 12
+    counted = calm([0.0] * 8 + [0.6] * 12)
+
+    assert 0.9 == middle([ratios(b, a)[i] for i in counted])
+    assert 3.0 == middle(ratios(b, a))
+
+
+def test_quantiles_and_ratios() -> None:
+    assert 3.0 == middle([5.0, 1.0, 3.0])
+    assert (1.0, 3.0) == (quantile([1.0, 2.0, 3.0], 0.0), quantile([1.0, 2.0, 3.0], 1.0))
+    assert (0.5, 2.0) == ratios([1.0, 4.0], [2.0, 2.0])
+
+
+# ---------------------------------------------------------------- a bench
+def test_a_bench_times_what_it_checked() -> None:
+    there = bench(Clock())
+
+    assert isinstance(there.check("u1", kernel(fused(), SIZES)), Checked)
+    assert Samples({"u1": (0.0,) * 3}, (0.0,) * 3) == there.time(["u1"], 3)
+
+
+@pytest.mark.parametrize("behave", [WRONG, NAN, NO_COMPILE, RAISES])
+def test_what_was_not_found_right_is_never_timed(behave: int) -> None:
+    there = bench()
+    found = there.check("u1", kernel(fused(), SIZES, behave=behave))
+
+    assert isinstance(found, Failure)
+    with pytest.raises(AssertionError, match="never checked: u1"):
+        there.time(["u1"], 3)
+
+
+def test_foreign_exceptions_become_reasons() -> None:
+    there = bench()
+
+    assert Failure("tune.compile", "ValueError: register 33 of 32") == there.check(
+        "u1", kernel(fused(), SIZES, behave=NO_COMPILE)
+    )
+    assert Failure("tune.crash", "RuntimeError: the kernel's own words") == there.check(
+        "u1", kernel(fused(), SIZES, behave=RAISES)
+    )
+
+
+def test_dropped_is_forgotten() -> None:
+    there = bench()
+    there.check("u1", kernel(fused(), SIZES))
+    there.drop("u1")
+
+    with pytest.raises(AssertionError, match="never checked"):
+        there.time(["u1"], 1)
+
+
+def test_weights_are_the_inputs_whose_dims_are_numbers() -> None:
+    assert (1, 2) == bench().weights

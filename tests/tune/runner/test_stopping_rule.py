@@ -1,0 +1,140 @@
+"""How long a race goes on: told by scripted rounds whose truth is known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism_explore.events.kinds import IncumbentImproved, TrialMeasured
+from prism_explore.pipeline.stages import Timed
+from prism_explore.tune.runner.measure import Failure, Samples
+from prism_explore.tune.runner.stopping_rule import LEAST_ROUNDS, MOST_ROUNDS, interval, is_close, standing
+from prism_explore.tune.strategies.local_search import Exhaustive
+from tests.tune.test_tune import LONG, ToyBench, run
+
+NOISE = 0.2
+"""Standard deviation of the logarithm of a round's time."""
+
+
+class NoisyBench(ToyBench):
+    """The same kernels on a machine where every run takes as long as chance has it, half of them longer."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.minute = 1.0
+        self.rng = random.Random(seed)
+
+    def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+        self.raced.append((tuple(keys), rounds))
+        times = {
+            key: tuple(self.seconds(self.kernels[key]) * self.rng.lognormvariate(0.0, NOISE) for _ in range(rounds))
+            for key in keys
+        }
+        return Samples(times, (0.0,) * rounds)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_on_a_noisy_machine_the_time_that_is_told_is_the_kernel_s_and_hardly_another_is_faster(seed: int) -> None:
+    bench = NoisyBench(seed)
+    outcomes, events = run(bench=bench, strategy=Exhaustive(), seed=seed)
+    timed = [o for o in outcomes if isinstance(o, Timed)]
+    best = min(timed, key=lambda o: o.time_s)
+    truth = bench.seconds(best.kernel)
+
+    assert len(timed) > 30
+    assert best.time_s == [e for e in events if isinstance(e, IncumbentImproved)][-1].time_s
+    assert best.time_s == pytest.approx(truth, rel=0.2)
+    assert truth <= 1.05 * min(bench.seconds(o.kernel) for o in timed)
+
+
+def test_what_cannot_be_told_apart_leaves_the_incumbent_where_it_is() -> None:
+    class Alike(NoisyBench):
+        """All kernels take as long as each other."""
+
+        def seconds(self, kernel: object) -> float:
+            return 1.0
+
+    bench = Alike(0)
+    _, events = run(bench=bench, budget=replace(LONG, trials=40), strategy=Exhaustive())
+    improved = [e.time_s for e in events if isinstance(e, IncumbentImproved)]
+    samples = [e.samples for e in events if isinstance(e, TrialMeasured)]
+
+    assert len(improved) <= 5
+    assert improved[-1] == pytest.approx(1.0, rel=0.15)
+    assert MOST_ROUNDS == max(samples)
+
+
+def test_an_open_race_ends_with_its_time() -> None:
+    now = [0.0]
+
+    class Slow(ToyBench):
+        """Every round takes a second, and all kernels are alike."""
+
+        def seconds(self, kernel: object) -> float:
+            return 1.0
+
+        def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+            now[0] += rounds
+            return super().time(keys, rounds)
+
+    _, events = run(bench=Slow(), budget=replace(LONG, trials=2), strategy=Exhaustive(), clock=lambda: now[0])
+
+    assert [LEAST_ROUNDS] * 2 == [e.samples for e in events if isinstance(e, TrialMeasured)]
+
+
+@pytest.mark.parametrize("rounds", [10, 20, 50, 120])
+def test_the_interval_holds_the_median_in_about_95_of_100_cases(rounds: int) -> None:
+    rng = random.Random(rounds)
+    held = 0
+    for _ in range(1000):
+        low, high = interval([rng.expovariate(1.0) for _ in range(rounds)])
+        held += low <= 0.6931 <= high
+
+    assert 930 <= held <= 995
+
+
+@given(st.lists(st.floats(0.01, 100.0), min_size=1, max_size=150))
+def test_the_interval_is_around_the_sample_s_own_median(values: list[float]) -> None:
+    low, high = interval(values)
+
+    assert low <= median(values) <= high
+    assert standing(values) == ("ahead" if high < 1 else "behind" if low > 1 else "open")
+
+
+def test_three_rounds_tell_nothing_and_ten_of_one_kind_do() -> None:
+    assert "open" == standing([0.5] * 3)
+    assert ("ahead", "behind") == (standing([0.9] * 10), standing([1.1] * 10))
+
+
+def test_a_median_is_close_where_the_rounds_agree() -> None:
+    assert is_close([1.0, 1.02] * 5)
+    assert not is_close([1.0, 1.3] * 5)
+
+
+def test_a_short_budget_makes_races_short() -> None:
+    now = [0.0]
+
+    class Slow(ToyBench):
+        """Every round takes a tenth of a second, and all kernels are alike."""
+
+        def seconds(self, kernel: object) -> float:
+            return 1.0
+
+        def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+            now[0] += rounds / 10
+            return super().time(keys, rounds)
+
+    def samples(seconds: float) -> list[int]:
+        now[0] = 0.0
+        budget = replace(LONG, trials=2, seconds=seconds)
+        _, events = run(bench=Slow(), budget=budget, strategy=Exhaustive(), clock=lambda: now[0])
+        return [e.samples for e in events if isinstance(e, TrialMeasured)]
+
+    assert [LEAST_ROUNDS, LEAST_ROUNDS] == samples(6.0)
+    assert [LEAST_ROUNDS, 30] == samples(1000.0)

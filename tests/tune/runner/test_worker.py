@@ -1,0 +1,189 @@
+"""A kernel that crashes, hangs or eats all memory takes only its worker with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from prism_explore.tune.runner import fork_server
+from prism_explore.tune.runner import worker as worker_module
+from prism_explore.tune.runner.measure import Checked, Failure, Samples
+from prism_explore.tune.runner.worker import Worker, WorkerLimits
+from tests.tune.toys import (
+    CHATTY,
+    EXIT,
+    HANG,
+    HOG,
+    NAN,
+    NO_COMPILE,
+    SEGFAULT,
+    TOY,
+    fused,
+    kernel,
+    rmsnorm_linear,
+)
+
+SIZES = (("gx", 2), ("f", 4))
+LIMITS = WorkerLimits(check_s=60.0, memory_bytes=16 << 30)
+GOOD = kernel(fused(), SIZES)
+
+
+def make(limits: WorkerLimits = LIMITS, stop: Callable[[], bool] = lambda: False) -> Worker:
+    return Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", limits=limits, stop=stop)
+
+
+@pytest.fixture(scope="module", params=[fork_server.IS_HERE, False], ids=["forked", "started"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fork_server, "IS_HERE", request.param)
+        with make() as worker:
+            yield worker
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows a process's environment")
+@pytest.mark.parametrize(("given", "said"), [(None, b"4"), ({"OMP_NUM_THREADS": "2"}, b"2")])
+def test_its_libraries_have_the_threads_of_when_the_package_was_imported_or_those_given(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str] | None, said: bytes
+) -> None:
+    monkeypatch.setattr(worker_module, "GIVEN", {"OMP_NUM_THREADS": "4"})
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as a Dask LocalCluster says in the process that makes it
+    monkeypatch.setenv("MKL_NUM_THREADS", "1")
+    with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", threads=given) as worker:
+        assert isinstance(worker.check("u1", GOOD), Checked)
+        variables = Path(f"/proc/{worker.pid}/environ").read_bytes().split(b"\0")
+
+    assert b"OMP_NUM_THREADS=" + said in variables
+    assert not any(v.startswith(b"MKL_NUM_THREADS") for v in variables)
+    assert f"PATH={os.environ['PATH']}".encode() in variables
+
+
+def test_nothing_starts_before_it_is_needed() -> None:
+    assert make().pid is None
+
+
+def test_a_good_kernel_is_compared_and_timed_in_another_process(shared: Worker) -> None:
+    checked = shared.check("u1", GOOD)
+    found = shared.time(["u1"], 3)
+
+    assert isinstance(checked, Checked)
+    assert 0 < checked.error < 1e-5
+    assert isinstance(found, Samples)
+    assert 3 == len(found.times_s["u1"])
+    assert shared.pid not in (None, os.getpid())
+    assert shared.is_cold
+
+
+@pytest.mark.parametrize(
+    ("behave", "code", "words"),
+    [
+        (SEGFAULT, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
+        (EXIT, "tune.crash", "the worker died of exit status 3 while compiling and comparing"),
+        (HOG, "tune.memory", "out of memory while running"),
+        (NAN, "tune.wrong", "random: the result holds NaN where the program has a number"),
+        (NO_COMPILE, "tune.compile", "ValueError: register 33 of 32"),
+    ],
+)
+def test_a_bad_kernel_is_a_failure_and_the_next_one_works(shared: Worker, behave: int, code: str, words: str) -> None:
+    found = shared.check("bad", kernel(fused(), SIZES, behave=behave))
+
+    assert isinstance(found, Failure)
+    assert code == found.code
+    assert found.reason.startswith(words)
+    assert isinstance(shared.check("u2", GOOD), Checked)
+
+
+def test_a_hanging_kernel_is_ended_in_time() -> None:
+    with make(WorkerLimits(check_s=1.0)) as worker:
+        worker.ask({"do": "drop", "key": "nobody"}, 60.0)  # starts it, so that only the kernel's time counts
+        pid = worker.pid
+        found = worker.check("u1", kernel(fused(), SIZES, behave=HANG))
+
+        assert Failure("tune.hang", "no answer within 1 s while compiling and comparing; the worker was ended") == found
+        assert pid is not None
+        assert not is_alive(pid)
+        assert worker.pid is None
+
+
+def test_a_kernel_that_prints_does_not_disturb_the_answers(shared: Worker) -> None:
+    found = shared.check("u3", kernel(fused(), SIZES, behave=CHATTY))
+
+    assert isinstance(found, Checked)
+    assert found.error > 0.0
+
+
+def test_the_incumbent_survives_the_crash_of_a_rival(shared: Worker) -> None:
+    shared.check("incumbent", GOOD)
+    before = shared.pid
+    shared.check("bad", kernel(fused(), SIZES, behave=SEGFAULT))
+    shared.check("u4", GOOD)
+    found = shared.time(["incumbent", "u4"], 2)
+
+    assert isinstance(found, Samples)
+    assert {"incumbent": 2, "u4": 2} == {k: len(t) for k, t in found.times_s.items()}
+    assert before != shared.pid
+
+
+def test_stopping_ends_a_worker_at_once() -> None:
+    asked: list[float] = []
+
+    def stop() -> bool:
+        asked.append(0.0)
+        return len(asked) > 3
+
+    with make(stop=stop) as worker:
+        found = worker.check("u1", kernel(fused(), SIZES, behave=HANG))
+
+        assert isinstance(found, Failure)
+        assert "tune.cancelled" == found.code
+        assert worker.pid is None
+
+
+def test_closing_leaves_no_process() -> None:
+    with make() as worker:
+        worker.check("u1", GOOD)
+        pid = worker.pid
+    assert pid is not None
+
+    assert not is_alive(pid)
+    assert worker.pid is None
+
+
+def test_a_worker_does_not_outlive_its_parent() -> None:
+    code = (
+        "import os\n"
+        "from tests.tune.runner.test_worker import make, GOOD\n"
+        "worker = make()\n"
+        "worker.check('u1', GOOD)\n"
+        "print(worker.pid, flush=True)\n"
+        "os._exit(0)\n"  # neither atexit nor a context manager gets a chance
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    pid = int(said.stdout)
+    until = time.monotonic() + 20
+    while is_alive(pid) and time.monotonic() < until:
+        time.sleep(0.05)
+
+    assert not is_alive(pid)
+
+
+def test_a_loader_that_does_not_exist_says_so() -> None:
+    with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:nothing", limits=LIMITS) as worker:
+        found = worker.check("u1", GOOD)
+
+    assert isinstance(found, Failure)
+    assert "has no attribute 'nothing'" in found.reason

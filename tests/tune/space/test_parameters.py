@@ -1,0 +1,165 @@
+"""Every legal choice of numbers, and none that is not."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prism_explore.errors import ShapeError
+from prism_explore.pipeline.stages import Verified
+from prism_explore.targets import GPUS
+from prism_explore.tune.space.parameters import (
+    count,
+    divisors,
+    legal_sizes,
+    limits_of,
+    parameters,
+    schedules,
+    some_sizes,
+    why_illegal,
+)
+from tests.tune.toys import TOY, choices, fused, split
+
+
+def by_hand(verified: Verified, shapes: dict[str, int], most: int) -> set[tuple[tuple[str, int], ...]]:
+    """Every choice up to `most` that breaks no rule, the slow way: put it in and look at each tile."""
+    found: set[tuple[tuple[str, int], ...]] = set()
+    limits = limits_of(verified.candidate, shapes, TOY)
+    names = verified.candidate.sgraph.parameters
+    for row in product(range(1, most + 1), repeat=len(names)):
+        sizes = dict(zip(names, row, strict=True))
+        try:
+            for d in verified.candidate.sgraph.conditions():
+                d.value({**shapes, **sizes})
+        except ShapeError:
+            continue
+        if why_illegal(sizes, limits, TOY) == "":
+            found.add(tuple(sizes.items()))
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 8), st.integers(1, 12), st.integers(1, 12), st.booleans())
+def test_what_is_yielded_is_legal_and_what_is_omitted_is_not(batch: int, k: int, n: int, rows: bool) -> None:
+    verified = fused(k, n, rows)
+    listed = list(legal_sizes(verified.candidate, {"b": batch}, TOY))
+
+    assert by_hand(verified, {"b": batch}, 12) == set(listed)
+    assert len(listed) == len(set(listed))
+    assert sorted(listed) == listed
+
+
+def test_sizes_are_divisors_whatever_the_extent() -> None:
+    verified = fused(11008, 31)
+    found = list(legal_sizes(verified.candidate, {"b": 1}, TOY.replace(shared_memory_bytes=1 << 20)))
+
+    assert {1, 31} == {dict(s)["gx"] for s in found}
+    assert 86 in {dict(s)["f"] for s in found}
+    assert 2 * len(divisors(11008)) == len(found)
+
+
+def test_a_grid_dim_that_cuts_nothing_has_one_block() -> None:
+    found = {dict(s)["gb"] for s in legal_sizes(split().candidate, {"b": 6}, TOY)}
+
+    assert {1, 2, 3, 6} == found
+
+
+def test_no_more_blocks_than_the_target_takes() -> None:
+    few = TOY.replace(max_blocks=4)
+    found = list(legal_sizes(fused(rows=True).candidate, {"b": 4}, few))
+
+    assert max(dict(s)["gx"] * dict(s)["gy"] for s in found) == 4
+
+
+def test_accumulators_must_fit_into_the_scratch_of_a_core() -> None:
+    verified = fused(16, 4096)
+    limits = limits_of(verified.candidate, {"b": 4}, TOY)
+    found = {dict(s)["gx"] for s in legal_sizes(verified.candidate, {"b": 4}, TOY.replace(max_blocks=4096))}
+
+    assert 4 * 4 * (4096 // min(found)) + 4 * 4 <= 4096
+    assert "of scratch in a block, toy has 4096" in why_illegal({"gx": 1, "f": 1}, limits, TOY)
+
+
+def test_on_a_gpu_a_large_tile_is_refused() -> None:
+    verified = fused(4096, 4096)
+    found = [dict(s) for s in legal_sizes(verified.candidate, {"b": 8}, GPUS["a100"])]
+
+    assert found
+    assert all(4 * (4096 // s["f"]) * (4096 // s["gx"]) <= GPUS["a100"].shared_memory_bytes for s in found)
+
+
+def test_an_illegal_choice_says_why() -> None:
+    limits = limits_of(fused().candidate, {"b": 4}, TOY)
+
+    assert "the extent 24/gx is 24/7, not a positive integer" == why_illegal({"gx": 7, "f": 1}, limits, TOY)
+    assert "" == why_illegal({"gx": 6, "f": 2}, limits, TOY)
+
+
+@given(st.integers(1, 8), st.integers(1, 24), st.integers(1, 24), st.integers(1, 40))
+def test_some_sizes_are_legal_ones_from_end_to_end(batch: int, k: int, n: int, most: int) -> None:
+    verified = fused(k, n)
+    every = list(legal_sizes(verified.candidate, {"b": batch}, TOY))
+    some, whole = some_sizes(verified.candidate, {"b": batch}, TOY, most)
+
+    assert whole == (len(every) <= most)
+    assert set(some) <= set(every)
+    assert len(some) <= most
+    assert bool(some) == bool(every)
+    if whole:
+        assert every == list(some)
+
+
+def test_what_is_left_of_a_large_space_reaches_from_end_to_end() -> None:
+    verified = fused(4096, 4096)
+    wide = TOY.replace(max_blocks=1 << 20, shared_memory_bytes=1 << 40)
+    some, whole = some_sizes(verified.candidate, {"b": 4}, wide, 40)
+
+    assert not whole
+    assert {1, 4096} <= {dict(s)["gx"] for s in some}
+    assert {1, 4096} <= {dict(s)["f"] for s in some}
+    assert len(some) > 8
+
+
+def test_a_missing_shape_is_the_callers_mistake() -> None:
+    with pytest.raises(ShapeError, match="needs a number for 'b'"):
+        list(legal_sizes(fused().candidate, {}, TOY))
+
+
+# ---------------------------------------------------------------- schedules
+THREE = (("a", (7, 8)), ("b", (1, 2, 3)), ("c", (5,)))
+
+
+def test_schedules_start_with_the_best_guess_and_move_away_from_it() -> None:
+    found = list(schedules(THREE))
+    changed = [sum(v != values[0] for (_, v), (_, values) in zip(s, THREE, strict=True)) for s in found]
+
+    assert (("a", 7), ("b", 1), ("c", 5)) == found[0]
+    assert sorted(changed) == changed
+    assert 2 * 3 * 1 == len(set(found)) == len(found)
+
+
+def test_without_choices_there_is_one_schedule() -> None:
+    assert [()] == list(schedules(()))
+
+
+def test_every_size_comes_with_every_schedule() -> None:
+    verified = fused()
+    sizes = list(legal_sizes(verified.candidate, {"b": 4}, TOY))
+    found = list(parameters(verified, {"b": 4}, TOY, choices))
+
+    assert 3 * len(sizes) == len(found) == len(set(found))
+    assert sizes == list(dict.fromkeys(p.sizes for p in found))
+
+
+def test_counting_stops_in_time() -> None:
+    assert (5, True) == count(range(5), at_most=10)
+    assert (5, True) == count(range(5), at_most=5)
+    assert (4, False) == count(iter(int, 1), at_most=4)
+
+
+@given(st.integers(1, 5000))
+def test_divisors_are_all_divisors(n: int) -> None:
+    assert tuple(d for d in range(1, n + 1) if n % d == 0) == divisors(n)

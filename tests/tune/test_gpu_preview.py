@@ -1,0 +1,39 @@
+"""A Triton kernel for a GPU that is not here: chosen by the model, checked, compiled, never timed."""
+
+import pytest
+
+from prism_explore.errors import TargetUnavailable
+from prism_explore.events.journal import Journal
+from prism_explore.pipeline.stages import Candidate, Family, Verified
+from prism_explore.targets import target
+from prism_explore.tune.gpu_preview import on_gpu
+from prism_explore.verify.prover import Prover
+from tests.strategies import Example, r1_example
+
+pytestmark = pytest.mark.slow
+
+
+def proved(example: Example) -> Verified:
+    family = Family("f1", example.program, example.sgraph)
+    candidate = Candidate("f1.c1", family, example.sgraph, (), example.sgraph.conditions())
+    verdict = Prover(example.program).verify(candidate, Journal())
+    assert isinstance(verdict, Verified)
+    return verdict
+
+
+def test_r1_becomes_triton_that_agrees_in_the_interpreter_and_compiles_for_hopper():
+    made = on_gpu([proved(r1_example())], {"b": 5}, target("h100"))
+
+    assert made is not None
+    assert "@triton.jit" in made.source
+    assert "tl.dot" in made.source
+    assert made.checked.agrees
+    assert ["sm_90"] == [r.arch for r in made.reports]
+    assert made.reports[0].registers > 0
+    assert made.reports[0].shared_memory_bytes <= 227 << 10
+    assert "modelled" in repr(made)
+
+
+def test_a_machine_without_a_known_architecture_is_named():
+    with pytest.raises(TargetUnavailable, match="'cpu'"):
+        on_gpu([proved(r1_example())], {"b": 5}, target("h100").replace(name="cpu"))

@@ -1,0 +1,99 @@
+"""A run of tuning that is told again goes on as if it had not been interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+import pytest
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import CandidateBounded, IncumbentImproved, ParametersProposed, TrialFailed
+from prism_explore.events.replay_journal import Retold
+from prism_explore.pipeline.stages import Kernel, Outcome, Timed
+from prism_explore.tune import Budget, StrategyName, tune
+from prism_explore.tune.runner.measure import Checked, Failure, Samples
+from tests.tune.test_tune import SHAPES, ToyBench, best_of
+from tests.tune.toys import BACKEND, TOY, fused, split
+
+
+class Ticking(ToyBench):
+    """The same times in every run; a comparison takes a second, and some kernels are wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.minute = 1.0
+        self.now_s = 0.0
+
+    def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+        self.now_s += 1.0
+        if sum(n for _, n in kernel.parameters.sizes) % 5 == 0:
+            return Failure("tune.wrong", "on request")
+        return super().check(key, kernel)
+
+    def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+        return Samples({key: (self.seconds(self.kernels[key]) / 3,) * rounds for key in keys}, (0.0,) * rounds)
+
+
+def runs(journal: Journal, bench: Ticking, strategy: StrategyName, seconds: float = 1e9) -> list[Outcome]:
+    """Two runs, one behind the other: the second has a candidate more, and the first one's incumbent."""
+    outcomes: list[Outcome] = []
+    for verifieds in ([fused()], [fused(), split()]):
+        timed = [o for o in outcomes if isinstance(o, Timed)]
+        outcomes += tune(
+            verifieds, SHAPES, TOY, journal,
+            budget=Budget(trials=14, seconds=seconds, near=-1.0, strategy=strategy),
+            backend=BACKEND, bench=bench, clock=lambda: bench.now_s,
+            incumbent=best_of(timed) if timed else None,
+        )  # fmt: skip
+    return outcomes
+
+
+@pytest.mark.parametrize("strategy", get_args(StrategyName))
+def test_from_whatever_fact_it_goes_on_the_facts_are_the_same(strategy: StrategyName) -> None:
+    if strategy in ("tpe", "gp", "random"):
+        pytest.importorskip("optuna")
+    if strategy == "gp":
+        pytest.importorskip("scipy")
+        pytest.importorskip("torch")
+    journal = Journal()
+    outcomes = runs(journal, Ticking(), strategy)
+    assert {ParametersProposed, IncumbentImproved, TrialFailed} <= {type(e) for e in journal.events}
+    for length in range(0, len(journal), 23 if strategy == "gp" else 7):
+        again = Retold(journal.entries[:length])
+
+        assert outcomes == runs(again, Ticking(), strategy), f"cut at {length}"
+        assert journal.events == again.events
+
+
+def test_nothing_is_compiled_or_timed_for_what_was_saved() -> None:
+    journal, bench = Journal(), Ticking()
+    outcomes = runs(journal, Ticking(), "climbing")
+
+    assert outcomes == runs(Retold(journal.entries), bench, "climbing")
+    assert not bench.kernels
+    assert 0.0 == bench.now_s
+
+
+def test_where_seconds_ended_the_first_run_the_second_begins_there_again() -> None:
+    bench = Ticking()
+    journal = Journal(clock=lambda: bench.now_s)
+    outcomes = runs(journal, bench, "climbing", seconds=7.0)
+    assert 7 <= len(outcomes) < 28
+    for length in (*range(0, len(journal), 4), len(journal)):
+        again = Retold(journal.entries[:length])
+
+        assert outcomes == runs(again, Ticking(), "climbing", seconds=7.0), f"cut at {length}"
+        assert journal.events == again.events
+
+
+def test_a_kernel_that_outran_its_floor_discredits_the_floors_behind_an_interruption_too() -> None:
+    journal = Journal()
+    slow = TOY.replace(dram_bytes_per_s=1e3, peak_flops_per_s=1e3)
+    budget = Budget(trials=10, seconds=1e9, near=0.03)
+    whole = [*tune([split(), fused()], SHAPES, slow, journal, budget=budget, backend=BACKEND, bench=Ticking())]
+    cut = next(n for n, e in enumerate(journal.events) if isinstance(e, IncumbentImproved)) + 1
+    again = Retold(journal.entries[:cut])
+
+    assert whole == [*tune([split(), fused()], SHAPES, slow, again, budget=budget, backend=BACKEND, bench=Ticking())]
+    assert not [e for e in again.events if isinstance(e, CandidateBounded)]

@@ -1,0 +1,151 @@
+"""Trials at sizes that candidates share: what they give is what the interpreter gives, block by block."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from prism_explore.errors import ShapeError
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.memoized import Shared
+from prism_explore.ir.interpreter.reference import Array, run
+from prism_explore.ir.text import parse, parse_program
+from prism_explore.verify.counterexample.refuter import Refuter, Survived, Witness, draw_inputs
+from prism_explore.verify.counterexample.shared_trials import FLOATS, Common, Cuts
+from prism_explore.verify.shapes.concretize import Extents, Instance
+from tests.verify.mutate import mutants
+from tests.verify.workloads import ENTRIES, program_of, sgraph_of
+
+BY_WORKLOAD = {e.workload: [f for f in ENTRIES if f.workload == e.workload] for e in ENTRIES}
+COMMON = {"attention", "gqa", "gated_mlp", "rmsnorm_linear", "lora", "layernorm_linear", "causal_attention"}
+MATMUL = """program p
+  x = input f32[b, 4096]
+  w = input f32[4096, 64]
+  %2 = matmul(x, w)
+  return %2"""
+SPLIT = """sgraph
+  x = input f32[b, 4096]
+  w = input f32[4096, 64]
+  %2 = custom(x, w) grid[x=gx, y=gy] loop[i=f]
+    %0 = load(0, imap=[0, -], fmap=1)
+    %1 = load(1, imap=[-, 1], fmap=0)
+    %2 = matmul(%0, %1)
+    %3 = accum(%2)
+    %4 = store(%3, omap=[0, 1])
+  return %2"""
+
+
+def found(common: Common, graph: SGraph) -> tuple[dict[str, int], Array] | None:
+    """The sizes at which a graph ran, and its result."""
+    results: list[Array] = []
+
+    def judge(value: Array) -> float:
+        results.append(value)
+        return 0.0
+
+    common._shared.judged.clear()  # what is known would not be shown again
+    judged = common.judged(graph, judge)
+    return None if judged is None or not results else (dict(judged[0]), results[0])
+
+
+def begun(extents: Extents, turn: int, most: int = 1 << 20) -> tuple[Common, Instance, dict[str, Array]]:
+    instance = extents.common(turn)
+    assert isinstance(instance, Instance), instance
+    inputs = draw_inputs(instance.shapes, 3, (0.05, 0.75))
+    values = run(instance.program, inputs, instance.symbols)
+    return Common(extents.program, instance, values, most, turn, FLOATS), instance, inputs
+
+
+@pytest.mark.parametrize("name", sorted(BY_WORKLOAD))
+def test_shared_values_are_those_of_the_interpreter_for_right_graphs_and_wrong_ones(name: str):
+    """Also where nothing is kept, in the second turn."""
+    program, r, ran = program_of(name), random.Random(11), 0
+    extents = Extents(program)
+    if isinstance(extents.common(0), str):
+        pytest.skip("its tensors are too large at extents with many divisors")
+    graphs = [sgraph_of(e) for e in BY_WORKLOAD[name]]
+    graphs += [m for _ in range(24) if (m := mutants(r.choice(graphs), program, r)) is not None]
+    for turn in (0, 1):
+        if isinstance(extents.common(turn), str):
+            continue
+        with np.errstate(all="ignore"):
+            common, instance, inputs = begun(extents, turn, most=0 if turn else 1 << 20)
+            for graph in graphs:
+                got = found(common, graph)
+                pair = extents.pair(graph)
+                if got is None or isinstance(pair, str) or pair.coinciding or any("_" in s for s in got[0]):
+                    continue
+                own = extents.instance(pair, 0, got[0])
+                assert isinstance(own, Instance), own
+                assert own.shapes == instance.shapes
+                plain = run(own.candidate, inputs, own.symbols)[own.candidate.output]
+                np.testing.assert_allclose(got[1], plain, rtol=1e-8, atol=1e-10)
+                ran += 1
+    assert ran or name not in COMMON
+    if not ran:
+        pytest.skip("none of them runs at shared sizes")
+
+
+def test_numbers_divide_what_they_cut_and_all_differ():
+    refuter = Refuter(parse_program(MATMUL))
+
+    outcome = refuter.attempt(parse(SPLIT), 0)
+
+    assert isinstance(outcome, Survived)
+    for trial in outcome.trials:
+        sizes = dict(trial.sizes)
+        assert set(sizes) == {"b", "d", "n", "gx", "gy", "f"}
+        assert len(set(sizes.values())) == 6
+        assert min(sizes.values()) >= 2
+        for axis, cut in (("b", "gx"), ("n", "gy"), ("d", "f")):
+            assert sizes[axis] % sizes[cut] == 0
+            assert sizes[axis] // sizes[cut] >= 2
+    assert outcome.trials[0].sizes != outcome.trials[1].sizes
+
+
+def test_a_wrong_candidate_is_refuted_at_sizes_of_its_own():
+    refuter = Refuter(parse_program(MATMUL))
+
+    outcome = refuter.attempt(parse(SPLIT.replace("accum(%2)", "accum_max(%2)")), 0)
+
+    assert isinstance(outcome, Witness)
+    assert isinstance(refuter.replay(outcome, parse(SPLIT.replace("accum(%2)", "accum_max(%2)"))), Witness)
+
+
+def test_extents_that_nothing_cuts_and_operators_with_numbers_are_left_to_others():
+    taken = Cuts({"b": 7}, (7, 5), {}, 0)
+    with pytest.raises(ShapeError, match="no numbers cut"):
+        taken(parse(SPLIT).customs[0][1], [(7, 5), (5, 11)])
+    program = parse_program(MATMUL).graph
+    values = run(program, {"x": np.ones((6, 4)), "w": np.ones((4, 9))}, {})
+    shared = Shared(program, program, values, {"b": 6}, 100, FLOATS)
+    sliced = SPLIT.split("  %2")[0] + "  %2 = slice(x, dim=1, start=0, stop=2048)\n  return %2"
+    with pytest.raises(ShapeError, match="named in numbers"):
+        shared.run(parse(sliced), lambda block, shapes: {})
+
+
+@pytest.mark.parametrize("name", sorted(BY_WORKLOAD))
+def test_extents_that_candidates_share_are_small_and_all_different(name: str):
+    extents = Extents(program_of(name))
+
+    for turn in (0, 1):
+        instance = extents.common(turn)
+        if isinstance(instance, Instance):
+            numbers = [number for _, number in instance.sizes]
+            assert len(set(numbers)) == len(numbers)
+            assert min(numbers) >= 2
+
+
+def test_an_axis_that_is_summed_over_can_be_split_and_looped_over_within_each_part():
+    """One kernel for the parts, one for their sum, whichever of the axes the grids cut."""
+    extents = Extents(program_of("safe_attention"))
+
+    for turn in (0, 1):
+        instance = extents.common(turn)
+        assert isinstance(instance, Instance)
+        shapes = dict(instance.shapes)
+        for inner in (shapes["q"][3], shapes["k"][3]):
+            assert inner % 6 == 0
+            assert inner > 6, "2 parts of 3 tiles, of more than an element each"
