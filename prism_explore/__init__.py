@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from prism_explore.ir.text import parse, parse_program, show
     from prism_explore.pipeline.search_space import Space, default_space
     from prism_explore.runtime.best import Best
-    from prism_explore.runtime.no_improvement import Unbeaten
-    from prism_explore.runtime.saved_kernel import PortableKernel, load_kernel
+    from prism_explore.runtime.no_improvement import NoImprovement
+    from prism_explore.runtime.saved_kernel import SavedKernel, load_kernel
     from prism_explore.session.session import Session
     from prism_explore.session.session import open_record as load
     from prism_explore.targets import Target, target
@@ -49,11 +49,12 @@ _HOMES: dict[str, tuple[str, str]] = {
     "Budget": ("tune", "Budget"),
     "Checked": ("diagnose.check", "Checked"),
     "JournalVersionError": ("errors", "JournalVersionError"),
+    "NoImprovement": ("runtime.no_improvement", "NoImprovement"),
     "ParseError": ("errors", "ParseError"),
     "Parts": ("entry.large_program", "Parts"),
-    "PortableKernel": ("runtime.saved_kernel", "PortableKernel"),
     "PrismError": ("errors", "PrismError"),
     "ProgramBuilder": ("ir.program", "ProgramBuilder"),
+    "SavedKernel": ("runtime.saved_kernel", "SavedKernel"),
     "Session": ("session.session", "Session"),
     "ShapeError": ("errors", "ShapeError"),
     "Space": ("pipeline.search_space", "Space"),
@@ -62,7 +63,6 @@ _HOMES: dict[str, tuple[str, str]] = {
     "TargetUnavailable": ("errors", "TargetUnavailable"),
     "TensorProgram": ("ir.program", "TensorProgram"),
     "TorchCompiler": ("entry.torch_compile", "TorchCompiler"),
-    "Unbeaten": ("runtime.no_improvement", "Unbeaten"),
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
     "WORKLOADS": ("frontend.workloads", "WORKLOADS"),
     "against_concrete": ("diagnose.concrete_baseline", "against_concrete"),
@@ -94,11 +94,12 @@ __all__ = [
     "Budget",
     "Checked",
     "JournalVersionError",
+    "NoImprovement",
     "ParseError",
     "Parts",
-    "PortableKernel",
     "PrismError",
     "ProgramBuilder",
+    "SavedKernel",
     "Session",
     "ShapeError",
     "Space",
@@ -107,7 +108,6 @@ __all__ = [
     "TargetUnavailable",
     "TensorProgram",
     "TorchCompiler",
-    "Unbeaten",
     "UnsupportedOperator",
     "against_concrete",
     "certified",

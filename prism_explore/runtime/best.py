@@ -23,7 +23,7 @@ from prism_explore.floats import Assessment, explain
 from prism_explore.frontend import LibraryCall, Traced, bound, single
 from prism_explore.ir.symbol_ranges import ANY, Held, Ranges, sizes_of
 from prism_explore.pipeline.stages import Timed, Verified
-from prism_explore.runtime.saved_kernel import PortableKernel
+from prism_explore.runtime.saved_kernel import SavedKernel
 from prism_explore.targets import target
 from prism_explore.tune.gpu_preview import GpuKernel, on_gpu
 from prism_explore.tune.runner.baselines import AUTOTUNED, compiled, unbound
@@ -133,7 +133,7 @@ class Best:
         return self.ranges.held(self.verified.candidate.conditions, numbers) if self.ranges.bounds else None
 
     @cached_property
-    def kernel(self) -> PortableKernel:
+    def kernel(self) -> SavedKernel:
         """The kernel apart from its search, called like the function whatever was faster; it can be saved."""
         traced, timed = self.traced, self.timed
         measured: dict[str, Any] = {
@@ -149,9 +149,9 @@ class Best:
             "evidence": self.verified.evidence,
         }
         if traced is None:
-            return PortableKernel(timed.kernel, self.run, measured=measured)
+            return SavedKernel(timed.kernel, self.run, measured=measured)
         code = unbound(traced)
-        return PortableKernel(timed.kernel, self.run, traced.signature, traced.parameters, code, measured)
+        return SavedKernel(timed.kernel, self.run, traced.signature, traced.parameters, code, measured)
 
     def save(self, path: str | Path) -> Path:
         """Write the kernel to a file that `load_kernel` opens, proves again and compiles anywhere.

@@ -1,6 +1,6 @@
 """What `best` gives where nothing came below the time to beat: torch's own code, and why it stays.
 
-`Unbeaten` stands where a `Best` would: it is called like the function, and says what was found. It has no kernel.
+`NoImprovement` stands where a `Best` would: it is called like the function, and says what was found. It has no kernel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from prism_explore.runtime.best import code_of, codes_of
 
 
 @dataclass(frozen=True)
-class Unbeaten:
+class NoImprovement:
     """Nothing that was searched is below the time to beat; a call runs torch, in the fastest way that it can."""
 
     outcome: NothingBelow

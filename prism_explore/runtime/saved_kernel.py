@@ -39,7 +39,7 @@ _NO_CODE = "torch was faster where it was tuned, and no torch code is in the fil
 
 
 @dataclass(frozen=True)
-class PortableKernel:
+class SavedKernel:
     """A proved and checked kernel; call it as the code that it replaces was called."""
 
     kernel: Kernel
@@ -124,7 +124,7 @@ class PortableKernel:
         return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
 
 
-def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> PortableKernel:
+def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> SavedKernel:
     """The kernel that was saved: proved again, compiled for this machine, and compared with its program.
 
     Args:
@@ -158,7 +158,7 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Porta
         note = "the same tiles and loops are written otherwise by this version or for this machine"
     if measured.get("outrun"):
         note = f"{note}; {_NO_CODE}" if note else _NO_CODE
-    made = PortableKernel(kernel, load(kernel), signature, parameters, None, measured, note)
+    made = SavedKernel(kernel, load(kernel), signature, parameters, None, measured, note)
     checked = compare(made.run, cases_of(made.program, dict(kernel.shapes), seed))
     if isinstance(checked, Failure):
         raise TargetUnavailable(f"{path} was compiled for this machine and is wrong on it: {checked.reason}")

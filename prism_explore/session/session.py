@@ -48,7 +48,7 @@ from prism_explore.pipeline.search_space import LIMITS, Space, default_space
 from prism_explore.pipeline.stages import Timed, Verified
 from prism_explore.runtime.best import Best
 from prism_explore.runtime.dispatch import Dispatch
-from prism_explore.runtime.no_improvement import Unbeaten
+from prism_explore.runtime.no_improvement import NoImprovement
 from prism_explore.search.explore import Progress, Task, explore, incumbent, may_win
 from prism_explore.session.engine import Engine, Enough, Job, State, wait
 from prism_explore.session.handles import Families, FamilyHandle, Pruned, Record, Tuning
@@ -596,20 +596,21 @@ class Session:
         """A picture as SVG: search, tuning, or the id of a family or candidate."""
         return self.record.svg(picture)
 
-    def best(self) -> Best | Unbeaten | None:
+    def best(self) -> Best | NoImprovement | None:
         """What is called in place of the code, with its evidence; searches to the end first where that is left to do.
 
         That is the fastest checked kernel, or torch where that was faster beside it; printing it says which. Its time,
-        the rivals' and the machine's limit were measured side by side in one run. Where all that may win was cut
-        because of `beat_s`, an `Unbeaten`, which says so and runs torch. None where no kernel was timed for another
-        reason; `claim` says how far the search came.
+        the baselines' and the machine's limit were measured side by side in one run. Where all that may win was cut
+        because of `beat_s`, a `NoImprovement`, which says so and runs torch. None where no kernel was timed for
+        another reason; `claim` says how far the search came.
         """
         if self.state not in ("finished", "cancelled"):
             self.run()
         found = incumbent(self._progress, self.steering)
         book = ledger(self.journal.events)
         if found is None:
-            return Unbeaten(book.unbeaten, book.rivals, self.traced, self.task.also.call) if book.unbeaten else None
+            outcome = book.unbeaten
+            return NoImprovement(outcome, book.rivals, self.traced, self.task.also.call) if outcome else None
         verified, rivals = self._certified(found), book.baselines
         proved = tuple(v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
         task = self.task

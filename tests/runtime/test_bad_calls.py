@@ -15,7 +15,7 @@ from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Kernel, Parameters, Timed
 from prism_explore.runtime.dispatch import Dispatch
-from prism_explore.runtime.saved_kernel import PortableKernel
+from prism_explore.runtime.saved_kernel import SavedKernel
 from tests.codegen.corpus import filled
 from tests.codegen.cpu.test_emit import planned
 from tests.codegen.cpu.test_other_cpus import EVERY, NUMBERS
@@ -47,7 +47,7 @@ def traced():
 def doors(tmp_path_factory):
     """Every way to call the same kernel."""
     made = kernel()
-    by_hand = PortableKernel(made, load(made))
+    by_hand = SavedKernel(made, load(made))
     opened = px.load_kernel(by_hand.save(tmp_path_factory.mktemp("kernels") / "rms.kernel"))
     dispatched = Dispatch(rmsnorm_linear(), "b", {"b": B}, [timed(B), timed(8)], TOY, None)
     return {"loaded": load(made), "by hand": by_hand, "opened": opened, "dispatched": dispatched}
@@ -194,9 +194,7 @@ def test_a_kernel_that_is_wrong_at_a_value_is_not_used_there(monkeypatch):
 # ---------------------------------------------------------------- files of other machines
 def test_a_kernel_for_another_machine_says_so(tmp_path):
     made = kernel()
-    saved = PortableKernel(replace(made, backend="triton", source="import triton"), load(made)).save(
-        tmp_path / "k.kernel"
-    )
+    saved = SavedKernel(replace(made, backend="triton", source="import triton"), load(made)).save(tmp_path / "k.kernel")
 
     with pytest.raises(px.TargetUnavailable, match="needs a GPU, and torch finds none here"):
         px.load_kernel(saved)

@@ -125,7 +125,7 @@ def test_where_everything_is_cut_it_says_what_came_nearest_and_the_rival_is_call
         if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"
     }
 
-    assert isinstance(best, px.Unbeaten)
+    assert isinstance(best, px.NoImprovement)
     assert (EAGER, "0.001 ns") == (best.outcome.by, best.outcome.time)
     assert floors[best.outcome.nearest] == min(floors.values()) == seconds_of(best.outcome.floor) > FAST.time_s
     said = "Nothing that was searched is below the time to beat, that of torch eager, 0.001 ns: "
@@ -146,7 +146,7 @@ def test_a_rival_that_no_call_can_run_leaves_the_call_to_the_next(monkeypatch: p
     frozen = RivalTimed(AUTOTUNED, 1e-12, 1e-12, 1e-12, 24)
     best = searched(monkeypatch, frozen, *BOTH, library=library).best()
 
-    assert isinstance(best, px.Unbeaten)
+    assert isinstance(best, px.NoImprovement)
     assert (AUTOTUNED, LIBRARY) == (best.outcome.by, best.runs)
     assert f"A call runs {LIBRARY}, for {AUTOTUNED} packs its weights beforehand." in best.why
     torch.testing.assert_close(chain(*GIVEN), best(*GIVEN), rtol=1e-4, atol=1e-4)
@@ -165,7 +165,7 @@ def test_a_proved_candidate_that_is_not_tuned_came_nearer_than_any_partial_graph
 
     assert bounded
     assert "proved" in {f.row.status for f in sess.families.values()}
-    assert isinstance(best, px.Unbeaten)
+    assert isinstance(best, px.NoImprovement)
     assert min(bounded, key=lambda e: e.floor_s).candidate == best.outcome.nearest
     assert str(best.outcome) in sess.claim
 
@@ -176,7 +176,7 @@ def test_a_time_that_was_given_is_no_rival_and_without_torch_code_there_is_nothi
     sess.run()
     best = sess.best()
 
-    assert isinstance(best, px.Unbeaten)
+    assert isinstance(best, px.NoImprovement)
     assert ("", "0.001 ns", "") == (best.outcome.by, best.outcome.time, best.runs)
     assert "below the time to beat, 0.001 ns: " in best.why
     assert best.why.endswith("there is nothing to put in its place.")
