@@ -19,7 +19,7 @@ from prism_explore.diagnose.audit import Answer, Audit, audit
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import CandidateRejected, Event, RegionPruned, Soundness
 from prism_explore.search.explore import Task
-from prism_explore.support.work_timer import Stopwatch
+from prism_explore.support.work_timer import WorkTimer
 
 NODES = 200
 """How many nodes each audit grows where the caller names no number."""
@@ -150,7 +150,7 @@ def audit_sample(
     for key, count in order.most_common():
         drawn[key] = sorted(random.Random(f"{seed} {key[0]}").sample(range(count), min(sample, count)))
     audits: dict[tuple[str, Soundness], list[Audit]] = {key: [] for key in drawn}
-    watch = Stopwatch(seconds, clock)
+    watch = WorkTimer(seconds, clock)
 
     def step() -> None:
         tick()

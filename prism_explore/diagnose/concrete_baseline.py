@@ -18,7 +18,7 @@ from prism_explore.generate.canonical_order import Expressions
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.search_space import Space, default_space
-from prism_explore.support.work_timer import Stopwatch
+from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target, target
 
 STATES = 2_000_000
@@ -93,7 +93,7 @@ def against_concrete(
     space, machine = replace(space or default_space(program), results=0), on if isinstance(on, Target) else target(on)
     table = Expressions()
     journal = Journal()
-    watch = Stopwatch(float("inf"), clock)
+    watch = WorkTimer(float("inf"), clock)
     ours: set[int] = set()
     maps = 0
     with watch:
@@ -102,7 +102,7 @@ def against_concrete(
                 maps += sum(1 for _ in instantiate(family, space, machine, journal))
                 ours.add(table.of_graph(family.sgraph.substitute(at)))
     tally = Tally()
-    limit = Stopwatch(time_s, clock)
+    limit = WorkTimer(time_s, clock)
     with limit:
         for _ in enumerate_concrete(
             program, space, machine, at, numbers or Numbers(), tally, states=states, over=limit.is_over

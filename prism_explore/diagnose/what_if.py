@@ -29,7 +29,7 @@ from prism_explore.ir.text import parse
 from prism_explore.pipeline.search_space import Level, Space
 from prism_explore.pipeline.stages import Family, Verified
 from prism_explore.search.explore import Task, ceiling, grown, with_time_to_beat
-from prism_explore.support.work_timer import Stopwatch
+from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target
 from prism_explore.verify.prover import Prover
 
@@ -289,7 +289,7 @@ def _compared(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> 
     proved = {family_of(e.candidate) for e in facts if isinstance(e, VerdictReached) and e.verdict == "proved"}
     known = {table.of_graph(parse(e.sgraph)): e.family for e in _families(facts) if e.family in proved}
     journal, prover = Journal(), Prover(other.program)
-    watch = Stopwatch(other.space.time_s)
+    watch = WorkTimer(other.space.time_s)
     found: dict[int, str] = {}
     growing = grown(other, journal, watch.is_over, lambda: bool(found))
     for family in watch.during(growing):

@@ -45,7 +45,7 @@ from prism_explore.search import replay
 from prism_explore.search.kernel_sequence import ToBeat, in_pieces
 from prism_explore.search.library_calls import Library
 from prism_explore.search.worker_pool import Ahead, adopted
-from prism_explore.support.work_timer import Stopwatch
+from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target
 from prism_explore.tune import Budget, Database, tune
 from prism_explore.tune.runner.backend import untimed
@@ -101,8 +101,8 @@ class Progress:
     growing: Iterator[Family | None] | None = None
     prover: Prover | None = None
     ahead: Ahead | None = None
-    proving: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
-    assessing: Stopwatch = field(default_factory=lambda: Stopwatch(inf))
+    proving: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
+    assessing: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
     families: list[Family] = field(default_factory=list[Family])
     settled: set[str] = field(default_factory=set[str])
     proved: list[Verified] = field(default_factory=list[Verified])
@@ -137,8 +137,8 @@ def explore(
                 return
     task = with_time_to_beat(task, journal.events)
     if progress.growing is None:
-        progress.prover, progress.proving = Prover(task.program), Stopwatch(task.space.time_s)
-        progress.assessing = Stopwatch(task.space.time_s)
+        progress.prover, progress.proving = Prover(task.program), WorkTimer(task.space.time_s)
+        progress.assessing = WorkTimer(task.space.time_s)
         progress.growing = _growing(task, journal, progress)
     for family in progress.growing:
         if family is not None:
@@ -159,7 +159,7 @@ def explore(
 
 def _growing(task: Task, journal: Journal, progress: Progress) -> Iterator[Family | None]:
     """Growth within its time; ahead of its families where there is an executor, unless a saved search is told again."""
-    watch = Stopwatch(task.space.time_s)
+    watch = WorkTimer(task.space.time_s)
     if task.executor is None or journal.upcoming is not None:
         return watch.during(grown(task, journal, replay.time_is_up(journal, watch), lambda: bool(progress.proved)))
     ahead = progress.ahead = Ahead(task.executor, task.space, task.target, task.seed, progress.proving)

@@ -24,12 +24,12 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.replay_journal import Retold
 from prism_explore.pipeline.stages import Candidate, Verified
-from prism_explore.support.work_timer import Stopwatch
+from prism_explore.support.work_timer import WorkTimer
 from prism_explore.tune.runner.baselines import ROOFLINE
 from prism_explore.verify.prover import Prover, recalled
 
 
-def time_is_up(journal: Journal, watch: Stopwatch) -> Callable[[], bool]:
+def time_is_up(journal: Journal, watch: WorkTimer) -> Callable[[], bool]:
     """Whether the time for growing is spent: by the watch, or where the saved search noted that it was."""
 
     def over() -> bool:

@@ -24,7 +24,7 @@ from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse_program, show
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Candidate, Family, Verdict
-from prism_explore.support.work_timer import Stopwatch
+from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target
 from prism_explore.verify.prover import Prover, noted
 
@@ -53,7 +53,7 @@ class Answer:
 class Ahead:
     """Has the families of one search settled by an executor, in the order in which they grew."""
 
-    def __init__(self, executor: Executor, space: Space, target: Target, seed: int, proving: Stopwatch) -> None:
+    def __init__(self, executor: Executor, space: Space, target: Target, seed: int, proving: WorkTimer) -> None:
         """Nothing is asked yet; `proving` is the time for proofs, of which waiting for them is part."""
         self._executor, self._given, self._proving = executor, (space, target, seed), proving
         self._asked: dict[str, Future[Answer]] = {}

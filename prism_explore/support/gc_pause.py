@@ -1,7 +1,7 @@
-"""The garbage collector comes between pieces of work, not within them.
+"""Pause the cyclic garbage collector during short, bounded computations.
 
-A verdict makes tens of thousands of terms, and next to none of them hold each other in a ring. Collected every few
-hundred objects, as Python does by default, they are looked over again and again while they are still needed.
+One proof creates tens of thousands of terms, and almost none of them are in reference cycles. Python's collector, which
+runs every few hundred allocations by default, would scan them repeatedly while they are still in use.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
 
-_holding = Lock()
+_pausing = Lock()
 
 
 @contextmanager
-def held() -> Generator[None]:
-    """Keep the collector from coming within, a short and bounded piece of work; behind it, it comes as it would.
+def gc_paused() -> Generator[None]:
+    """Disable the collector inside the block, and enable it again afterwards.
 
-    Where another thread holds it, or its user switched it off, nothing changes; so threads that take turns in such
-    work never keep it away for longer than one piece.
+    Nothing changes if the collector is already disabled, or if another thread has paused it. So threads that run such
+    blocks in turn disable it for the duration of one block at most.
     """
-    if not gc.isenabled() or not _holding.acquire(blocking=False):
+    if not gc.isenabled() or not _pausing.acquire(blocking=False):
         yield
         return
     try:
@@ -31,4 +31,4 @@ def held() -> Generator[None]:
         finally:
             gc.enable()
     finally:
-        _holding.release()
+        _pausing.release()

@@ -1,7 +1,7 @@
-"""With how many threads libraries work: what the environment said of it when this package was imported.
+"""Environment variables that set the number of threads of numeric libraries, as they were when the package was imported.
 
-A Dask `LocalCluster` says OMP_NUM_THREADS=1, for its workers, in the environment of whoever makes it, and leaves it so.
-A process that was begun behind that would time torch on one core, and call a kernel on all of them faster.
+A Dask `LocalCluster` writes OMP_NUM_THREADS=1 into the environment of the process that creates it, for its workers, and
+leaves it there. A worker process started afterwards would time torch on one core, while kernels run on all cores.
 """
 
 from __future__ import annotations
@@ -9,17 +9,24 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-_BEGIN = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_")
+_PREFIXES = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_")
 
 
-def _said() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith(_BEGIN)}
+def _current() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith(_PREFIXES)}
 
 
-GIVEN: Mapping[str, str] = _said()
-"""Variables and their values."""
+AT_IMPORT: Mapping[str, str] = _current()
+"""The variables and their values at import time."""
 
 
-def as_in(given: Mapping[str, str]) -> dict[str, str | None]:
-    """What must be put on top of this process's environment for threads to be as in another; None removes."""
-    return {**dict.fromkeys(_said()), **given}
+def environment_changes(wanted: Mapping[str, str]) -> dict[str, str | None]:
+    """The changes to this process's environment that give a child process the `wanted` thread variables.
+
+    Args:
+        wanted: variables and their values, such as `AT_IMPORT`.
+
+    Returns:
+        Variables to set; None for a variable to remove.
+    """
+    return {**dict.fromkeys(_current()), **wanted}

@@ -33,7 +33,7 @@ from prism_explore.pipeline.stages import (
     Verified,
     Witness,
 )
-from prism_explore.support.gc_pause import held
+from prism_explore.support.gc_pause import gc_paused
 from prism_explore.verify.certificate.saturation import LIMITS, prove_equal
 from prism_explore.verify.counterexample.case import Case, Method, read_case, show_witness
 from prism_explore.verify.counterexample.refuter import Apart, Attempt, Refuter, Survived, Untried
@@ -135,7 +135,7 @@ class Prover:
             given = ", ".join(f"{i.name} {i.type}" for i in graph.inputs)
             wanted = ", ".join(f"{i.name} {i.type}" for i in self.program.inputs)
             raise ShapeError(f"{candidate.id} has inputs {given}; {self.program.name} has {wanted}")
-        with held():
+        with gc_paused():
             verdict = self._verdict(candidate, seed, journal)
             journal.note(noted(verdict))
         return verdict

@@ -8,7 +8,7 @@ import prism_explore as px
 from prism_explore.events.kinds import TIME_SPENT, RegionPruned, VerdictReached
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.search.explore import Progress, Steering, explore
-from prism_explore.support.work_timer import Stopwatch
+from prism_explore.support.work_timer import WorkTimer
 from tests.generate.programs import rms_linear_small
 
 PROGRAM = rms_linear_small()
@@ -27,7 +27,7 @@ def searched(**limits):
 
 def test_a_stopwatch_counts_only_the_spans_in_which_it_runs():
     now = [0.0]
-    watch = Stopwatch(10.0, lambda: now[0])
+    watch = WorkTimer(10.0, lambda: now[0])
 
     def steps():
         for seconds in (4.0, 5.0, 2.0):
@@ -68,7 +68,7 @@ def test_candidates_that_the_time_for_proofs_did_not_reach_are_unknown_and_never
 def _without_time_for_proofs(sess):
     progress = Progress()
     for _ in explore(sess.task, sess.journal, Steering, progress):
-        progress.proving = Stopwatch(0.0)
+        progress.proving = WorkTimer(0.0)
         yield
 
 

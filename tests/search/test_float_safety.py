@@ -26,7 +26,7 @@ from prism_explore.pipeline.stages import Kernel, Outcome, Parameters, Timed, Ve
 from prism_explore.search.explore import Progress, Task, explore, incumbent, may_win
 from prism_explore.session.handles import Record
 from prism_explore.session.session import Session
-from prism_explore.support.work_timer import Stopwatch
+from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import target
 from prism_explore.tune import Budget
 from tests.floats.forms import ONLINE_ATTENTION, PLAIN_ATTENTION, attention, proved
@@ -221,7 +221,7 @@ def test_the_equalities_of_any_candidate_can_be_asked_of_a_record() -> None:
 
 def test_families_that_the_time_does_not_reach_are_unassessed_and_say_so(tuned: list[str]) -> None:
     task, progress = begun(attention(True))
-    progress.assessing = Stopwatch(0.0)
+    progress.assessing = WorkTimer(0.0)
     journal = searched(task, progress, Steering())
     said = [e for e in journal.events if isinstance(e, FloatsAssessed)]
 

@@ -297,7 +297,7 @@ def compare(run: Run, cases: Sequence[Case], lenient: float = 1.0) -> Checked | 
 
 # ---------------------------------------------------------------- timing
 @dataclass(frozen=True, slots=True)
-class Stopwatch:
+class InterleavedTimer:
     """How time is taken: the clock, and the pause before each turn."""
 
     clock: Callable[[], float] = time.perf_counter
@@ -383,12 +383,12 @@ class LocalBench:
         load: Load,
         *,
         seed: int = 0,
-        watch: Stopwatch | None = None,
+        watch: InterleavedTimer | None = None,
         most_bytes: int = RING_BYTES,
     ) -> None:
         """Prepare inputs and references; see `cases_of` and `Ring` for what they raise."""
         self._load = load
-        self._watch = watch or Stopwatch()
+        self._watch = watch or InterleavedTimer()
         self._rng = random.Random(seed)
         self.cases = cases_of(program, shapes, seed)
         self.roundings = 1 + len(program.graph.nodes) if program.graph.output_type.dtype in ("f16", "bf16") else 1

@@ -22,7 +22,7 @@ from importlib.metadata import distributions
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse_program, show
 from prism_explore.pipeline.stages import Kernel
-from prism_explore.support.thread_env import GIVEN
+from prism_explore.support.thread_env import AT_IMPORT
 from prism_explore.targets import Target
 from prism_explore.tune.runner.backend import Backend, here, named
 from prism_explore.tune.runner.machine_lock import turns_here
@@ -71,7 +71,7 @@ def setting_of(
         seed,
         race_s,
         place_of(target),
-        tuple(sorted(GIVEN.items())),
+        tuple(sorted(AT_IMPORT.items())),
     )
 
 

@@ -34,7 +34,7 @@ from typing import IO, Any, cast
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse_program, show
 from prism_explore.pipeline.stages import Kernel
-from prism_explore.support.thread_env import GIVEN, as_in
+from prism_explore.support.thread_env import AT_IMPORT, environment_changes
 from prism_explore.targets import Target
 from prism_explore.tune.runner import fork_server
 from prism_explore.tune.runner.backend import named
@@ -91,7 +91,7 @@ class Worker:
             seed: of the inputs.
             limits: when to give a worker up.
             stop: asked while waiting; when it says so, the worker is ended at once.
-            threads: variables of the environment that say how many threads libraries have; `threads.GIVEN` otherwise.
+            threads: environment variables that set the threads of libraries; `thread_env.AT_IMPORT` if None.
             imports: modules that it will need and that take long to import.
         """
         self._imports = tuple(imports)
@@ -106,7 +106,7 @@ class Worker:
         self._on_device = target.kind == "gpu"
         self._limits = limits or WorkerLimits()
         self._stop = stop
-        self._threads = GIVEN if threads is None else dict(threads)
+        self._threads = AT_IMPORT if threads is None else dict(threads)
         self._process: subprocess.Popen[bytes] | fork_server.Child | None = None
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._errors: IO[bytes] | None = None
@@ -215,7 +215,7 @@ class Worker:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the worker; `_end` closes it)
         self._answers, self._errors = answers, errors
         environment = {
-            **{k: v for k, v in {**os.environ, **as_in(self._threads)}.items() if v is not None},
+            **{k: v for k, v in {**os.environ, **environment_changes(self._threads)}.items() if v is not None},
             **REUSING_MALLOC,
             "PYTHONPATH": os.pathsep.join(p or str(Path.cwd()) for p in sys.path),
             "PYTHONUNBUFFERED": "1",

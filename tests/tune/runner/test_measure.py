@@ -22,7 +22,7 @@ from prism_explore.tune.runner.measure import (
     Ring,
     Run,
     Samples,
-    Stopwatch,
+    InterleavedTimer,
     calm,
     cases_of,
     compare,
@@ -77,7 +77,7 @@ def plain(program: TensorProgram) -> Run:
 
 
 def bench(clock: Clock | None = None) -> LocalBench:
-    watch = Stopwatch(clock=clock, sleep=clock.sleep) if clock else Stopwatch(sleep=lambda _: None)
+    watch = InterleavedTimer(clock=clock, sleep=clock.sleep) if clock else InterleavedTimer(sleep=lambda _: None)
     return LocalBench(PROGRAM, {"b": 4}, TOY, load, watch=watch)
 
 
@@ -191,7 +191,7 @@ def test_what_float32_cannot_do_better_is_forgiven() -> None:
 def test_every_round_times_everybody_once_after_an_untimed_call() -> None:
     clock = Clock()
     ring = Ring(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
-    found = Stopwatch(clock, clock.sleep, gap_s=0.004).interleave(
+    found = InterleavedTimer(clock, clock.sleep, gap_s=0.004).interleave(
         {"slow": clock.work(3.0), "fast": clock.work(2.0)}, ring, 5, random.Random(0)
     )
 
@@ -210,7 +210,7 @@ def test_threads_that_queue_for_longer_than_waking_takes_were_disturbed(queued_s
         clock.now += 1e-4
         queued += queued_s
 
-    watch = Stopwatch(clock, clock.sleep, waiting=lambda: queued)
+    watch = InterleavedTimer(clock, clock.sleep, waiting=lambda: queued)
     found = watch.interleave({"a": run}, Ring(PROGRAM, {"b": 1}, 0, 1), 3, random.Random(0))
 
     assert found.waits == pytest.approx((waited / cores(),) * 3)
@@ -228,7 +228,7 @@ def test_the_order_is_shuffled_but_the_same_for_the_same_seed() -> None:
             return run
 
         runs = {key: noting(key) for key in "abc"}
-        Stopwatch(clock, clock.sleep).interleave(runs, Ring(PROGRAM, {"b": 1}, 0, 1), 8, random.Random(seed))
+        InterleavedTimer(clock, clock.sleep).interleave(runs, Ring(PROGRAM, {"b": 1}, 0, 1), 8, random.Random(seed))
         return seen[::2]
 
     assert order(1) == order(1)
@@ -248,7 +248,7 @@ def test_a_drifting_machine_does_not_decide_a_race() -> None:
 
         return run
 
-    found = Stopwatch(clock, clock.sleep).interleave(
+    found = InterleavedTimer(clock, clock.sleep).interleave(
         {"a": work(1.0), "b": work(0.9)}, Ring(PROGRAM, {"b": 1}, 0, 1), 20, random.Random(0)
     )
 

@@ -59,7 +59,7 @@ def is_alive(pid: int) -> bool:
 def test_its_libraries_have_the_threads_of_when_the_package_was_imported_or_those_given(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str] | None, said: bytes
 ) -> None:
-    monkeypatch.setattr(worker_module, "GIVEN", {"OMP_NUM_THREADS": "4"})
+    monkeypatch.setattr(worker_module, "AT_IMPORT", {"OMP_NUM_THREADS": "4"})
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as a Dask LocalCluster says in the process that makes it
     monkeypatch.setenv("MKL_NUM_THREADS", "1")
     with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", threads=given) as worker:
