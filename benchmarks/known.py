@@ -36,8 +36,8 @@ from prism_explore.generate.explain_excluded import outside
 from prism_explore.instantiate.constraints import TypedBlock, memory_broken
 from prism_explore.instantiate.solve import typed_blocks
 from prism_explore.ir.axis_maps import AxisUse
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
-from prism_explore.ir.ops import Accumulate, Custom, Load, Node, Op, Reduce, Store
+from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.ops import Accumulate, BlockGraph, Custom, Load, Node, Op, Reduce, Store
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.pipeline.stages import Candidate, Family, Refuted, Unknown, Verified
 from prism_explore.search.explore import Progress, Steering, Task, explore

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types, consumers, phases
+from prism_explore.ir.graph import SGraph, block_types, consumers, phases
 from prism_explore.ir.ops import (
     BINARY,
     COMMUTATIVE,
@@ -33,6 +33,7 @@ from prism_explore.ir.ops import (
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     ComputeOp,
     Concat,
     Custom,

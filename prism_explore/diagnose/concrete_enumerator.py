@@ -27,8 +27,8 @@ from prism_explore.generate.state import BlockState, KernelState
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.axis_maps import AxisUse, grid_map, loop_map
 from prism_explore.ir.dims import DimLike, dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph
-from prism_explore.ir.ops import Custom, Load, Node, Store
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import BlockGraph, Custom, Load, Node, ParallelDim, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.search_space import Space
 

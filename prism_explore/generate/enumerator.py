@@ -34,8 +34,8 @@ from prism_explore.generate.pruning.rules import Cut, GivenUp, Machine, nodes_sp
 from prism_explore.generate.split_kernels import Split, splits
 from prism_explore.generate.state import BlockState, Fit, KernelState, Same, Tensor
 from prism_explore.ir.axes import AxisNames
-from prism_explore.ir.graph import BlockGraph, SGraph
-from prism_explore.ir.ops import Custom, Node, Store
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import BlockGraph, Custom, Node, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show as show_graph
 from prism_explore.ir.text import show_node

@@ -19,11 +19,12 @@ from prism_explore.generate.split_kernels import fused, with_means_folded, with_
 from prism_explore.generate.state import KernelState, label_of
 from prism_explore.ir.analysis.split_reduction import pair_of
 from prism_explore.ir.axes import axes_of
-from prism_explore.ir.graph import BlockGraph, SGraph
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
+    BlockGraph,
     ComputeOp,
     Custom,
     Input,

@@ -30,12 +30,13 @@ from prism_explore.ir.analysis.loop_flow import Flow
 from prism_explore.ir.analysis.split_reduction import Pair, State, joined_states, loop_states, pair_of, split_states
 from prism_explore.ir.axes import AxisNames, AxisTable, compute_axes
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     Custom,
     Input,
     Load,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from prism_explore.instantiate.constraints import TypedBlock
 from prism_explore.ir.axis_maps import AxisUse, grid_map, loop_map
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph
-from prism_explore.ir.ops import Custom, Load, Node, Reshape, Store
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import BlockGraph, Custom, Load, Node, ParallelDim, Reshape, Store
 
 _GRID = "xyz"
 

@@ -16,11 +16,11 @@ from prism_explore.events.kinds import Reason
 from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow
 from prism_explore.ir.analysis.split_reduction import loop_states
 from prism_explore.ir.axes import AxisNames, kept
-from prism_explore.ir.graph import BlockGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Binary,
+    BlockGraph,
     Concat,
     Expand,
     MatMul,

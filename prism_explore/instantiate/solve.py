@@ -31,11 +31,12 @@ from prism_explore.instantiate.split_maps import SplitMaps, at_once, split_maps
 from prism_explore.ir.analysis.split_reduction import Pair, pair_of
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.axis_maps import AxisUse
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
+    BlockGraph,
     Concat,
     Custom,
     Expand,

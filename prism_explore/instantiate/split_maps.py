@@ -23,8 +23,8 @@ from prism_explore.ir.analysis.split_reduction import Pair, joined_states, parts
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
-from prism_explore.ir.ops import Accumulate, Binary, Custom, Load, Node, Op, Reduce, Reshape, Unary
+from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.ops import Accumulate, Binary, BlockGraph, Custom, Load, Node, Op, Reduce, Reshape, Unary
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,18 +21,20 @@ from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
+    BlockGraph,
     Custom,
     Expand,
     Input,
     Load,
     Node,
     Op,
+    ParallelDim,
     Reshape,
     Result,
     RunningMax,
     Slice,
     Store,
-    arity,
+    check_args,
     compute_dims,
     op_name,
     without_dim,
@@ -44,91 +46,13 @@ Phase: TypeAlias = Literal["invariant", "loop", "after"]
 
 
 @dataclass(frozen=True, slots=True)
-class ParallelDim:
-    """A grid dim or the for-loop: a name for pictures and its symbolic size."""
-
-    name: str
-    size: Dim
-
-
-@dataclass(frozen=True, slots=True)
-class BlockGraph:
-    """What one custom kernel does in one block; its last nodes are its stores, one per result."""
-
-    grid: tuple[ParallelDim, ...]
-    loop: ParallelDim | None
-    nodes: tuple[Node, ...]
-    _hash: int | None = field(default=None, init=False, compare=False, repr=False)
-    """Kept from when it is first asked for, because graphs are keys of caches and have many nodes."""
-
-    def __hash__(self) -> int:
-        if self._hash is None:
-            object.__setattr__(self, "_hash", hash((self.grid, self.loop, self.nodes)))
-        return cast(int, self._hash)
-
-    def __reduce__(self) -> tuple[type[BlockGraph], tuple[object, ...]]:
-        return BlockGraph, (self.grid, self.loop, self.nodes)
-
-    def __post_init__(self) -> None:
-        names = [p.name for p in self.parallel]
-        if len(set(names)) != len(names):
-            raise ShapeError(f"parallel dims must have different names, found {', '.join(names)}")
-        if not self.nodes or not isinstance(self.nodes[-1].op, Store):
-            raise ShapeError("a block graph ends with its store")
-        first = self.stores[0]
-        for position, node in enumerate(self.nodes):
-            where = f"block node %{position}"
-            if any(first <= x < position for x in node.args):
-                raise ShapeError(f"{where}: it reads a store; a store's tile has left the block")
-            match node.op:
-                case Input() | Band() | Custom() | Result():
-                    raise ShapeError(f"{where}: {op_name(node.op)} belongs to a kernel graph")
-                case Store() if position < first:
-                    raise ShapeError(f"{where}: stores come last")
-                case RunningMax() if self.loop is None and not self.is_open:
-                    raise ShapeError(f"{where}: a running maximum without a for-loop")
-                case Load(_, imap, fmap):
-                    if imap is not None and len(imap) != len(self.grid):
-                        raise ShapeError(f"{where}: imap names {len(imap)} grid dims, the grid has {len(self.grid)}")
-                    if fmap is not None and self.loop is None:
-                        raise ShapeError(f"{where}: fmap {fmap} without a for-loop")
-                case Store(omap):
-                    if omap is not None and len(omap) != len(self.grid):
-                        raise ShapeError(f"{where}: omap names {len(omap)} grid dims, the grid has {len(self.grid)}")
-                case _:
-                    pass
-            _check_args(node, position, where)
-
-    @property
-    def stores(self) -> tuple[int, ...]:
-        """Positions of the stores, one per result, in order."""
-        first = len(self.nodes)
-        while first and isinstance(self.nodes[first - 1].op, Store):
-            first -= 1
-        return tuple(range(first, len(self.nodes)))
-
-    @property
-    def parallel(self) -> tuple[ParallelDim, ...]:
-        """Grid dims in order, then the loop if there is one."""
-        return (*self.grid, self.loop) if self.loop else self.grid
-
-    @property
-    def is_open(self) -> bool:
-        """Whether some map is still to be chosen."""
-        return any(
-            (isinstance(n.op, Load) and n.op.imap is None) or (isinstance(n.op, Store) and n.op.omap is None)
-            for n in self.nodes
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class SGraph:
     """A kernel graph and which of its tensors is the result."""
 
     nodes: tuple[Node, ...]
     output: int
     _hash: int | None = field(default=None, init=False, compare=False, repr=False)
-    """As for a block graph."""
+    """Cached, because graphs are keys of caches and have many nodes."""
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -159,7 +83,7 @@ class SGraph:
                             raise ShapeError(f"{where}: load of operand {inner.op.operand}, it has {len(node.args)}")
                 case _:
                     pass
-            _check_args(node, position, where)
+            check_args(node, position, where)
         for name in names:
             if not name or name.startswith("%"):
                 raise ShapeError(f"an input has a name of its own, not that of a position; found {name!r}")
@@ -283,15 +207,6 @@ def _substituted(op: Op, sizes: Mapping[str, DimLike]) -> Op:
             return Slice(along, put(start), put(stop))
         case _:
             return op
-
-
-def _check_args(node: Node, position: int, where: str) -> None:
-    wanted = arity(node.op)
-    if wanted is not None and len(node.args) != wanted:
-        raise ShapeError(f"{where}: {op_name(node.op)} takes {wanted} operands, found {len(node.args)}")
-    for a in node.args:
-        if not 0 <= a < position:
-            raise ShapeError(f"{where}: operand %{a} is not an earlier node")
 
 
 def tile_dims(block: BlockGraph, load: Load, operand: TensorType) -> tuple[Dim, ...]:

@@ -23,7 +23,7 @@ from typing import cast
 
 from prism_explore.errors import ParseError
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     BINARY,
     REDUCE_FNS,
@@ -34,6 +34,7 @@ from prism_explore.ir.ops import (
     Band,
     Binary,
     BinaryFn,
+    BlockGraph,
     Concat,
     Custom,
     Expand,
@@ -42,6 +43,7 @@ from prism_explore.ir.ops import (
     MatMul,
     Node,
     Op,
+    ParallelDim,
     Permute,
     Reduce,
     ReduceFn,

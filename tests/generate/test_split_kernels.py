@@ -16,9 +16,9 @@ from prism_explore.generate.split_kernels import fused
 from prism_explore.generate.state import alphabet
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.analysis.split_reduction import pair_of
-from prism_explore.ir.graph import BlockGraph, SGraph
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import evaluate
-from prism_explore.ir.ops import Accumulate, Custom, Load, Node, Reduce, Result, Scalar, Store
+from prism_explore.ir.ops import Accumulate, BlockGraph, Custom, Load, Node, Reduce, Result, Scalar, Store
 from prism_explore.pipeline.search_space import Operators, default_space
 from prism_explore.pipeline.stages import Family
 from tests.generate.programs import (

@@ -13,9 +13,9 @@ from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
 from prism_explore.instantiate.constraints import CONSTRAINTS
 from prism_explore.ir.dims import dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import evaluate
-from prism_explore.ir.ops import Accumulate, Custom, Load, Node, Store
+from prism_explore.ir.ops import Accumulate, BlockGraph, Custom, Load, Node, ParallelDim, Store
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.search_space import default_space

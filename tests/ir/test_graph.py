@@ -4,8 +4,8 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.axis_maps import AxisUse, grid_map, loop_map
 from prism_explore.ir.dims import dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types, phases
-from prism_explore.ir.ops import Input, Node, Store
+from prism_explore.ir.graph import SGraph, block_types, phases
+from prism_explore.ir.ops import BlockGraph, Input, Node, Store
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse

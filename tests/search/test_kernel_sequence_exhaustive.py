@@ -24,8 +24,8 @@ from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import Expressions
 from prism_explore.generate.pruning.rules import GivenUp
 from prism_explore.instantiate import instantiate
-from prism_explore.ir.graph import BlockGraph, SGraph
-from prism_explore.ir.ops import Binary, Custom, Input, Load, MatMul, Node, Reduce, Store, Unary
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import Binary, BlockGraph, Custom, Input, Load, MatMul, Node, Reduce, Store, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.ir.transforms.reassociate_matmuls import regrouped

@@ -17,9 +17,9 @@ import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.interpreter.reference import Array, Rounding, evaluate
-from prism_explore.ir.ops import Custom, Input, Node
+from prism_explore.ir.ops import BlockGraph, Custom, Input, Node
 from prism_explore.ir.program import TensorProgram
 from prism_explore.verify.counterexample.high_precision import NoDecimal, Wide, widened
 from tests.verify.mutations import KINDS, Kind, Level

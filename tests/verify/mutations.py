@@ -15,12 +15,13 @@ from typing import Any, Literal, TypeVar, cast
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ZERO, Dim, dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim, block_types
+from prism_explore.ir.graph import block_types
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     Concat,
     Custom,
     Expand,
@@ -29,6 +30,7 @@ from prism_explore.ir.ops import (
     MatMul,
     Node,
     Op,
+    ParallelDim,
     Permute,
     Reduce,
     Reshape,

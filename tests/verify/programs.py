@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     ComputeOp,
     Concat,
     Custom,
@@ -34,6 +35,7 @@ from prism_explore.ir.ops import (
     MatMul,
     Node,
     Op,
+    ParallelDim,
     Permute,
     Reduce,
     Reshape,

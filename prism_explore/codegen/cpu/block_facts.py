@@ -8,14 +8,16 @@ from typing import TypeAlias
 
 from prism_explore.codegen.cpu.layout import numbers
 from prism_explore.errors import ShapeError
-from prism_explore.ir.graph import BlockGraph, ParallelDim, block_types, consumers, phases
+from prism_explore.ir.graph import block_types, consumers, phases
 from prism_explore.ir.ops import (
     AccumulateRescaled,
+    BlockGraph,
     Concat,
     Expand,
     Load,
     MatMul,
     Node,
+    ParallelDim,
     Permute,
     Reshape,
     RunningMax,

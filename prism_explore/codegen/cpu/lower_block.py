@@ -35,12 +35,12 @@ from prism_explore.codegen.cpu.reductions import (
     running,
     summed,
 )
-from prism_explore.ir.graph import BlockGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     Concat,
     Custom,
     Expand,

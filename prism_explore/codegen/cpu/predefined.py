@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from prism_explore.codegen.cpu.layout import groups, numbers
 from prism_explore.ir.dims import dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim
 from prism_explore.ir.ops import (
+    BlockGraph,
     ComputeOp,
     Concat,
     Expand,
     Load,
     MatMul,
     Node,
+    ParallelDim,
     Permute,
     Reduce,
     Reshape,

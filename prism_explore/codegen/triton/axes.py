@@ -12,9 +12,10 @@ from typing import TypeAlias
 
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Band,
+    BlockGraph,
     Concat,
     Custom,
     Expand,

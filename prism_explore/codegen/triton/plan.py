@@ -16,11 +16,12 @@ from typing import Literal, TypeAlias
 from prism_explore.codegen.triton.axes import tile_axes
 from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import AxisNames
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types, consumers, op_sizes, phases, walk
+from prism_explore.ir.graph import SGraph, block_types, consumers, op_sizes, phases, walk
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
+    BlockGraph,
     Concat,
     Expand,
     Input,

@@ -16,12 +16,13 @@ from math import prod
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph, block_types, tile_dims
+from prism_explore.ir.graph import SGraph, block_types, tile_dims
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     ComputeOp,
     Concat,
     Custom,
@@ -30,6 +31,7 @@ from prism_explore.ir.ops import (
     Load,
     MatMul,
     Node,
+    ParallelDim,
     Reshape,
     Result,
     RunningMax,

@@ -26,13 +26,15 @@ from prism_explore.frontend.mirage.generalize import generalise
 from prism_explore.frontend.mirage.json_cursor import Cursor, read_json, walk
 from prism_explore.frontend.mirage.names import ACCUMULATORS, REDTOX, RESCALED, dtype_codes, word
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
+    BlockGraph,
     Custom,
     Input,
     Load,
+    ParallelDim,
     Result,
     RunningMax,
     Store,

@@ -22,11 +22,12 @@ from typing import Any, TypeAlias
 from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
 from prism_explore.frontend.mirage.names import ACCUMULATORS, BINARIES, CODE_OF, REDTOX, RESCALED, UNARIES
 from prism_explore.ir.dims import DimLike
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types, consumers, phases
+from prism_explore.ir.graph import SGraph, block_types, consumers, phases
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Binary,
+    BlockGraph,
     Concat,
     Custom,
     Input,

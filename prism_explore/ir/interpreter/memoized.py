@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, in_symbols
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types, op_sizes
+from prism_explore.ir.graph import SGraph, block_types, op_sizes
 from prism_explore.ir.interpreter.lazy_tiles import Cut, Operand, Tile, groups, in_front, meeting, staying
 from prism_explore.ir.interpreter.reference import Array, apply
 from prism_explore.ir.interpreter.vectorized import Lanes, lanes_of, overlaps
@@ -26,6 +26,7 @@ from prism_explore.ir.ops import (
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     ComputeOp,
     Concat,
     Custom,

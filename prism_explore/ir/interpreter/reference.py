@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types, phases
+from prism_explore.ir.graph import SGraph, block_types, phases
 from prism_explore.ir.ops import (
     BINARY,
     UNARY,
@@ -31,6 +31,7 @@ from prism_explore.ir.ops import (
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     ComputeOp,
     Concat,
     Custom,

@@ -18,13 +18,14 @@ from math import prod
 import numpy as np
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.graph import BlockGraph, phases
+from prism_explore.ir.graph import phases
 from prism_explore.ir.interpreter.reference import Array, Rounding, apply, closed_sum, contribution, run_blocks, same
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     ComputeOp,
     Concat,
     Custom,

@@ -22,9 +22,10 @@ from typing import TypeAlias
 
 from prism_explore.ir.axes import AxisNames, axes_of, unmoved
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import BlockGraph, SGraph
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Band,
+    BlockGraph,
     Custom,
     Input,
     Load,

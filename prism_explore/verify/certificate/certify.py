@@ -16,7 +16,8 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CertificateReplayed
 from prism_explore.ir import ops
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.ops import BlockGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node

@@ -16,7 +16,7 @@ from prism_explore.ir import ops
 from prism_explore.ir.dims import ONE as ONE_DIM
 from prism_explore.ir.dims import ZERO as ZERO_DIM
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import BlockGraph
+from prism_explore.ir.ops import BlockGraph
 from prism_explore.verify.certificate.expressions import (
     MINUS_ONE,
     UNIT,

@@ -20,7 +20,7 @@ import numpy as np
 
 from prism_explore.ir import ops
 from prism_explore.ir.dims import ONE, Dim
-from prism_explore.ir.graph import BlockGraph
+from prism_explore.ir.ops import BlockGraph
 from prism_explore.verify.checker.parser import Complaint, Evaluation, Numbers, Reading, Tree, shape, show
 
 At: TypeAlias = Mapping[str, Numbers]

@@ -14,7 +14,8 @@ import numpy as np
 
 from prism_explore.ir import ops
 from prism_explore.ir.dims import ONE, Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.ops import BlockGraph
 from prism_explore.ir.text import show_node
 from prism_explore.verify.checker.parser import LOW, Complaint, Evaluation, Numbers, inverse, times
 

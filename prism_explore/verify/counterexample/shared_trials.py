@@ -19,10 +19,10 @@ import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import BlockGraph, SGraph
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.memoized import Alike, Shared
 from prism_explore.ir.interpreter.reference import Array
-from prism_explore.ir.ops import Load
+from prism_explore.ir.ops import BlockGraph, Load
 from prism_explore.verify.shapes.concretize import Instance
 
 CUTS = range(2, 13)

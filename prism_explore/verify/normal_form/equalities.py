@@ -22,8 +22,8 @@ from itertools import product
 from typing import Any
 
 from prism_explore.ir.dims import ONE, Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
-from prism_explore.ir.ops import Custom, Input, Load, Store
+from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.ops import BlockGraph, Custom, Input, Load, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show_node
 from prism_explore.pipeline.stages import EClass, Verified

@@ -22,12 +22,13 @@ from math import prod
 from typing import assert_never
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types, walk
+from prism_explore.ir.graph import SGraph, block_types, walk
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     ComputeOp,
     Concat,
     Custom,

@@ -26,7 +26,8 @@ from itertools import chain, product
 
 from prism_explore.ir import ops
 from prism_explore.ir.dims import ZERO, Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.ops import BlockGraph
 from prism_explore.ir.tensors import TensorType
 from prism_explore.verify.normal_form.algebra import Algebra, Stuck
 from prism_explore.verify.normal_form.compare import fits

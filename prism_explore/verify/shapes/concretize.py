@@ -16,8 +16,22 @@ from typing import TypeAlias
 
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.graph import BlockGraph, SGraph
-from prism_explore.ir.ops import Band, Custom, Expand, Input, Load, MatMul, Node, Op, Reduce, Reshape, Scalar, Slice
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import (
+    Band,
+    BlockGraph,
+    Custom,
+    Expand,
+    Input,
+    Load,
+    MatMul,
+    Node,
+    Op,
+    Reduce,
+    Reshape,
+    Scalar,
+    Slice,
+)
 from prism_explore.ir.program import TensorProgram
 from prism_explore.verify.shapes.constraints import BEGIN, NoExtents, Path, Reader, Slots, Variables, View
 from prism_explore.verify.shapes.pair import KEPT_AS_THEY_ARE, Near, Number, Pair

@@ -22,12 +22,13 @@ from math import prod
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim, in_symbols
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     Concat,
     Custom,
     Expand,

@@ -22,12 +22,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import BlockGraph, SGraph, block_types, phases
+from prism_explore.ir.graph import SGraph, block_types, phases
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     Concat,
     Custom,
     Expand,

@@ -15,17 +15,18 @@ from hypothesis import strategies as st
 from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow, flow
 from prism_explore.ir.axes import compute_axes
 from prism_explore.ir.dims import dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim
 from prism_explore.ir.interpreter.reference import run_block_graph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Binary,
+    BlockGraph,
     Concat,
     Expand,
     Load,
     MatMul,
     Node,
+    ParallelDim,
     Permute,
     Reduce,
     Reshape,

@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism_explore.ir.dims import dim
-from prism_explore.ir.graph import BlockGraph, ParallelDim, SGraph, phases
+from prism_explore.ir.graph import SGraph, phases
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
+    BlockGraph,
     Concat,
     Custom,
     Expand,
@@ -20,6 +21,7 @@ from prism_explore.ir.ops import (
     Load,
     Node,
     Op,
+    ParallelDim,
     Permute,
     Reduce,
     Reshape,
