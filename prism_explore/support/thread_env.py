@@ -1,4 +1,4 @@
-"""Environment variables that set the number of threads of numeric libraries, as they were when the package was imported.
+"""Environment variables that set the number of threads of numeric libraries, as of when the package was imported.
 
 A Dask `LocalCluster` writes OMP_NUM_THREADS=1 into the environment of the process that creates it, for its workers, and
 leaves it there. A worker process started afterwards would time torch on one core, while kernels run on all cores.
