@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 import numpy as np
 
 from prism_explore.codegen.cpu.emit import Compiled, compile_program
-from prism_explore.codegen.cpu.llvm.builder import Machine, host
+from prism_explore.codegen.cpu.llvm.jit import JitModule, host_cpu
 from prism_explore.codegen.cpu.loop_ir import Buffer
 from prism_explore.codegen.cpu.passes.prefetch import LINE_BYTES
 from prism_explore.codegen.cpu.plan import Plan, plan
@@ -355,7 +355,7 @@ class _OpenMP:
         symbols: dict[str, int] = {}
         for name in ("omp_get_thread_num", "omp_get_num_threads", "GOMP_barrier"):
             symbols[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
-        self._machine = Machine(_TRAMPOLINE, host(), symbols)
+        self._machine = JitModule(_TRAMPOLINE, host_cpu(), symbols)
         self._enter = self._machine.address("enter")
         self._parallel = library.GOMP_parallel
         self._parallel.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)

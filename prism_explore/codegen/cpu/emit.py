@@ -21,7 +21,9 @@ from itertools import permutations, zip_longest
 from math import inf, prod
 from typing import TypeAlias
 
-from prism_explore.codegen.cpu.llvm.builder import Function, Host, Machine, Memory, assembly_of, new_module, text_of
+from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory, module_text, new_module
+from prism_explore.codegen.cpu.llvm.jit import CpuModel, JitModule, compile_to_assembly
+from prism_explore.codegen.cpu.llvm.vector_math import apply, power
 from prism_explore.codegen.cpu.loop_ir import (
     ONE,
     Apply,
@@ -74,7 +76,7 @@ class Choice:
     says: str
 
 
-def schedule_space(program: LoopProgram, host: Host) -> tuple[Choice, ...]:
+def schedule_space(program: LoopProgram, host: CpuModel) -> tuple[Choice, ...]:
     """What can be chosen for a program, beside its sizes; products of one style share their choices."""
     products = sorted(products_of(program), key=_work, reverse=True)
     dot = next((extents(c) for c in products if extents(c).is_dot), None)
@@ -96,7 +98,7 @@ def schedule_space(program: LoopProgram, host: Host) -> tuple[Choice, ...]:
             Choice("kv", (1, 2), "dot: vectors along k per step"),
             Choice("panel", (1, 0), "dot: prefetch the next panel of columns"),
         )
-    if host.pairs and any(map(are_pairs, products_of(shortened(program)))):
+    if host.has_bf16_dot and any(map(are_pairs, products_of(shortened(program)))):
         says = "dot: a left operand of a bfloat16 product is rounded to bfloat16, and multiplied in pairs"
         space.append(Choice("short", (1, 0), says))
     if any(rides(n.body) for n in program.nests):
@@ -136,7 +138,7 @@ def _dot_blocks(m: int, lanes: int) -> tuple[int, int]:
     return (m, 4) if m <= 8 else (6, 4)
 
 
-def complete(program: LoopProgram, host: Host, given: Mapping[str, int]) -> Schedule:
+def complete(program: LoopProgram, host: CpuModel, given: Mapping[str, int]) -> Schedule:
     """A value for every choice: what is given, else the best guess.
 
     Raises:
@@ -198,7 +200,7 @@ def show_kernel(program: LoopProgram, schedule: Schedule, lanes: int) -> str:
 class Compiled:
     """Machine code of a program: one function per nest, and the scratch that each thread needs."""
 
-    machine: Machine
+    machine: JitModule
     entries: tuple[int, ...]
     """Addresses, in order."""
     scratch_bytes: int
@@ -206,35 +208,35 @@ class Compiled:
 
 
 @lru_cache(256)
-def compile_program(program: LoopProgram, schedule: Schedule, host: Host) -> Compiled:
+def compile_program(program: LoopProgram, schedule: Schedule, host: CpuModel) -> Compiled:
     """Machine code of a program under a complete schedule. The same question is compiled once."""
     text, scratch = _written(program, schedule, host)
-    machine = Machine(text, host)
+    machine = JitModule(text, host)
     entries = tuple(machine.address(f"nest{n}") for n in range(len(program.nests)))
     return Compiled(machine, entries, 4 * scratch)
 
 
-def cross_compiled(program: LoopProgram, schedule: Schedule, there: Host, triple: str) -> str:
+def cross_compiled(program: LoopProgram, schedule: Schedule, there: CpuModel, triple: str) -> str:
     """The assembly of a program for a machine that need not be here, such as `aarch64-unknown-linux-gnu`."""
-    return assembly_of(_written(program, schedule, there, triple)[0], there, triple)
+    return compile_to_assembly(_written(program, schedule, there, triple)[0], there, triple)
 
 
-def _written(program: LoopProgram, schedule: Schedule, host: Host, triple: str = "") -> tuple[str, int]:
+def _written(program: LoopProgram, schedule: Schedule, host: CpuModel, triple: str = "") -> tuple[str, int]:
     """LLVM text with one function per nest, and how many elements of scratch a thread needs."""
     module = new_module(triple)
     offsets = {nest.name: _scratch_layout(nest.scratch) for nest in program.nests}
     largest = max(size for _, size in offsets.values())
     shared = (*program.inputs, *program.temporaries, program.output)
     for number, nest in enumerate(program.nests):
-        f = Function(module, f"nest{number}", len(shared) + 1, host.lanes)
-        pointers = {b: Memory(a, b.dtype) for b, a in zip(shared, f.arguments, strict=False)}
-        mine = f.at(Memory(f.arguments[-1]), f.times(f.thread, largest))
+        builder = FunctionBuilder(module, f"nest{number}", len(shared) + 1, host.lanes)
+        pointers = {b: Memory(a, b.dtype) for b, a in zip(shared, builder.arguments, strict=False)}
+        mine = builder.advance(Memory(builder.arguments[-1]), builder.index_product(builder.thread, largest))
         starts, _ = offsets[nest.name]
-        pointers |= {b: Memory(f.at(mine, starts[b]).pointer, b.dtype) for b in nest.scratch}
-        pointers |= {b: f.at(pointers[b.root], b.start) for b in program.views}
-        _Emitter(f, pointers, schedule).nest(nest)
-        f.finish()
-    return text_of(module, host.lanes), largest
+        pointers |= {b: Memory(builder.advance(mine, starts[b]).pointer, b.dtype) for b in nest.scratch}
+        pointers |= {b: builder.advance(pointers[b.root], b.start) for b in program.views}
+        _Emitter(builder, pointers, schedule).nest(nest)
+        builder.finish()
+    return module_text(module, host.lanes), largest
 
 
 def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:
@@ -250,8 +252,8 @@ def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:
 class _Emitter:
     """Writes one nest."""
 
-    def __init__(self, f: Function, pointers: Mapping[Buffer, Memory], schedule: Schedule) -> None:
-        self.f, self.pointers, self.schedule = f, pointers, schedule
+    def __init__(self, builder: FunctionBuilder, pointers: Mapping[Buffer, Memory], schedule: Schedule) -> None:
+        self.builder, self.pointers, self.schedule = builder, pointers, schedule
         self.at: dict[str, object] = {}
         """The loop variables in scope."""
         self.loop = ""
@@ -259,29 +261,33 @@ class _Emitter:
 
     def nest(self, nest: Nest) -> None:
         """All blocks of this thread."""
-        f = self.f
+        builder = self.builder
         blocks = nest.blocks
-        first = f.b.udiv(f.b.mul(f.thread, f.i(blocks)), f.threads)
-        last = f.b.udiv(f.b.mul(f.b.add(f.thread, f.i(1)), f.i(blocks)), f.threads)
-        with f.loop(first, last) as block:
+        first = builder.llvm.udiv(builder.llvm.mul(builder.thread, builder.index(blocks)), builder.threads)
+        last = builder.llvm.udiv(
+            builder.llvm.mul(builder.llvm.add(builder.thread, builder.index(1)), builder.index(blocks)), builder.threads
+        )
+        with builder.loop(first, last) as block:
             rest = block
             for r in reversed(nest.grid):
-                rest, self.at[r.name] = f.divided(rest, r.extent)
+                rest, self.at[r.name] = builder.index_divmod(rest, r.extent)
             if nest.once:
                 inner = prod(r.extent for r in nest.grid[nest.outer :])
-                starts = f.b.icmp_signed("==", block, first)
-                turns = f.b.icmp_signed("==", f.divided(block, inner)[1], f.i(0))
-                with f.b.if_then(f.b.or_(starts, turns)):
+                starts = builder.llvm.icmp_signed("==", block, first)
+                turns = builder.llvm.icmp_signed("==", builder.index_divmod(block, inner)[1], builder.index(0))
+                with builder.llvm.if_then(builder.llvm.or_(starts, turns)):
                     self._all(nest.once)
             self._all(nest.before)
             if nest.loop and nest.body:
-                with f.loop(0, nest.loop.extent) as i:
+                with builder.loop(0, nest.loop.extent) as i:
                     self.at[nest.loop.name], self.loop = i, nest.loop.name
-                    ahead = requests(nest, f.lanes) if self.parts else ()
+                    ahead = requests(nest, builder.lanes) if self.parts else ()
                     if nest.needed is None:
                         self._all(nest.body, ahead)
                     else:
-                        with f.b.if_then(f.inside(self._moved(nest.needed), nest.needed.low, nest.needed.high)):
+                        with builder.llvm.if_then(
+                            builder.index_in_range(self._moved(nest.needed), nest.needed.low, nest.needed.high)
+                        ):
                             self._all(nest.body, ahead)
                     del self.at[nest.loop.name]
             else:
@@ -304,35 +310,36 @@ class _Emitter:
     # ------------------------------------------------------------ places and expressions
     def _offset(self, place: Place, steps: Mapping[str, object] | None = None):
         where = {**self.at, **(steps or {})}
-        moved = (self.f.times(where[v], place.stride(v)) for v in place.variables if v in where)
-        return self.f.sum(place.offset, *moved)
+        moved = (self.builder.index_product(where[v], place.stride(v)) for v in place.variables if v in where)
+        return self.builder.index_sum(place.offset, *moved)
 
     def _moved(self, band: Within, steps: Mapping[str, object] | None = None):
         """What a band compares with its bounds."""
         where = {**self.at, **(steps or {})}
-        return self.f.sum(
-            band.stride(ONE), *(self.f.times(where[v], band.stride(v)) for v in band.variables if v in where)
+        return self.builder.index_sum(
+            band.stride(ONE),
+            *(self.builder.index_product(where[v], band.stride(v)) for v in band.variables if v in where),
         )
 
     def _value(self, e: Expression, along: str | None, at, lanes: int, known: dict[Expression, object]):
         """An expression for `lanes` values of the variable `along` from `at` on."""
-        f = self.f
+        builder = self.builder
         if e in known:
-            return f.splat(known[e], lanes)
+            return builder.splat(known[e], lanes)
         match e:
             case Read(place):
                 steps = {along: at} if along else {}
                 stride = place.stride(along) if along else 1
-                return f.load(self.pointers[place.buffer], self._offset(place, steps), lanes, stride)
+                return builder.load(self.pointers[place.buffer], self._offset(place, steps), lanes, stride)
             case Constant(value):
-                return f.number(float(value), lanes)
+                return builder.constant(float(value), lanes)
             case Within(_, low, high):
                 first = self._moved(e, {along: at} if along else {})
-                return f.within(first, e.stride(along) if along else 0, low, high, lanes)
+                return builder.in_range(first, e.stride(along) if along else 0, low, high, lanes)
             case Apply("pow", (x, Constant(exponent))):
-                return f.power(self._value(x, along, at, lanes, known), exponent)
+                return power(builder, self._value(x, along, at, lanes, known), exponent)
             case Apply(fn, args):
-                return f.apply(fn, [self._value(a, along, at, lanes, known) for a in args])
+                return apply(builder, fn, [self._value(a, along, at, lanes, known) for a in args])
 
     def _fixed(self, e: Expression, variables: frozenset[str], known: dict[Expression, object]) -> None:
         """Compute, once and as scalars, the parts of an expression that none of `variables` moves."""
@@ -346,50 +353,60 @@ class _Emitter:
 
     # ------------------------------------------------------------ elementwise and sums
     def _map(self, s: Map, asked: tuple[Request, ...] = ()) -> None:
-        f = self.f
+        builder = self.builder
         meanwhile = self._asking(asked)
         target, pointer = s.target, self.pointers[s.target.buffer]
         ranges = _merged(s.domain, (*places(s), *withins(s.value)))
-        along = _vector_variable(ranges, places(s), (), f.lanes)
-        vectors = -(-along.extent // f.lanes) if along else 1
+        along = _vector_variable(ranges, places(s), (), builder.lanes)
+        vectors = -(-along.extent // builder.lanes) if along else 1
         turn, turns = 0, 1
         with ExitStack() as stack:
             for r in ranges:
                 if r != along:
-                    self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
-                    turn, turns = f.sum(f.times(turn, r.extent), self.at[r.name]), turns * r.extent
+                    self.at[r.name] = stack.enter_context(builder.loop(0, r.extent))
+                    turn, turns = (
+                        builder.index_sum(builder.index_product(turn, r.extent), self.at[r.name]),
+                        turns * r.extent,
+                    )
             known: dict[Expression, object] = {}
             name = along.name if along else None
             self._fixed(s.value, frozenset((name,) if name else ()), known)
 
             def body(at, lanes: int, count: int) -> None:
                 for u in range(count):
-                    here = f.sum(at, u * lanes) if name else at
-                    meanwhile(f.sum(f.times(turn, vectors), f.divided(here, f.lanes)[0]), turns * vectors)
+                    here = builder.index_sum(at, u * lanes) if name else at
+                    meanwhile(
+                        builder.index_sum(
+                            builder.index_product(turn, vectors), builder.index_divmod(here, builder.lanes)[0]
+                        ),
+                        turns * vectors,
+                    )
                     place = self._offset(target, {name: here} if name else None)
                     stride = target.stride(name) if name else 1
                     value = self._value(s.value, name, here, lanes, known)
                     if s.adds:
-                        value = self._joined(s.join, f.splat(value, lanes), f.load(pointer, place, lanes, stride))
-                    f.store(f.splat(value, lanes), pointer, place, stride)
+                        value = self._joined(
+                            s.join, builder.splat(value, lanes), builder.load(pointer, place, lanes, stride)
+                        )
+                    builder.store(builder.splat(value, lanes), pointer, place, stride)
 
             if along:
-                strips(f, along.extent, 4, body)
+                strips(builder, along.extent, 4, body)
             else:
                 body(0, 0, 1)
         self._forget(ranges)
 
     def _fold(self, s: Fold) -> None:
-        f = self.f
+        builder = self.builder
         sides = places(s)
         ranges = _merged(s.domain, (*sides, *withins(s.value)))
-        along = _vector_variable(ranges, sides, s.along, f.lanes)
+        along = _vector_variable(ranges, sides, s.along, builder.lanes)
         assert along is not None, "a sum runs over something"
         kept = [r for r in ranges if r.name not in s.along and r != along]
         summed = [r for r in ranges if r.name in s.along and r != along]
         with ExitStack() as stack:
             for r in kept:
-                self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
+                self.at[r.name] = stack.enter_context(builder.loop(0, r.extent))
             if along.name in s.along:
                 self._fold_across(s, along, summed)
             else:
@@ -398,59 +415,63 @@ class _Emitter:
 
     def _fold_across(self, s: Fold, along: Range, summed: list[Range]) -> None:
         """Fold along the vector: four vectors of partial results, joined across lanes at the end."""
-        f = self.f
-        count = min(4, max(1, along.extent // f.lanes))
-        tail = along.extent % f.lanes
+        builder = self.builder
+        count = min(4, max(1, along.extent // builder.lanes))
+        tail = along.extent % builder.lanes
         start = self._start(s.join)
-        totals = [f.variable(f.number(start, f.lanes)) for _ in range(count)] if along.extent >= f.lanes else []
-        rest = f.variable(f.number(start, tail)) if tail else None
+        totals = (
+            [builder.variable(builder.constant(start, builder.lanes)) for _ in range(count)]
+            if along.extent >= builder.lanes
+            else []
+        )
+        rest = builder.variable(builder.constant(start, tail)) if tail else None
         with ExitStack() as stack:
             for r in summed:
-                self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
+                self.at[r.name] = stack.enter_context(builder.loop(0, r.extent))
 
             def body(at, lanes: int, vectors: int) -> None:
                 for u in range(vectors):
-                    slot = totals[u] if lanes == f.lanes else rest
-                    value = self._value(s.value, along.name, f.sum(at, u * lanes), lanes, {})
-                    f.set(slot, self._joined(s.join, f.get(slot), f.splat(value, lanes)))
+                    slot = totals[u] if lanes == builder.lanes else rest
+                    value = self._value(s.value, along.name, builder.index_sum(at, u * lanes), lanes, {})
+                    builder.set(slot, self._joined(s.join, builder.get(slot), builder.splat(value, lanes)))
 
-            strips(f, along.extent, count, body)
-        values = [f.get(t) for t in totals]
+            strips(builder, along.extent, count, body)
+        values = [builder.get(t) for t in totals]
         while len(values) > 1:
             pairs = zip(values[::2], values[1::2], strict=False)
             values = [self._joined(s.join, a, b) for a, b in pairs] + values[len(values) // 2 * 2 :]
-        across = f.total if s.join == "sum" else f.largest
-        sums = [across(v) for v in (*values, *([f.get(rest)] if rest is not None else []))]
+        across = builder.reduce_sum if s.join == "sum" else builder.reduce_max
+        sums = [across(v) for v in (*values, *([builder.get(rest)] if rest is not None else []))]
         total = sums[0] if len(sums) == 1 else self._joined(s.join, sums[0], sums[1])
         self._put(s, self._offset(s.target), total, 0, 1)
 
     def _fold_beside(self, s: Fold, along: Range, summed: list[Range]) -> None:
         """Fold into a vector: each lane is a result of its own."""
-        f = self.f
+        builder = self.builder
 
         def body(at, lanes: int, count: int) -> None:
-            totals = [f.variable(f.number(self._start(s.join), lanes)) for _ in range(count)]
+            totals = [builder.variable(builder.constant(self._start(s.join), lanes)) for _ in range(count)]
             with ExitStack() as stack:
                 for r in summed:
-                    self.at[r.name] = stack.enter_context(f.loop(0, r.extent))
+                    self.at[r.name] = stack.enter_context(builder.loop(0, r.extent))
                 for u, slot in enumerate(totals):
-                    value = self._value(s.value, along.name, f.sum(at, u * lanes), lanes, {})
-                    f.set(slot, self._joined(s.join, f.get(slot), f.splat(value, lanes)))
+                    value = self._value(s.value, along.name, builder.index_sum(at, u * lanes), lanes, {})
+                    builder.set(slot, self._joined(s.join, builder.get(slot), builder.splat(value, lanes)))
             self._forget(summed)
             for u, slot in enumerate(totals):
-                place = self._offset(s.target, {along.name: f.sum(at, u * lanes)})
-                self._put(s, place, f.get(slot), lanes, s.target.stride(along.name))
+                place = self._offset(s.target, {along.name: builder.index_sum(at, u * lanes)})
+                self._put(s, place, builder.get(slot), lanes, s.target.stride(along.name))
 
-        strips(f, along.extent, 4, body)
+        strips(builder, along.extent, 4, body)
 
     def _put(self, s: Fold, place, total, lanes: int, stride: int) -> None:
         pointer = self.pointers[s.target.buffer]
         if s.adds:
-            total = self._joined(s.join, total, self.f.load(pointer, place, lanes, stride))
-        self.f.store(total, pointer, place, stride)
+            total = self._joined(s.join, total, self.builder.load(pointer, place, lanes, stride))
+        self.builder.store(total, pointer, place, stride)
 
     def _joined(self, join: Join, a, b):
-        return self.f.add(a, b) if join == "sum" else self.f.max(a, b)
+        return self.builder.add(a, b) if join == "sum" else self.builder.maximum(a, b)
 
     @staticmethod
     def _start(join: Join) -> float:
@@ -462,7 +483,7 @@ class _Emitter:
 
     # ------------------------------------------------------------ products
     def _contract(self, c: Contract, asked: tuple[Request, ...] = (), ride: Ride | None = None) -> None:
-        f = self.f
+        builder = self.builder
         asking = self._asking(asked)
         e, how = extents(c), tiling(c, self.schedule)
         sums = joined(c)[:-1]
@@ -474,17 +495,19 @@ class _Emitter:
         loops = (*((r.name, r.extent) for r in c.batch), *sums)
         with ExitStack() as stack:
             for name, extent in loops:
-                self.at[name] = stack.enter_context(f.loop(0, extent))
-            target, left, right = (f.at(self.pointers[p.buffer], self._offset(p)) for p in (c.target, c.left, c.right))
+                self.at[name] = stack.enter_context(builder.loop(0, extent))
+            target, left, right = (
+                builder.advance(self.pointers[p.buffer], self._offset(p)) for p in (c.target, c.left, c.right)
+            )
             turn, turns = 0, 1
             for name, extent in loops:
-                turn, turns = f.sum(f.times(turn, extent), self.at[name]), turns * extent
+                turn, turns = builder.index_sum(builder.index_product(turn, extent), self.at[name]), turns * extent
 
             def meanwhile(slot, slots: int) -> None:
-                asking(f.sum(f.times(turn, slots), slot), slots * turns)
+                asking(builder.index_sum(builder.index_product(turn, slots), slot), slots * turns)
 
             rider = None if ride is None else self._rider(ride.fold, c)
-            emit_product(f, e, how, target, left, right, adds, meanwhile, rider)
+            emit_product(builder, e, how, target, left, right, adds, meanwhile, rider)
         for name, _ in loops:
             self.at.pop(name, None)
 
@@ -492,7 +515,7 @@ class _Emitter:
         """A sum for a product to take along; the batch's variables are in scope."""
 
         def value(x):
-            return self._value(s.value, None, None, self.f.lanes, {Read(c.right): x})
+            return self._value(s.value, None, None, self.builder.lanes, {Read(c.right): x})
 
         def put(n, sums) -> None:
             self._put(s, self._offset(s.target, {c.n.name: n}), sums, sums.type.count, s.target.stride(c.n.name))
@@ -506,14 +529,14 @@ class _Emitter:
 
         def meanwhile(slot, slots: int) -> None:
             for request, start in zip(asked, starts, strict=True):
-                ask(self.f, start, request, self.parts, level, slot, slots)
+                ask(self.builder, start, request, self.parts, level, slot, slots)
 
         return meanwhile
 
     def _begins(self, tile: Tile) -> Memory:
         """Where a tile of this iteration or a later one begins."""
-        steps = {r.name: 0 for r in tile.ranges} | {self.loop: self.f.sum(self.at[self.loop], tile.later)}
-        return self.f.at(self.pointers[tile.place.buffer], self._offset(tile.place, steps))
+        steps = {r.name: 0 for r in tile.ranges} | {self.loop: self.builder.index_sum(self.at[self.loop], tile.later)}
+        return self.builder.advance(self.pointers[tile.place.buffer], self._offset(tile.place, steps))
 
 
 def _merged(domain: tuple[Range, ...], sides: tuple[Place | Within, ...]) -> list[Range]:

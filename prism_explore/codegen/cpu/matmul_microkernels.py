@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from prism_explore.codegen.cpu.llvm.builder import I32, Function, Memory, vector
+from prism_explore.codegen.cpu.llvm.builder import I32, FunctionBuilder, Memory, vector_type
 from prism_explore.codegen.cpu.loop_ir import Contract
 from prism_explore.codegen.cpu.passes.prefetch import LINE_BYTES
 from prism_explore.ir.tensors import BYTES
@@ -138,19 +138,23 @@ def balanced(extent: int, limit: int) -> Iterator[tuple[int, int, int]]:
 
 
 def strips(
-    f: Function, extent: int, vectors: int, body: Callable[[ir.Value, int, int], None], width: int | None = None
+    builder: FunctionBuilder,
+    extent: int,
+    vectors: int,
+    body: Callable[[ir.Value, int, int], None],
+    width: int | None = None,
 ) -> None:
     """Run `body(start, lanes, count)` over an extent: `count` vectors at a time, then one, then the tail.
 
     `width` is how many elements a vector has where that is not the number of lanes.
     """
-    start, full = 0, width or f.lanes
+    start, full = 0, width or builder.lanes
     for lanes, count in ((full, vectors), (full, 1), (extent % full, 1)):
         step = lanes * count
         if not step or extent - start < step:
             continue
         stop = start + (extent - start) // step * step
-        with f.loop(start, stop, step) as at:
+        with builder.loop(start, stop, step) as at:
             body(at, lanes, count)
         start = stop
 
@@ -181,7 +185,7 @@ class Rider:
 
 
 def emit_product(
-    f: Function,
+    builder: FunctionBuilder,
     e: Extents,
     tiling: Dot | Stream,
     target,
@@ -196,178 +200,215 @@ def emit_product(
     A stream always adds; the caller has set the target to zero.
     """
     if isinstance(tiling, Dot):
-        _dot(f, e, tiling, target, left, right, adds, meanwhile, rider)
+        _dot(builder, e, tiling, target, left, right, adds, meanwhile, rider)
     else:
         assert adds, "a stream adds into its target"
         assert rider is None, "a stream takes no sum along"
-        _stream(f, e, tiling, target, left, right, meanwhile)
+        _stream(builder, e, tiling, target, left, right, meanwhile)
 
 
 # ---------------------------------------------------------------- stream
-def _stream(f: Function, e: Extents, tiling: Stream, target, left, right, meanwhile: Meanwhile) -> None:
+def _stream(builder: FunctionBuilder, e: Extents, tiling: Stream, target, left, right, meanwhile: Meanwhile) -> None:
     depth = min(tiling.ku, e.k)
     for start, stop, step in ((0, e.k - e.k % depth, depth), (e.k - e.k % depth, e.k, e.k % depth)):
         if start < stop:
-            with f.loop(start, stop, step) as k:
-                _sweep(f, e, tiling, step, k, target, left, right, nothing if start else meanwhile)
+            with builder.loop(start, stop, step) as k:
+                _sweep(builder, e, tiling, step, k, target, left, right, nothing if start else meanwhile)
 
 
-def _sweep(f: Function, e: Extents, tiling: Stream, depth: int, k, target, left, right, meanwhile: Meanwhile) -> None:
+def _sweep(
+    builder: FunctionBuilder, e: Extents, tiling: Stream, depth: int, k, target, left, right, meanwhile: Meanwhile
+) -> None:
     """All of the target, `depth` rows of `right`."""
-    slots = -(-e.k // depth), -(-e.n // f.lanes)
-    at_row = f.times(f.divided(k, depth)[0], slots[1])
+    slots = -(-e.k // depth), -(-e.n // builder.lanes)
+    at_row = builder.index_product(builder.index_divmod(k, depth)[0], slots[1])
 
     def factor(m, j: int):
-        return f.load(left, f.sum(f.times(m, e.left_m), f.times(f.sum(k, j), e.left_k)), 0)
+        return builder.load(
+            left,
+            builder.index_sum(
+                builder.index_product(m, e.left_m), builder.index_product(builder.index_sum(k, j), e.left_k)
+            ),
+            0,
+        )
 
     keeps = e.m * depth <= KEPT_FACTORS
-    kept = [[f.splat(factor(m, j), f.lanes) for j in range(depth)] for m in range(e.m)] if keeps else []
+    kept = [[builder.splat(factor(m, j), builder.lanes) for j in range(depth)] for m in range(e.m)] if keeps else []
 
     def row(m, at, lanes: int, count: int, rows: list) -> None:
-        place = f.sum(f.times(m, e.target_m), at)
-        totals = [f.load(target, f.sum(place, v * lanes), lanes) for v in range(count)]
+        place = builder.index_sum(builder.index_product(m, e.target_m), at)
+        totals = [builder.load(target, builder.index_sum(place, v * lanes), lanes) for v in range(count)]
         # With few rows to fill the pipelines, two chains of additions hide the latency of one.
         second: list = [None] * count
         for j in range(depth):
             if kept and isinstance(m, int):
-                x = kept[m][j] if lanes == f.lanes else f.splat(factor(m, j), lanes)
+                x = kept[m][j] if lanes == builder.lanes else builder.splat(factor(m, j), lanes)
             else:
-                x = f.splat(factor(m, j), lanes)
+                x = builder.splat(factor(m, j), lanes)
             for v in range(count):
                 if j % 2 and e.m <= 2:
-                    second[v] = f.fma(x, rows[j][v], second[v]) if second[v] else f.mul(x, rows[j][v])
+                    second[v] = builder.fma(x, rows[j][v], second[v]) if second[v] else builder.mul(x, rows[j][v])
                 else:
-                    totals[v] = f.fma(x, rows[j][v], totals[v])
+                    totals[v] = builder.fma(x, rows[j][v], totals[v])
         for v in range(count):
-            total = f.add(totals[v], second[v]) if second[v] is not None else totals[v]
-            f.store(total, target, f.sum(place, v * lanes))
+            total = builder.add(totals[v], second[v]) if second[v] is not None else totals[v]
+            builder.store(total, target, builder.index_sum(place, v * lanes))
 
     def body(at, lanes: int, count: int) -> None:
         def line(j: int, v: int):
-            return f.sum(f.times(f.sum(k, j), e.right_k), at, v * lanes)
+            return builder.index_sum(builder.index_product(builder.index_sum(k, j), e.right_k), at, v * lanes)
 
         for v in range(count):
-            meanwhile(f.sum(at_row, f.divided(at, f.lanes)[0], v), prod(slots))
-        rows = [[f.load(right, line(j, v), lanes) for v in range(count)] for j in range(depth)]
+            meanwhile(builder.index_sum(at_row, builder.index_divmod(at, builder.lanes)[0], v), prod(slots))
+        rows = [[builder.load(right, line(j, v), lanes) for v in range(count)] for j in range(depth)]
         if tiling.ahead:
             for j in range(depth):
                 for v in range(count):
                     if v * lanes % 16 == 0:
-                        f.prefetch(right, line(j + tiling.ahead, v), tiling.level)
+                        builder.prefetch(right, line(j + tiling.ahead, v), tiling.level)
         if e.m <= STREAM_ROWS:
             for m in range(e.m):
                 row(m, at, lanes, count, rows)
             return
         for start, size, times in balanced(e.m, STREAM_ROWS // 2):
-            with f.loop(0, times) as block:
+            with builder.loop(0, times) as block:
                 for m in range(size):
-                    row(f.sum(f.times(block, size), start + m), at, lanes, count, rows)
+                    row(builder.index_sum(builder.index_product(block, size), start + m), at, lanes, count, rows)
 
-    strips(f, e.n, tiling.nv, body)
+    strips(builder, e.n, tiling.nv, body)
 
 
 # ---------------------------------------------------------------- dot
 def _dot(
-    f: Function, e: Extents, tiling: Dot, target, left, right, adds: bool, meanwhile: Meanwhile, rider: Rider | None
+    builder: FunctionBuilder,
+    e: Extents,
+    tiling: Dot,
+    target,
+    left,
+    right,
+    adds: bool,
+    meanwhile: Meanwhile,
+    rider: Rider | None,
 ) -> None:
     columns = min(tiling.nr, e.n)
     rest = e.n % columns
     for start, stop, width in ((0, e.n - rest, columns), (e.n - rest, e.n, rest)):
         if start >= stop:
             continue
-        with f.loop(start, stop, width) as n:
+        with builder.loop(start, stop, width) as n:
             blocks = list(balanced(e.m, tiling.mr))
             pieces = sum(times for _, _, times in blocks)
-            step = 2 * f.lanes if tiling.pairs else f.lanes
+            step = 2 * builder.lanes if tiling.pairs else builder.lanes
             slots = -(-e.n // width) * pieces * -(-e.k // step)
             done = 0
             for first, size, times in blocks:
-                with f.loop(0, times) as block:
-                    m = f.sum(f.times(block, size), first)
-                    turn = f.sum(block, done)
-                    ask = asking(f, e, tiling, right, f.sum(n, width), width, turn, pieces)
-                    turns = f.sum(f.times(f.divided(n, width)[0], pieces), turn)
+                with builder.loop(0, times) as block:
+                    m = builder.index_sum(builder.index_product(block, size), first)
+                    turn = builder.index_sum(block, done)
+                    ask = asking(builder, e, tiling, right, builder.index_sum(n, width), width, turn, pieces)
+                    turns = builder.index_sum(builder.index_product(builder.index_divmod(n, width)[0], pieces), turn)
 
                     def beside(k, turns=turns, slots=slots, step=step, then=nothing if start else meanwhile):
-                        then(f.sum(f.times(turns, -(-e.k // step)), f.divided(k, step)[0]), slots)
+                        then(
+                            builder.index_sum(
+                                builder.index_product(turns, -(-e.k // step)), builder.index_divmod(k, step)[0]
+                            ),
+                            slots,
+                        )
 
-                    _dots(f, e, tiling, target, left, right, adds, m, size, n, width, ask, beside, rider)
+                    _dots(builder, e, tiling, target, left, right, adds, m, size, n, width, ask, beside, rider)
                 done += times
 
 
-def asking(f: Function, e: Extents, tiling: Dot, right: Memory, start, width: int, turn, pieces: int) -> Ask:
+def asking(
+    builder: FunctionBuilder, e: Extents, tiling: Dot, right: Memory, start, width: int, turn, pieces: int
+) -> Ask:
     """How `width` columns from `start` on are prefetched, evenly over all passes of the rows; `turn` is the pass."""
     line = LINE_BYTES // BYTES[right.dtype]
     share = -(-width // pieces)
 
     def run(k) -> Iterator[Index]:
-        at = f.sum(f.times(turn, e.k), k)
+        at = builder.index_sum(builder.index_product(turn, e.k), k)
         if width % pieces:
-            so_far = f.divided(f.times(at, width), pieces)[0]
-            at = f.times(f.divided(so_far, line)[0], line)
+            so_far = builder.index_divmod(builder.index_product(at, width), pieces)[0]
+            at = builder.index_product(builder.index_divmod(so_far, line)[0], line)
         else:
-            at = f.times(at, share)
+            at = builder.index_product(at, share)
         for j in range(share):
-            yield f.sum(f.times(start, e.right_n), at, j * line)
+            yield builder.index_sum(builder.index_product(start, e.right_n), at, j * line)
 
     def side_by_side(k) -> Iterator[Index]:
         for j in range(share):
-            column = f.sum(start, f.divided(f.times(turn, width), pieces)[0], j)
-            yield f.sum(f.times(column, e.right_n), k)
+            column = builder.index_sum(start, builder.index_divmod(builder.index_product(turn, width), pieces)[0], j)
+            yield builder.index_sum(builder.index_product(column, e.right_n), k)
 
     places = run if e.right_n == e.k and e.k >= RUN_LINES * line else side_by_side
 
     def ask(k, past: int) -> None:
         if tiling.level and past % line == 0:
             for place in places(k):
-                f.prefetch(right, place, tiling.level)
+                builder.prefetch(right, place, tiling.level)
 
     return ask
 
 
-def _dots(f, e, tiling, target, left, right, adds, m, size, n, width, ask: Ask, beside, rider) -> None:
+def _dots(builder, e, tiling, target, left, right, adds, m, size, n, width, ask: Ask, beside, rider) -> None:
     """`size` x `width` sums over all of k; what is read next is asked for meanwhile."""
-    totals = [[f.variable(f.number(0.0, f.lanes)) for _ in range(width)] for _ in range(size)]
-    riding = [f.variable(f.number(0.0, f.lanes)) for _ in range(width if rider else 0)]
+    totals = [[builder.variable(builder.constant(0.0, builder.lanes)) for _ in range(width)] for _ in range(size)]
+    riding = [builder.variable(builder.constant(0.0, builder.lanes)) for _ in range(width if rider else 0)]
 
     def operand(memory: Memory, at, lanes: int):
-        return f.load_pairs(memory, at, lanes) if tiling.pairs else _widened(f, f.load(memory, at, lanes))
+        return (
+            builder.load_bf16_pairs(memory, at, lanes)
+            if tiling.pairs
+            else _widened(builder, builder.load(memory, at, lanes))
+        )
 
     def step(k, lanes: int, count: int) -> None:
         for u in range(count):
-            at = f.sum(k, u * lanes)
+            at = builder.index_sum(k, u * lanes)
             beside(at)
             ask(at, u * lanes)
-            column = [operand(right, f.sum(f.times(f.sum(n, j), e.right_n), at), lanes) for j in range(width)]
+            column = [
+                operand(right, builder.index_sum(builder.index_product(builder.index_sum(n, j), e.right_n), at), lanes)
+                for j in range(width)
+            ]
             for total, x in zip(riding, column, strict=False):
-                f.set(total, f.add(f.get(total), rider.value(x)))
+                builder.set(total, builder.add(builder.get(total), rider.value(x)))
             for i in range(size):
-                x = operand(left, f.sum(f.times(f.sum(m, i), e.left_m), at), lanes)
+                x = operand(
+                    left, builder.index_sum(builder.index_product(builder.index_sum(m, i), e.left_m), at), lanes
+                )
                 for j in range(width):
-                    total = f.get(totals[i][j])
-                    added = f.add_pairs(total, x, column[j]) if tiling.pairs else f.fma(x, column[j], total)
-                    f.set(totals[i][j], added)
+                    total = builder.get(totals[i][j])
+                    added = (
+                        builder.add_bf16_dot(total, x, column[j]) if tiling.pairs else builder.fma(x, column[j], total)
+                    )
+                    builder.set(totals[i][j], added)
 
-    strips(f, e.k, tiling.kv, step, 2 * f.lanes if tiling.pairs else None)
-    for start in range(0, len(riding), f.lanes):
-        rider.put(f.sum(n, start), f.totals([f.get(total) for total in riding[start : start + f.lanes]]))
+    strips(builder, e.k, tiling.kv, step, 2 * builder.lanes if tiling.pairs else None)
+    for start in range(0, len(riding), builder.lanes):
+        rider.put(
+            builder.index_sum(n, start),
+            builder.reduce_sums([builder.get(total) for total in riding[start : start + builder.lanes]]),
+        )
     flat = [(i, j) for i in range(size) for j in range(width)]
-    for start in range(0, len(flat), f.lanes):
-        chunk = flat[start : start + f.lanes]
-        sums = f.totals([f.get(totals[i][j]) for i, j in chunk])
+    for start in range(0, len(flat), builder.lanes):
+        chunk = flat[start : start + builder.lanes]
+        sums = builder.reduce_sums([builder.get(totals[i][j]) for i, j in chunk])
         for i in dict.fromkeys(i for i, _ in chunk):
             lanes = [lane for lane, (row, _) in enumerate(chunk) if row == i]
-            place = f.sum(f.times(f.sum(m, i), e.target_m), n, chunk[lanes[0]][1])
-            part = f.lanes_of(sums, lanes)
+            place = builder.index_sum(builder.index_product(builder.index_sum(m, i), e.target_m), n, chunk[lanes[0]][1])
+            part = builder.select_lanes(sums, lanes)
             if adds:
-                part = f.add(part, f.load(target, place, len(lanes)))
-            f.store(part, target, place)
+                part = builder.add(part, builder.load(target, place, len(lanes)))
+            builder.store(part, target, place)
 
 
-def _widened(f: Function, x):
+def _widened(builder: FunctionBuilder, x):
     """A shorter vector with zeros behind it."""
-    if x.type.count == f.lanes:
+    if x.type.count == builder.lanes:
         return x
-    zero = ir.Constant(vector(x.type.count), [0.0] * x.type.count)
-    lanes = [min(lane, x.type.count) for lane in range(f.lanes)]
-    return f.b.shuffle_vector(x, zero, ir.Constant(ir.VectorType(I32, f.lanes), lanes))
+    zero = ir.Constant(vector_type(x.type.count), [0.0] * x.type.count)
+    lanes = [min(lane, x.type.count) for lane in range(builder.lanes)]
+    return builder.llvm.shuffle_vector(x, zero, ir.Constant(ir.VectorType(I32, builder.lanes), lanes))

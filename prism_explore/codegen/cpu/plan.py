@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from prism_explore.codegen.cpu.emit import Choice, Schedule, complete, schedule_space, show_kernel
-from prism_explore.codegen.cpu.llvm.builder import Host, host
+from prism_explore.codegen.cpu.llvm.jit import CpuModel, host_cpu
 from prism_explore.codegen.cpu.loop_ir import LoopProgram
 from prism_explore.codegen.cpu.lower_graph import Lowering, lower
 from prism_explore.codegen.cpu.passes.bf16_operands import shortened
@@ -28,7 +28,7 @@ class Plan:
 
     loops: LoopProgram
     schedule: Schedule
-    host: Host
+    host: CpuModel
 
     @property
     def source(self) -> str:
@@ -45,12 +45,12 @@ def plan(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], lanes
         shapes: numbers for the symbols of its inputs.
         lanes: a narrower vector width than the host's, for trying.
     """
-    machine = host() if lanes is None else replace(host(), lanes=lanes)
+    machine = host_cpu() if lanes is None else replace(host_cpu(), lanes=lanes)
     stored = {i.name: i.type.dtype for i in graph.inputs} | {"the result": graph.output_type.dtype}
     for name, dtype in stored.items():
         if dtype == "f64":
             return f"{name} is f64; the CPU backend computes in float32 and stores f32, bf16 and f16"
-        if dtype == "f16" and not machine.halves:
+        if dtype == "f16" and not machine.converts_f16:
             return f"{name} is f16, which this CPU does not convert; take bf16 or f32"
     given = dict(parameters.schedule)
     choices = Lowering(hoist=bool(given.get("hoist", 1)), pack=bool(given.get("pack", 1)))
@@ -58,7 +58,7 @@ def plan(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], lanes
         loops = _lowered(graph, tuple(sorted({**parameters.numbers, **shapes}.items())), choices)
     except ShapeError as error:
         return str(error)
-    if given.get("short", 1) and machine.pairs:
+    if given.get("short", 1) and machine.has_bf16_dot:
         loops = shortened(loops)
     for nest in loops.nests:
         needed = sum(b.bytes for b in nest.scratch)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from prism_explore.codegen import emit
 from prism_explore.codegen.cpu.emit import compile_program, schedule_space
-from prism_explore.codegen.cpu.llvm.builder import Memory, host
+from prism_explore.codegen.cpu.llvm.builder import Memory
+from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.matmul_microkernels import Dot, Extents, asking, balanced
 from prism_explore.codegen.cpu.plan import Plan, choices_of, plan
 from prism_explore.codegen.load import load_plan
@@ -163,7 +164,7 @@ def test_views_between_kernels_are_not_copied_where_strides_say_them() -> None:
 def test_no_choice_of_the_schedule_changes_the_result(name, data) -> None:
     case = BY_NAME[name]
     sizes = drawn_sizes(case, data)
-    space = schedule_space(planned(case.graph, sizes).loops, host())
+    space = schedule_space(planned(case.graph, sizes).loops, host_cpu())
     schedule = {c.name: data.draw(st.sampled_from(c.values), c.name) for c in space}
 
     assert error_of(case.graph, sizes, **schedule) < TOLERANCE
@@ -375,13 +376,13 @@ class Numbers:
     def __init__(self) -> None:
         self.asked = []
 
-    def sum(self, *terms):
+    def index_sum(self, *terms):
         return sum(terms)
 
-    def times(self, x, factor):
+    def index_product(self, x, factor):
         return x * factor
 
-    def divided(self, x, by):
+    def index_divmod(self, x, by):
         return divmod(x, by)
 
     def prefetch(self, memory, place, level):
@@ -390,14 +391,14 @@ class Numbers:
 
 @given(st.integers(1, 8), st.integers(1, 12), st.sampled_from([48, 1024, 1040]), st.sampled_from([0, 16]))
 def test_the_passes_over_the_rows_prefetch_all_of_the_next_panel(width, pieces, depth, gap) -> None:
-    f, stride, start = Numbers(), depth + gap, 3 * width
+    builder, stride, start = Numbers(), depth + gap, 3 * width
     e = Extents(m=6 * pieces, n=64, k=depth, target_m=64, left_m=depth, left_k=1, right_k=1, right_n=stride)
     for turn in range(pieces):
-        ask = asking(f, e, Dot(6, width, 1, 2), Memory(None), start, width, turn, pieces)
+        ask = asking(builder, e, Dot(6, width, 1, 2), Memory(None), start, width, turn, pieces)
         for k in range(0, depth, 16):
             ask(k, 0)
 
     lines = {(start + column) * stride + k for column in range(width) for k in range(0, depth, 16)}
-    assert set(f.asked) >= lines
-    assert len(f.asked) < len(lines) + pieces * depth / 16
-    assert max(f.asked) < (start + width) * stride + 16 * width
+    assert set(builder.asked) >= lines
+    assert len(builder.asked) < len(lines) + pieces * depth / 16
+    assert max(builder.asked) < (start + width) * stride + 16 * width

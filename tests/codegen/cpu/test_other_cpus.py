@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from prism_explore.codegen.cpu.emit import complete, cross_compiled
-from prism_explore.codegen.cpu.llvm.builder import Host, host
+from prism_explore.codegen.cpu.llvm.jit import CpuModel, host_cpu
 from prism_explore.codegen.cpu.plan import Plan
 from prism_explore.codegen.load import load_plan
 from prism_explore.ir.text import parse
@@ -16,9 +16,9 @@ from tests.codegen.corpus import CASES, filled, reference, relative_error
 from tests.codegen.cpu.test_emit import planned
 from tests.codegen.wider import WIDER
 
-ARM = Host("neoverse-n1", "+neon", 4, 2, True)
+ARM = CpuModel("neoverse-n1", "+neon", 4, 2, True)
 TRIPLE = "aarch64-unknown-linux-gnu"
-PLAIN = Host("x86-64", "", 4, 2, False)
+PLAIN = CpuModel("x86-64", "", 4, 2, False)
 """The first 64-bit x86: SSE2, no fused multiply-add."""
 EIGHT_ROWS = """sgraph
   x = input f32[8, 4096]
@@ -31,7 +31,7 @@ NUMBERS = dict.fromkeys(("gx", "gy", "gz", "ge", "f", "h"), 2) | {"b": 5, "tb": 
 EVERY = {c.name: c for c in (*CASES, *WIDER)}
 
 
-def planned_for(case, there: Host) -> tuple[Plan, dict[str, int]]:
+def planned_for(case, there: CpuModel) -> tuple[Plan, dict[str, int]]:
     sizes = case.sizes({symbol: NUMBERS.get(symbol, 8) for symbol in case.free})
     here = planned(parse(case.text), sizes, there.lanes)
     return replace(here, host=there, schedule=complete(here.loops, there, {})), sizes
@@ -72,8 +72,8 @@ def test_every_kernel_compiles_for_arm_and_calls_no_mathematics_of_others(name) 
 @pytest.mark.parametrize(
     ("there", "vector"),
     [
-        (Host("skylake-avx512", "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma", 16, 2, True), "zmm"),
-        (Host("haswell", "+avx2,+fma", 8, 2, True), "ymm"),
+        (CpuModel("skylake-avx512", "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma", 16, 2, True), "zmm"),
+        (CpuModel("haswell", "+avx2,+fma", 8, 2, True), "ymm"),
     ],
 )
 def test_a_vector_that_finds_no_register_lies_in_one_cache_line(there, vector) -> None:
@@ -102,7 +102,7 @@ def test_float16_without_its_instructions_is_refused_and_bfloat16_is_not() -> No
     from prism_explore.pipeline.stages import Parameters
 
     text = "sgraph\n  x = input {}[4, 8]\n  %1 = square(x)\n  return %1\n"
-    with patch("prism_explore.codegen.cpu.plan.host", lambda: replace(host(), halves=False)):
+    with patch("prism_explore.codegen.cpu.plan.host_cpu", lambda: replace(host_cpu(), converts_f16=False)):
         refused = plan(parse(text.format("f16")), Parameters(()), {})
         taken = plan(parse(text.format("bf16")), Parameters(()), {})
 

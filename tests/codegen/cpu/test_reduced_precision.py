@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import prism_explore as px
-from prism_explore.codegen.cpu.llvm.builder import Memory, host
+from prism_explore.codegen.cpu.llvm.builder import Memory
+from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.plan import plan
 from prism_explore.codegen.load import load_plan
 from prism_explore.errors import ShapeError
@@ -24,7 +25,7 @@ SHORT = ("bf16", "f16")
 EPS = {"bf16": 2.0**-8, "f16": 2.0**-11}
 """Half a unit in the last place, relative."""
 
-pytestmark = pytest.mark.skipif(not host().halves, reason="this CPU does not convert float16")
+pytestmark = pytest.mark.skipif(not host_cpu().converts_f16, reason="this CPU does not convert float16")
 
 
 def everything(dtype):
@@ -37,9 +38,9 @@ def test_every_number_is_read_exactly(dtype, lanes, width):
     x = everything(dtype)[: 65536 - 65536 % max(lanes, 1)]
     out = np.zeros(len(x), dtype=np.float32)
 
-    def write(f, target, source):
-        with f.loop(0, len(x), max(1, lanes)) as i:
-            f.store(f.load(Memory(source.pointer, dtype), i, lanes), target, i)
+    def write(builder, target, source):
+        with builder.loop(0, len(x), max(1, lanes)) as i:
+            builder.store(builder.load(Memory(source.pointer, dtype), i, lanes), target, i)
 
     call(write, [out, x], width)
     np.testing.assert_array_equal(x.astype(np.float32), out)
@@ -63,9 +64,9 @@ def test_numbers_are_rounded_to_the_nearest_ties_to_even(dtype, lanes, width):
     x = x[: len(x) - len(x) % max(1, lanes)]
     out = np.zeros(len(x), dtype=numpy_dtype(dtype))
 
-    def write(f, target, source):
-        with f.loop(0, len(x), max(1, lanes)) as i:
-            f.store(f.load(source, i, lanes), Memory(target.pointer, dtype), i)
+    def write(builder, target, source):
+        with builder.loop(0, len(x), max(1, lanes)) as i:
+            builder.store(builder.load(source, i, lanes), Memory(target.pointer, dtype), i)
 
     call(write, [out, x], width)
     with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, prod
 
-from prism_explore.codegen.cpu.llvm.builder import Function, Memory
+from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.loop_ir import Apply, Contract, Expression, Map, Nest, Place, Range, Statement, reads
 from prism_explore.ir.tensors import BYTES
 
@@ -147,7 +147,7 @@ def _read(s: Statement) -> Iterator[tuple[Place, tuple[Range, ...]]]:
             yield s.target, s.domain
 
 
-def ask(f: Function, memory: Memory, request: Request, parts: int, level: int, slot, slots: int) -> None:
+def ask(builder: FunctionBuilder, memory: Memory, request: Request, parts: int, level: int, slot, slots: int) -> None:
     """Prefetch the share of a request that falls to `slot` of so many; `memory` is where its tile begins."""
     tile = request.tile
     rows, _ = tile.shape
@@ -156,14 +156,14 @@ def ask(f: Function, memory: Memory, request: Request, parts: int, level: int, s
     parts = parts if number % parts == 0 else 1
     share = -(-request.count // slots)
     for j in range(share):
-        at = f.sum(f.times(slot, share), j)
+        at = builder.index_sum(builder.index_product(slot, share), j)
         if share * slots > request.count:
-            at = f.least(at, request.count - 1)
-        within, part = f.divided(f.sum(at, request.first), parts)
-        row, column = f.divided(within, row_lines)
-        row = f.sum(row, f.times(part, number // parts))
-        offset = f.times(column, line)
+            at = builder.index_min(at, request.count - 1)
+        within, part = builder.index_divmod(builder.index_sum(at, request.first), parts)
+        row, column = builder.index_divmod(within, row_lines)
+        row = builder.index_sum(row, builder.index_product(part, number // parts))
+        offset = builder.index_product(column, line)
         for extent, stride in reversed(rows):
-            row, index = f.divided(row, extent)
-            offset = f.sum(offset, f.times(index, stride))
-        f.prefetch(memory, offset, level)
+            row, index = builder.index_divmod(row, extent)
+            offset = builder.index_sum(offset, builder.index_product(index, stride))
+        builder.prefetch(memory, offset, level)

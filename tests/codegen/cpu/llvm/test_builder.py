@@ -9,7 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from prism_explore.codegen.cpu.llvm.builder import FUNCTIONS, Function, Machine, Memory, host, new_module, text_of
+from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory, module_text, new_module
+from prism_explore.codegen.cpu.llvm.jit import JitModule, host_cpu
+from prism_explore.codegen.cpu.llvm.vector_math import FUNCTIONS, apply, power
 from prism_explore.ir.ops import BINARY, UNARY
 
 WIDTHS = (16, 8, 4)
@@ -18,10 +20,10 @@ WIDTHS = (16, 8, 4)
 def call(write, arrays: list[np.ndarray], lanes: int) -> None:
     """Compile `write(function, *pointers)` and run it once on these arrays."""
     module = new_module()
-    f = Function(module, "f", len(arrays), lanes)
-    write(f, *map(Memory, f.arguments))
-    f.finish()
-    machine = Machine(text_of(module, lanes), replace(host(), lanes=lanes))
+    builder = FunctionBuilder(module, "f", len(arrays), lanes)
+    write(builder, *map(Memory, builder.arguments))
+    builder.finish()
+    machine = JitModule(module_text(module, lanes), replace(host_cpu(), lanes=lanes))
     code = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(machine.address("f"))
     pointers = (ctypes.c_int64 * len(arrays))(*(a.ctypes.data for a in arrays))
     code(ctypes.addressof(pointers), 0, 1)
@@ -31,9 +33,9 @@ def mapped(fn: str, args: list[np.ndarray], lanes: int, width: int) -> np.ndarra
     """`fn` over vectors of `lanes` lanes (0: scalars); sizes are multiples of the lanes."""
     out = np.zeros_like(args[0])
 
-    def write(f: Function, target, *sources) -> None:
-        with f.loop(0, len(out), max(1, lanes)) as i:
-            f.store(f.apply(fn, [f.load(s, i, lanes) for s in sources]), target, i)
+    def write(builder: FunctionBuilder, target, *sources) -> None:
+        with builder.loop(0, len(out), max(1, lanes)) as i:
+            builder.store(apply(builder, fn, [builder.load(s, i, lanes) for s in sources]), target, i)
 
     call(write, [out, *args], width)
     return out
@@ -76,9 +78,9 @@ def test_a_power_is_accurate(exponent, lanes) -> None:
     expected = np.power(x.astype(np.float64), float(Fraction(exponent)))
     out = np.zeros_like(x)
 
-    def write(f: Function, target, source) -> None:
-        with f.loop(0, len(x), max(1, lanes)) as i:
-            f.store(f.power(f.load(source, i, lanes), Fraction(exponent)), target, i)
+    def write(builder: FunctionBuilder, target, source) -> None:
+        with builder.loop(0, len(x), max(1, lanes)) as i:
+            builder.store(power(builder, builder.load(source, i, lanes), Fraction(exponent)), target, i)
 
     call(write, [out, x], 16)
     # exp(c log x) inherits the rounding of its argument; products and roots do not.
@@ -90,8 +92,8 @@ def test_a_whole_power_takes_any_sign_and_a_broken_one_of_a_negative_number_is_n
     x = np.array([-2, -1, 0, 3], np.float32)
     cube, root = np.zeros(4, np.float32), np.zeros(4, np.float32)
 
-    call(lambda f, a, b: f.store(f.power(f.load(a, 0, 4), Fraction(3)), b, 0), [x, cube], 4)
-    call(lambda f, a, b: f.store(f.power(f.load(a, 0, 4), Fraction(1, 3)), b, 0), [x, root], 4)
+    call(lambda builder, a, b: builder.store(power(builder, builder.load(a, 0, 4), Fraction(3)), b, 0), [x, cube], 4)
+    call(lambda builder, a, b: builder.store(power(builder, builder.load(a, 0, 4), Fraction(1, 3)), b, 0), [x, root], 4)
 
     np.testing.assert_array_equal(x**3, cube)
     np.testing.assert_array_equal([True, True, False, False], np.isnan(root))
@@ -103,7 +105,7 @@ def test_a_whole_power_takes_any_sign_and_a_broken_one_of_a_negative_number_is_n
 def test_a_band_is_one_between_its_bounds(lanes, step) -> None:
     out = np.full(16, 9, np.float32)
 
-    call(lambda f, b: f.store(f.within(2, step, -5, 12, lanes), b, 0), [out], 16)
+    call(lambda builder, b: builder.store(builder.in_range(2, step, -5, 12, lanes), b, 0), [out], 16)
 
     width = max(lanes, 1)
     expected = [float(-5 <= 2 + step * lane <= 12) for lane in range(width)]
@@ -115,7 +117,7 @@ def test_a_vector_has_a_largest_number(lanes) -> None:
     x = np.random.default_rng(0).standard_normal(16).astype(np.float32)
     out = np.zeros(1, np.float32)
 
-    call(lambda f, a, b: f.store(f.largest(f.load(a, 0, lanes)), b, 0), [x, out], 16)
+    call(lambda builder, a, b: builder.store(builder.reduce_max(builder.load(a, 0, lanes)), b, 0), [x, out], 16)
 
     assert out[0] == x[:lanes].max()
 
@@ -126,7 +128,7 @@ def test_a_vector_with_something_that_is_no_number_has_no_largest_number(lanes) 
         x = np.arange(16, dtype=np.float32)
         x[lane] = np.nan
         out = np.zeros(1, np.float32)
-        call(lambda f, a, b: f.store(f.largest(f.load(a, 0, lanes)), b, 0), [x, out], 16)
+        call(lambda builder, a, b: builder.store(builder.reduce_max(builder.load(a, 0, lanes)), b, 0), [x, out], 16)
 
         assert np.isnan(out[0])
 
@@ -178,7 +180,7 @@ def test_a_ragged_vector_touches_only_its_lanes(width, lanes) -> None:
     x = np.arange(1, 33, dtype=np.float32)
     out = np.zeros(32, np.float32)
 
-    call(lambda f, a, b: f.store(f.load(a, 3, lanes), b, 5), [x, out], width)
+    call(lambda builder, a, b: builder.store(builder.load(a, 3, lanes), b, 5), [x, out], width)
 
     expected = np.zeros(32, np.float32)
     expected[5 : 5 + lanes] = x[3 : 3 + lanes]
@@ -190,7 +192,7 @@ def test_strided_lanes_are_gathered_and_scattered(stride) -> None:
     x = np.arange(64, dtype=np.float32)
     out = np.zeros(64, np.float32)
 
-    call(lambda f, a, b: f.store(f.load(a, 1, 8, stride), b, 2, 3), [x, out], 8)
+    call(lambda builder, a, b: builder.store(builder.load(a, 1, 8, stride), b, 2, 3), [x, out], 8)
 
     expected = np.zeros(64, np.float32)
     expected[2 : 2 + 24 : 3] = x[1 + stride * np.arange(8)]
@@ -205,7 +207,13 @@ def test_the_sums_of_many_vectors_come_out_in_order(width, count) -> None:
     x = np.random.default_rng(0).integers(-99, 99, (count, width)).astype(np.float32)
     out = np.zeros(count, np.float32)
 
-    call(lambda f, a, b: f.store(f.totals([f.load(a, v * width, width) for v in range(count)]), b, 0), [x, out], width)
+    call(
+        lambda builder, a, b: builder.store(
+            builder.reduce_sums([builder.load(a, v * width, width) for v in range(count)]), b, 0
+        ),
+        [x, out],
+        width,
+    )
 
     np.testing.assert_array_equal(x.sum(axis=1), out)
 
@@ -215,7 +223,7 @@ def test_a_vector_adds_up_to_a_number(lanes) -> None:
     x = np.arange(1, 17, dtype=np.float32)
     out = np.zeros(1, np.float32)
 
-    call(lambda f, a, b: f.store(f.total(f.load(a, 0, lanes)), b, 0), [x, out], 16)
+    call(lambda builder, a, b: builder.store(builder.reduce_sum(builder.load(a, 0, lanes)), b, 0), [x, out], 16)
 
     assert out[0] == lanes * (lanes + 1) / 2
 
@@ -224,9 +232,9 @@ def test_a_vector_adds_up_to_a_number(lanes) -> None:
 def test_a_loop_visits_what_range_does(start, stop, step) -> None:
     out = np.zeros(16, np.float32)
 
-    def write(f: Function, target) -> None:
-        with f.loop(start, stop, step) as i:
-            f.store(f.add(f.load(target, i, 0), f.number(1.0, 0)), target, i)
+    def write(builder: FunctionBuilder, target) -> None:
+        with builder.loop(start, stop, step) as i:
+            builder.store(builder.add(builder.load(target, i, 0), builder.constant(1.0, 0)), target, i)
 
     call(write, [out], 4)
 
@@ -235,11 +243,11 @@ def test_a_loop_visits_what_range_does(start, stop, step) -> None:
 
 def test_written_vector_widths_are_asked_for() -> None:
     module = new_module()
-    Function(module, "f", 0, 16).finish()
+    FunctionBuilder(module, "f", 0, 16).finish()
 
-    assert '"min-legal-vector-width"="512"' in text_of(module, 16)
+    assert '"min-legal-vector-width"="512"' in module_text(module, 16)
 
 
 def test_this_machine_has_vectors_and_threads() -> None:
-    assert host().lanes in WIDTHS
-    assert host().threads >= 1
+    assert host_cpu().lanes in WIDTHS
+    assert host_cpu().threads >= 1

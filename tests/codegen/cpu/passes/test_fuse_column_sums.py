@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism_explore.codegen.cpu.emit import schedule_space
-from prism_explore.codegen.cpu.llvm.builder import host
+from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.loop_ir import Contract, Fold
 from prism_explore.codegen.cpu.lower_graph import lower
 from prism_explore.codegen.cpu.passes.fuse_column_sums import Ride, rides
@@ -62,7 +62,7 @@ def test_the_squares_of_keys_ride_along_with_their_scores(first) -> None:
     assert set(ride.fold.along) == {r.name for r in product.k}
     assert ride.fold.target.stride(product.n.name) == 1
     made = planned(parse(text(first=first)), USUAL)
-    assert (1, 0) == next(c.values for c in schedule_space(made.loops, host()) if c.name == "ride")
+    assert (1, 0) == next(c.values for c in schedule_space(made.loops, host_cpu()) if c.name == "ride")
     assert f"; beside it {ride.fold.target}" in made.source
     assert "; beside it" not in planned(parse(text(first=first)), USUAL, ride=0).source
 
@@ -101,7 +101,7 @@ def test_with_it_and_without_a_kernel_computes_the_same(
 ) -> None:
     sizes = {"h": h, "m": m, "t": t, "d": 16 * vectors, "gx": h, "f": 2}
     source = text(of=of, first=first, dtype=dtype)
-    offered = {c.name for c in schedule_space(planned(parse(source), sizes, lanes).loops, host())}
+    offered = {c.name for c in schedule_space(planned(parse(source), sizes, lanes).loops, host_cpu())}
     given_ = {"mr": mr, "nr": nr, "kv": kv, "ride": ride}
 
     chosen = {n: v for n, v in given_.items() if n in offered}

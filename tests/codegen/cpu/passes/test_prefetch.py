@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_explore.codegen.cpu.emit import schedule_space
-from prism_explore.codegen.cpu.llvm.builder import host
+from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.loop_ir import Buffer, Place, Range, show_statement
 from prism_explore.codegen.cpu.passes.prefetch import LINE_BYTES, Request, Tile, ask, chained, requests, tiles_ahead
 from prism_explore.ir.tensors import BYTES
@@ -122,7 +122,7 @@ def test_a_single_product_has_nothing_beside_it() -> None:
     made = planned(case.graph, sizes)
 
     assert not any(map(any, map(tiles_ahead, made.loops.nests)))
-    assert "meanwhile" not in [c.name for c in schedule_space(made.loops, host())]
+    assert "meanwhile" not in [c.name for c in schedule_space(made.loops, host_cpu())]
 
 
 @pytest.mark.parametrize("parts", [8, 4, 2, 1, 0])

@@ -1,0 +1,224 @@
+# pyright: basic
+# It writes llvmlite values, which have no types.
+"""Elementwise operators on float32 vectors: exp, log, erf, tanh, powers and what is made of them.
+
+Input: a `FunctionBuilder` and values of one type. Output: the value of the operator, with no branches and no calls.
+Accuracy: a few units in the last place of float32. NaN stays NaN; a result overflows to infinity where the exact
+result is too large.
+
+Method: argument reduction and a polynomial. Source of the coefficients: Moshier, Cephes Mathematical Library, expf.c,
+tanhf.c, logf.c and ndtrf.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import floor, pi
+
+import numpy as np
+from llvmlite import ir
+
+from prism_explore.codegen.cpu.llvm.builder import I32, NO_SIGNED_ZEROS, FunctionBuilder, constant_of, lane_count
+from prism_explore.ir.ops import bottom
+
+LARGEST_POWER = 64
+"""Larger exponents are computed by exp and log instead of repeated multiplication."""
+
+_LOG = (
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+_ERF_NEAR = (
+    7.853861353153693e-5, -8.010193625184903e-4, 5.188327685732524e-3, -2.685381193529856e-2,
+    1.128358514861418e-1, -3.761262582423300e-1, 1.128379165726710e0,
+)  # fmt: skip
+_ERF_MIDDLE = (
+    2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1, -5.824733027278666e-1,
+    6.210004621745983e-1, -4.944515323274145e-1, 3.404879937665872e-1, -2.741127028184656e-1,
+    5.638259427386472e-1,
+)  # fmt: skip
+_ERF_TAIL = (
+    -1.047766399936249e1, 1.297719955372516e1, -7.495518717768503e0, 2.921019019210786e0,
+    -1.015265279202700e0, 4.218463358204948e-1, -2.820767439740514e-1, 5.641895067754075e-1,
+)  # fmt: skip
+
+
+def apply(builder: FunctionBuilder, fn: str, args: list):
+    """A row of `ir.ops.UNARY` or `ir.ops.BINARY` applied to values."""
+    return FUNCTIONS[fn](builder, *args)
+
+
+def power(builder: FunctionBuilder, x, exponent: Fraction):
+    """x to an exact power: products and square roots where the exponent is a multiple of 1/4, else exp(c log x).
+
+    The relative error of exp(c log x) grows with |c log x|, as float32 has it.
+    """
+    if exponent < 0:
+        return _recip(builder, power(builder, x, -exponent))
+    if exponent.denominator in (2, 4) and exponent <= LARGEST_POWER:
+        integer, fraction = Fraction(floor(exponent)), exponent - floor(exponent)
+        half = builder.sqrt(x)
+        quarter = builder.sqrt(half)
+        root = {1: quarter, 2: half, 3: builder.mul(half, quarter)}[int(fraction * 4)]
+        return builder.mul(root, power(builder, x, integer)) if integer else root
+    if exponent.denominator == 1 and exponent <= LARGEST_POWER:
+        result, square, n = None, x, int(exponent)
+        while n:
+            if n % 2:
+                result = square if result is None else builder.mul(result, square)
+            square, n = builder.mul(square, square), n // 2
+        return builder.constant(1.0, lane_count(x)) if result is None else result
+    return _exp(builder, builder.mul(_log(builder, x), _constants(builder, x)(float(exponent))))
+
+
+def _constants(builder: FunctionBuilder, x) -> Callable[[float], ir.Constant]:
+    """Makes constants of the type of x."""
+    lanes = lane_count(x)
+    return lambda value: builder.constant(value, lanes)
+
+
+def _polynomial(builder: FunctionBuilder, x, coefficients: tuple[float, ...]):
+    """A polynomial by Horner's rule, the highest coefficient first."""
+    c = _constants(builder, x)
+    p = c(coefficients[0])
+    for a in coefficients[1:]:
+        p = builder.fma(p, x, c(a))
+    return p
+
+
+def _exp(builder: FunctionBuilder, x):
+    """2^n * p(r) with n = round(x / ln 2), |r| <= ln 2 / 2; scaling in two steps reaches 0 and infinity."""
+    llvm, c, lanes = builder.llvm, _constants(builder, x), lane_count(x)
+    x = llvm.select(llvm.fcmp_ordered("<", x, c(-104.0)), c(-104.0), x)
+    x = llvm.select(llvm.fcmp_ordered(">", x, c(89.0)), c(89.0), x)
+    magic = c(12582912.0)  # 1.5 * 2^23: adding it leaves the rounded integer in the low bits
+    shifted = builder.fma(x, c(1.44269504088896341), magic)
+    n = llvm.fsub(shifted, magic)
+    r = builder.fma(n, c(-0.693359375), x)
+    r = builder.fma(n, c(2.12194440e-4), r)
+    p = c(1.9875691500e-4)
+    for a in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
+        p = builder.fma(p, r, c(a))
+    p = builder.fma(p, builder.mul(r, r), builder.add(r, c(1.0)))
+    bits = ir.VectorType(I32, lanes) if lanes else I32
+    exponent = llvm.sub(llvm.bitcast(shifted, bits), llvm.bitcast(magic, bits))
+    half = llvm.ashr(exponent, constant_of(I32, 1, lanes))
+    for step in (half, llvm.sub(exponent, half)):
+        biased = llvm.shl(llvm.add(step, constant_of(I32, 127, lanes)), constant_of(I32, 23, lanes))
+        p = builder.mul(p, llvm.bitcast(biased, x.type))
+    return p
+
+
+def _log(builder: FunctionBuilder, x):
+    """e * ln 2 + p(m - 1) with x = m * 2^e and m between the roots of 1/2 and 2; NaN below 0."""
+    llvm, c, lanes = builder.llvm, _constants(builder, x), lane_count(x)
+    subnormal = llvm.fcmp_ordered("<", x, c(2.0**-126))
+    scaled = llvm.select(subnormal, builder.mul(x, c(2.0**24)), x)
+    bits = llvm.bitcast(scaled, ir.VectorType(I32, lanes) if lanes else I32)
+    shifted = llvm.sub(bits, constant_of(I32, 0x3F3504F3, lanes))
+    exponent = llvm.ashr(shifted, constant_of(I32, 23, lanes))
+    m = llvm.bitcast(llvm.sub(bits, llvm.shl(exponent, constant_of(I32, 23, lanes))), x.type)
+    e = llvm.fsub(llvm.sitofp(exponent, x.type), llvm.select(subnormal, c(24.0), c(0.0)))
+    r = llvm.fsub(m, c(1.0))
+    square = builder.mul(r, r)
+    p = builder.mul(_polynomial(builder, r, _LOG), builder.mul(r, square))
+    p = builder.fma(e, c(-2.12194440e-4), p)
+    p = builder.fma(square, c(-0.5), p)
+    result = builder.fma(e, c(0.693359375), builder.add(r, p))
+    result = llvm.select(llvm.fcmp_ordered("==", x, c(float("inf"))), x, result)
+    result = llvm.select(llvm.fcmp_ordered("==", x, c(0.0)), c(float("-inf")), result)
+    return llvm.select(llvm.fcmp_unordered("<", x, c(0.0)), c(float("nan")), result)
+
+
+def _tanh(builder: FunctionBuilder, x):
+    """An odd polynomial below 0.625, 1 - 2 / (exp(2|x|) + 1) above."""
+    llvm, c = builder.llvm, _constants(builder, x)
+    size = builder.intrinsic("llvm.fabs", x)
+    far = llvm.fsub(c(1.0), llvm.fdiv(c(2.0), builder.add(_exp(builder, builder.add(size, size)), c(1.0))))
+    far = builder.intrinsic("llvm.copysign", far, x)
+    square = builder.mul(x, x)
+    p = c(-5.70498872745e-3)
+    for a in (2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1):
+        p = builder.fma(p, square, c(a))
+    near = builder.fma(builder.mul(p, square), x, x)
+    return llvm.select(llvm.fcmp_ordered("<", size, c(0.625)), near, far)
+
+
+def _erf(builder: FunctionBuilder, x):
+    """An odd polynomial up to 1, 1 - exp(-x^2) p(1/x^2) / x beyond."""
+    llvm, c = builder.llvm, _constants(builder, x)
+    near = builder.mul(x, _polynomial(builder, builder.mul(x, x), _ERF_NEAR))
+    size = builder.intrinsic("llvm.fabs", x)
+    inverse = _recip(builder, size)
+    square = builder.mul(inverse, inverse)
+    middle, tail = (_polynomial(builder, square, p) for p in (_ERF_MIDDLE, _ERF_TAIL))
+    p = llvm.select(llvm.fcmp_ordered("<", size, c(2.0)), middle, tail)
+    rest = builder.mul(_exp(builder, llvm.fneg(builder.mul(size, size))), builder.mul(inverse, p))
+    far = builder.intrinsic("llvm.copysign", llvm.fsub(c(1.0), rest), x)
+    return llvm.select(llvm.fcmp_ordered(">", size, c(1.0)), far, near)
+
+
+def _gelu(builder: FunctionBuilder, x):
+    c = _constants(builder, x)
+    inner = _erf(builder, builder.mul(x, c(0.5**0.5)))
+    return builder.mul(builder.mul(c(0.5), x), builder.add(c(1.0), inner))
+
+
+def _gelu_tanh(builder: FunctionBuilder, x):
+    c = _constants(builder, x)
+    cube = builder.fma(builder.mul(builder.mul(x, x), c(0.044715)), x, x)
+    inner = _tanh(builder, builder.mul(c((2 / pi) ** 0.5), cube))
+    return builder.mul(builder.mul(c(0.5), x), builder.add(c(1.0), inner))
+
+
+def _recip(builder: FunctionBuilder, x):
+    return builder.llvm.fdiv(_constants(builder, x)(1.0), x)
+
+
+def _sigmoid(builder: FunctionBuilder, x):
+    return _recip(builder, _one_plus_exp_minus(builder, x))
+
+
+def _silu(builder: FunctionBuilder, x):
+    return builder.llvm.fdiv(x, _one_plus_exp_minus(builder, x))
+
+
+def _one_plus_exp_minus(builder: FunctionBuilder, x):
+    return builder.add(_exp(builder, builder.llvm.fneg(x)), _constants(builder, x)(1.0))
+
+
+def _relu(builder: FunctionBuilder, x):
+    zero = _constants(builder, x)(0.0)
+    return builder.llvm.select(builder.llvm.fcmp_ordered("<", x, zero), zero, x)  # NaN stays NaN
+
+
+def _mask(builder: FunctionBuilder, x, keep):
+    llvm, c = builder.llvm, _constants(builder, x)
+    return llvm.select(llvm.fcmp_unordered("!=", keep, c(0.0)), x, c(bottom(np.dtype(np.float32))))
+
+
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    "exp": _exp,
+    "square": lambda builder, x: builder.mul(x, x),
+    "sqrt": lambda builder, x: builder.sqrt(x),
+    "rsqrt": lambda builder, x: _recip(builder, builder.sqrt(x)),
+    "recip": _recip,
+    "neg": lambda builder, x: builder.llvm.fneg(x),
+    "silu": _silu,
+    "sigmoid": _sigmoid,
+    "relu": _relu,
+    "tanh": _tanh,
+    "abs": lambda builder, x: builder.intrinsic("llvm.fabs", x),
+    "erf": _erf,
+    "gelu": _gelu,
+    "gelu_tanh": _gelu_tanh,
+    "add": lambda builder, x, y: builder.llvm.fadd(x, y),
+    "sub": lambda builder, x, y: builder.llvm.fsub(x, y),
+    "mul": lambda builder, x, y: builder.llvm.fmul(x, y),
+    "div": lambda builder, x, y: builder.llvm.fdiv(x, y),
+    "max": lambda builder, x, y: builder.maximum(x, y),
+    "min": lambda builder, x, y: builder.intrinsic("llvm.minimum", x, y, fastmath=NO_SIGNED_ZEROS),
+    "mask": _mask,
+}
+"""The code of every row of `ir.ops.UNARY` and `ir.ops.BINARY`."""
