@@ -56,6 +56,7 @@ from prism_explore.ir.text import show
 from prism_explore.ir.transforms.duplicate_inputs import apart
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Candidate, Family, Pieces
+from prism_explore.support.union_find import UnionFind
 
 
 def instantiate(family: Family, space: Space, target: Machine, journal: Journal) -> Iterator[Candidate]:
@@ -225,20 +226,13 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
         node.op.name: axes for node, axes in zip(program.nodes, table.of, strict=True) if isinstance(node.op, Input)
     }
     bands = iter([axes for n, axes in zip(program.nodes, table.of, strict=True) if isinstance(n.op, Band)])
-    same = {a.name: a.name for a in table.axes}
-    order = list(same)
-
-    def find(axis: str) -> str:
-        while same[axis] != axis:
-            axis = same[axis]
-        return axis
+    same = UnionFind(a.name for a in table.axes)
 
     def join(a: str | None, b: str | None) -> str | None:
         if a is None or b is None:
             return a or b
-        first, second = sorted((find(a), find(b)), key=order.index)
-        same[second] = first
-        return first
+        same.union(a, b)
+        return same.find(a)
 
     def align(a: AxisNames, b: AxisNames) -> AxisNames:
         rank = max(len(a), len(b))
@@ -292,6 +286,6 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
             case _:
                 kernel.append(result(node, tuple(kernel[a] for a in node.args)))
     return tuple(
-        TypedBlock(block, tuple(tuple(find(a) if a else None for a in axes) for axes in inside))
+        TypedBlock(block, tuple(tuple(same.find(a) if a else None for a in axes) for axes in inside))
         for (_, block), (_, inside, _) in zip(family.sgraph.customs, blocks, strict=True)
     )

@@ -45,6 +45,7 @@ from prism_explore.ir.ops import (
     ViewOp,
 )
 from prism_explore.ir.tensors import TensorType
+from prism_explore.support.union_find import UnionFind
 
 Slot: TypeAlias = tuple[int, int]
 """A tensor's position and one of its dims."""
@@ -148,20 +149,11 @@ def axes_of(graph: SGraph) -> AxisTable:
     order of appearance.
     """
     types = graph.types()
-    parent: dict[Slot, Slot] = {
-        (t, d): (t, d) for t, ty in enumerate(types) for d, size in enumerate(ty.dims) if not size.is_one
-    }
-
-    def find(slot: Slot) -> Slot:
-        while parent[slot] != slot:
-            parent[slot] = parent[parent[slot]]
-            slot = parent[slot]
-        return slot
+    same = UnionFind((t, d) for t, ty in enumerate(types) for d, size in enumerate(ty.dims) if not size.is_one)
 
     def join(a: Slot, b: Slot) -> None:
-        if a in parent and b in parent:
-            ra, rb = sorted((find(a), find(b)))
-            parent[rb] = ra
+        if a in same and b in same:
+            same.union(a, b)
 
     for t, node in enumerate(graph.nodes):
         rank = types[t].rank
@@ -196,13 +188,13 @@ def axes_of(graph: SGraph) -> AxisTable:
                     r = types[operand].rank
                     for d in range(r):
                         join((t, d + rank - r), (operand, d))
-    _agree(graph, types, find, join)
+    _agree(graph, types, same.find, join)
     names: dict[Slot, str] = {}
     axes: list[Axis] = []
     symbols = {s for ty in types for d in ty.dims for s in d.symbols}
     spare = (c for c in (*"dnkmhevpqrstu", *(f"a{i}" for i in range(10_000))) if c not in symbols)
-    for slot in sorted(parent):
-        root = find(slot)
+    for slot in same:
+        root = same.find(slot)
         if root in names:
             continue
         extent = types[slot[0]].dims[slot[1]]
@@ -211,7 +203,8 @@ def axes_of(graph: SGraph) -> AxisTable:
         names[root] = name
         axes.append(Axis(name, extent))
     of = tuple(
-        tuple(names[find((t, d))] if (t, d) in parent else None for d in range(ty.rank)) for t, ty in enumerate(types)
+        tuple(names[same.find((t, d))] if (t, d) in same else None for d in range(ty.rank))
+        for t, ty in enumerate(types)
     )
     return AxisTable(tuple(axes), of, views_of(graph, of))
 

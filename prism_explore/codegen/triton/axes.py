@@ -30,6 +30,7 @@ from prism_explore.ir.ops import (
     Store,
 )
 from prism_explore.ir.tensors import TensorType
+from prism_explore.support.union_find import UnionFind
 
 Slot: TypeAlias = tuple[int, int, int]
 """A dim: kernel position, block position (-1 for the kernel-level tensor itself), dim."""
@@ -168,17 +169,9 @@ def _kept(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> Iterator[tuple[int, int
 
 
 def _classes(slots: Iterable[Slot], pairs: Iterable[tuple[Slot, Slot]]) -> dict[Slot, Slot]:
-    """Union-find: the smallest slot of each slot's class. Dims of literal size 1 are not slots and join nothing."""
-    parent = {slot: slot for slot in slots}
-
-    def find(slot: Slot) -> Slot:
-        while parent[slot] != slot:
-            parent[slot] = parent[parent[slot]]
-            slot = parent[slot]
-        return slot
-
+    """The first slot of each slot's class. Dims of literal size 1 are not slots, and pairs with them are left out."""
+    same = UnionFind(slots)
     for a, b in pairs:
-        if a in parent and b in parent:
-            low, high = sorted((find(a), find(b)))
-            parent[high] = low
-    return {slot: find(slot) for slot in parent}
+        if a in same and b in same:
+            same.union(a, b)
+    return {slot: same.find(slot) for slot in same}

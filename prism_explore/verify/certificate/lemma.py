@@ -19,12 +19,13 @@ The text is a certificate's: `checker` reads it with its own parser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, TypeAlias, assert_never
 
 from prism_explore.ir.dims import ONE, Dim
+from prism_explore.support.union_find import UnionFind
 from prism_explore.verify.certificate.expressions import (
     At,
     Binder,
@@ -229,14 +230,7 @@ class _Namer:
 
     def _classes(self) -> dict[str, str]:
         """Axes that run over one dim of one input, whole, or over dims linked by another such axis."""
-        parent: dict[object, object] = {}
-
-        def find(x: object) -> object:
-            parent.setdefault(x, x)
-            while parent[x] != x:
-                x = parent[x]
-            return x
-
+        linked = UnionFind[Hashable]()
         order: dict[str, None] = {}
         for leaf in self._leaves():
             what = leaf.tensor if isinstance(leaf, At) else type(leaf).__name__
@@ -245,13 +239,13 @@ class _Namer:
                 for slot, part in enumerate(reversed(parts)):
                     if isinstance(part, Var) and part.name in self.bound:
                         order.setdefault(part.name)
-                        parent[find((what, d, slot, part.extent))] = find(part.name)
+                        linked.union(part.name, (what, d, slot, part.extent))
         for name, v in self.bound.items():
             if name not in order and name not in self.parents:
                 order.setdefault(name)
-                parent[find(("nowhere", v.extent))] = find(name)
-        numbers: dict[object, str] = {}
-        return {name: numbers.setdefault(find(name), f"k{len(numbers) + 1}") for name in order}
+                linked.union(name, ("nowhere", v.extent))
+        numbers: dict[Hashable, str] = {}
+        return {name: numbers.setdefault(linked.find(name), f"k{len(numbers) + 1}") for name in order}
 
     def _name_sums(self, e: Expr, classes: Mapping[str, str]) -> None:
         axis = bound(e)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from prism_explore.support.union_find import UnionFind
 from prism_explore.verify.egraph.limits import StopReason, explain
 
 Key: TypeAlias = tuple[str, tuple[str, ...], tuple[int, ...]]
@@ -189,7 +190,7 @@ class _Names:
     """Which number every class and node bears; numbers only ever merge, the smaller survives."""
 
     def __init__(self) -> None:
-        self._parent: dict[int, int] = {}
+        self._same = UnionFind[int]()
         self._nodes: dict[Key, tuple[int, int]] = {}
         """Per node, its own number and its class's."""
         self._classes = self._born = 0
@@ -257,11 +258,11 @@ class _Names:
         absorbed: list[int] = []
         pending = [(one, other)]
         while pending:
-            a, b = sorted(map(self._find, pending.pop()))
-            if a == b:
+            pair = pending.pop()
+            younger = max(map(self._find, pair))
+            if not self._same.union(*pair):
                 continue
-            self._parent[b] = a
-            absorbed.append(b)
+            absorbed.append(younger)
             again: dict[Key, tuple[int, int]] = {}
             for (op, lits, below), (number, own) in self._nodes.items():
                 key = (op, lits, tuple(map(self._find, below)))
@@ -285,6 +286,7 @@ class _Names:
                 return new
             for own in sorted(ready, key=lambda name: ready[name]):
                 self._classes += 1
+                self._same.add(self._classes)
                 of[own] = self._classes
                 new.append(self._classes)
 
@@ -297,25 +299,15 @@ class _Names:
         for (op, lits, below), own in before.items():
             alike.setdefault((op, lits, tuple(map(self._find, below))), []).append(own)
         for survivor, others in sorted(groups.items()):
-            joined: dict[int, int] = {}
-
-            def root(c: int, joined: dict[int, int] = joined) -> int:
-                while c in joined:
-                    c = joined[c]
-                return c
-
+            merged = UnionFind((survivor, *others))
             for owners in alike.values():
                 for other in owners[1:]:
-                    a, b = sorted((root(owners[0]), root(other)))
-                    if a != b:
-                        joined[b] = a
-            follows = len({root(c) for c in (survivor, *others)}) == 1
+                    merged.union(owners[0], other)
+            follows = len({merged.find(c) for c in (survivor, *others)}) == 1
             yield Merge(f"e{survivor}", tuple(f"e{c}" for c in others), axiom, follows)
 
     def _find(self, c: int) -> int:
-        while c in self._parent:
-            c = self._parent[c]
-        return c
+        return self._same.find(c)
 
 
 def _node(number: int, key: Key) -> ENode:

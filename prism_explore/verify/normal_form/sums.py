@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TypeAlias, assert_never
 
 from prism_explore.ir.dims import ONE, Dim
+from prism_explore.support.union_find import UnionFind
 from prism_explore.verify.normal_form import index
 from prism_explore.verify.normal_form.forms import (
     Atom,
@@ -45,25 +46,15 @@ from prism_explore.verify.normal_form.index import (
 
 def components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tuple[Var, ...], tuple[Factor, ...]]]:
     """Factors in groups that share bound indices; those without any are one group, with none bound."""
-    owner = {v.name: n for n, v in enumerate(bound)}
-
-    def find(n: int) -> int:
-        while parent[n] != n:
-            n = parent[n]
-        return n
-
-    parent = list(range(len(bound)))
-    uses = [sorted(owner[v] for v in a.free if v in owner) for a, _ in factors]
+    linked = UnionFind(v.name for v in bound)
+    uses = [[v.name for v in bound if v.name in a.free] for a, _ in factors]
     for used in uses:
-        for n in used[1:]:
-            parent[find(n)] = find(used[0])
-    groups: dict[int, list[Factor]] = {}
+        for name in used[1:]:
+            linked.union(used[0], name)
+    groups: dict[str | None, list[Factor]] = {}
     for f, used in zip(factors, uses, strict=True):
-        groups.setdefault(find(used[0]) if used else -1, []).append(f)
-    return [
-        (tuple(v for n, v in enumerate(bound) if root >= 0 and find(n) == root), tuple(inside))
-        for root, inside in groups.items()
-    ]
+        groups.setdefault(linked.find(used[0]) if used else None, []).append(f)
+    return [(tuple(v for v in bound if linked.find(v.name) == root), tuple(inside)) for root, inside in groups.items()]
 
 
 def indices(a: Atom, bare: bool = True) -> Iterator[Index]:

@@ -394,7 +394,7 @@ def _solve(
     given = {named.get(k, 0) if isinstance(k, str) else k: number for k, number in fixed.items()}
     given.pop(0, None)
     cuts, axes = pair.cuts, pair.axes
-    others = sorted({find(s) for s in range(len(pair.variables.parent))} - set(named.values()) - set(constants))
+    others = sorted({find(s) for s in pair.variables.same} - set(named.values()) - set(constants))
     order: list[tuple[int, Sequence[int]]] = []
     for k, (_, root) in enumerate(cuts):
         first = 2 if n == TINY else 2 + (k + n) % (max(len(cuts), 2) if differ else 2)

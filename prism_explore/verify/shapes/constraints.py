@@ -46,6 +46,7 @@ from prism_explore.ir.ops import (
     Store,
     Unary,
 )
+from prism_explore.support.union_find import UnionFind
 
 Slots: TypeAlias = tuple[int, ...]
 """A tensor's dims as variables; 0 is the literal size 1."""
@@ -66,7 +67,7 @@ class NoExtents(Exception):
 class Variables:
     """Dims as variables, which of them are one, and the equations between them."""
 
-    parent: list[int] = field(default_factory=lambda: [0])
+    same: UnionFind[int] = field(default_factory=lambda: UnionFind((0,)))
     given: list[Dim] = field(default_factory=lambda: [ONE])
     equations: list[Equation] = field(default_factory=list[Equation])
     numbers: dict[int, int] = field(default_factory=lambda: {0: 1})
@@ -88,7 +89,7 @@ class Variables:
     def copy(self) -> Variables:
         """The same variables and equations, to be added to."""
         return Variables(
-            self.parent.copy(),
+            self.same.copy(),
             self.given.copy(),
             self.equations.copy(),
             self.numbers.copy(),
@@ -112,24 +113,18 @@ class Variables:
         return self.size(given) if in_symbols(given) else self._fresh(given)
 
     def _fresh(self, given: Dim) -> int:
-        self.parent.append(len(self.parent))
+        slot = len(self.given)
+        self.same.add(slot)
         self.given.append(given)
-        return len(self.parent) - 1
+        return slot
 
     def find(self, slot: int) -> int:
         """The one variable that stands for all that were joined with this one."""
-        parent = self.parent
-        while parent[slot] != slot:
-            parent[slot] = parent[parent[slot]]
-            slot = parent[slot]
-        return slot
+        return self.same.find(slot)
 
     def join(self, a: int, b: int) -> None:
         """These two dims have one extent."""
-        one, other = sorted((self.find(a), self.find(b)))
-        if one != other:
-            self.parent[other] = one
-            self.joins += 1
+        self.joins += self.same.union(a, b)
 
     def product(self, whole: Iterable[int], parts: Iterable[int]) -> None:
         """Both sides multiply to the same."""

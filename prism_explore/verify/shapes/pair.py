@@ -113,7 +113,7 @@ class Pair:
         """All that the numbers depend on: candidates that are cut alike share them."""
         bands = tuple(v.op for views in self.views for v in views if isinstance(v.op, Band))
         variables = self.variables
-        alike = tuple(map(variables.find, range(len(variables.parent))))
+        alike = tuple(map(variables.find, variables.same))
         free = frozenset(variables.free)
         numbers = tuple(variables.numbers.items())
         return self.equations, self.cuts, self.axes, alike, numbers, free, bands, self.literal
