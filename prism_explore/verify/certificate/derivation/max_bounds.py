@@ -4,165 +4,190 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
-from prism_explore.verify.certificate.derivation.bound_axes import Binders
+from prism_explore.verify.certificate.derivation.bound_axes import BoundAxes
 from prism_explore.verify.certificate.derivation.monomials import Monomial
-from prism_explore.verify.certificate.derivation.polynomials import ONE, Poly
-from prism_explore.verify.certificate.derivation.term_graph import ENTRY, Id
+from prism_explore.verify.certificate.derivation.polynomials import ONE, Poly, Polynomials
+from prism_explore.verify.certificate.derivation.signs import Signs
+from prism_explore.verify.certificate.derivation.term_graph import ENTRY, Id, TermGraph
 from prism_explore.verify.certificate.expressions import places
 from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, extent
 
+Piece: TypeAlias = tuple[tuple[str, ...], Poly]
+"""Part of a maximum: axes, and what is taken at all their values."""
 DEEP = 4
 """How many maxima, sums and entries inside of each other are looked through."""
 
 
-class Entries(Binders):
+class MaxBounds:
     """Terms of which one is never less than the other."""
+
+    def __init__(self, graph: TermGraph, signs: Signs, polynomials: Polynomials, axes: BoundAxes) -> None:
+        self._graph = graph
+        self._signs = signs
+        self._polynomials = polynomials
+        self._axes = axes
 
     def is_bottom(self, m: Monomial) -> bool:
         """Whether a term is what a mask adds."""
-        return len(m) == 1 and self.nodes[m[0][0]].op == "bottom"
+        return len(m) == 1 and self._graph.nodes[m[0][0]].op == "bottom"
 
-    def covers(self, a: Id, b: Id, deep: int = DEEP) -> bool:
+    def is_at_least(self, a: Id, b: Id, deep: int = DEEP) -> bool:
         """Whether `max(a, b) = a`, as far as maxima and masks tell; then it has been said."""
         if a == b:
-            self.say("greater of equals", self.make("greater", a, a), a)
+            self._graph.record_step("greater of equals", self._graph.greater(a, a), a)
             return True
         if not deep:
             return False
-        if self.nodes[b].op == "most":
-            return self._covers_all(a, b, deep)
-        if self.nodes[b].op == "greater":
-            return self._covers_both(a, b, deep)
-        if self.nodes[a].op == "most":
-            return self._has_entry(a, b, deep)
-        if self.nodes[a].op == "greater":
-            return self._has_one(a, b, deep)
-        return self._covers_sum(a, b, deep)
+        if self._graph.nodes[b].op == "most":
+            return self._is_at_least_maximum(a, b, deep)
+        if self._graph.nodes[b].op == "greater":
+            return self._is_at_least_both(a, b, deep)
+        if self._graph.nodes[a].op == "most":
+            return self._has_larger_entry(a, b, deep)
+        if self._graph.nodes[a].op == "greater":
+            return self._one_is_at_least(a, b, deep)
+        return self._is_at_least_sum(a, b, deep)
 
-    def _covers_all(self, a: Id, b: Id, deep: int) -> bool:
+    def _is_at_least_maximum(self, a: Id, b: Id, deep: int) -> bool:
         """`max(a, max_k b) = max_k max(a, b) = max_k a = a`, where a is no less than any entry."""
-        names, body = self.opened("most", b)
-        met = self.met(a)
-        if not all(self.inhabited(n) and self.coordinates(n).isdisjoint(met) for n in names):
-            return self.nodes[a].op == "most" and self._has_entry(a, b, deep)
-        if not self.covers(a, body, deep - 1):
+        names, body = self._axes.open("most", b)
+        met = self._graph.dependencies(a)
+        if not all(self._graph.is_inhabited(n) and self._graph.coordinates(n).isdisjoint(met) for n in names):
+            return self._graph.nodes[a].op == "most" and self._has_larger_entry(a, b, deep)
+        if not self.is_at_least(a, body, deep - 1):
             return False
         for name in reversed(names):
-            self.say("maximum of a constant", self.make("most", a, label=name), a)
-            whole = self.make("most", body, label=name)
-            self.say(
+            self._graph.record_step("maximum of a constant", self._graph.make("most", a, label=name), a)
+            whole = self._graph.make("most", body, label=name)
+            self._graph.record_step(
                 "maximum of the greater",
-                self.make("most", self.make("greater", a, body), label=name),
-                self.make("greater", self.make("most", a, label=name), whole),
+                self._graph.make("most", self._graph.greater(a, body), label=name),
+                self._graph.greater(self._graph.make("most", a, label=name), whole),
             )
             body = whole
         return True
 
-    def _has_entry(self, a: Id, b: Id, deep: int) -> bool:
+    def _has_larger_entry(self, a: Id, b: Id, deep: int) -> bool:
         """`max(max_k a, b) = max_k a`, where one of the entries is no less than b."""
-        axis, (body,) = self.nodes[a].label, self.nodes[a].inside
-        for place in self._places(body, axis, b):
-            entry = self.placed(body, axis, place) if extent(place) == self.extents[axis] else None
+        axis, (body,) = self._graph.nodes[a].label, self._graph.nodes[a].inside
+        for place in self._candidate_indices(body, axis, b):
+            entry = self._graph.substitute(body, axis, place) if extent(place) == self._graph.extents[axis] else None
             if entry is None:
                 continue
-            plain = self.spell(self.normal(entry))
-            if not self.covers(plain, b, deep - 1):
+            plain = self._polynomials.to_term(self._polynomials.normal(entry))
+            if not self.is_at_least(plain, b, deep - 1):
                 continue
-            self.say(ENTRY, self.make("greater", a, entry), a)
-            left = self.make("greater", a, self.make("greater", plain, b))
-            self.say("greater associates", left, self.make("greater", self.make("greater", a, plain), b))
+            self._graph.record_step(ENTRY, self._graph.greater(a, entry), a)
+            left = self._graph.greater(a, self._graph.greater(plain, b))
+            self._graph.record_step("greater associates", left, self._graph.greater(self._graph.greater(a, plain), b))
             return True
         return False
 
-    def _covers_both(self, a: Id, b: Id, deep: int) -> bool:
+    def _is_at_least_both(self, a: Id, b: Id, deep: int) -> bool:
         """`max(a, max(x, y)) = max(max(a, x), y) = max(a, y) = a`."""
-        x, y = self.nodes[b].inside
-        if not (self.covers(a, x, deep - 1) and self.covers(a, y, deep - 1)):
+        x, y = self._graph.nodes[b].inside
+        if not (self.is_at_least(a, x, deep - 1) and self.is_at_least(a, y, deep - 1)):
             return False
-        first = self.make("greater", self.make("greater", a, x), y)
-        self.say("greater associates", self.make("greater", a, b), first)
+        first = self._graph.greater(self._graph.greater(a, x), y)
+        self._graph.record_step("greater associates", self._graph.greater(a, b), first)
         return True
 
-    def _has_one(self, a: Id, b: Id, deep: int) -> bool:
+    def _one_is_at_least(self, a: Id, b: Id, deep: int) -> bool:
         """`max(max(x, y), b) = max(x, max(y, b)) = max(x, y)`, and the same with x."""
-        x, y = self.nodes[a].inside
+        x, y = self._graph.nodes[a].inside
         for other, one in ((x, y), (y, x)):
-            if not self.covers(one, b, deep - 1):
+            if not self.is_at_least(one, b, deep - 1):
                 continue
-            turned = self.make("greater", other, one)
-            self.say("greater commutes", a, turned)
-            right = self.make("greater", other, self.make("greater", one, b))
-            self.say("greater associates", right, self.make("greater", turned, b))
+            turned = self._graph.greater(other, one)
+            self._graph.record_step("greater commutes", a, turned)
+            right = self._graph.greater(other, self._graph.greater(one, b))
+            self._graph.record_step("greater associates", right, self._graph.greater(turned, b))
             return True
         return False
 
-    def _covers_sum(self, a: Id, b: Id, deep: int) -> bool:
+    def _is_at_least_sum(self, a: Id, b: Id, deep: int) -> bool:
         """`max(c + d m, c + d e) = c + d max(m, e)`, and `max(c, c + bottom) = c + max(0, bottom)`."""
-        p, q = self.normal(a), self.normal(b)
-        if self.spell(p) != a or self.spell(q) != b:
+        p, q = self._polynomials.normal(a), self._polynomials.normal(b)
+        if self._polynomials.to_term(p) != a or self._polynomials.to_term(q) != b:
             return False
-        for m in self._maxima((*p, *q)):
+        for m in self._maxima_among((*p, *q)):
             c = dict(p).get(((m, ONE),), Fraction(0)) - dict(q).get(((m, ONE),), Fraction(0))
-            if c > 0 and self._covers_shared(p, q, m, c, deep):
+            if c > 0 and self._is_at_least_after_shared(p, q, m, c, deep):
                 return True
-        if self._covers_less(p, q):
+        if self._differs_by_nonnegative(p, q):
             return True
         low = tuple(t for t in q if self.is_bottom(t[0]) and t not in p)
-        if len(low) != 1 or low[0][1] <= 0 or self.add(p, low) != q or self.add(p, ()) != p:
+        if len(low) != 1 or low[0][1] <= 0 or self._polynomials.add(p, low) != q or self._polynomials.add(p, ()) != p:
             return False
-        self._note_shared(self.spell(p), self.zero, self.spell(low))
-        self.say("bottom is low", self.make("greater", self.zero, self.spell(low)), self.zero)
+        self._record_shared(self._polynomials.to_term(p), self._graph.zero, self._polynomials.to_term(low))
+        self._graph.record_step(
+            "bottom is low", self._graph.greater(self._graph.zero, self._polynomials.to_term(low)), self._graph.zero
+        )
         return True
 
-    def _covers_less(self, p: Poly, q: Poly) -> bool:
+    def _differs_by_nonnegative(self, p: Poly, q: Poly) -> bool:
         """`max(q + d, q) = q + max(d, 0) = q + d`, where d is not below 0."""
-        d = self.add(p, self.multiply(self.constant(-ONE), q))
-        apart = self.spell(d)
-        if not self.nonnegative(apart) or self.add(q, d) != p or self.add(q, ()) != q:
+        d = self._polynomials.add(p, self._polynomials.multiply(self._polynomials.constant(-ONE), q))
+        apart = self._polynomials.to_term(d)
+        if (
+            not self._signs.is_nonnegative(apart)
+            or self._polynomials.add(q, d) != p
+            or self._polynomials.add(q, ()) != q
+        ):
             return False
-        self._note_shared(self.spell(q), apart, self.zero)
-        self.say("greater than what is not positive", self.make("greater", apart, self.zero), apart)
+        self._record_shared(self._polynomials.to_term(q), apart, self._graph.zero)
+        self._graph.record_step(
+            "greater than what is not positive", self._graph.greater(apart, self._graph.zero), apart
+        )
         return True
 
-    def _covers_shared(self, p: Poly, q: Poly, m: Id, c: Fraction, deep: int) -> bool:
+    def _is_at_least_after_shared(self, p: Poly, q: Poly, m: Id, c: Fraction, deep: int) -> bool:
         """Whether p is `rest + c m` and q `rest + c e`, with e no greater than the maximum m."""
-        by, largest = self.constant(c), self.single(m)
-        first = self.multiply(by, largest)
-        rest = self.add(p, self.multiply(self.constant(-ONE), first))
-        entry = self.multiply(self.constant(1 / c), self.add(q, self.multiply(self.constant(-ONE), rest)))
-        second = self.multiply(by, entry)
-        if self.add(rest, first) != p or self.add(rest, second) != q:
+        by, largest = self._polynomials.constant(c), self._polynomials.atom(m)
+        first = self._polynomials.multiply(by, largest)
+        rest = self._polynomials.add(p, self._polynomials.multiply(self._polynomials.constant(-ONE), first))
+        entry = self._polynomials.multiply(
+            self._polynomials.constant(1 / c),
+            self._polynomials.add(q, self._polynomials.multiply(self._polynomials.constant(-ONE), rest)),
+        )
+        second = self._polynomials.multiply(by, entry)
+        if self._polynomials.add(rest, first) != p or self._polynomials.add(rest, second) != q:
             return False
-        e = self.spell(entry)
-        if not self.covers(m, e, deep - 1):
+        e = self._polynomials.to_term(entry)
+        if not self.is_at_least(m, e, deep - 1):
             return False
-        self._note_shared(self.spell(rest), self.spell(first), self.spell(second))
-        factor = self.spell(by)
-        multiples = self.make("greater", self.mul(factor, m), self.mul(factor, e))
-        self.say("greater of multiples", multiples, self.mul(factor, self.make("greater", m, e)))
+        self._record_shared(
+            self._polynomials.to_term(rest), self._polynomials.to_term(first), self._polynomials.to_term(second)
+        )
+        factor = self._polynomials.to_term(by)
+        multiples = self._graph.greater(self._graph.mul(factor, m), self._graph.mul(factor, e))
+        self._graph.record_step("greater of multiples", multiples, self._graph.mul(factor, self._graph.greater(m, e)))
         return True
 
-    def _note_shared(self, rest: Id, first: Id, second: Id) -> None:
-        both = self.make("greater", self.make("add", rest, first), self.make("add", rest, second))
-        self.say("greater of sums", both, self.make("add", rest, self.make("greater", first, second)))
+    def _record_shared(self, rest: Id, first: Id, second: Id) -> None:
+        both = self._graph.greater(self._graph.make("add", rest, first), self._graph.make("add", rest, second))
+        self._graph.record_step(
+            "greater of sums", both, self._graph.make("add", rest, self._graph.greater(first, second))
+        )
 
-    def _maxima(self, terms: Poly) -> list[Id]:
+    def _maxima_among(self, terms: Poly) -> list[Id]:
         """The maxima that are terms of a sum, times numbers."""
         found = [m[0][0] for m, _ in terms if len(m) == 1 and m[0][1] == ONE]
-        return [e for e in dict.fromkeys(found) if self.nodes[e].op in ("most", "greater")]
+        return [e for e in dict.fromkeys(found) if self._graph.nodes[e].op in ("most", "greater")]
 
-    def _places(self, body: Id, axis: str, b: Id) -> Iterator[Index]:
+    def _candidate_indices(self, body: Id, axis: str, b: Id) -> Iterator[Index]:
         """Where an axis may be when a maximum's body is a term, or a part of it."""
         seen = set[str]()
-        for e in sorted(self.indexed(body)):
-            if axis not in self.words(e):
+        for e in sorted(self._graph.indexed_terms(body)):
+            if axis not in self._graph.index_axes(e):
                 continue
-            mine = places(self.shell(e))
-            for x in sorted(self.indexed(b)):
-                if self.nodes[x].op != self.nodes[e].op:
+            mine = places(self._graph.shell(e))
+            for x in sorted(self._graph.indexed_terms(b)):
+                if self._graph.nodes[x].op != self._graph.nodes[e].op:
                     continue
-                for found in _parts(mine, places(self.shell(x)), axis):
+                for found in _parts(mine, places(self._graph.shell(x)), axis):
                     if found.key not in seen:
                         seen.add(found.key)
                         yield found

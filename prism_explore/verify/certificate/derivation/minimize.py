@@ -17,8 +17,8 @@ from typing import TypeAlias
 
 from prism_explore.verify.axioms import AXIOMS, Axiom
 from prism_explore.verify.certificate.derivation.congruence import Closure
-from prism_explore.verify.certificate.derivation.monomials import Products
-from prism_explore.verify.certificate.derivation.term_graph import RENAME, STATED, Id, Step
+from prism_explore.verify.certificate.derivation.signs import Signs
+from prism_explore.verify.certificate.derivation.term_graph import RENAME, STATED, Id, Step, TermGraph
 
 Pattern: TypeAlias = "str | tuple[Pattern, ...]"
 """A variable or a word; or an operator and what is inside."""
@@ -34,13 +34,14 @@ _ARITHMETIC = {"+": Fraction.__add__, "*": Fraction.__mul__, "/": Fraction.__tru
 _SIGNS = frozenset({"positive", "nonnegative", "nonzero", "bit", "independent"})
 
 
-def fewest(ledger: Products, left: Id, right: Id, steps: list[Step]) -> tuple[list[Step], bool]:
+def minimize_axioms(graph: TermGraph, signs: Signs, left: Id, right: Id, steps: list[Step]) -> tuple[list[Step], bool]:
     """Steps that lead from one side to the other by axioms of which none can be left out, and whether that was tried.
 
     It was not where `EFFORT` or `MOST_JOINS` ended it: then the axioms that are left may be more than it takes.
 
     Args:
-        ledger: what the steps speak of; terms may be added to it.
+        graph: the terms of the steps; terms may be added to it.
+        signs: of these terms.
         left: one side.
         right: the other.
         steps: some that lead there.
@@ -48,7 +49,7 @@ def fewest(ledger: Products, left: Id, right: Id, steps: list[Step]) -> tuple[li
     stays, effort, tried = frozenset[str](), 0, True
     while (names := frozenset(s.axiom for s in steps)) - stays and len(names) > 1 and effort < EFFORT:
         axiom = next(s.axiom for s in steps if s.axiom not in stays)
-        attempt = _Attempt(ledger, left, right, steps, names - {axiom})
+        attempt = _Attempt(graph, signs, left, right, steps, names - {axiom})
         effort += attempt.size
         found = attempt.steps()
         if found is None:
@@ -62,10 +63,13 @@ def fewest(ledger: Products, left: Id, right: Id, steps: list[Step]) -> tuple[li
 class _Attempt:
     """The terms of some steps, joined by some of their axioms alone."""
 
-    def __init__(self, ledger: Products, left: Id, right: Id, steps: Sequence[Step], axioms: frozenset[str]) -> None:
-        self._ledger = ledger
+    def __init__(
+        self, graph: TermGraph, signs: Signs, left: Id, right: Id, steps: Sequence[Step], axioms: frozenset[str]
+    ) -> None:
+        self._graph = graph
+        self._signs = signs
         self._ends = left, right
-        self._closure = Closure(ledger.nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
+        self._closure = Closure(graph.nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
         self._steps = [s for s in steps if s.axiom in axioms]
         self._rows = [row for row in _joinable() if row.name in axioms]
         self._left = MOST_JOINS
@@ -128,7 +132,7 @@ class _Attempt:
     # ------------------------------------------------------------ patterns
     def _matches(self, pattern: Pattern, e: Id, choice: Choice) -> Iterator[Choice]:
         """Choices that make a pattern this term, its insides up to what is equal."""
-        node = self._ledger.nodes[e]
+        node = self._graph.nodes[e]
         assert isinstance(pattern, tuple), "what is looked for has an operator"
         parts = pattern[1:]
         if node.op in _LABELLED:
@@ -153,7 +157,7 @@ class _Attempt:
             return
         word = _operator(pattern)
         for member in self._closure.like(e):
-            if self._ledger.nodes[member].op == word:
+            if self._graph.nodes[member].op == word:
                 for more in self._matches(pattern, member, choice):
                     yield from self._all(rest, more)
 
@@ -181,7 +185,7 @@ class _Attempt:
             assert isinstance(found, int), "variables inside of terms stand for terms"
             return found
         label, parts = self._head(pattern, choice)
-        return self._ledger.make(_operator(pattern), *(self._build(p, choice) for p in parts), label=label)
+        return self._graph.make(_operator(pattern), *(self._build(p, choice) for p in parts), label=label)
 
     def _head(self, pattern: tuple[Pattern, ...], choice: Choice) -> tuple[str, tuple[Pattern, ...]]:
         """The word beside an operator, and the patterns inside."""
@@ -210,34 +214,34 @@ class _Attempt:
         return all(f[0] in _SIGNS or self._holds(f, choice) for f in facts)
 
     def _is(self, fact: Pattern, e: Id, choice: Choice) -> bool:
-        ledger = self._ledger
+        graph, signs = self._graph, self._signs
         match fact:
             case ("independent", _, str(k)):
-                return ledger.met(e).isdisjoint(ledger.coordinates(str(choice[k])))
+                return graph.dependencies(e).isdisjoint(graph.coordinates(str(choice[k])))
             case ("positive", _):
-                return ledger.positive(e)
+                return signs.is_positive(e)
             case ("nonnegative", _):
-                return ledger.nonnegative(e)
+                return signs.is_nonnegative(e)
             case ("nonzero", _):
-                return ledger.nonzero(e)
+                return signs.is_nonzero(e)
             case ("bit", _):
-                return ledger.is_bit(e)
+                return signs.is_bit(e)
             case _:
                 raise AssertionError(f"no condition reads {fact}")
 
     def _holds(self, fact: Pattern, choice: Choice) -> bool:
-        ledger = self._ledger
+        graph = self._graph
         match fact:
             case ("inhabited", str(k)):
-                return ledger.inhabited(str(choice[k]))
+                return graph.is_inhabited(str(choice[k]))
             case ("extent", str(k), str(n)):
-                size, found = ledger.size(ledger.extents[str(choice[k])]), choice[n]
+                size, found = graph.size(graph.extents[str(choice[k])]), choice[n]
                 if not isinstance(found, int) or not self._closure.holds(size) or not self._closure.same(size, found):
                     return False
                 choice[n] = size
                 return True
             case ("digits", str(k), str(outer), str(inner)):
-                return ledger.digits.get(str(choice[k])) == (choice[outer], choice[inner])
+                return graph.digits.get(str(choice[k])) == (choice[outer], choice[inner])
             case ("=", str(r), ("sqrt", p)):
                 root = _value(r, choice)
                 return root >= 0 and root * root == _value(p, choice)

@@ -105,32 +105,36 @@ class Derivation:
         return hand(node.op, node.label, [self.written(x, hand) for x in node.inside])
 
 
-class Ledger:
-    """Terms over named axes, each with a number, and the steps between them."""
+class TermGraph:
+    """Terms over named axes, each with a number, and the log of steps between them."""
 
     def __init__(self, axes: Iterable[Axis], integers: Sequence[Dim] = ()) -> None:
-        """`integers`: sizes that are positive integers, as the conditions of the proof say."""
+        """Begin with these axes.
+
+        Args:
+            axes: those of the statement.
+            integers: sizes that are positive integers by the conditions of the proof.
+        """
         self.integers = tuple(integers)
         self.nodes: list[Node] = []
         self.steps: dict[tuple[Id, Id], str] = {}
         self.extents: dict[str, Dim] = {}
         self.digits: dict[str, tuple[str, str]] = {}
         for a in axes:
-            self.declare(a)
+            self.declare_axis(a)
         self._ids: dict[Node, Id] = {}
         self._shells: dict[Id, Expr] = {}
-        self._met: dict[Id, frozenset[str]] = {}
-        self._height: dict[Id, int] = {}
+        self._dependencies: dict[Id, frozenset[str]] = {}
+        self._binder_depths: dict[Id, int] = {}
         self.zero = self.number(Fraction(0))
         self.one = self.number(Fraction(1))
 
-    def declare(self, a: Axis) -> None:
+    def declare_axis(self, a: Axis) -> None:
         """Make an axis known."""
         self.extents[a.name] = a.extent
         if a.digits:
             self.digits[a.name] = a.digits
 
-    # ------------------------------------------------------------ terms
     def make(self, op: str, *inside: Id, label: str = "") -> Id:
         """The term with this operator."""
         node = Node(op, label, inside)
@@ -139,6 +143,18 @@ class Ledger:
             known = self._ids[node] = len(self.nodes)
             self.nodes.append(node)
         return known
+
+    def mul(self, a: Id, b: Id) -> Id:
+        """The term `a * b`."""
+        return self.make("mul", a, b)
+
+    def add(self, a: Id, b: Id) -> Id:
+        """The term `a + b`."""
+        return self.make("add", a, b)
+
+    def greater(self, a: Id, b: Id) -> Id:
+        """The term `max(a, b)`."""
+        return self.make("greater", a, b)
 
     def number(self, value: Fraction) -> Id:
         """A rational number."""
@@ -149,11 +165,11 @@ class Ledger:
         node = self.nodes[e]
         return Fraction(node.label) if node.op == "num" else None
 
-    def of(self, e: Expr) -> Id:
+    def intern(self, e: Expr) -> Id:
         """The term that an expression is."""
-        return self.shelled(e, [self.of(x) for x in children(e)])
+        return self.make_indexed(e, [self.intern(x) for x in children(e)])
 
-    def shelled(self, shell: Expr, inside: Sequence[Id]) -> Id:
+    def make_indexed(self, shell: Expr, inside: Sequence[Id]) -> Id:
         """The term with this outermost node; where it has indices, they are remembered."""
         op, label = head(shell)
         found = self.make(op, *inside, label=label)
@@ -161,49 +177,48 @@ class Ledger:
             self._shells[found] = with_children(shell, lambda _: UNIT)
         return found
 
-    def inhabited(self, axis: str) -> bool:
+    def is_inhabited(self, axis: str) -> bool:
         """Whether an axis has at least one value at all sizes."""
         return is_count(self.extents[axis], self.integers)
 
     def size(self, d: Dim) -> Id:
         """A size as a number, spelled as everywhere."""
-        return self.of(of_dim(d))
+        return self.intern(of_dim(d))
 
-    # ------------------------------------------------------------ axes
     def coordinates(self, axis: str) -> frozenset[str]:
         """The axes without digits that an axis consists of."""
         return coordinates_of(axis, self.digits)
 
-    def bound(self, e: Id) -> str:
+    def bound_axis(self, e: Id) -> str:
         """The axis that a term binds; empty where it binds none."""
         node = self.nodes[e]
         return node.label.split(" ", 1)[0] if node.op in BINDERS else ""
 
-    def words(self, e: Id) -> frozenset[str]:
+    def index_axes(self, e: Id) -> frozenset[str]:
         """The axes in the indices that stand in a term itself, outside of what it binds."""
         if e not in self._shells:
             return frozenset()
         return frozenset[str]().union(*(i.free for i in places(self._shells[e])))
 
-    def met(self, e: Id) -> frozenset[str]:
+    def dependencies(self, e: Id) -> frozenset[str]:
         """The coordinates on which a term depends."""
-        if e not in self._met:
-            met = frozenset[str]().union(*(self.met(x) for x in self.nodes[e].inside))
-            axis = self.bound(e)
+        if e not in self._dependencies:
+            met = frozenset[str]().union(*(self.dependencies(x) for x in self.nodes[e].inside))
+            axis = self.bound_axis(e)
             if axis:
                 met -= self.coordinates(axis)
-            self._met[e] = met.union(*(self.coordinates(w) for w in self.words(e)))
-        return self._met[e]
+            self._dependencies[e] = met.union(*(self.coordinates(w) for w in self.index_axes(e)))
+        return self._dependencies[e]
 
-    def height(self, e: Id) -> int:
+    def binder_depth(self, e: Id) -> int:
         """How deeply binders are nested in a term."""
-        if e not in self._height:
+        if e not in self._binder_depths:
             node = self.nodes[e]
-            inside = max((self.height(x) for x in node.inside), default=0)
-            self._height[e] = inside + (node.op in BINDERS)
-        return self._height[e]
+            inside = max((self.binder_depth(x) for x in node.inside), default=0)
+            self._binder_depths[e] = inside + (node.op in BINDERS)
+        return self._binder_depths[e]
 
-    def indexed(self, e: Id) -> Iterator[Id]:
+    def indexed_terms(self, e: Id) -> Iterator[Id]:
         """The terms inside that have indices."""
         pending, seen = [e], {e}
         while pending:
@@ -215,47 +230,47 @@ class Ledger:
                     seen.add(x)
                     pending.append(x)
 
-    def replaced(self, e: Id, old: str, new: str) -> Id | None:
+    def rename_axis(self, e: Id, old: str, new: str) -> Id | None:
         """The term over another axis; None where that cannot be had by changing names."""
         mine = self.coordinates(old)
-        if mine.isdisjoint(self.met(e)):
+        if mine.isdisjoint(self.dependencies(e)):
             return e
-        if any(w != old and not mine.isdisjoint(self.coordinates(w)) for w in self.words(e)):
+        if any(w != old and not mine.isdisjoint(self.coordinates(w)) for w in self.index_axes(e)):
             return None
-        axis = self.bound(e)
+        axis = self.bound_axis(e)
         if axis and not self.coordinates(axis).isdisjoint(self.coordinates(new)):
             return None
         inside: list[Id] = []
         for x in self.nodes[e].inside:
             # what the node binds is not what is renamed, though it may bear the name
-            other = x if axis and not mine.isdisjoint(self.coordinates(axis)) else self.replaced(x, old, new)
+            other = x if axis and not mine.isdisjoint(self.coordinates(axis)) else self.rename_axis(x, old, new)
             if other is None:
                 return None
             inside.append(other)
         by: dict[str, Index] = {old: Var(new, self.extents[new])}
         return self._with_places(e, inside, lambda i: substitute(i, by))
 
-    def placed(self, e: Id, axis: str, at: Index) -> Id | None:
+    def substitute(self, e: Id, axis: str, at: Index) -> Id | None:
         """The term with an axis replaced by an index; None where the axis is a digit of another."""
         mine = self.coordinates(axis)
-        if mine.isdisjoint(self.met(e)):
+        if mine.isdisjoint(self.dependencies(e)):
             return e
-        if any(w != axis and not mine.isdisjoint(self.coordinates(w)) for w in self.words(e)):
+        if any(w != axis and not mine.isdisjoint(self.coordinates(w)) for w in self.index_axes(e)):
             return None
-        bound = self.bound(e)
+        bound = self.bound_axis(e)
         if bound and any(not self.coordinates(bound).isdisjoint(self.coordinates(w)) for w in at.free):
             return None
         inside: list[Id] = []
         for x in self.nodes[e].inside:
-            other = x if bound and not mine.isdisjoint(self.coordinates(bound)) else self.placed(x, axis, at)
+            other = x if bound and not mine.isdisjoint(self.coordinates(bound)) else self.substitute(x, axis, at)
             if other is None:
                 return None
             inside.append(other)
         if e not in self._shells:
             return self.make(self.nodes[e].op, *inside, label=self.nodes[e].label)
-        return self.shelled(put(self._shells[e], {axis: at}), inside)
+        return self.make_indexed(put(self._shells[e], {axis: at}), inside)
 
-    def axis(self, name: str) -> Var:
+    def variable(self, name: str) -> Var:
         """An axis as a variable."""
         return Var(name, self.extents[name])
 
@@ -267,17 +282,16 @@ class Ledger:
         node = self.nodes[e]
         if e not in self._shells:
             return self.make(node.op, *inside, label=node.label)
-        return self.shelled(with_places(self._shells[e], f), inside)
+        return self.make_indexed(with_places(self._shells[e], f), inside)
 
-    def coloured(self, e: Id, colours: Mapping[str, str]) -> str:
+    def label_with(self, e: Id, colours: Mapping[str, str]) -> str:
         """A term's own label, some axes in its indices under other names."""
         if e not in self._shells:
             return self.nodes[e].label
         by: dict[str, Index] = {w: Var(c, self.extents[w]) for w, c in colours.items()}
         return head(with_places(self._shells[e], lambda i: substitute(i, by)))[1]
 
-    # ------------------------------------------------------------ steps
-    def say(self, axiom: str, left: Id, right: Id) -> None:
+    def record_step(self, axiom: str, left: Id, right: Id) -> None:
         """Two terms are the two sides of an axiom."""
         if left != right:
             self.steps.setdefault((left, right), axiom)
@@ -297,7 +311,7 @@ class Ledger:
 
         copied = tuple(Step(s.axiom, copy(s.left), copy(s.right)) for s in steps)
         both = copy(left), copy(right)
-        indexed = {numbers[e]: self.words(e) for e in numbers if e in self._shells}
+        indexed = {numbers[e]: self.index_axes(e) for e in numbers if e in self._shells}
         words = {w for found in indexed.values() for w in found}
         words |= {node.label.split(" ", 1)[0] for node in nodes if node.op in BINDERS}
         pending = list(words)

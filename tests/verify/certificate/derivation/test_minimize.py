@@ -16,9 +16,10 @@ from prism_explore.verify.certificate.certify import (
     obligations,
 )
 from prism_explore.verify.certificate.derivation import minimize
-from prism_explore.verify.certificate.derivation.derive import Deriver, derive
-from prism_explore.verify.certificate.derivation.minimize import fewest
-from prism_explore.verify.certificate.derivation.term_graph import Step
+from prism_explore.verify.certificate.derivation.derive import derive
+from prism_explore.verify.certificate.derivation.minimize import minimize_axioms
+from prism_explore.verify.certificate.derivation.signs import Signs
+from prism_explore.verify.certificate.derivation.term_graph import Step, TermGraph
 from prism_explore.verify.certificate.lemma import Axis
 from prism_explore.verify.certificate.saturation import replay
 from prism_explore.verify.egraph.client import Problem, shared
@@ -66,23 +67,23 @@ def test_without_any_one_of_its_axioms_a_lemma_is_not_replayed(name: str) -> Non
 
 
 def test_a_detour_is_left_out() -> None:
-    ledger = Deriver(AXES)
-    a, b, c = (ledger.make("size", label=s) for s in "abc")
-    left, right = ledger.make("add", a, ledger.mul(b, c)), ledger.make("add", ledger.mul(b, c), a)
-    turned = ledger.make("add", a, ledger.mul(c, b)), ledger.make("add", ledger.mul(c, b), a)
-    detour = [Step("mul commutes", ledger.mul(b, c), ledger.mul(c, b)), Step("add commutes", *turned)]
+    graph = TermGraph(AXES)
+    a, b, c = (graph.make("size", label=s) for s in "abc")
+    left, right = graph.make("add", a, graph.mul(b, c)), graph.make("add", graph.mul(b, c), a)
+    turned = graph.make("add", a, graph.mul(c, b)), graph.make("add", graph.mul(c, b), a)
+    detour = [Step("mul commutes", graph.mul(b, c), graph.mul(c, b)), Step("add commutes", *turned)]
 
-    assert ([Step("add commutes", left, right)], True) == fewest(ledger, left, right, detour)
+    assert ([Step("add commutes", left, right)], True) == minimize_axioms(graph, Signs(graph), left, right, detour)
 
 
 def test_what_is_needed_stays() -> None:
-    ledger = Deriver(AXES)
-    a, b, c = (ledger.make("size", label=s) for s in "abc")
-    left, right = ledger.make("add", a, ledger.mul(b, c)), ledger.make("add", ledger.mul(c, b), a)
-    between = ledger.make("add", a, ledger.mul(c, b))
-    steps = [Step("mul commutes", ledger.mul(b, c), ledger.mul(c, b)), Step("add commutes", between, right)]
+    graph = TermGraph(AXES)
+    a, b, c = (graph.make("size", label=s) for s in "abc")
+    left, right = graph.make("add", a, graph.mul(b, c)), graph.make("add", graph.mul(c, b), a)
+    between = graph.make("add", a, graph.mul(c, b))
+    steps = [Step("mul commutes", graph.mul(b, c), graph.mul(c, b)), Step("add commutes", between, right)]
 
-    assert (steps, True) == fewest(ledger, left, right, steps)
+    assert (steps, True) == minimize_axioms(graph, Signs(graph), left, right, steps)
 
 
 def test_a_lemma_whose_axioms_were_not_all_tried_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

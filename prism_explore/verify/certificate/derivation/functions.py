@@ -1,0 +1,278 @@
+"""Functions with a name: exponentials, relu, the absolute value, and definitions of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from prism_explore.verify.certificate.derivation.intervals import Intervals
+from prism_explore.verify.certificate.derivation.max_bounds import MaxBounds, Piece
+from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials, Power
+from prism_explore.verify.certificate.derivation.polynomials import HALF, ONE, DerivationFailed, Poly, Polynomials
+from prism_explore.verify.certificate.derivation.signs import Signs
+from prism_explore.verify.certificate.derivation.term_graph import Id, TermGraph
+
+Expansion: TypeAlias = Literal["", "functions", "order", "root"]
+"""Which functions are replaced by their definitions: none; those that have one; the same, but the absolute value by
+its order, not as a root; the same, but the greater of two values as a root, too."""
+EXPANSIONS: tuple[Expansion, ...] = ("", "functions", "order", "root")
+"""In the order in which they are tried."""
+ODD = frozenset({"tanh", "erf"})
+EVEN = frozenset({"abs"})
+
+
+class Functions:
+    """Normal forms of functions."""
+
+    def __init__(
+        self,
+        graph: TermGraph,
+        signs: Signs,
+        monomials: Monomials,
+        polynomials: Polynomials,
+        intervals: Intervals,
+        bounds: MaxBounds,
+        maximum: Callable[[Sequence[Piece]], Poly],
+        expansion: Expansion,
+    ) -> None:
+        """Take what functions are made of.
+
+        Args:
+            graph: the terms and the log of steps.
+            signs: of the terms.
+            monomials: their products.
+            polynomials: their sums.
+            intervals: which cut functions into cases.
+            bounds: which terms are never less than others.
+            maximum: the polynomial of a maximum.
+            expansion: which functions are replaced by their definitions.
+        """
+        self._graph = graph
+        self._signs = signs
+        self._monomials = monomials
+        self._polynomials = polynomials
+        self._intervals = intervals
+        self._bounds = bounds
+        self._maximum = maximum
+        self._expansion = expansion
+
+    def exp(self, p: Poly) -> Poly:
+        """The exponential of a sum is a product of powers."""
+        if not p:
+            self._graph.record_step("exp of zero", self._graph.make("exp", self._graph.zero), self._graph.one)
+            return self._polynomials.constant(ONE)
+        factors: list[Power] = [(self._graph.make("exp", self._monomials.to_term(m)), c) for m, c in p]
+        so_far: Monomial = (factors[0],)
+        for n, factor in enumerate(factors[1:], start=1):
+            a, b = self._polynomials.to_term(p[:n]), self._polynomials.summand(*p[n])
+            apart = self._graph.mul(self._graph.make("exp", a), self._graph.make("exp", b))
+            self._graph.record_step("exp of a sum", self._graph.make("exp", self._graph.add(a, b)), apart)
+            so_far = self._monomials.insert(so_far, factor)
+        return self._polynomials.simplify(so_far)
+
+    def apply(self, fn: str, p: Poly) -> Poly:
+        """A function by its name."""
+        return self._intervals.by_cases("call", fn, p, lambda q: self._apply(fn, q))
+
+    def _apply(self, fn: str, p: Poly) -> Poly:
+        a = self._polynomials.to_term(p)
+        this = self._graph.make("call", a, label=fn)
+        if fn == "abs" and self._expansion == "order":
+            return self._abs_by_relu(p, this)
+        by = self._definition(fn, a) if self._expansion else None
+        if by is not None:
+            self._graph.record_step("abs by a root" if fn == "abs" else fn, this, by)
+            return self._polynomials.normal(by)
+        if fn == "relu":
+            return self.relu(p)
+        if fn == "abs" and self._signs.is_nonnegative(a):
+            self._graph.record_step("abs of a nonnegative", this, a)
+            return p
+        if fn == "abs" and (larger := self._larger_of_opposites(p)) is not None:
+            self._graph.record_step("abs", this, self._graph.greater(a, self._graph.mul(self._graph.number(-ONE), a)))
+            return larger
+        if fn in ODD | EVEN:
+            kind = "odd" if fn in ODD else "even"
+            if not p:
+                self._graph.record_step(f"{fn} of zero", this, self._graph.zero)
+                return ()
+            if p[0][1] < 0:
+                opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
+                x = self._polynomials.to_term(opposite)
+                self._polynomials.multiply(self._polynomials.constant(-ONE), opposite)
+                positive = self._graph.make("call", x, label=fn)
+                flipped = self._graph.mul(self._graph.number(-ONE), positive) if kind == "odd" else positive
+                self._graph.record_step(
+                    f"{fn} is {kind}",
+                    self._graph.make("call", self._graph.mul(self._graph.number(-ONE), x), label=fn),
+                    flipped,
+                )
+                return self._polynomials.normal(flipped)
+        return self._homogeneous(fn, p) if fn == "abs" else self._polynomials.atom(this)
+
+    def _larger_of_opposites(self, p: Poly) -> Poly | None:
+        """Which of p and -p is never less than the other, if maxima tell."""
+        opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
+        a, b = self._polynomials.to_term(p), self._polynomials.to_term(opposite)
+        if self._bounds.is_at_least(a, b):
+            return p
+        if self._bounds.is_at_least(b, a):
+            self._graph.record_step("greater commutes", self._graph.greater(a, b), self._graph.greater(b, a))
+            return opposite
+        return None
+
+    def _definition(self, fn: str, a: Id) -> Id | None:
+        """What a function is, where the two sides of a lemma may spell it differently."""
+        match fn:
+            case "silu":
+                return self._graph.mul(a, self._graph.make("call", a, label="sigmoid"))
+            case "sigmoid":
+                opposite = self._graph.make("exp", self._graph.mul(self._graph.number(-ONE), a))
+                return self._graph.make("inv", self._graph.add(self._graph.one, opposite))
+            case "tanh":
+                grown = self._graph.add(
+                    self._graph.one, self._graph.make("exp", self._graph.mul(self._graph.number(2 * ONE), a))
+                )
+                return self._graph.add(
+                    self._graph.one, self._graph.mul(self._graph.number(-2 * ONE), self._graph.make("inv", grown))
+                )
+            case "gelu":
+                inner = self._graph.mul(
+                    a, self._graph.make("inv", self._graph.make("sqrt", self._graph.number(2 * ONE)))
+                )
+                grown = self._graph.add(self._graph.one, self._graph.make("call", inner, label="erf"))
+                return self._graph.mul(self._graph.number(HALF), self._graph.mul(a, grown))
+            case "abs":
+                return self._graph.make("sqrt", self._graph.mul(a, a))
+            case _:
+                return None
+
+    def relu(self, p: Poly) -> Poly:
+        """`max(p, 0)` by its name."""
+        a = self._polynomials.to_term(p)
+        this = self._graph.make("call", a, label="relu")
+        if self._signs.is_nonnegative(a):
+            self._graph.record_step("relu of a nonnegative", this, a)
+            return p
+        if self._bounds.is_at_least(a, self._graph.zero):
+            self._graph.record_step("relu", this, self._graph.greater(a, self._graph.zero))
+            return p
+        if self._expansion == "root" and not any(self._bounds.is_bottom(m) for m, _ in p):
+            return self._relu_by_root(p, this)
+        if (
+            len(p) == 1
+            and p[0][1] == 1
+            and len(p[0][0]) == 1
+            and self._graph.nodes[p[0][0][0][0]].op in ("most", "greater")
+        ):
+            self._graph.record_step("relu", this, self._graph.greater(a, self._graph.zero))
+            return self._maximum([((), p), ((), ())])
+        if self._expansion and len(p) > 1 and p[0][1] < 0:
+            return self._relu_of_opposite(p, this)
+        return self._homogeneous("relu", p)
+
+    def _homogeneous(self, fn: str, p: Poly) -> Poly:
+        """What is not below 0 leaves relu and abs."""
+        common, rest = self._polynomials.factor_out(p, roots=True) if len(p) > 1 else self._factor_out_of_term(p)
+        if common is None:
+            return self._polynomials.atom(self._graph.make("call", self._polynomials.to_term(p), label=fn))
+        c, inner = self._polynomials.to_term((common,)), self._polynomials.to_term(rest)
+        left, product = self._graph.make("call", inner, label=fn), self._graph.mul(c, inner)
+        if fn == "relu":
+            self._graph.record_step(
+                "relu of a multiple", self._graph.make("call", product, label=fn), self._graph.mul(c, left)
+            )
+        else:
+            self._abs_of_multiple((common,), rest)
+        return self._polynomials.multiply((common,), self._polynomials.atom(left))
+
+    def _abs_of_multiple(self, common: Poly, rest: Poly) -> None:
+        """`|c p| = max(c p, -c p) = c max(p, -p) = c |p|`."""
+        c, inner = self._polynomials.to_term(common), self._polynomials.to_term(rest)
+        opposite, minus = self._polynomials.multiply(self._polynomials.constant(-ONE), rest), self._graph.number(-ONE)
+        product = self._polynomials.multiply(common, rest)
+        if self._polynomials.multiply(common, opposite) != self._polynomials.multiply(
+            self._polynomials.constant(-ONE), product
+        ):
+            raise DerivationFailed
+        whole, turned = self._polynomials.to_term(product), self._polynomials.to_term(opposite)
+        self._graph.record_step(
+            "abs",
+            self._graph.make("call", whole, label="abs"),
+            self._graph.greater(whole, self._graph.mul(minus, whole)),
+        )
+        self._graph.record_step(
+            "abs",
+            self._graph.make("call", inner, label="abs"),
+            self._graph.greater(inner, self._graph.mul(minus, inner)),
+        )
+        both = self._graph.greater(self._graph.mul(c, inner), self._graph.mul(c, turned))
+        self._graph.record_step("greater of multiples", both, self._graph.mul(c, self._graph.greater(inner, turned)))
+
+    def _relu_by_root(self, p: Poly, this: Id) -> Poly:
+        """`relu(p) = (p + |p|) / 2`, as `|p| = -p + relu(2 p) = -p + 2 relu(p)`; then |p| as a root."""
+        a, two = self._polynomials.to_term(p), self._graph.number(2 * ONE)
+        absolute, positive = self._graph.make("call", a, label="abs"), self._graph.greater(a, self._graph.zero)
+        self._abs_in_order(p, absolute)
+        self._graph.record_step("relu", this, positive)
+        both = self._graph.greater(self._graph.mul(two, a), self._graph.mul(two, self._graph.zero))
+        self._graph.record_step("greater of multiples", both, self._graph.mul(two, positive))
+        self._monomials.swap(two, self._graph.zero)
+        self._graph.record_step("zero", self._graph.mul(self._graph.zero, two), self._graph.zero)
+        opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
+        turned = self._polynomials.add(
+            opposite, self._polynomials.multiply(self._polynomials.constant(2 * ONE), self._polynomials.atom(this))
+        )
+        if self._polynomials.multiply(
+            self._polynomials.constant(HALF), self._polynomials.add(p, turned)
+        ) != self._polynomials.atom(this):
+            raise DerivationFailed
+        return self._polynomials.normal(self._graph.mul(self._graph.number(HALF), self._graph.add(a, absolute)))
+
+    def _abs_by_relu(self, p: Poly, this: Id) -> Poly:
+        """`|p| = max(p, -p) = -p + relu(2 p)`."""
+        opposite, double = self._abs_in_order(p, this)
+        y = self._polynomials.to_term(double)
+        self._graph.record_step(
+            "relu", self._graph.make("call", y, label="relu"), self._graph.greater(y, self._graph.zero)
+        )
+        return self._polynomials.add(opposite, self.relu(double))
+
+    def _abs_in_order(self, p: Poly, this: Id) -> tuple[Poly, Poly]:
+        """`|p| = max(p, -p) = -p + max(2 p, 0)`; gives -p and 2 p."""
+        opposite, double = (self._polynomials.multiply(self._polynomials.constant(c), p) for c in (-ONE, 2 * ONE))
+        if self._polynomials.add(opposite, double) != p or self._polynomials.add(opposite, ()) != opposite:
+            raise DerivationFailed
+        a, x, y = self._polynomials.to_term(p), self._polynomials.to_term(opposite), self._polynomials.to_term(double)
+        self._graph.record_step("abs", this, self._graph.greater(a, self._graph.mul(self._graph.number(-ONE), a)))
+        both = self._graph.greater(self._graph.add(x, y), self._graph.add(x, self._graph.zero))
+        self._graph.record_step("greater of sums", both, self._graph.add(x, self._graph.greater(y, self._graph.zero)))
+        return opposite, double
+
+    def _relu_of_opposite(self, p: Poly, this: Id) -> Poly:
+        """`relu(p) = p + relu(-p)`."""
+        q = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
+        if self._polynomials.add(p, q) or self._polynomials.add(p, ()) != p:
+            raise DerivationFailed
+        x, y = self._polynomials.to_term(p), self._polynomials.to_term(q)
+        self._graph.record_step("relu", this, self._graph.greater(x, self._graph.zero))
+        both = self._graph.greater(self._graph.add(x, self._graph.zero), self._graph.add(x, y))
+        rest = self._graph.greater(self._graph.zero, y)
+        self._graph.record_step("greater of sums", both, self._graph.add(x, rest))
+        self._graph.record_step("greater commutes", rest, self._graph.greater(y, self._graph.zero))
+        self._graph.record_step(
+            "relu", self._graph.make("call", y, label="relu"), self._graph.greater(y, self._graph.zero)
+        )
+        return self._polynomials.add(p, self.relu(q))
+
+    def _factor_out_of_term(self, p: Poly) -> tuple[tuple[Monomial, Fraction] | None, Poly]:
+        """The number and the factors of one term that are not below 0; and the rest."""
+        (m, c) = p[0]
+        out = tuple(f for f in m if self._signs.is_nonnegative(self._monomials.power(*f)))
+        inside = tuple(f for f in m if f not in out)
+        if abs(c) == 1 and not out:
+            return None, p
+        common, rest = (out, abs(c)), ((inside, ONE if c > 0 else -ONE),)
+        assert self._polynomials.multiply((common,), rest) == p, "factors taken apart make the product"
+        return common, rest

@@ -1,0 +1,100 @@
+"""Signs of terms: which are positive, not negative or not 0, decided from how they are built."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from prism_explore.verify.certificate.derivation.term_graph import Id, TermGraph
+
+
+class Signs:
+    """The sign of each term, as far as the rows of `axioms.CONDITIONS` give it."""
+
+    def __init__(self, graph: TermGraph) -> None:
+        self._graph = graph
+        self._positive: dict[Id, bool] = {}
+        self._nonnegative: dict[Id, bool] = {}
+
+    def is_positive(self, e: Id) -> bool:
+        """Whether the rows of `axioms.CONDITIONS` give that a term is above 0, as it is spelled."""
+        if e not in self._positive:
+            self._positive[e] = self._find_positive(e)
+        return self._positive[e]
+
+    def _find_positive(self, e: Id) -> bool:
+        node = self._graph.nodes[e]
+        match node.op:
+            case "num":
+                return Fraction(node.label) > 0
+            case "size" | "exp":
+                return True
+            case "mul":
+                return all(map(self.is_positive, node.inside))
+            case "add":
+                a, b = node.inside
+                return (self.is_positive(a) and self.is_nonnegative(b)) or (
+                    self.is_positive(b) and self.is_nonnegative(a)
+                )
+            case "inv" | "sqrt" | "upto":
+                return self.is_positive(node.inside[0])
+            case "sum" | "most":
+                return self.is_positive(node.inside[0]) and self._graph.is_inhabited(node.label)
+            case "greater":
+                return any(map(self.is_positive, node.inside))
+            case "call":
+                return node.label == "sigmoid"
+            case _:
+                return False
+
+    def is_nonnegative(self, e: Id) -> bool:
+        """The same of not being below 0."""
+        if e not in self._nonnegative:
+            self._nonnegative[e] = self.is_positive(e) or self._find_nonnegative(e)
+        return self._nonnegative[e]
+
+    def _find_nonnegative(self, e: Id) -> bool:
+        node = self._graph.nodes[e]
+        match node.op:
+            case "num":
+                return Fraction(node.label) >= 0
+            case "mul":
+                a, b = node.inside
+                return (
+                    a == b
+                    or (self._graph.nodes[b].inside == (a,) and self._graph.nodes[b].op == "inv")
+                    or self._both_nonnegative(a, b)
+                )
+            case "add":
+                return self._both_nonnegative(*node.inside)
+            case "within" | "near":
+                return True
+            case "inv" | "sqrt" | "sum" | "upto":
+                return self.is_nonnegative(node.inside[0])
+            case "most":
+                return self.is_nonnegative(node.inside[0]) and self._graph.is_inhabited(node.label)
+            case "greater":
+                return any(map(self.is_nonnegative, node.inside))
+            case "call":
+                return node.label in ("relu", "abs")
+            case _:
+                return False
+
+    def _both_nonnegative(self, a: Id, b: Id) -> bool:
+        return self.is_nonnegative(a) and self.is_nonnegative(b)
+
+    def is_nonzero(self, e: Id) -> bool:
+        """The same of not being 0."""
+        node = self._graph.nodes[e]
+        match node.op:
+            case "num":
+                return Fraction(node.label) != 0
+            case "mul":
+                return all(map(self.is_nonzero, node.inside))
+            case "inv":
+                return self.is_nonzero(node.inside[0])
+            case _:
+                return self.is_positive(e)
+
+    def is_bit(self, base: Id) -> bool:
+        """Whether a base is 0 or 1 everywhere; then every power of it is itself."""
+        return self._graph.nodes[base].op in ("within", "near")
