@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from prism_explore.ir.axes import axes_of
+from prism_explore.ir.axis_typing import reduced_axis
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.ops import MatMul, Reduce
 from prism_explore.ir.program import TensorProgram
 from prism_explore.verify.shapes.concretize import TINY, Extents, Instance
 from prism_explore.verify.shapes.pair import Pair
@@ -92,13 +92,7 @@ def _reduced(program: TensorProgram, of: tuple[tuple[str | None, ...], ...]) -> 
     """Axes that the program sums, averages or contracts, or takes a maximum over."""
     seen: dict[str, None] = {}
     for node in program.graph.nodes:
-        match node.op:
-            case Reduce(_, along):
-                axis = of[node.args[0]][along]
-            case MatMul():
-                axis = of[node.args[0]][-1]
-            case _:
-                continue
+        axis = reduced_axis(node.op, tuple(of[a] for a in node.args))
         if axis is not None:
             seen.setdefault(axis)
     return tuple(seen)

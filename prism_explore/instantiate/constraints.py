@@ -15,18 +15,14 @@ from typing import Protocol
 from prism_explore.events.kinds import Reason
 from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow
 from prism_explore.ir.analysis.split_reduction import loop_states
-from prism_explore.ir.axes import AxisNames, kept
+from prism_explore.ir.axes import AxisNames, unmoved_axes
+from prism_explore.ir.axis_typing import reduced_axis
 from prism_explore.ir.ops import (
-    Accumulate,
-    AccumulateRescaled,
     Binary,
     BlockGraph,
     Concat,
     Expand,
-    MatMul,
-    Reduce,
     Reshape,
-    RunningMax,
     Scalar,
     Slice,
     Store,
@@ -100,25 +96,16 @@ def grid_broken(typed: TypedBlock, axis: str, by_one: bool = False) -> Broken | 
         return Broken("grid.stored", without[0])
     for position, node in enumerate(typed.block.nodes):
         match node.op:
-            case MatMul():
-                reduced = typed.axes[node.args[0]][-1]
-            case Reduce(_, along) | Accumulate(_, int() as along):
-                reduced = typed.axes[node.args[0]][along]
-            case RunningMax(int() as along) | AccumulateRescaled(int() as along):
-                reduced = typed.axes[node.args[0]][along]
             case Expand(along, _) | Slice(along, _, _) | Concat(along):
                 if any(typed.axes[t][along] == axis for t in (*node.args, position)):
                     return Broken("grid.viewed", position)
-                continue
             case Reshape():
                 before, after = typed.axes[node.args[0]], typed.axes[position]
-                if axis in {*before, *after} - kept(before, after):
+                if axis in {*before, *after} - unmoved_axes(before, after):
                     return Broken("grid.viewed", position)
-                continue
-            case _:
-                continue
-        if reduced == axis:
-            return Broken("grid.reduced", position)
+            case op:
+                if reduced_axis(op, tuple(typed.axes[a] for a in node.args)) == axis:
+                    return Broken("grid.reduced", position)
     return None
 
 

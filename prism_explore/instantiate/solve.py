@@ -31,25 +31,18 @@ from prism_explore.instantiate.split_maps import SplitMaps, at_once, split_maps
 from prism_explore.ir.analysis.split_reduction import Pair, pair_of
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.axis_maps import AxisUse
+from prism_explore.ir.axis_typing import result_axes
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
-    Accumulate,
-    AccumulateRescaled,
     Band,
     BlockGraph,
-    Concat,
     Custom,
-    Expand,
     Input,
     Load,
-    MatMul,
     Node,
-    Permute,
-    Reduce,
     Reshape,
     Result,
-    RunningMax,
-    Slice,
+    Store,
 )
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
@@ -228,40 +221,24 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
     bands = iter([axes for n, axes in zip(program.nodes, table.of, strict=True) if isinstance(n.op, Band)])
     same = UnionFind(a.name for a in table.axes)
 
-    def join(a: str | None, b: str | None) -> str | None:
+    def unify(a: str | None, b: str | None) -> str | None:
         if a is None or b is None:
             return a or b
         same.union(a, b)
         return same.find(a)
 
-    def align(a: AxisNames, b: AxisNames) -> AxisNames:
-        rank = max(len(a), len(b))
-        left, right = ((None,) * (rank - len(s)) + s for s in (a, b))
-        return tuple(join(x, y) for x, y in zip(left, right, strict=True))
-
     def result(node: Node, args: tuple[AxisNames, ...]) -> AxisNames:
         if (known := table.views.get((node.op, args))) is not None:
             return known
         match node.op:
-            case MatMul():
-                a, b = args
-                join(a[-1], b[-2])
-                return (*align(a[:-2], b[:-2]), a[-2], b[-1])
-            case Reduce(_, along) | Accumulate(_, int() as along):
-                return (*args[0][:along], None, *args[0][along + 1 :])
-            case RunningMax(int() as along):
-                return (*args[0][:along], None, *args[0][along + 1 :])
-            case AccumulateRescaled(along):
-                parts = args[0] if along is None else (*args[0][:along], None, *args[0][along + 1 :])
-                return align(parts, args[1])
-            case Permute(order):
-                return tuple(args[0][d] for d in order)
-            case Expand(along, _) | Slice(along, _, _) | Concat(along):
-                return (*args[0][:along], None, *args[0][along + 1 :])
             case Reshape(dims):
                 return (None,) * len(dims)
-            case _:
-                return args[0] if len(args) == 1 else align(*args)
+            case Store():
+                return args[0]
+            case Input() | Band() | Load() | Custom() | Result():
+                raise AssertionError("these have their axes from elsewhere")
+            case op:
+                return result_axes(op, args, absent=None, fresh=lambda _: None, align=unify, contract=unify)
 
     blocks: list[tuple[BlockGraph, list[AxisNames], int]] = []
     kernel: list[AxisNames] = []

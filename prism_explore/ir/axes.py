@@ -12,18 +12,18 @@ and of what, is read off the program (`AxisTable.views`), because the axes of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from prism_explore.errors import ShapeError
+from prism_explore.ir.axis_typing import result_axes
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
-    Binary,
     ComputeOp,
     Concat,
     Custom,
@@ -33,7 +33,6 @@ from prism_explore.ir.ops import (
     LoopOp,
     MatMul,
     Op,
-    Permute,
     Reduce,
     Reshape,
     Result,
@@ -44,7 +43,6 @@ from prism_explore.ir.ops import (
     Unary,
     ViewOp,
 )
-from prism_explore.ir.tensors import TensorType
 from prism_explore.support.union_find import UnionFind
 
 Slot: TypeAlias = tuple[int, int]
@@ -82,130 +80,98 @@ class AxisTable:
 
 
 def compute_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> AxisNames | None:
-    """Axes of a result, or None where operands disagree about an axis, or the result would have a new one."""
-    match op:
-        case Binary():
-            return _align(operands[0], operands[1])
-        case MatMul():
-            a, b = operands
-            if len(a) < 2 or len(b) < 2 or a[-1] != b[-2]:
-                return None
-            batch = _align(a[:-2], b[:-2])
-            return None if batch is None else (*batch, a[-2], b[-1])
-        case Reduce(_, along):
-            return _without(operands[0], along)
-        case Accumulate(_, along) | RunningMax(along):
-            return _without(operands[0], along)
-        case AccumulateRescaled(along):
-            total, scale = _without(operands[0], along), operands[1]
-            fits = len(scale) == len(total) and all(s is None or s == a for s, a in zip(scale, total, strict=True))
-            return total if fits else None
-        case Unary() | Scalar():
-            return operands[0]
-        case Permute(order):
-            return tuple(operands[0][d] for d in order)
-        case Reshape() | Expand() | Slice() | Concat():
-            return None
-
-
-def matched(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> Iterator[tuple[str, str]]:
-    """The axes that an operator takes for one another: by the dims that it aligns, and by those that it contracts."""
-    match op:
-        case Binary():
-            pairs = _beside(operands[0], operands[1])
-        case MatMul():
-            a, b = operands
-            pairs = [*_beside(a[:-2], b[:-2]), (a[-1], b[-2])] if len(a) > 1 and len(b) > 1 else []
-        case AccumulateRescaled(along):
-            pairs = _beside(_without(operands[0], along), operands[1])
-        case _:
-            pairs = []
-    for x, y in pairs:
-        if x and y:
-            yield x, y
-
-
-def _beside(a: AxisNames, b: AxisNames) -> list[tuple[str | None, str | None]]:
-    rank = max(len(a), len(b))
-    left, right = ((None,) * (rank - len(s)) + s for s in (a, b))
-    return list(zip(left, right, strict=True))
-
-
-def _without(axes: AxisNames, along: int | None) -> AxisNames:
-    return axes if along is None else (*axes[:along], None, *axes[along + 1 :])
-
-
-def _align(a: AxisNames, b: AxisNames) -> AxisNames | None:
-    pairs = _beside(a, b)
-    if any(x and y and x != y for x, y in pairs):
+    """Axes of a result; None where operands disagree about an axis, or the result would have a new one."""
+    if isinstance(op, Reshape | Expand | Slice | Concat) or not _has_inner_dims(op, operands):
         return None
-    return tuple(x or y for x, y in pairs)
+    agrees = True
+
+    def align(a: str | None, b: str | None) -> str | None:
+        nonlocal agrees
+        agrees = agrees and (a is None or b is None or a == b)
+        return a or b
+
+    def contract(a: str | None, b: str | None) -> None:
+        nonlocal agrees
+        agrees = agrees and a == b
+
+    result = result_axes(op, operands, absent=None, fresh=_no_axis, align=align, contract=contract)
+    if isinstance(op, AccumulateRescaled):  # the scale adds no axis to the sum
+        summed = compute_axes(Accumulate("sum", op.dim), operands[:1])
+        agrees = agrees and result == summed and len(operands[0]) == len(operands[1])
+    return result if agrees else None
+
+
+def matched_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> Iterator[tuple[str, str]]:
+    """The pairs of axes that an operator requires to be one: of the dims it aligns, and of those it contracts."""
+    if isinstance(op, Unary | Scalar | Reduce | ViewOp) or not _has_inner_dims(op, operands):
+        return
+    pairs: list[tuple[str | None, str | None]] = []
+
+    def align(a: str | None, b: str | None) -> str | None:
+        pairs.append((a, b))
+        return a or b
+
+    result_axes(op, operands, absent=None, fresh=_no_axis, align=align, contract=align)
+    for a, b in pairs:
+        if a and b:
+            yield a, b
+
+
+def _has_inner_dims(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> bool:
+    return not isinstance(op, MatMul) or all(len(axes) > 1 for axes in operands)
+
+
+def _no_axis(position: int) -> None:
+    """A new dim of a result has no axis yet."""
 
 
 def axes_of(graph: SGraph) -> AxisTable:
     """Name the axes of a flat kernel graph.
 
-    A dim that is a lone symbol lends its name to its axis; the others are d, n, k, m and so on in
-    order of appearance.
+    A dim whose extent is a lone symbol gives this name to its axis. The others are d, n, k, m and so on in order of
+    appearance.
     """
     types = graph.types()
-    same = UnionFind((t, d) for t, ty in enumerate(types) for d, size in enumerate(ty.dims) if not size.is_one)
+    same = UnionFind[Slot]()
+    labels: list[tuple[Slot | None, ...]] = []
 
-    def join(a: Slot, b: Slot) -> None:
-        if a in same and b in same:
-            same.union(a, b)
+    def unify(a: Slot | None, b: Slot | None) -> Slot | None:
+        if a is None or b is None:
+            return a or b
+        same.union(a, b)
+        return same.find(a)
 
     for t, node in enumerate(graph.nodes):
-        rank = types[t].rank
+        dims = types[t].dims
+        own = tuple(None if size.is_one else (t, d) for d, size in enumerate(dims))
+        for slot in filter(None, own):
+            same.add(slot)
+        operands = tuple(labels[a] for a in node.args)
         match node.op:
             case Input() | Band():
-                pass
+                labels.append(own)
             case Reshape():
-                operand = node.args[0]
-                for d, source in unmoved(types[operand].dims, types[t].dims):
-                    join((t, d), (operand, source))
-            case Permute(order):
-                for d, source in enumerate(order):
-                    join((t, d), (node.args[0], source))
-            case Expand(along) | Slice(along) | Concat(along):
-                for operand in node.args:
-                    for d in range(rank):
-                        if d != along:
-                            join((t, d), (operand, d))
+                unmoved = dict(unmoved_dims(types[node.args[0]].dims, dims))
+                labels.append(tuple(operands[0][unmoved[d]] if d in unmoved else own[d] for d in range(len(dims))))
             case Custom() | Result() | Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise ShapeError("axes are named on a flat program; a custom kernel has its own")
-            case MatMul():
-                a, b = node.args
-                ra, rb = types[a].rank, types[b].rank
-                join((a, ra - 1), (b, rb - 2))
-                join((t, rank - 2), (a, ra - 2))
-                join((t, rank - 1), (b, rb - 1))
-                for operand, r in ((a, ra), (b, rb)):
-                    for d in range(r - 2):
-                        join((t, d + rank - r), (operand, d))
-            case _:
-                for operand in node.args:
-                    r = types[operand].rank
-                    for d in range(r):
-                        join((t, d + rank - r), (operand, d))
-    _agree(graph, types, same.find, join)
+            case op:
+                labels.append(
+                    result_axes(op, operands, absent=None, fresh=own.__getitem__, align=unify, contract=unify)
+                )
+    _unify_equal_views(graph, labels, same)
     names: dict[Slot, str] = {}
     axes: list[Axis] = []
     symbols = {s for ty in types for d in ty.dims for s in d.symbols}
     spare = (c for c in (*"dnkmhevpqrstu", *(f"a{i}" for i in range(10_000))) if c not in symbols)
-    for slot in same:
-        root = same.find(slot)
-        if root in names:
-            continue
-        extent = types[slot[0]].dims[slot[1]]
-        lone = extent.symbols[0] if len(extent.symbols) == 1 and str(extent) == extent.symbols[0] else None
-        name = lone if lone and lone not in names.values() else next(spare)
-        names[root] = name
-        axes.append(Axis(name, extent))
-    of = tuple(
-        tuple(names[same.find((t, d))] if (t, d) in same else None for d in range(ty.rank))
-        for t, ty in enumerate(types)
-    )
+    for t, of_tensor in enumerate(labels):
+        for label, extent in zip(of_tensor, types[t].dims, strict=True):
+            if label is None or (root := same.find(label)) in names:
+                continue
+            lone = extent.symbols[0] if len(extent.symbols) == 1 and str(extent) == extent.symbols[0] else None
+            names[root] = lone if lone and lone not in names.values() else next(spare)
+            axes.append(Axis(names[root], extent))
+    of = tuple(tuple(names[same.find(label)] if label else None for label in of_tensor) for of_tensor in labels)
     return AxisTable(tuple(axes), of, views_of(graph, of))
 
 
@@ -214,7 +180,7 @@ def views_of(graph: SGraph, of: tuple[AxisNames, ...]) -> dict[tuple[Op, tuple[A
     return {(n.op, tuple(of[a] for a in n.args)): of[t] for t, n in enumerate(graph.nodes) if isinstance(n.op, ViewOp)}
 
 
-def unmoved(before: tuple[Dim, ...], after: tuple[Dim, ...]) -> Iterator[Slot]:
+def unmoved_dims(before: tuple[Dim, ...], after: tuple[Dim, ...]) -> Iterator[Slot]:
     """Dims of a reshape's result, and the dims of its operand that they are, from both ends inwards."""
     old = [d for d, size in enumerate(before) if not size.is_one]
     new = [d for d, size in enumerate(after) if not size.is_one]
@@ -224,7 +190,7 @@ def unmoved(before: tuple[Dim, ...], after: tuple[Dim, ...]) -> Iterator[Slot]:
         yield new.pop(), old.pop()
 
 
-def kept(before: AxisNames, after: AxisNames) -> frozenset[str]:
+def unmoved_axes(before: AxisNames, after: AxisNames) -> frozenset[str]:
     """The axes that a reshape with these axes leaves as they are."""
     old, new = ([a for a in axes if a] for axes in (before, after))
     found: set[str] = set()
@@ -237,16 +203,11 @@ def kept(before: AxisNames, after: AxisNames) -> frozenset[str]:
     return frozenset(found)
 
 
-def _agree(
-    graph: SGraph,
-    types: tuple[TensorType, ...],
-    find: Callable[[Slot], Slot],
-    join: Callable[[Slot, Slot], None],
-) -> None:
-    """Join the axes of equal views of tensors whose axes are the same, until nothing changes."""
+def _unify_equal_views(graph: SGraph, labels: Sequence[tuple[Slot | None, ...]], same: UnionFind[Slot]) -> None:
+    """Give equal views of tensors with the same axes the same axes, until nothing changes."""
 
-    def of(t: int) -> tuple[Slot | None, ...]:
-        return tuple(None if size.is_one else find((t, d)) for d, size in enumerate(types[t].dims))
+    def roots(t: int) -> tuple[Slot | None, ...]:
+        return tuple(label and same.find(label) for label in labels[t])
 
     changed = True
     while changed:
@@ -254,8 +215,9 @@ def _agree(
         first: dict[tuple[Op, tuple[tuple[Slot | None, ...], ...]], int] = {}
         for t, node in enumerate(graph.nodes):
             if isinstance(node.op, ViewOp):
-                other = first.setdefault((node.op, tuple(of(a) for a in node.args)), t)
-                if of(other) != of(t):
+                other = first.setdefault((node.op, tuple(roots(a) for a in node.args)), t)
+                if roots(other) != roots(t):
                     changed = True
-                    for d in range(types[t].rank):
-                        join((t, d), (other, d))
+                    for a, b in zip(labels[other], labels[t], strict=True):
+                        if a and b:
+                            same.union(a, b)

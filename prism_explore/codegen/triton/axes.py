@@ -10,23 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.axes import AxisNames, unmoved_dims
+from prism_explore.ir.axis_typing import result_axes
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Band,
     BlockGraph,
-    Concat,
     Custom,
-    Expand,
     Input,
     Load,
-    MatMul,
     Node,
-    Permute,
     Reshape,
     Result,
-    Slice,
     Store,
 )
 from prism_explore.ir.tensors import TensorType
@@ -90,7 +86,7 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
     """
     types = graph.types()
     sizes = {(t, -1, d): size for t, ty in enumerate(types) for d, size in enumerate(ty.dims)}
-    pairs = list(_joins(graph.nodes, types, None))
+    pairs = _joins(graph.nodes, types, None)
     for position, block in graph.customs:
         inner, inner_types = _block(graph, position)
         sizes |= {(position, j, d): s for j, ty in enumerate(inner_types) for d, s in enumerate(ty.dims)}
@@ -128,44 +124,36 @@ def _stored(graph: SGraph, position: int, block: BlockGraph) -> Iterator[tuple[i
             yield t, block.nodes[block.stores[node.op.index]].args[0]
 
 
-def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | None) -> Iterator[tuple[Slot, Slot]]:
+def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | None) -> list[tuple[Slot, Slot]]:
     """Pairs of dims that an operator makes one index; `position` is None at kernel level."""
 
-    def slot(t: int, d: int) -> Slot:
-        return (t, -1, d) if position is None else (position, t, d)
+    def slots(t: int) -> tuple[Slot | None, ...]:
+        node, inner = (t, -1) if position is None else (position, t)
+        return tuple(None if size.is_one else (node, inner, d) for d, size in enumerate(types[t].dims))
+
+    pairs: list[tuple[Slot, Slot]] = []
+
+    def unify(a: Slot | None, b: Slot | None) -> Slot | None:
+        if a and b:
+            pairs.append((a, b))
+        return a or b
 
     for t, node in enumerate(nodes):
-        rank = types[t].rank
+        own = slots(t)
         match node.op:
             case Input() | Band() | Load() | Store() | Custom() | Result():
                 continue
             case Reshape():
-                (o,) = node.args
-                yield from ((slot(t, d), slot(o, e)) for e, d in _kept(types[o].dims, types[t].dims))
-            case Permute(order):
-                yield from ((slot(t, d), slot(node.args[0], source)) for d, source in enumerate(order))
-            case Expand(along, _) | Slice(along, _, _) | Concat(along):
-                yield from ((slot(t, d), slot(o, d)) for o in node.args for d in range(rank) if d != along)
-            case MatMul():
-                a, b = node.args
-                ra, rb = types[a].rank, types[b].rank
-                yield slot(a, ra - 1), slot(b, rb - 2)
-                yield slot(t, rank - 2), slot(a, ra - 2)
-                yield slot(t, rank - 1), slot(b, rb - 1)
-                yield from ((slot(t, d + rank - r), slot(o, d)) for o, r in ((a, ra), (b, rb)) for d in range(r - 2))
-            case _:
-                for o in node.args:
-                    r = types[o].rank
-                    yield from ((slot(t, d + rank - r), slot(o, d)) for d in range(r))
-
-
-def _kept(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> Iterator[tuple[int, int]]:
-    """Dims that a reshape leaves as they are, from both ends inwards; those of size 1 come and go."""
-    left, right = ([d for d, size in enumerate(dims) if not size.is_one] for dims in (old, new))
-    while left and right and old[left[0]] == new[right[0]]:
-        yield left.pop(0), right.pop(0)
-    while left and right and old[left[-1]] == new[right[-1]]:
-        yield left.pop(), right.pop()
+                (source,) = node.args
+                unmoved = unmoved_dims(types[source].dims, types[t].dims)
+                for d, e in unmoved:
+                    unify(own[d], slots(source)[e])
+            case op:
+                operands = tuple(slots(a) for a in node.args)
+                result = result_axes(op, operands, absent=None, fresh=own.__getitem__, align=unify, contract=unify)
+                for mine, label in zip(own, result, strict=True):
+                    unify(mine, label)
+    return pairs
 
 
 def _classes(slots: Iterable[Slot], pairs: Iterable[tuple[Slot, Slot]]) -> dict[Slot, Slot]:

@@ -67,7 +67,7 @@ from prism_explore.generate.abstract_expr.polynomial import (
     untold,
     varying,
 )
-from prism_explore.ir.axes import AxisNames, kept
+from prism_explore.ir.axes import AxisNames, unmoved_axes
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -147,7 +147,7 @@ class Theory:
                 return args[0] if along is None else self._reduced("sum", args[0], axes[0][along])
             case Permute() | Expand():
                 return args[0]
-            case Reshape() if result is not None and not {*axes[0], *result} - {None, *kept(axes[0], result)}:
+            case Reshape() if result is not None and not {*axes[0], *result} - {None, *unmoved_axes(axes[0], result)}:
                 return args[0]
             case Reshape(dims):
                 return call(f"reshape[{', '.join(map(str, dims))}]", args[0])

@@ -26,7 +26,7 @@ from prism_explore.generate.event_log import bundled
 from prism_explore.generate.pruning.rules import Cut, Machine
 from prism_explore.generate.state import Alone, BlockState, Fit, KernelState, Same, Tensor, alphabet
 from prism_explore.ir.analysis.loop_flow import Flow, FlowRule, flow
-from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes, matched, views_of
+from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, compute_axes, matched_axes, views_of
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
@@ -418,7 +418,7 @@ class Attempts:
         axes = tuple(state.tensors[a].axes for a in args)
         order = list(self.extents)
         names = dict(state.same)
-        for pair in matched(op, axes):
+        for pair in matched_axes(op, axes):
             stays, goes = sorted((names.get(a, a) for a in pair), key=order.index)
             if stays != goes and self._sizes[stays] == self._sizes[goes]:
                 names = {a: stays if n == goes else n for a, n in (*names.items(), (goes, goes))}

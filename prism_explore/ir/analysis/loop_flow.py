@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.analysis.running_max import Moves, moved
-from prism_explore.ir.axes import AxisNames, kept
+from prism_explore.ir.axes import AxisNames, unmoved_axes
 from prism_explore.ir.graph import Phase
 from prism_explore.ir.ops import (
     Accumulate,
@@ -162,7 +162,7 @@ def _cut(
         case Expand(along, _) | Slice(along, _, _) | Concat(along):
             return _apart(args, {result[along], *(a[along] for a in axes)}, looped)
         case Reshape():
-            return _apart(args, {*axes[0], *result} - kept(axes[0], result), looped)
+            return _apart(args, {*axes[0], *result} - unmoved_axes(axes[0], result), looped)
         case RunningMax(along):
             state = _accumulate(Accumulate("max", along), args[0], axes[0])
             return Flow("loop", args[0].axis) if isinstance(state, Flow) else state

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-from prism_explore.ir.axes import AxisNames, axes_of, unmoved
+from prism_explore.ir.axes import AxisNames, axes_of, unmoved_dims
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
@@ -251,7 +251,7 @@ def _below(op: Op, ends: Ends, operands: tuple[tuple[Dim, ...], ...], result: tu
         case Permute(order):
             return (tuple(ends[order.index(d)] for d in range(len(order))),)
         case Reshape():
-            same = {before: after for after, before in unmoved(operands[0], result)}
+            same = {before: after for after, before in unmoved_dims(operands[0], result)}
             return (tuple(ends[same[d]] if d in same else None for d in range(len(operands[0]))),)
         case _:
             return tuple(ends[len(ends) - len(dims) :] for dims in operands)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from prism_explore.ir.axes import unmoved
+from prism_explore.ir.axes import unmoved_dims
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.graph import SGraph, instead
 from prism_explore.ir.ops import (
@@ -96,7 +96,7 @@ class _View:
                 if longer != sorted(longer):
                     return (Reshape(full), self.op) if missing else (self.op,)
             case Reshape(dims):
-                same = dict(unmoved(self.whole, dims))
+                same = dict(unmoved_dims(self.whole, dims))
                 moved = [d for d in range(len(full)) if d not in same.values()]
                 regrouped = all(full[d] == self.whole[d] for d in moved)
                 if not regrouped and not all(full[d].is_one for d in moved):
@@ -112,7 +112,7 @@ class _View:
             case Permute(order):
                 return order.index(d)
             case Reshape(dims):
-                return {old: new for new, old in unmoved(self.whole, dims)}.get(d)
+                return {old: new for new, old in unmoved_dims(self.whole, dims)}.get(d)
 
 
 class _Lift:

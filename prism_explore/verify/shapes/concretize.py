@@ -15,23 +15,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from prism_explore.ir.axes import axes_of
+from prism_explore.ir.axis_typing import reduced_axis
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.ops import (
-    Band,
-    BlockGraph,
-    Custom,
-    Expand,
-    Input,
-    Load,
-    MatMul,
-    Node,
-    Op,
-    Reduce,
-    Reshape,
-    Scalar,
-    Slice,
-)
+from prism_explore.ir.ops import Band, BlockGraph, Custom, Expand, Input, Load, Node, Op, Reshape, Scalar, Slice
 from prism_explore.ir.program import TensorProgram
 from prism_explore.verify.shapes.constraints import BEGIN, NoExtents, Path, Reader, Slots, Variables, View
 from prism_explore.verify.shapes.pair import KEPT_AS_THEY_ARE, Near, Number, Pair
@@ -331,16 +318,9 @@ class Extents:
 
 
 def _summed(graph: SGraph, values: Sequence[Slots]) -> frozenset[int]:
-    found: set[int] = set()
-    for node in graph.nodes:
-        match node.op:
-            case MatMul():
-                found.add(values[node.args[0]][-1])
-            case Reduce(_, along):
-                found.add(values[node.args[0]][along])
-            case _:
-                pass
-    return frozenset(found)
+    """The variables of the dims that the kernel graph itself reduces."""
+    reduced = (reduced_axis(node.op, tuple(values[a] for a in node.args)) for node in graph.nodes)
+    return frozenset(slot for slot in reduced if slot is not None)
 
 
 def _constants(graph: SGraph) -> set[int]:

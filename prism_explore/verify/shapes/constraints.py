@@ -21,6 +21,7 @@ from itertools import accumulate
 from math import prod
 from typing import Literal, TypeAlias
 
+from prism_explore.ir.axis_typing import result_axes
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim, in_symbols
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
@@ -29,14 +30,12 @@ from prism_explore.ir.ops import (
     Band,
     Binary,
     BlockGraph,
-    Concat,
     Custom,
     Expand,
     Input,
     Load,
     MatMul,
     Op,
-    Permute,
     Reduce,
     Reshape,
     Result,
@@ -330,37 +329,32 @@ class Reader:
         return [values[s] for s in block.stores]
 
     def _apply(self, op: Op, args: list[Slots], given: tuple[Dim, ...], path: Path) -> Slots:
+        """The variables of a result; `views` gets each operator that names sizes itself, with their variables."""
+
+        def fresh(along: int) -> int:
+            match op:
+                case Expand(_, size):
+                    return self.variables.size(size) if size.symbols else self.variables.mark("expand", 0, size)
+                case Slice(_, start, stop):
+                    places, length = self._sliced(args[0][along], start, stop)
+                    self.views.append(View(path, op, places))
+                    return length
+                case _:
+                    return self._concatenated(args[0][along], args[1][along], given[along])
+
         match op:
-            case Unary() | Scalar():
-                return args[0]
-            case Binary():
-                return self._aligned(args[0], args[1])
-            case MatMul():
-                a, b = args
-                self.variables.join(a[-1], b[-2])
-                return (*self._aligned(a[:-2], b[:-2]), a[-2], b[-1])
-            case Reduce(_, along) | Accumulate(_, along) | RunningMax(along):
-                return self._without(args[0], along)
-            case AccumulateRescaled(along):
-                return self._aligned(self._without(args[0], along), args[1])
-            case Permute(order):
-                return tuple(args[0][d] for d in order)
-            case Reshape():
-                slots = self._reshaped(args[0], given)
-            case Expand(along, size):
-                fresh = self.variables.size(size) if size.symbols else self.variables.mark("expand", 0, size)
-                slots = (*args[0][:along], fresh, *args[0][along + 1 :])
-            case Slice(along, start, stop):
-                places, length = self._sliced(args[0][along], start, stop)
-                self.views.append(View(path, op, places))
-                return (*args[0][:along], length, *args[0][along + 1 :])
-            case Concat(along):
-                return self._joined(args[0], args[1], along, given[along])
-            case Band():
-                slots = tuple(self.variables.new(d) for d in given)
             case Input() | Custom() | Result() | Load() | Store():
                 raise AssertionError("these are read where they stand")
-        self.views.append(View(path, op, slots))
+            case Band():
+                slots = tuple(self.variables.new(d) for d in given)
+            case Reshape():
+                slots = self._reshaped(args[0], given)
+            case op:
+                slots = result_axes(
+                    op, tuple(args), absent=0, fresh=fresh, align=self._aligned, contract=self.variables.join
+                )
+        if isinstance(op, Band | Reshape | Expand):
+            self.views.append(View(path, op, slots))
         return slots
 
     def _count(self, op: Op, args: list[Slots], result: Slots, lanes: Slots) -> None:
@@ -374,25 +368,17 @@ class Reader:
             case _:
                 pass  # views compute nothing
 
-    def _without(self, slots: Slots, along: int | None) -> Slots:
-        return slots if along is None else (*slots[:along], 0, *slots[along + 1 :])
+    def _aligned(self, a: int, b: int) -> int:
+        if a and b and a != b:
+            self.variables.join(a, b)
+        return a or b
 
-    def _aligned(self, a: Slots, b: Slots) -> Slots:
-        rank = max(len(a), len(b))
-        left, right = (0,) * (rank - len(a)) + a, (0,) * (rank - len(b)) + b
-        for x, y in zip(left, right, strict=True):
-            if x and y and x != y:
-                self.variables.join(x, y)
-        return tuple(x or y for x, y in zip(left, right, strict=True))
-
-    def _joined(self, a: Slots, b: Slots, along: int, given: Dim) -> Slots:
-        for d, (x, y) in enumerate(zip(a, b, strict=True)):
-            if d != along:
-                self.variables.join(x, y)
+    def _concatenated(self, first: int, second: int, given: Dim) -> int:
+        """The variable of a concatenation's dim, which is the sum of its parts."""
         whole = self.variables.new(given)
-        self.variables.sum((whole,), (a[along], b[along]))
-        self.variables.pieces[whole] = (a[along], b[along])
-        return (*a[:along], whole, *a[along + 1 :])
+        self.variables.sum((whole,), (first, second))
+        self.variables.pieces[whole] = (first, second)
+        return whole
 
     def _sliced(self, whole: int, start: Dim, stop: Dim) -> tuple[Slots, int]:
         """The variables of where a slice begins (`BEGIN` for the very beginning) and ends, and its length."""

@@ -1,0 +1,104 @@
+"""The typing rule of index axes: which axis each dim of an operator's result is, by the axes of its operands.
+
+One rule per operator, generic in the *label* that stands for an axis: a name, a union-find slot, a variable. The
+caller decides what happens where an operator requires two labels to be one axis:
+
+    align      two dims of an elementwise operator; either may have size 1
+    contract   the two inner dims of a matrix product
+
+Both get the two labels; `align` returns the label of the result's dim. Dims of literal size 1 have the label `absent`.
+
+What a reshape does to axes depends on the extents, so its callers handle it; see `ir.axes.unmoved`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Binary,
+    ComputeOp,
+    Concat,
+    Expand,
+    LoopOp,
+    MatMul,
+    Op,
+    Permute,
+    Reduce,
+    Reshape,
+    RunningMax,
+    Scalar,
+    Slice,
+    Unary,
+)
+
+Label = TypeVar("Label")
+
+
+def result_axes(
+    op: ComputeOp | LoopOp,
+    operands: tuple[tuple[Label, ...], ...],
+    *,
+    absent: Label,
+    fresh: Callable[[int], Label],
+    align: Callable[[Label, Label], Label],
+    contract: Callable[[Label, Label], object],
+) -> tuple[Label, ...]:
+    """The label of each dim of a result.
+
+    Args:
+        op: any operator that computes, except a reshape.
+        operands: per operand, the label of each dim; a matrix product's have two dims or more.
+        absent: the label of a dim of literal size 1.
+        fresh: the label of a result's dim that is no dim of an operand, by its position.
+        align: called with the labels of two dims that an elementwise operator aligns, `absent` included.
+        contract: called with the labels of the two dims that a matrix product contracts.
+    """
+
+    def aligned(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, ...]:
+        rank = max(len(a), len(b))
+        left, right = ((absent,) * (rank - len(s)) + s for s in (a, b))
+        return tuple(map(align, left, right))
+
+    match op:
+        case Unary() | Scalar():
+            return operands[0]
+        case Binary():
+            return aligned(*operands)
+        case MatMul():
+            a, b = operands
+            contract(a[-1], b[-2])
+            return (*aligned(a[:-2], b[:-2]), a[-2], b[-1])
+        case Reduce(_, along) | Accumulate(_, along) | RunningMax(along):
+            return _with_dim(operands[0], along, absent)
+        case AccumulateRescaled(along):
+            return aligned(_with_dim(operands[0], along, absent), operands[1])
+        case Permute(order):
+            return tuple(operands[0][d] for d in order)
+        case Expand(along, _) | Slice(along, _, _):
+            return _with_dim(operands[0], along, fresh(along))
+        case Concat(along):
+            sides = (_with_dim(o, along, absent) for o in operands)
+            return _with_dim(aligned(*sides), along, fresh(along))
+        case Reshape():
+            raise AssertionError("the axes of a reshape depend on its extents")
+
+
+def _with_dim(labels: tuple[Label, ...], along: int | None, label: Label) -> tuple[Label, ...]:
+    return labels if along is None else (*labels[:along], label, *labels[along + 1 :])
+
+
+def reduced_axis(op: Op, operands: tuple[tuple[Label, ...], ...]) -> Label | None:
+    """The label of the dim that an operator sums, averages, contracts or maximizes over; None where there is none."""
+    match op:
+        case MatMul():
+            return operands[0][-1]
+        case Reduce(_, int() as along) | Accumulate(_, int() as along):
+            return operands[0][along]
+        case RunningMax(int() as along) | AccumulateRescaled(int() as along):
+            return operands[0][along]
+        case _:
+            return None
