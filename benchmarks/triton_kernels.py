@@ -25,7 +25,7 @@ from importlib.metadata import version
 from typing import Any
 
 import prism_explore as px
-from prism_explore.codegen.triton.aot import ARCHITECTURES, AotCompiler
+from prism_explore.codegen.triton.aot import AotCompiler
 from prism_explore.codegen.triton.emit import emit_triton, triton_module
 from prism_explore.codegen.triton.heuristics import fit_triton
 from prism_explore.codegen.triton.interpreter_check import Checked, Interpreter
@@ -34,6 +34,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.ir.ops import MatMul
 from prism_explore.pipeline.stages import Kernel, Parameters, Verified
 from prism_explore.search.explore import Progress, Steering, explore
+from prism_explore.targets.gpus import ARCHITECTURES
 from prism_explore.tune.gpu_preview import check_small, dots_of
 
 ASKED = ("sm_80", "sm_90", "sm_100", "gfx942")

@@ -1,8 +1,8 @@
-"""Target machines as numbers with a source: peak rates, memory, caches, launch cost.
+"""Target machines: peak rates, memory, caches and launch cost, each with its source.
 
-GPUs are rows of a table, from their datasheets (`gpus.py`). The host CPU is measured once, and the figures are stored
-(`host.py`). `Target.measured` and `Target.source` say whether a figure is measured or quoted. What is computed
-from these figures is *modelled*.
+GPUs are rows of a table, from datasheets (`gpus.py`). The host CPU is measured once, and the figures are stored
+(`host.py`). `Target.measured` and `Target.source` say whether a figure is measured or quoted. What is computed from
+these figures is *modelled*.
 """
 
 from __future__ import annotations
@@ -25,23 +25,32 @@ def target(
     cache: Path | None = None,
     measure: Callable[[], Target] | None = None,
 ) -> Target:
-    """The machine of this name.
+    """The target machine with this name.
 
-    `cpu` is the host: measured at the first call, in about two seconds, then read from a file of the
-    user's cache directory. `cuda` is the row of the GPU that is here, which may be AMD's, as in torch.
+    `cpu` is the host. The first call measures it, which takes about two seconds; later calls read a file in the user's
+    cache directory. `cuda` is the GPU of this machine, NVIDIA's or AMD's, as in torch.
 
     Args:
         name: one of `KNOWN`.
-        cache: where the host's figures are remembered; the user's cache directory if not given.
-        measure: how the host is measured when nothing is remembered; `host.measure_host` if not given.
+        cache: the file with the host's figures; one in the user's cache directory if None.
+        measure: measures the host if no figures are stored; `host.measure_host` if None.
+
+    Returns:
+        The machine's figures.
 
     Raises:
-        TargetUnavailable: no such machine is known, or no GPU is here.
+        TargetUnavailable: the name is unknown, or it is `cuda` and there is no GPU here, or an unknown one.
+
+    Example:
+        >>> target("h100").dram_bytes_per_s
+        3350000000000.0
+        >>> target("h100").replace(dram_bytes_per_s=4e12).dram_bytes_per_s
+        4000000000000.0
     """
     if name == "cpu":
         from prism_explore.targets import host
 
-        return host.remembered(cache or host.cache_file(), measure or host.measure_host)
+        return host.load_or_measure(cache or host.cache_file(), measure or host.measure_host)
     if name == "cuda":
         return _device()
     if name in GPUS:
@@ -58,12 +67,12 @@ def _device() -> Target:
     name = devices.device_here()
     if name is None:
         raise TargetUnavailable(
-            f"no GPU is here: {devices.ASK[0]} names none, and AMD's driver lists none below {devices.NODES}"
+            f"no GPU is here: {devices.NVIDIA_COMMAND[0]} names none, and AMD's driver lists none in {devices.NODES}"
         )
     row = devices.row_of(name)
     if row is None:
         raise TargetUnavailable(
-            f"no figures are known of {name}; start from those of a GPU that is like it: "
+            f"no figures are known for {name}; start from those of a similar GPU: "
             f"target({'mi300x' if name.startswith('AMD') else 'h100'!r}).replace(name=..., ...)"
         )
     return GPUS[row]

@@ -1,13 +1,13 @@
 # pyright: basic
 # llvmlite ships no types.
-"""Canaries: native loops that do nothing but read memory, or nothing but multiply and add.
+"""Microbenchmarks that measure the roofline's ceilings: loops that only read memory, or only multiply and add.
 
-What they reach, a kernel can at best reach too: they are the measured ceilings of the roofline. One
-read pattern is not enough (a single stream per core is 1.4 times slower here than eight rows with the
-next rows prefetched into L2), so there are several and the best counts.
+A kernel can at best reach the rates of these loops. Bandwidth depends on the access pattern: a single stream per core
+was 1.4 times slower than eight rows with the next rows prefetched into L2. So there are several read patterns, and the
+fastest counts.
 
-The loops are a page of LLVM IR; they run on the OpenMP pool that torch brings, where there is one, so
-that starting them costs what starting a kernel costs.
+The loops are generated as LLVM IR. They run on torch's OpenMP thread pool if torch is installed, so that starting them
+costs as much as starting a kernel.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 ROW_FLOATS = 4096
-"""Length of a row in the read patterns: 16 KB, the shape of a weight of a language model."""
+"""Length of a row in the read patterns: 16 KB, as in a weight matrix of a language model."""
 
 READ_PATTERNS: tuple[tuple[str, int, bool], ...] = (
     ("one stream per core", 1, False),
@@ -32,27 +32,27 @@ READ_PATTERNS: tuple[tuple[str, int, bool], ...] = (
     ("8 rows", 8, False),
     ("8 rows, next rows prefetched", 8, True),
 )
-"""Name, rows read side by side, whether the next rows are prefetched into L2."""
+"""Name, number of rows read concurrently, whether the next rows are prefetched into L2."""
 
 FMA_CHAINS = 12
-"""Independent sums in flight: enough to hide the latency of a multiply-add on today's cores."""
+"""Independent accumulators: enough to hide the latency of a multiply-add on current cores."""
 
 
 @dataclass(frozen=True, slots=True)
-class Canary:
-    """A compiled loop: call it with a buffer and a count; it runs on all cores and returns when done."""
+class CeilingLoop:
+    """A compiled loop that runs on all cores and returns when it is done."""
 
     name: str
     _run: Callable[[int, int], None]
     _flops: int = 1
-    """Of one turn of the loop, where it computes."""
+    """Of one iteration."""
 
     def read(self, buffer: np.ndarray) -> None:
-        """Read every float of a contiguous float32 array whose size is a multiple of 8 rows per core."""
+        """Read every element of a contiguous float32 array; its size is a multiple of 8 rows per core."""
         self._run(buffer.ctypes.data, buffer.size)
 
-    def spin(self, flops: float) -> None:
-        """Do at least `flops` multiply-adds' worth of arithmetic, spread over the cores."""
+    def compute(self, flops: float) -> None:
+        """Execute at least `flops` floating-point operations, spread over the cores."""
         self._run(0, max(1, int(flops / self._flops)))
 
 
@@ -61,8 +61,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def waiting_s() -> float:
-    """How long the threads of this process have waited for a core so far; 0 where the system does not tell."""
+def core_wait_s() -> float:
+    """Seconds that threads of this process have waited for a core so far; 0 if the system does not report it."""
     total = 0
     try:
         for task in Path("/proc/self/task").iterdir():
@@ -77,34 +77,34 @@ def waiting_s() -> float:
 
 @lru_cache(1)
 def lanes() -> int:
-    """float32 numbers in the widest vector register of this CPU."""
+    """float32 lanes of the widest vector register of this CPU."""
     features = _llvm().get_host_cpu_features()
     return 16 if features.get("avx512f") else 8 if features.get("avx") else 4
 
 
-def read_canaries(threads: int | None = None) -> tuple[Canary, ...]:
-    """One canary per read pattern."""
+def read_loops(threads: int | None = None) -> tuple[CeilingLoop, ...]:
+    """One loop per read pattern."""
     return tuple(
-        Canary(f"read: {name}", _compiled(_read_ir(rows, prefetch, lanes()), threads or cores()))
+        CeilingLoop(f"read: {name}", _compiled(_read_ir(rows, prefetch, lanes()), threads or cores()))
         for name, rows, prefetch in READ_PATTERNS
     )
 
 
-def fma_canary(threads: int | None = None) -> Canary:
-    """Multiply-adds on registers, nothing else."""
-    return Canary("multiply-add", _compiled(_fma_ir(lanes()), threads or cores()), 2 * lanes() * FMA_CHAINS)
+def fma_loop(threads: int | None = None) -> CeilingLoop:
+    """Fused multiply-adds on registers."""
+    return CeilingLoop("multiply-add", _compiled(_fma_ir(lanes()), threads or cores()), 2 * lanes() * FMA_CHAINS)
 
 
-def pairs_canary(threads: int | None = None) -> Canary | None:
-    """The same on pairs of bfloat16, with float32 sums; None where the CPU has no such instruction."""
+def bf16_pairs_loop(threads: int | None = None) -> CeilingLoop | None:
+    """Dot products of bfloat16 pairs with float32 accumulators; None if the CPU has no such instruction."""
     if not (lanes() == 16 and _llvm().get_host_cpu_features().get("avx512bf16")):
         return None
-    return Canary("pairs of bfloat16", _compiled(_pairs_ir(), threads or cores()), 4 * 16 * FMA_CHAINS)
+    return CeilingLoop("pairs of bfloat16", _compiled(_pairs_ir(), threads or cores()), 4 * 16 * FMA_CHAINS)
 
 
-def empty_canary(threads: int | None = None) -> Canary:
-    """No work at all: what starting a kernel costs."""
-    return Canary("empty", _compiled(_EMPTY_IR, threads or cores()))
+def empty_loop(threads: int | None = None) -> CeilingLoop:
+    """No work: measures the launch cost."""
+    return CeilingLoop("empty", _compiled(_EMPTY_IR, threads or cores()))
 
 
 # ---------------------------------------------------------------- the loops
@@ -116,7 +116,7 @@ define void @work(i64 %base, i64 %count, i64 %tid, i64 %threads) {
 
 
 def _read_ir(rows: int, prefetch: bool, width: int) -> str:
-    """Each thread takes whole panels of `rows` rows; within a panel the rows advance side by side."""
+    """Each thread reads panels of `rows` rows; within a panel all rows advance together."""
     vec = f"<{width} x float>"
     body: list[str] = []
     for r in range(rows):
@@ -128,8 +128,8 @@ def _read_ir(rows: int, prefetch: bool, width: int) -> str:
         ]
         if prefetch:
             body += [
-                f"  %ahead{r} = getelementptr float, ptr %here{r}, i64 {rows * ROW_FLOATS}",
-                f"  call void @llvm.prefetch.p0(ptr %ahead{r}, i32 0, i32 2, i32 1)",
+                f"  %following{r} = getelementptr float, ptr %here{r}, i64 {rows * ROW_FLOATS}",
+                f"  call void @llvm.prefetch.p0(ptr %following{r}, i32 0, i32 2, i32 1)",
             ]
     carried = [f"  %sum{r} = phi {vec} [ %keep{r}, %panels ], [ %next{r}, %columns ]" for r in range(rows)]
     kept = [f"  %keep{r} = phi {vec} [ zeroinitializer, %entry ], [ %next{r}, %done ]" for r in range(rows)]
@@ -229,7 +229,7 @@ def _chains_ir(width: int, declared: str, step: Callable[[int], str]) -> str:
 
 
 def _sink(vec: str, value: str) -> list[str]:
-    """An opaque use, so that no optimizer drops the loop whose result it is."""
+    """A volatile store of the result, so that the optimizer does not remove the loop."""
     return [f"  %sink = alloca {vec}", f"  store volatile {vec} {value}, ptr %sink"]
 
 
@@ -245,7 +245,7 @@ def _llvm():
 
 @lru_cache(1)
 def _openmp() -> ctypes.CDLL | None:
-    """The OpenMP runtime that torch brings, found without importing torch; None where there is none."""
+    """The OpenMP runtime in torch's installation, found without importing torch; None if there is none."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         return None
@@ -262,9 +262,9 @@ def _openmp() -> ctypes.CDLL | None:
 _ON_POOL = """
 declare i32 @omp_get_thread_num()
 declare i32 @omp_get_num_threads()
-define void @on_pool(ptr %given) {
-  %base = load i64, ptr %given
-  %second = getelementptr i64, ptr %given, i64 1
+define void @on_pool(ptr %arguments) {
+  %base = load i64, ptr %arguments
+  %second = getelementptr i64, ptr %arguments, i64 1
   %count = load i64, ptr %second
   %tid32 = call i32 @omp_get_thread_num()
   %threads32 = call i32 @omp_get_num_threads()
@@ -298,16 +298,16 @@ def _compiled(ir: str, threads: int) -> Callable[[int, int], None]:
         entry = ctypes.c_void_p(engine.get_function_address("on_pool"))
 
         def on_pool(base: int, count: int) -> None:
-            assert engine, "the engine owns the machine code"
-            given = (ctypes.c_int64 * 2)(base, count)
-            pool.GOMP_parallel(entry, given, ctypes.c_uint(threads), ctypes.c_uint(0))
+            assert engine, "keeps the engine, which owns the machine code, alive"
+            arguments = (ctypes.c_int64 * 2)(base, count)
+            pool.GOMP_parallel(entry, arguments, ctypes.c_uint(threads), ctypes.c_uint(0))
 
         return on_pool
     signature = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
     work = signature(engine.get_function_address("work"))
 
     def on_threads(base: int, count: int) -> None:
-        assert engine, "the engine owns the machine code"
+        assert engine, "keeps the engine, which owns the machine code, alive"
         others = [threading.Thread(target=work, args=(base, count, t, threads)) for t in range(1, threads)]
         for thread in others:
             thread.start()

@@ -1,104 +1,165 @@
-"""GPUs, one row each, from their datasheets. To add a GPU, add a row.
+"""GPU targets: one row per GPU, with figures from its datasheet. To add a GPU, add a row (see README.md).
 
-Rates of TF32 and 16-bit tensor cores are dense rates. The launch cost is an assumption. Nothing here is measured.
+Peak rates are dense tensor-core rates. The launch cost is an assumption. Nothing here is measured.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from prism_explore.targets.machine import Target
 
-
-def _gpu(
-    name: str,
-    tf32: float,
-    half: float,
-    dram: float,
-    *,
-    sms: int,
-    shared_kib: int,
-    l2_mib: int,
-    source: str,
-) -> Target:
-    return Target(
-        name=name,
-        kind="gpu",
-        peak_flops_per_s=tf32,
-        peak_half_flops_per_s=half,
-        dram_bytes_per_s=dram,
-        shared_memory_bytes=shared_kib << 10,
-        caches_bytes=(shared_kib << 10, l2_mib << 20),
-        cores=sms,
-        max_blocks=2**31 - 1,
-        max_threads=1024,
-        launch_s=3e-6,
-        source=f"{source}; launch cost assumed, 3 us",
-        measured=False,
-    )
+LAUNCH_S = 3e-6
+"""Assumed cost of one kernel launch."""
 
 
-GPUS: dict[str, Target] = {
-    row.name: row
-    for row in (
-        _gpu(
-            "a100",
-            156e12,
-            312e12,
-            2.039e12,
-            sms=108,
-            shared_kib=163,
-            l2_mib=40,
-            source="NVIDIA A100 80GB SXM datasheet and A100 whitepaper, table 4",
-        ),
-        _gpu(
-            "h100",
-            494.7e12,
-            989.4e12,
-            3.35e12,
-            sms=132,
-            shared_kib=227,
-            l2_mib=50,
-            source="NVIDIA H100 SXM5 datasheet and H100 whitepaper, table 2",
-        ),
-        _gpu(
-            "h200",
-            494.7e12,
-            989.4e12,
-            4.8e12,
-            sms=132,
-            shared_kib=227,
-            l2_mib=50,
-            source="NVIDIA H200 SXM datasheet; chip as H100 SXM5",
-        ),
-        _gpu(
-            "b200",
-            1.1e15,
-            2.25e15,
-            8e12,
-            sms=148,
-            shared_kib=227,
-            l2_mib=126,
-            source="NVIDIA DGX B200 datasheet, one eighth, sparse rates halved",
-        ),
-        _gpu(
-            "mi300x",
-            653.7e12,
-            1307.4e12,
-            5.3e12,
-            sms=304,
-            shared_kib=64,
-            l2_mib=256,
-            source="AMD Instinct MI300X data sheet and CDNA 3 white paper; the last cache is the Infinity Cache",
-        ),
-        _gpu(
-            "rtx4090",
-            82.6e12,
-            165.2e12,
-            1.008e12,
-            sms=128,
-            shared_kib=99,
-            l2_mib=72,
-            source="NVIDIA Ada GPU architecture whitepaper, appendix A",
-        ),
-    )
-}
-"""Quoted, never measured here."""
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A GPU architecture that Triton compiles for."""
+
+    name: str
+    triton: tuple[Literal["cuda", "hip"], int | str, int]
+    """Triton's target: backend, compute capability or chip name, threads per warp."""
+    shared_memory_kib: int
+    """The most that one block may use."""
+
+    @property
+    def shared_memory_bytes(self) -> int:
+        """The same in bytes."""
+        return self.shared_memory_kib << 10
+
+
+SM_80 = Architecture("sm_80", ("cuda", 80, 32), 163)
+SM_89 = Architecture("sm_89", ("cuda", 89, 32), 99)
+SM_90 = Architecture("sm_90", ("cuda", 90, 32), 227)
+SM_100 = Architecture("sm_100", ("cuda", 100, 32), 227)
+GFX942 = Architecture("gfx942", ("hip", "gfx942", 64), 64)
+"""Sources: CUDA C++ Programming Guide, technical specifications per compute capability; AMD CDNA 3 white paper."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """A row of the table: the figures of one GPU, and how the driver names it."""
+
+    name: str
+    """As in `target(name)`."""
+    architecture: Architecture
+    driver_name: str
+    """The words of the driver's device name that identify this GPU."""
+    tf32_flops_per_s: float
+    half_flops_per_s: float
+    """On 16-bit operands."""
+    dram_bytes_per_s: float
+    multiprocessors: int
+    """Streaming multiprocessors, or compute units."""
+    last_cache_mib: int
+    memory_gib: int | None = None
+    """Needed for AMD only, whose driver gives figures instead of a name; see `devices.amd_name`."""
+    source: str
+
+    @property
+    def target(self) -> Target:
+        """The GPU as a target."""
+        shared_bytes = self.architecture.shared_memory_bytes
+        return Target(
+            name=self.name,
+            kind="gpu",
+            peak_flops_per_s=self.tf32_flops_per_s,
+            peak_half_flops_per_s=self.half_flops_per_s,
+            dram_bytes_per_s=self.dram_bytes_per_s,
+            shared_memory_bytes=shared_bytes,
+            caches_bytes=(shared_bytes, self.last_cache_mib << 20),
+            cores=self.multiprocessors,
+            max_blocks=2**31 - 1,
+            max_threads=1024,
+            launch_s=LAUNCH_S,
+            source=f"{self.source}; launch cost assumed, 3 us",
+            measured=False,
+        )
+
+
+ROWS: tuple[Gpu, ...] = (
+    Gpu(
+        name="a100",
+        architecture=SM_80,
+        driver_name="A100",
+        tf32_flops_per_s=156e12,
+        half_flops_per_s=312e12,
+        dram_bytes_per_s=2.039e12,
+        multiprocessors=108,
+        last_cache_mib=40,
+        source="NVIDIA A100 80GB SXM datasheet and A100 whitepaper, table 4",
+    ),
+    Gpu(
+        name="h100",
+        architecture=SM_90,
+        driver_name="H100",
+        tf32_flops_per_s=494.7e12,
+        half_flops_per_s=989.4e12,
+        dram_bytes_per_s=3.35e12,
+        multiprocessors=132,
+        last_cache_mib=50,
+        source="NVIDIA H100 SXM5 datasheet and H100 whitepaper, table 2",
+    ),
+    Gpu(
+        name="h200",
+        architecture=SM_90,
+        driver_name="H200",
+        tf32_flops_per_s=494.7e12,
+        half_flops_per_s=989.4e12,
+        dram_bytes_per_s=4.8e12,
+        multiprocessors=132,
+        last_cache_mib=50,
+        source="NVIDIA H200 SXM datasheet; chip as H100 SXM5",
+    ),
+    Gpu(
+        name="b200",
+        architecture=SM_100,
+        driver_name="B200",
+        tf32_flops_per_s=1.1e15,
+        half_flops_per_s=2.25e15,
+        dram_bytes_per_s=8e12,
+        multiprocessors=148,
+        last_cache_mib=126,
+        source="NVIDIA DGX B200 datasheet, one eighth, sparse rates halved",
+    ),
+    Gpu(
+        name="mi300x",
+        architecture=GFX942,
+        driver_name="MI300X",
+        tf32_flops_per_s=653.7e12,
+        half_flops_per_s=1307.4e12,
+        dram_bytes_per_s=5.3e12,
+        multiprocessors=304,
+        last_cache_mib=256,
+        memory_gib=192,
+        source="AMD Instinct MI300X data sheet and CDNA 3 white paper; the last cache is the Infinity Cache",
+    ),
+    Gpu(
+        name="rtx4090",
+        architecture=SM_89,
+        driver_name="RTX 4090",
+        tf32_flops_per_s=82.6e12,
+        half_flops_per_s=165.2e12,
+        dram_bytes_per_s=1.008e12,
+        multiprocessors=128,
+        last_cache_mib=72,
+        source="NVIDIA Ada GPU architecture whitepaper, appendix A",
+    ),
+)
+
+GPUS: dict[str, Target] = {row.name: row.target for row in ROWS}
+"""Targets by name."""
+
+ARCHITECTURES: dict[str, Architecture] = {row.architecture.name: row.architecture for row in ROWS}
+"""Architectures of these GPUs by name."""
+
+
+def architecture_of(name: str) -> Architecture | None:
+    """The architecture of a GPU of the table; None for another target.
+
+    >>> architecture_of("h200").name, architecture_of("cpu")
+    ('sm_90', None)
+    """
+    return next((row.architecture for row in ROWS if row.name == name), None)

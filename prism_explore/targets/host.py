@@ -1,10 +1,9 @@
-"""The host CPU: its caches from the system, its rates measured once and remembered.
+"""The host CPU as a target: cache sizes from the system, peak rates measured once and stored in a file.
 
-A roofline drawn too low would call a good kernel impossible, so of everything measured the best
-counts: the best of several read patterns, over several rounds. Other work on the machine only ever
-lowers a rate. So rounds in which our threads queued for a core are followed by more; where too few were
-quiet all the same, the source says so, and the next session measures again and keeps the better of each
-figure. `learn` raises a remembered one when something faster was seen later.
+Each rate is the best of several rounds (and of several read patterns), because a roofline below the true peak would
+reject good kernels, and other work on the machine only lowers a measured rate. Rounds in which threads waited for a
+core are repeated. If too few rounds were undisturbed, `Target.source` says so, and the next session measures again and
+keeps the better value of each rate. `store_higher_rates` raises stored rates that a later measurement exceeded.
 """
 
 from __future__ import annotations
@@ -22,41 +21,41 @@ import numpy as np
 
 from prism_explore.targets.ceilings import (
     ROW_FLOATS,
+    bf16_pairs_loop,
+    core_wait_s,
     cores,
-    empty_canary,
-    fma_canary,
+    empty_loop,
+    fma_loop,
     lanes,
-    pairs_canary,
-    read_canaries,
-    waiting_s,
+    read_loops,
 )
 from prism_explore.targets.machine import Target
 
 VERSION = 2
-"""Of the measurement: a change in how it is done makes old files stale."""
+"""Version of the measuring method; stored figures of other versions are not used."""
 
 DISTURBED = 0.05
-"""Share of a round for which our threads waited for a core, above which other work disturbed it."""
-QUIET = 4
-"""So many quiet rounds are enough to believe the figures."""
+"""A round counts as disturbed if threads waited for a core for more than this share of it."""
+QUIET_ROUNDS = 4
+"""Undisturbed rounds needed before the figures are trusted."""
 BUSY = "; measured while other work ran, to be measured again"
-"""In the source of figures that are not believed."""
+"""Appended to the source of figures that are not trusted."""
 
 BUFFER_BYTES = 256 << 20
-"""What the read canaries read: several times any cache in reach of one socket."""
+"""Size of the buffer of the read loops: several times any cache of one socket."""
 
 CPUS = Path("/sys/devices/system/cpu")
 
 
 def cache_file() -> Path:
-    """Where this user's measurements are remembered."""
+    """The file with this user's measurements."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "prism_explore" / "host.json"
 
 
-def remembered(path: Path, measure: Callable[[], Target]) -> Target:
-    """The host as remembered at `path`; measured, and written there, where nothing fitting is."""
-    known = _known(path)
+def load_or_measure(path: Path, measure: Callable[[], Target]) -> Target:
+    """The host's figures from the file at `path`; if it has none for this machine, measure and store them."""
+    known = _stored(path)
     if known is not None and BUSY not in known.source:
         return known
     fresh = measure()
@@ -66,29 +65,29 @@ def remembered(path: Path, measure: Callable[[], Target]) -> Target:
     return fresh
 
 
-def learn(seen: Target, path: Path | None = None) -> None:
-    """Remember the rates of `seen` where they are higher than the remembered ones."""
+def store_higher_rates(measured: Target, path: Path | None = None) -> None:
+    """Store the rates of `measured` that are higher than the stored ones; quoted rates are ignored."""
     where = path or cache_file()
-    known = _known(where)
-    if known is None or not seen.measured:
+    known = _stored(where)
+    if known is None or not measured.measured:
         return
-    better = _better(known, seen)
+    better = _better(known, measured)
     if better != known:
         _write(where, better)
 
 
-def _better(kept: Target, seen: Target) -> Target:
-    """A target with the better of each rate."""
-    return kept.replace(
-        peak_flops_per_s=max(kept.peak_flops_per_s, seen.peak_flops_per_s),
-        peak_half_flops_per_s=max(kept.peak_half_flops_per_s, seen.peak_half_flops_per_s),
-        dram_bytes_per_s=max(kept.dram_bytes_per_s, seen.dram_bytes_per_s),
-        launch_s=min(kept.launch_s, seen.launch_s),
+def _better(a: Target, b: Target) -> Target:
+    """`a` with the better value of each rate."""
+    return a.replace(
+        peak_flops_per_s=max(a.peak_flops_per_s, b.peak_flops_per_s),
+        peak_half_flops_per_s=max(a.peak_half_flops_per_s, b.peak_half_flops_per_s),
+        dram_bytes_per_s=max(a.dram_bytes_per_s, b.dram_bytes_per_s),
+        launch_s=min(a.launch_s, b.launch_s),
     )
 
 
-def _known(path: Path) -> Target | None:
-    """What is remembered; an old or damaged entry is as good as none."""
+def _stored(path: Path) -> Target | None:
+    """The stored figures of this machine; None if there are none, or if they are damaged."""
     found = _read(path).get(_key())
     try:
         return None if found is None else _from_plain(found)
@@ -99,38 +98,39 @@ def _known(path: Path) -> Target | None:
 def measure_host(
     clock: Callable[[], float] = time.perf_counter,
     rounds: int = 8,
-    waiting: Callable[[], float] = waiting_s,
+    core_wait_s: Callable[[], float] = core_wait_s,
 ) -> Target:
-    """Measure this machine: best read pattern, multiply-adds on registers (bfloat16 pairs, too), cost of a launch.
-
-    Units: bytes / s, flop / s, s
+    """Measure this machine: memory bandwidth, arithmetic peaks, launch cost.
 
     Args:
-        clock: seconds.
-        rounds: how often each is measured on a quiet machine; on a busy one up to three times as often.
-        waiting: seconds for which threads of this process have waited for a core so far.
+        clock: returns seconds.
+        rounds: number of rounds on an idle machine; up to three times as many on a busy one.
+        core_wait_s: returns the seconds that threads of this process have waited for a core so far.
+
+    Returns:
+        The host as a target; rates in bytes/s and flop/s, launch cost in s.
     """
     threads = cores()
     caches = cache_sizes()
     floats = max(BUFFER_BYTES, 4 * caches[-1]) // 4 // (8 * ROW_FLOATS * threads) * (8 * ROW_FLOATS * threads)
     buffer = np.ones(floats, dtype=np.float32)
-    readers, fma, pairs, empty = read_canaries(), fma_canary(), pairs_canary(), empty_canary()
+    readers, fma, pairs, empty = read_loops(), fma_loop(), bf16_pairs_loop(), empty_loop()
     flops = 2e9 * threads
     best_read = best_fma = best_pairs = best_launch = float("inf")
     fastest, quiet = readers[0].name, 0
     for number in range(3 * rounds):
-        if number >= rounds and quiet >= min(QUIET, rounds):
+        if number >= rounds and quiet >= min(QUIET_ROUNDS, rounds):
             break
-        began, queued = clock(), waiting()
+        began_s, waited_s = clock(), core_wait_s()
         for reader in readers:
             spent = _timed(clock, lambda reader=reader: reader.read(buffer))
             if spent < best_read:
                 best_read, fastest = spent, reader.name
-        best_fma = min(best_fma, _timed(clock, lambda: fma.spin(flops)))
+        best_fma = min(best_fma, _timed(clock, lambda: fma.compute(flops)))
         if pairs is not None:
-            best_pairs = min(best_pairs, _timed(clock, lambda: pairs.spin(flops)))
-        best_launch = min(best_launch, *(_timed(clock, lambda: empty.spin(0)) for _ in range(20)))
-        quiet += waiting() - queued <= DISTURBED * threads * (clock() - began)
+            best_pairs = min(best_pairs, _timed(clock, lambda: pairs.compute(flops)))
+        best_launch = min(best_launch, *(_timed(clock, lambda: empty.compute(0)) for _ in range(20)))
+        quiet += core_wait_s() - waited_s <= DISTURBED * threads * (clock() - began_s)
     peak = flops / best_fma
     return Target(
         name="cpu",
@@ -148,7 +148,7 @@ def measure_host(
             f"measured: {cpu_model()}, {threads} cores, {lanes()} lanes; {fastest}; "
             f"16-bit peak {'assumed twice float32' if pairs is None else 'that of pairs of bfloat16'}; "
             "the scratch of a block is the L2 cache of a core"
-            f"{'' if quiet >= min(QUIET, rounds) else BUSY}"
+            f"{'' if quiet >= min(QUIET_ROUNDS, rounds) else BUSY}"
         ),
         measured=True,
     )
@@ -160,9 +160,9 @@ def _timed(clock: Callable[[], float], run: Callable[[], None]) -> float:
     return clock() - began
 
 
-# ---------------------------------------------------------------- what the system says
+# ---------------------------------------------------------------- what the system reports
 def cpu_model() -> str:
-    """The name of the processor, as the system gives it."""
+    """The processor's name, as the system reports it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -173,7 +173,7 @@ def cpu_model() -> str:
 
 
 def cache_sizes(cpus: Path = CPUS) -> tuple[int, ...]:
-    """Data caches of the first core, nearest first; common sizes where the system does not tell."""
+    """Data cache sizes of the first core, nearest first; common sizes if the system reports none."""
     found: dict[int, int] = {}
     for index in sorted(cpus.glob("cpu0/cache/index*")):
         try:
@@ -201,9 +201,9 @@ def _read(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 
 
-def _write(path: Path, fresh: Target) -> None:
-    """Replace the file only when the new one is whole; a read-only home only costs the memory."""
-    text = json.dumps({**_read(path), _key(): asdict(fresh)}, indent=1)
+def _write(path: Path, figures: Target) -> None:
+    """Replace the file atomically; if it cannot be written, nothing is stored."""
+    text = json.dumps({**_read(path), _key(): asdict(figures)}, indent=1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.{os.getpid()}")

@@ -8,9 +8,15 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A machine: the ceilings that no kernel can pass, and what one block may use.
+    """A machine: the peak rates that bound every kernel, and the resources of one block.
 
-    Units: rates in operations or bytes per second, sizes in bytes, times in seconds.
+    Rates are in operations or bytes per second, sizes in bytes, times in seconds.
+
+    Example:
+        >>> from prism_explore import target
+        >>> a100 = target("a100")
+        >>> a100.cores, a100.peak("bf16")
+        (108, 312000000000000.0)
     """
 
     name: str
@@ -21,7 +27,7 @@ class Target:
     """16-bit operands, float32 sums; on GPUs the tensor cores, dense."""
     dram_bytes_per_s: float
     shared_memory_bytes: int
-    """What the scratch of one block may take: shared memory on a GPU, the L2 cache of one core on a CPU."""
+    """Limit for the scratch memory of one block: shared memory on a GPU, the L2 cache of one core on a CPU."""
     caches_bytes: tuple[int, ...]
     """Cache sizes, nearest first; the last is shared by all cores."""
     cores: int
@@ -30,11 +36,11 @@ class Target:
     max_threads: int
     """Threads of one block; 1 on a CPU, where a block is the work of one thread."""
     launch_s: float
-    """What starting one kernel costs."""
+    """Cost of starting one kernel."""
     source: str
-    """Where the numbers come from."""
+    """Where the figures come from."""
     measured: bool
-    """Whether the rates were measured on this very machine, not quoted from a datasheet."""
+    """Whether the rates were measured on this machine, not quoted from a datasheet."""
 
     def __post_init__(self) -> None:
         for name in ("peak_flops_per_s", "peak_half_flops_per_s", "dram_bytes_per_s", "cores", "max_blocks"):
@@ -43,13 +49,13 @@ class Target:
 
     @property
     def last_cache_bytes(self) -> int:
-        """The cache behind which is only memory."""
+        """Size of the last-level cache."""
         return self.caches_bytes[-1]
 
     def peak(self, dtype: str) -> float:
-        """flop/s that no kernel on operands of this dtype exceeds."""
+        """Peak rate in flop/s for operands of a dtype, such as `f32` or `bf16`."""
         return self.peak_half_flops_per_s if dtype in ("f16", "bf16") else self.peak_flops_per_s
 
     def replace(self, **changes: Any) -> Target:
-        """The same machine with other numbers, for a what-if: `t.replace(dram_bytes_per_s=1e12)`."""
+        """A copy with some figures changed: `t.replace(dram_bytes_per_s=1e12)`."""
         return replace(self, **changes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prism_explore.codegen.triton.aot import AotCompiler, AotReport, architecture_of, compile_ahead
+from prism_explore.codegen.triton.aot import AotCompiler, AotReport, compile_ahead
 from prism_explore.codegen.triton.emit import emit_triton
 from prism_explore.codegen.triton.heuristics import fit_triton
 from prism_explore.codegen.triton.interpreter_check import Checked, Interpreter, Unchecked, check_graph
@@ -21,7 +21,8 @@ from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Input, Node
 from prism_explore.pipeline.stages import Candidate, Infeasible, Kernel, Parameters, Verified
-from prism_explore.targets import Target
+from prism_explore.targets import GPUS, Target
+from prism_explore.targets.gpus import architecture_of
 from prism_explore.tune.space.time_model import model_of
 from prism_explore.verify.shapes.concretize import Extents
 
@@ -77,9 +78,7 @@ def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Tar
     """
     arch = architecture_of(target.name)
     if arch is None:
-        raise TargetUnavailable(
-            f"no Triton architecture is known for {target.name!r}; try a100, h100, h200, b200 or mi300x"
-        )
+        raise TargetUnavailable(f"no Triton architecture is known for {target.name!r}; known are {', '.join(GPUS)}")
     fitted: list[tuple[float, int, Verified, Parameters]] = []
     passed_over: dict[str, None] = {}
     for number, verified in enumerate(verifieds):
@@ -93,7 +92,7 @@ def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Tar
     with AotCompiler() as compiler, Interpreter() as interpreter:
         for modelled_s, _, verified, numbers in sorted(fitted, key=lambda row: row[:2]):
             made = emit_triton(verified, numbers, shapes, target)
-            reports = made if isinstance(made, Infeasible) else compile_ahead(made, arch, compiler)
+            reports = made if isinstance(made, Infeasible) else compile_ahead(made, arch.name, compiler)
             if isinstance(made, Infeasible) or isinstance(reports, Infeasible):
                 passed_over.setdefault(f"{verified.candidate.id}: {_reason(made, reports)}")
                 continue

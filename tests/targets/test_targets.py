@@ -1,4 +1,4 @@
-"""Machines: the table, the host's memory of itself, and canaries that do what they say."""
+"""Machines: the table, the stored figures of the host, and loops that measure its ceilings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from prism_explore.errors import TargetUnavailable
 from prism_explore.targets import GPUS, KNOWN, Target, host, target
-from prism_explore.targets.ceilings import ROW_FLOATS, fma_canary, pairs_canary, read_canaries
+from prism_explore.targets.ceilings import ROW_FLOATS, bf16_pairs_loop, fma_loop, read_loops
+from prism_explore.targets.gpus import architecture_of
 
 pytestmark = pytest.mark.serial
 
@@ -58,6 +59,18 @@ def test_a_gpu_in_16_bits_is_faster_than_in_32_and_has_room_for_a_block(name: st
     assert gpu.peak("f32") < gpu.peak("bf16")
     assert gpu.peak("f16") == gpu.peak("bf16")
     assert 48 << 10 <= gpu.shared_memory_bytes <= 228 << 10
+
+
+@pytest.mark.parametrize(("name", "architecture"), [("a100", "sm_80"), ("h200", "sm_90"), ("mi300x", "gfx942")])
+def test_a_gpu_of_the_table_has_an_architecture_that_triton_compiles_for(name: str, architecture: str) -> None:
+    found = architecture_of(name)
+
+    assert found is not None
+    assert architecture == found.name
+
+
+def test_another_machine_has_no_architecture() -> None:
+    assert architecture_of("mine") is None
 
 
 def test_what_if_is_a_replacement() -> None:
@@ -122,7 +135,7 @@ def test_where_nothing_can_be_written_the_host_is_measured_each_time(tmp_path: P
 def test_a_faster_sight_raises_what_is_remembered_and_a_slower_one_does_not(tmp_path: Path) -> None:
     path = tmp_path / "host.json"
     target("cpu", cache=path, measure=lambda: TOY)
-    host.learn(TOY.replace(dram_bytes_per_s=3e10, peak_flops_per_s=5e10), path)
+    host.store_higher_rates(TOY.replace(dram_bytes_per_s=3e10, peak_flops_per_s=5e10), path)
     found = target("cpu", cache=path, measure=never)
 
     assert TOY.replace(dram_bytes_per_s=3e10) == found
@@ -131,7 +144,7 @@ def test_a_faster_sight_raises_what_is_remembered_and_a_slower_one_does_not(tmp_
 def test_a_quoted_figure_is_never_learned(tmp_path: Path) -> None:
     path = tmp_path / "host.json"
     target("cpu", cache=path, measure=lambda: TOY)
-    host.learn(TOY.replace(dram_bytes_per_s=3e10, measured=False), path)
+    host.store_higher_rates(TOY.replace(dram_bytes_per_s=3e10, measured=False), path)
 
     assert TOY == target("cpu", cache=path, measure=never)
 
@@ -142,7 +155,7 @@ def test_the_users_cache_directory_is_respected(monkeypatch: pytest.MonkeyPatch,
     assert tmp_path / "prism_explore" / "host.json" == host.cache_file()
 
 
-# ---------------------------------------------------------------- caches and canaries
+# ---------------------------------------------------------------- caches and ceiling loops
 def test_caches_are_read_from_the_system_without_the_instruction_cache(tmp_path: Path) -> None:
     rows = [(1, "Data", "48K"), (1, "Instruction", "32K"), (2, "Unified", "2M"), (3, "Unified", "33792K")]
     for i, (level, kind, size) in enumerate(rows):
@@ -178,7 +191,7 @@ def test_a_host_that_was_busy_while_measured_says_so_and_is_measured_longer() ->
             now += 1
             return float(now)
 
-        return host.measure_host(clock=clock, rounds=1, waiting=lambda: busy * now * host.cores()), now
+        return host.measure_host(clock=clock, rounds=1, core_wait_s=lambda: busy * now * host.cores()), now
 
     quiet, short = measured(0.0)
     busy, long = measured(0.5)
@@ -199,13 +212,13 @@ def test_figures_of_a_busy_machine_are_measured_again_and_the_better_ones_kept(t
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_canaries_run_and_leave_memory_as_it_was(threads: int) -> None:
+def test_ceiling_loops_run_and_leave_memory_as_it_was(threads: int) -> None:
     buffer = np.arange(8 * ROW_FLOATS * 2, dtype=np.float32)
     before = buffer.copy()
-    for canary in read_canaries(threads):
-        canary.read(buffer)
-    fma_canary(threads).spin(1e6)
-    if (pairs := pairs_canary(threads)) is not None:
-        pairs.spin(1e6)
+    for loop in read_loops(threads):
+        loop.read(buffer)
+    fma_loop(threads).compute(1e6)
+    if (pairs := bf16_pairs_loop(threads)) is not None:
+        pairs.compute(1e6)
 
     np.testing.assert_array_equal(before, buffer)

@@ -19,7 +19,7 @@ import os
 import re
 import time
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from prism_explore.codegen.triton.emit import TritonModule, load_triton, triton_module
 from prism_explore.codegen.triton.kernel_text import KernelText
@@ -28,36 +28,12 @@ from prism_explore.codegen.triton.worker_process import Failure, Plain, Worker, 
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.tensors import DType
 from prism_explore.pipeline.stages import Infeasible, Kernel
+from prism_explore.targets.gpus import ARCHITECTURES
 
 ENVIRONMENT = {"TRITON_INTERPRET": None, "TRITON_ALWAYS_COMPILE": "1", "TRITON_DUMP_PTXAS_LOG": "1"}
 """Compile, even what is in Triton's cache, and let the assembler's account be printed."""
 
 POINTER: dict[DType, str] = {"f64": "*fp64", "f32": "*fp32", "bf16": "*bf16", "f16": "*fp16"}
-
-
-@dataclass(frozen=True, slots=True)
-class Architecture:
-    """What machine code is made for, and how much shared memory one block may ask for."""
-
-    name: str
-    triton: tuple[Literal["cuda", "hip"], int | str, int]
-    """Triton's own name for it: a backend, a capability or name, threads per warp."""
-    shared_memory_bytes: int
-    targets: tuple[str, ...]
-    """Names of `targets.GPUS` that are built so."""
-
-
-ARCHITECTURES: dict[str, Architecture] = {
-    row.name: row
-    for row in (
-        Architecture("sm_80", ("cuda", 80, 32), 163 << 10, ("a100",)),
-        Architecture("sm_89", ("cuda", 89, 32), 99 << 10, ("rtx4090",)),
-        Architecture("sm_90", ("cuda", 90, 32), 227 << 10, ("h100", "h200")),
-        Architecture("sm_100", ("cuda", 100, 32), 227 << 10, ("b200",)),
-        Architecture("gfx942", ("hip", "gfx942", 64), 64 << 10, ("mi300x",)),
-    )
-}
-"""Sources: CUDA C++ Programming Guide, technical specifications per compute capability; AMD CDNA 3 white paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +114,6 @@ def compile_ahead(
     if isinstance(reports, Obstacle):
         return Infeasible(kernel.verified.candidate, kernel.parameters, reports.code, reports.reason)
     return reports
-
-
-def architecture_of(target: str) -> str | None:
-    """The architecture of a machine named in `targets.GPUS`; None where the name is another."""
-    return next((a.name for a in ARCHITECTURES.values() if target in a.targets), None)
 
 
 def _signature(kernel: KernelText) -> Plain:

@@ -98,7 +98,7 @@ def compare(
     rounds: int = 24,
     seed: int = 0,
     loader: str = "",
-    learn: Callable[[Target], None] = host.learn,
+    learn: Callable[[Target], None] = host.store_higher_rates,
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[BaselineMeasured, ...]:
     """Time a kernel against what its user could have had instead; the rows are also noted in the journal.
@@ -541,7 +541,7 @@ def _keep_canaries(bench: LocalBench, wanted_bytes: float, flops: float, short: 
     buffer = np.ones(slots * floats, dtype=np.float32)
     place = 0
 
-    def reading(one: ceilings.Canary) -> Callable[..., None]:
+    def reading(one: ceilings.CeilingLoop) -> Callable[..., None]:
         def run(*_: Any) -> None:
             nonlocal place
             place = (place + 1) % slots
@@ -550,11 +550,11 @@ def _keep_canaries(bench: LocalBench, wanted_bytes: float, flops: float, short: 
         return run
 
     names: list[str] = []
-    for one in ceilings.read_canaries():
+    for one in ceilings.read_loops():
         names.append(f"canary: {one.name.removeprefix('read: ')}")
         bench.keep(names[-1], reading(one))
-    spin = (ceilings.pairs_canary() if short else None) or ceilings.fma_canary()
-    bench.keep(_FMA, lambda *_: spin.spin(flops))
+    spin = (ceilings.bf16_pairs_loop() if short else None) or ceilings.fma_loop()
+    bench.keep(_FMA, lambda *_: spin.compute(flops))
     return {"readers": names, "scale": wanted_bytes / (4 * floats)}
 
 

@@ -304,7 +304,7 @@ class InterleavedTimer:
     sleep: Callable[[float], None] = time.sleep
     gap_s: float = 0.004
     """A short sleep earns the scheduler's favour, so that the burst behind it runs undisturbed."""
-    waiting: Callable[[], float] = ceilings.waiting_s
+    waiting: Callable[[], float] = ceilings.core_wait_s
     """How long threads of this process have waited for a core so far."""
 
     def interleave(self, runs: Mapping[str, Run], ring: Ring, rounds: int, rng: random.Random) -> Samples:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from prism_explore.codegen.triton.aot import AotCompiler, AotReport, architecture_of, compile_ahead
+from prism_explore.codegen.triton.aot import AotCompiler, AotReport, compile_ahead
 from prism_explore.codegen.triton.emit import TritonModule, emit_triton, write_triton
 from prism_explore.codegen.triton.heuristics import fit_triton
 from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
@@ -198,13 +198,6 @@ def test_where_no_numbers_fit_the_first_reason_is_given():
 
     assert isinstance(found, Obstacle)
     assert "tile %0 of 1048576 x 8 has 8388608 elements" in found.reason
-
-
-def test_the_machines_of_the_table_have_an_architecture():
-    assert all(architecture_of(name) for name in GPUS)
-    assert "sm_80" == architecture_of("a100")
-    assert "gfx942" == architecture_of("mi300x")
-    assert architecture_of("mine") is None
 
 
 def test_an_architecture_that_is_not_known_is_the_callers_mistake(compiler):

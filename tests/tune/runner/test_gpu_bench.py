@@ -159,7 +159,7 @@ MI250 = ({"simd_count": 416, "gfx_target_version": 90010}, 64 << 30)
 
 
 def test_a_gpu_of_amd_s_is_told_by_its_own_driver(monkeypatch, tmp_path):
-    monkeypatch.setattr(devices, "ASK", ("there-is-no-such-tool",))
+    monkeypatch.setattr(devices, "NVIDIA_COMMAND", ("there-is-no-such-tool",))
     monkeypatch.setattr(devices, "NODES", kfd(tmp_path / "mi300x", CPU, MI300X, MI250))
 
     assert px.target("cuda") is GPUS["mi300x"]
@@ -168,14 +168,14 @@ def test_a_gpu_of_amd_s_is_told_by_its_own_driver(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("processors", "said"),
     [
-        ((CPU, MI325X), r"no figures are known of AMD gfx942, 304 compute units, 256 GiB; .*target\('mi300x'\)"),
-        ((CPU, MI250), r"no figures are known of AMD gfx90a, 104 compute units, 64 GiB"),
-        ((CPU,), "no GPU is here: there-is-no-such-tool names none, and AMD's driver lists none below"),
+        ((CPU, MI325X), r"no figures are known for AMD gfx942, 304 compute units, 256 GiB; .*target\('mi300x'\)"),
+        ((CPU, MI250), r"no figures are known for AMD gfx90a, 104 compute units, 64 GiB"),
+        ((CPU,), "no GPU is here: there-is-no-such-tool names none, and AMD's driver lists none in"),
         ((), "no GPU is here"),
     ],
 )
 def test_another_gpu_of_amd_s_and_none_are_told_apart(monkeypatch, tmp_path, processors, said):
-    monkeypatch.setattr(devices, "ASK", ("there-is-no-such-tool",))
+    monkeypatch.setattr(devices, "NVIDIA_COMMAND", ("there-is-no-such-tool",))
     monkeypatch.setattr(devices, "NODES", kfd(tmp_path, *processors))
 
     with pytest.raises(TargetUnavailable, match=said):
