@@ -27,8 +27,8 @@ from typing import Any
 import prism_explore as px
 from prism_explore.codegen.triton.aot import AotCompiler
 from prism_explore.codegen.triton.emit import emit_triton, triton_module
-from prism_explore.codegen.triton.heuristics import fit_triton
-from prism_explore.codegen.triton.interpreter_check import Checked, Interpreter
+from prism_explore.codegen.triton.heuristics import choose_sizes
+from prism_explore.codegen.triton.interpreter_check import Interpreter, InterpreterCheck
 from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
 from prism_explore.events.journal import Journal
 from prism_explore.ir.ops import MatMul
@@ -100,7 +100,7 @@ def _family(
     """The first candidate with numbers, checked and compiled; or why none has any."""
     target, why = px.target(machine), ""
     for verified in verifieds:
-        numbers = fit_triton(verified.candidate.sgraph, shapes, target)
+        numbers = choose_sizes(verified.candidate.sgraph, shapes, target)
         made = emit_triton(verified, numbers, shapes, target) if isinstance(numbers, Parameters) else numbers
         if isinstance(made, Kernel):
             return _compiled(name, made, archs, interpreter, compiler)
@@ -145,7 +145,7 @@ def _checked(
     verified: Verified, parameters: Parameters, dots: Mapping[int, frozenset[int]], interpreter: Interpreter
 ) -> tuple[bool, str]:
     found = check_small(verified.candidate, parameters, dots, interpreter)
-    if not isinstance(found, Checked):
+    if not isinstance(found, InterpreterCheck):
         return False, found.reason
     return found.agrees, f"error {found.error:.0e}, {found.tolerance:.0e} is forgiven"
 

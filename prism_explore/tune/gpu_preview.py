@@ -1,7 +1,7 @@
 """A kernel for a GPU that is not here: numbers by the model, source in Triton, checked and compiled ahead.
 
 Nothing is timed, and nothing here claims to be fast. Each proved candidate gets the numbers that
-`codegen.triton_fit` finds sensible; candidates are taken in the order of the traffic model (modelled, see
+`codegen.triton.heuristics` chooses; candidates are taken in the order of the traffic model (modelled, see
 model.py). The first that agrees with the reference in Triton's interpreter and compiles without
 spilling registers is the answer.
 """
@@ -13,8 +13,13 @@ from dataclasses import dataclass, replace
 
 from prism_explore.codegen.triton.aot import AotCompiler, AotReport, compile_ahead
 from prism_explore.codegen.triton.emit import emit_triton
-from prism_explore.codegen.triton.heuristics import fit_triton
-from prism_explore.codegen.triton.interpreter_check import Checked, Interpreter, Unchecked, check_graph
+from prism_explore.codegen.triton.heuristics import choose_sizes
+from prism_explore.codegen.triton.interpreter_check import (
+    Interpreter,
+    InterpreterCheck,
+    NoInterpreterCheck,
+    check_graph,
+)
 from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.dims import dim
@@ -34,7 +39,7 @@ class GpuKernel:
     kernel: Kernel
     target: str
     modelled_s: float
-    checked: Checked
+    checked: InterpreterCheck
     """At small sizes against the sGraph's meaning, in Triton's interpreter."""
     reports: tuple[AotReport, ...]
     """Registers, spills and shared memory per kernel, as compiled for the target's architecture."""
@@ -82,7 +87,7 @@ def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Tar
     fitted: list[tuple[float, int, Verified, Parameters]] = []
     passed_over: dict[str, None] = {}
     for number, verified in enumerate(verifieds):
-        numbers = fit_triton(verified.candidate.sgraph, shapes, target)
+        numbers = choose_sizes(verified.candidate.sgraph, shapes, target)
         if isinstance(numbers, Parameters):
             modelled_s = model_of(verified.candidate, shapes, target).at(numbers.numbers).time_s
             fitted.append((modelled_s, number, verified, numbers))
@@ -97,8 +102,8 @@ def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Tar
                 passed_over.setdefault(f"{verified.candidate.id}: {_reason(made, reports)}")
                 continue
             checked = check_small(verified.candidate, numbers, dots_of(made), interpreter)
-            if not isinstance(checked, Checked) or not checked.agrees:
-                why = f"off by {checked.error:.0e}" if isinstance(checked, Checked) else checked.reason
+            if not isinstance(checked, InterpreterCheck) or not checked.agrees:
+                why = f"off by {checked.error:.0e}" if isinstance(checked, InterpreterCheck) else checked.reason
                 passed_over.setdefault(f"{verified.candidate.id}: not confirmed by the interpreter, {why}")
                 continue
             kernel = GpuKernel(made, target.name, modelled_s, checked, reports, tuple(passed_over))
@@ -116,7 +121,7 @@ def check_small(
     interpreter: Interpreter,
     seed: int = 0,
     timeout_s: float = 60.0,
-) -> Checked | Unchecked:
+) -> InterpreterCheck | NoInterpreterCheck:
     """A candidate's Triton kernels at small sizes, in Triton's interpreter, against the float64 meaning of its sGraph.
 
     The sizes are those at which the refuter tries candidates: every axis has an extent of its own, and grid sizes and
@@ -137,11 +142,11 @@ def check_small(
     if isinstance(instance, str) and not isinstance(pair, str):
         instance = extents.instance(pair)
     if isinstance(instance, str):
-        return Unchecked(f"it has no small sizes: {instance}")
+        return NoInterpreterCheck(f"it has no small sizes: {instance}")
     sizes = {**instance.symbols, **dict(instance.sizes)}
     graph = _at(instance.candidate, dict(instance.shapes)).substitute(sizes)
     found = check_graph(graph, {}, parameters, interpreter, seed, timeout_s, dots=dots)
-    return replace(found, sizes=instance.sizes) if isinstance(found, Checked) else found
+    return replace(found, sizes=instance.sizes) if isinstance(found, InterpreterCheck) else found
 
 
 def dots_of(kernel: Kernel) -> dict[int, frozenset[int]]:

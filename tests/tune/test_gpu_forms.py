@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from prism_explore.codegen.triton.interpreter_check import Checked, Interpreter, Unchecked
+from prism_explore.codegen.triton.interpreter_check import Interpreter, InterpreterCheck, NoInterpreterCheck
 from prism_explore.ir.ops import MatMul
 from prism_explore.pipeline.stages import Candidate, Family, Parameters
 from prism_explore.tune.gpu_preview import check_small
@@ -52,7 +52,7 @@ def agrees(entry: Entry, interpreter: Interpreter) -> None:
     for dots in (products, dict.fromkeys(products, frozenset[int]())):
         found = check_small(candidate, Parameters(()), dots, interpreter)
 
-        assert isinstance(found, Checked), found
+        assert isinstance(found, InterpreterCheck), found
         assert found.agrees, found
 
 
@@ -78,5 +78,5 @@ def test_a_form_whose_tile_no_block_of_threads_holds_is_told_as_unchecked(interp
 
     found = check_small(candidate, Parameters(()), {n: frozenset[int]() for n, _ in graph.customs}, interpreter)
 
-    assert isinstance(found, Unchecked)
+    assert isinstance(found, NoInterpreterCheck)
     assert "numbers per thread" in found.reason

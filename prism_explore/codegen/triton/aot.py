@@ -1,11 +1,10 @@
-"""Triton kernels compiled ahead of time, for a GPU that is not here.
+"""Ahead-of-time compilation of Triton kernels, for a GPU that need not be present.
 
-Compiling needs no driver: it gives machine code, registers, spills and shared memory for any
-architecture that the installed Triton knows. Shared memory is compared with the architecture's limit
-here, because Triton does that only when it launches. The strides are those of dense tensors in their
-types' storage order, and pointers are taken to be aligned to 16 bytes, as torch's are.
+Output: machine code size, registers, spills and shared memory for any architecture that the installed Triton knows; no
+driver is needed. Shared memory is compared with the architecture's limit here, because Triton does so only at launch.
+Assumed: strides of dense tensors in their types' storage order, and pointers aligned to 16 bytes, as torch's are.
 
-Compilation happens in a process of its own (see `triton_worker`), in a fraction of a second each.
+Kernels are compiled in a separate process (see `worker_process.py`), in a fraction of a second each.
 """
 
 # pyright: basic
@@ -22,40 +21,40 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism_explore.codegen.triton.emit import TritonModule, load_triton, triton_module
-from prism_explore.codegen.triton.kernel_text import KernelText
 from prism_explore.codegen.triton.plan import Obstacle
-from prism_explore.codegen.triton.worker_process import Failure, Plain, Worker, serve
+from prism_explore.codegen.triton.worker_process import Failure, JsonObject, Worker, serve
+from prism_explore.codegen.triton.writer import KernelText
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.tensors import DType
 from prism_explore.pipeline.stages import Infeasible, Kernel
 from prism_explore.targets.gpus import ARCHITECTURES
 
 ENVIRONMENT = {"TRITON_INTERPRET": None, "TRITON_ALWAYS_COMPILE": "1", "TRITON_DUMP_PTXAS_LOG": "1"}
-"""Compile, even what is in Triton's cache, and let the assembler's account be printed."""
+"""Compile what is in Triton's cache too, and print the assembler's report."""
 
 POINTER: dict[DType, str] = {"f64": "*fp64", "f32": "*fp32", "bf16": "*bf16", "f16": "*fp16"}
 
 
 @dataclass(frozen=True, slots=True)
 class AotReport:
-    """What the compiler made of one kernel; nothing of it was run."""
+    """Resources of one compiled kernel, which was not run."""
 
     kernel: str
     arch: str
     registers: int
     """Per thread."""
     spill_bytes: int
-    """Stored to and loaded from local memory per thread, because registers ran out; on AMD what was stored."""
+    """Spilled to local memory per thread: stores and loads; on AMD stores only."""
     stack_bytes: int
     shared_memory_bytes: int
     assembly_bytes: int
-    """Of the text: PTX, or AMD's assembly."""
+    """Length of the PTX, or of AMD's assembly."""
     binary_bytes: int
     compile_s: float
 
 
 class AotCompiler:
-    """Triton's compiler in a process of its own. A context manager."""
+    """Triton's compiler in a separate process. A context manager."""
 
     def __init__(self) -> None:
         self._worker = Worker("prism_explore.codegen.triton.aot", ENVIRONMENT)
@@ -67,11 +66,11 @@ class AotCompiler:
         self.close()
 
     def close(self) -> None:
-        """End the process; asking again starts another."""
+        """End the process; the next call starts another."""
         self._worker.close()
 
     def compile(self, module: TritonModule, arch: str, timeout_s: float = 120.0) -> tuple[AotReport, ...] | Obstacle:
-        """A report per kernel, or what the compiler or the architecture has against one.
+        """A report per kernel, or why a kernel does not compile for the architecture.
 
         Raises:
             TargetUnavailable: an architecture that is not in `ARCHITECTURES`.
@@ -81,17 +80,17 @@ class AotCompiler:
         machine = ARCHITECTURES[arch]
         reports: list[AotReport] = []
         for kernel in module.kernels:
-            question = {
+            request = {
                 "source": module.source,
                 "target": machine.triton,
                 "options": {"num_warps": module.num_warps, "num_stages": module.num_stages},
                 **_signature(kernel),
             }
-            answer = self._worker.ask(question, timeout_s)
-            if isinstance(answer, Failure):
-                code = {"error": "tune.compile", "crash": "tune.crash", "hang": "tune.hang"}[answer.code]
-                return Obstacle(code, f"{kernel.name} for {arch}: {answer.reason}")
-            report = AotReport(kernel.name, arch, **answer)
+            reply = self._worker.request(request, timeout_s)
+            if isinstance(reply, Failure):
+                code = {"error": "tune.compile", "crash": "tune.crash", "hang": "tune.hang"}[reply.code]
+                return Obstacle(code, f"{kernel.name} for {arch}: {reply.reason}")
+            report = AotReport(kernel.name, arch, **reply)
             if report.shared_memory_bytes > machine.shared_memory_bytes:
                 return Obstacle(
                     "tune.illegal",
@@ -105,7 +104,7 @@ class AotCompiler:
 def compile_ahead(
     kernel: Kernel, arch: str, compiler: AotCompiler, timeout_s: float = 120.0
 ) -> tuple[AotReport, ...] | Infeasible:
-    """A Triton kernel's reports for an architecture, one per custom kernel; nothing is run.
+    """Compile a Triton kernel for an architecture: a report per custom kernel.
 
     Raises:
         TargetUnavailable: an architecture that is not in `ARCHITECTURES`.
@@ -116,8 +115,8 @@ def compile_ahead(
     return reports
 
 
-def _signature(kernel: KernelText) -> Plain:
-    """Types of the parameters, constants, and what is divisible by 16, as Triton's JIT would find them."""
+def _signature(kernel: KernelText) -> JsonObject:
+    """Types of the parameters, constants, and parameters divisible by 16, as Triton's JIT finds them."""
     signature: dict[str, str] = {}
     constants: dict[str, int] = {}
     aligned: list[int] = []
@@ -136,26 +135,26 @@ def _signature(kernel: KernelText) -> Plain:
 
 
 # ---------------------------------------------------------------- the process
-def _compile(question: Plain) -> Plain:
+def _compile(request: JsonObject) -> JsonObject:
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    kernel = load_triton(question["source"]).__globals__[question["kernel"]]
+    kernel = load_triton(request["source"]).__globals__[request["kernel"]]
     source = ASTSource(
         fn=kernel,
-        signature=question["signature"],
-        constexprs=question["constants"],
-        attrs={(place,): [["tt.divisibility", 16]] for place in question["aligned"]},
+        signature=request["signature"],
+        constexprs=request["constants"],
+        attrs={(place,): [["tt.divisibility", 16]] for place in request["aligned"]},
     )
     began = time.perf_counter()
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        made: Any = triton.compile(source, target=GPUTarget(*question["target"]), options=question["options"])
+    with contextlib.redirect_stdout(io.StringIO()) as log:
+        made: Any = triton.compile(source, target=GPUTarget(*request["target"]), options=request["options"])
     spent = time.perf_counter() - began
-    is_amd = question["target"][0] == "hip"
+    is_amd = request["target"][0] == "hip"
     text, binary = (made.asm[name] for name in (("amdgcn", "hsaco") if is_amd else ("ptx", "cubin")))
     return {
-        **(_amd_resources(text) if is_amd else _resources(said.getvalue())),
+        **(_amd_resources(text) if is_amd else _nvidia_resources(log.getvalue())),
         "shared_memory_bytes": int(made.metadata.shared),
         "assembly_bytes": len(text),
         "binary_bytes": len(binary),
@@ -164,11 +163,11 @@ def _compile(question: Plain) -> Plain:
 
 
 def _amd_resources(assembly: str) -> dict[str, int]:
-    """Registers, spills and stack, from the metadata of AMD's assembly; a vector register is 4 bytes of a thread."""
+    """Registers, spills and stack, from the metadata of AMD's assembly; a vector register holds 4 bytes per thread."""
 
     def number(name: str) -> int:
         found = re.search(rf"^\s+\.{name}:\s+(\d+)$", assembly, re.MULTILINE)
-        assert found, f"the assembly does not say .{name}"
+        assert found, f"the assembly has no .{name}"
         return int(found.group(1))
 
     return {
@@ -178,15 +177,15 @@ def _amd_resources(assembly: str) -> dict[str, int]:
     }
 
 
-def _resources(said: str) -> dict[str, int]:
-    """Registers, spills and stack, from what NVIDIA's assembler said while it made the machine code.
+def _nvidia_resources(log: str) -> dict[str, int]:
+    """Registers, spills and stack, from the report of NVIDIA's assembler during Triton's compilation.
 
-    Assembling the PTX a second time would not do: Triton passes flags that change these figures.
+    Assembling the PTX again gives other figures, because Triton passes flags that change them.
     """
 
     def number(pattern: str) -> int:
-        found = re.search(pattern, said)
-        assert found, f"the assembler did not say {pattern!r} in {said!r}"
+        found = re.search(pattern, log)
+        assert found, f"the assembler did not report {pattern!r} in {log!r}"
         return int(found.group(1))
 
     return {

@@ -1,8 +1,9 @@
-"""Axes of a whole sGraph: which dims are one index, named once, outside and inside custom kernels.
+"""Axes of an sGraph: which dims are the same index, and a name for each, at kernel level and inside custom kernels.
 
-`ir.axes` names the axes of a flat program. A generated kernel needs the same inside a block, where
-the same axis may appear as several tiles (a tensor loaded twice with different maps).
-Tile axes of one block have one extent each; that is what offsets and masks hang on.
+Input: an sGraph. Output: per block tensor, the names of its tile axes. Method: union-find over the dims, with a pair
+for each operator that relates two dims. `ir.axes` names the axes of a flat program; inside a block the same axis may
+appear as several tiles (a tensor loaded twice with different maps), and each tile axis has one extent, to which its
+offsets and masks belong.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ Slot: TypeAlias = tuple[int, int, int]
 def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:
     """The tile axis of each dim of each block tensor of the custom kernel at `position`.
 
-    Two tiles of one axis that never meet inside the block (cut in different ways) are two tile axes:
-    the second is called `b2` where the first is `b`. A store's dims are those of what it stores.
+    Two tiles of one axis that are partitioned in different ways and never combined are two tile axes:
+    the second is called `b2` where the first is `b`. A store has the dims of its operand.
     """
     block, types = _block(graph, position)
     slots = [(position, j, d) for j, ty in enumerate(types) for d, size in enumerate(ty.dims) if not size.is_one]
@@ -53,13 +54,13 @@ def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:
 
 
 def cuts(load: Load, rank: int) -> list[tuple[int | None, bool]]:
-    """Per dim of what is loaded: the grid dim that cuts it, and whether the loop does."""
+    """Per dim of the loaded tensor: the grid dim that partitions it, and whether the loop does."""
     imap = load.imap or ()
     return [(imap.index(d) if d in imap else None, load.fmap == d) for d in range(rank)]
 
 
 def _lone(size: Dim) -> str | None:
-    """The symbol, where a size is nothing else."""
+    """The symbol, where a size is one symbol alone."""
     return size.symbols[0] if len(size.symbols) == 1 and str(size) == size.symbols[0] else None
 
 
@@ -79,10 +80,10 @@ def _block(graph: SGraph, position: int) -> tuple[tuple[Node, ...], tuple[Tensor
 
 
 def _global_names(graph: SGraph) -> dict[Slot, str]:
-    """Kernel-level dims give the names: a lone symbol lends its own, the others are d, n, k, m, ...
+    """Names for the dims: the symbol where a kernel-level dim is one symbol alone, else d, n, k, m, ...
 
-    Dims that are the same lone symbol are one axis here, and so are dims of which a block sees one
-    index only, the same for all of them.
+    Kernel-level dims that are the same symbol are one axis. So are dims of which a block reads a single index that is
+    the same for all of them.
     """
     types = graph.types()
     sizes = {(t, -1, d): size for t, ty in enumerate(types) for d, size in enumerate(ty.dims)}
@@ -117,7 +118,7 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
 
 
 def _stored(graph: SGraph, position: int, block: BlockGraph) -> Iterator[tuple[int, int]]:
-    """Each kernel-level result of a custom kernel, and the block tensor that it is made of."""
+    """Each kernel-level result of a custom kernel, and the block tensor that is stored to it."""
     yield position, block.nodes[block.stores[0]].args[0]
     for t, node in enumerate(graph.nodes):
         if isinstance(node.op, Result) and node.args[0] == position:
@@ -125,7 +126,7 @@ def _stored(graph: SGraph, position: int, block: BlockGraph) -> Iterator[tuple[i
 
 
 def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | None) -> list[tuple[Slot, Slot]]:
-    """Pairs of dims that an operator makes one index; `position` is None at kernel level."""
+    """Pairs of dims that an operator relates as one index; `position` is None at kernel level."""
 
     def slots(t: int) -> tuple[Slot | None, ...]:
         node, inner = (t, -1) if position is None else (position, t)

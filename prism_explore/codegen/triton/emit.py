@@ -1,11 +1,11 @@
-"""sGraphs with numbers as Triton source: one `@triton.jit` kernel per custom kernel, and a launcher.
+"""Triton source of an sGraph: one `@triton.jit` kernel per custom kernel, and a launcher.
 
-The source is a module of its own: copied into a file it runs with torch and Triton alone. Its
-`launch` takes the program's inputs as torch tensors (with any strides), checks their shapes and
-dtypes, allocates the results and starts the kernels; operators between kernels are torch's.
+Input: an sGraph with closed maps, and a size for each of its symbols. Output: a Python module that needs torch and
+Triton alone. Its `launch` takes the program's inputs as torch tensors with any strides, checks their shapes and dtypes,
+allocates the results and starts the kernels. The operators between kernels are torch's.
 
-Nothing here is compiled or run; `load_triton` does that on a machine with a GPU, `triton_check` in
-Triton's interpreter, `triton_aot` ahead of time for a machine that is not there.
+Nothing is compiled or run here. `launch.py` does that on a GPU, `interpreter_check.py` in Triton's interpreter;
+`aot.py` compiles ahead of time for a GPU that need not be present.
 """
 
 from __future__ import annotations
@@ -17,90 +17,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism_explore.codegen.triton.axes import cuts
-from prism_explore.codegen.triton.kernel_text import KernelText, Names, strides_of, wrapped, write_kernel
 from prism_explore.codegen.triton.plan import BlockPlan, Obstacle, plan_kernels, schedule_of
-from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.codegen.triton.python_text import Names, wrapped
+from prism_explore.codegen.triton.torch_operators import TORCH_DTYPE, band_text, operator_text
+from prism_explore.codegen.triton.writer import KernelText, write_kernel
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
-    Binary,
-    BinaryFn,
-    ComputeOp,
-    Concat,
     Custom,
-    Expand,
     Input,
     Load,
-    MatMul,
-    Permute,
-    Reduce,
-    ReduceFn,
-    Reshape,
     Result,
     RunningMax,
-    Scalar,
-    ScalarFn,
-    Slice,
     Store,
-    Unary,
-    UnaryFn,
 )
 from prism_explore.ir.tensors import DType, TensorType
 from prism_explore.ir.text import show, show_block
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Verified
 from prism_explore.targets import Target
-
-TORCH_DTYPE: dict[DType, str] = {
-    "f64": "torch.float64",
-    "f32": "torch.float32",
-    "bf16": "torch.bfloat16",
-    "f16": "torch.float16",
-}
-
-TORCH_UNARY: dict[UnaryFn, str] = {
-    "exp": "torch.exp({0})",
-    "square": "torch.square({0})",
-    "sqrt": "torch.sqrt({0})",
-    "rsqrt": "torch.rsqrt({0})",
-    "recip": "torch.reciprocal({0})",
-    "neg": "torch.neg({0})",
-    "silu": "torch.nn.functional.silu({0})",
-    "sigmoid": "torch.sigmoid({0})",
-    "relu": "torch.relu({0})",
-    "tanh": "torch.tanh({0})",
-    "abs": "torch.abs({0})",
-    "erf": "torch.erf({0})",
-    "gelu": "torch.nn.functional.gelu({0})",
-    "gelu_tanh": 'torch.nn.functional.gelu({0}, approximate="tanh")',
-}
-
-TORCH_BINARY: dict[BinaryFn, str] = {
-    "add": "torch.add({0}, {1})",
-    "sub": "torch.sub({0}, {1})",
-    "mul": "torch.mul({0}, {1})",
-    "div": "torch.div({0}, {1})",
-    "max": "torch.maximum({0}, {1})",
-    "min": "torch.minimum({0}, {1})",
-    "mask": "torch.where({1} != 0, {0}, torch.finfo({0}.dtype).min / 4)",
-}
-
-TORCH_SCALAR: dict[ScalarFn, str] = {
-    "add": "torch.add({0}, {1})",
-    "mul": "torch.mul({0}, {1})",
-    "pow": "torch.pow({0}, {1})",
-    "max": "torch.clamp({0}, min={1})",
-    "min": "torch.clamp({0}, max={1})",
-}
-
-
-TORCH_REDUCE: dict[ReduceFn, str] = {
-    "sum": "torch.sum({0}, {1})",
-    "mean": "torch.mean({0}, {1})",
-    "rms": "torch.sqrt(torch.mean(torch.square({0}), {1}))",
-    "max": "torch.amax({0}, {1})",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,52 +52,52 @@ class TritonModule:
 def emit_triton(
     verified: Verified, parameters: Parameters, shapes: Mapping[str, int], target: Target | None = None
 ) -> Kernel | Infeasible:
-    """Triton source for a proved candidate at these numbers, or why there is none.
+    """Triton source for a proved candidate at these sizes, or why there is none.
 
     Args:
-        verified: whose sGraph is written.
+        verified: the proved candidate.
         parameters: sizes of grid dims and loops; of its schedule, `num_warps` and `num_stages`.
-        shapes: numbers for the program's own symbols, such as the batch.
-        target: the GPU whose limits hold; none are checked without one, but for Triton's own.
+        shapes: sizes for the program's own symbols, such as the batch.
+        target: the GPU whose limits apply; without one, only Triton's own limits are checked.
 
     Raises:
-        ShapeError: a symbol has no number.
+        ShapeError: a symbol has no size.
     """
     candidate = verified.candidate
-    numbers = {**shapes, **parameters.numbers}
+    sizes = {**shapes, **parameters.numbers}
     title = f"{candidate.family.program.name}, candidate {candidate.id}"
-    module = write_triton(candidate.sgraph, numbers, parameters, target, title)
+    module = write_triton(candidate.sgraph, sizes, parameters, target, title)
     if isinstance(module, Obstacle):
         return Infeasible(candidate, parameters, module.code, module.reason)
     return Kernel(verified, parameters, tuple(sorted(shapes.items())), "triton", module.source)
 
 
 def triton_module(kernel: Kernel) -> TritonModule:
-    """The module whose source a Triton kernel holds, written again."""
+    """The module of a Triton kernel, generated again."""
     assert kernel.backend == "triton", f"a kernel for {kernel.backend} has no Triton module"
     candidate = kernel.verified.candidate
     title = f"{candidate.family.program.name}, candidate {candidate.id}"
-    numbers = {**dict(kernel.shapes), **kernel.parameters.numbers}
-    module = write_triton(candidate.sgraph, numbers, kernel.parameters, None, title)
-    assert isinstance(module, TritonModule), "a kernel was written once, so it can be again"
-    assert module.source == kernel.source, "the same candidate at the same numbers has one source"
+    sizes = {**dict(kernel.shapes), **kernel.parameters.numbers}
+    module = write_triton(candidate.sgraph, sizes, kernel.parameters, None, title)
+    assert isinstance(module, TritonModule), "a kernel that was generated once can be generated again"
+    assert module.source == kernel.source, "the same candidate at the same sizes has one source"
     return module
 
 
 def write_triton(
     graph: SGraph,
-    numbers: Mapping[str, int],
+    sizes: Mapping[str, int],
     parameters: Parameters,
     target: Target | None = None,
     title: str = "sgraph",
     dots: Mapping[int, frozenset[int]] | None = None,
 ) -> TritonModule | Obstacle:
-    """The source of an sGraph at `numbers`; see `emit_triton` and, for `dots`, `plan_kernels`.
+    """The source of an sGraph at `sizes`; see `emit_triton` and, for `dots`, `plan_kernels`.
 
     Raises:
-        ShapeError: the maps are open, or a symbol has no number.
+        ShapeError: the maps are open, or a symbol has no size.
     """
-    plans = plan_kernels(graph, numbers, parameters, target, dots)
+    plans = plan_kernels(graph, sizes, parameters, target, dots)
     if isinstance(plans, Obstacle):
         return plans
     by_position = {p.position: p for p in plans}
@@ -169,20 +105,20 @@ def write_triton(
     stem = title.split(",")[0]
     kernels: dict[int, KernelText] = {}
     names = Names(("tl", "triton", "torch", "launch"))
-    called: list[str] = []
+    variables: list[str] = []
     types = graph.types()
-    shapes = [tuple(d.value(numbers) for d in t.dims) for t in types]
+    shapes = [tuple(d.value(sizes) for d in t.dims) for t in types]
     body: list[str] = []
-    given = ""
+    inputs = ""
     written: dict[int, list[str]] = {}
     for position, node in enumerate(graph.nodes):
-        args = [called[a] for a in node.args]
+        args = [variables[a] for a in node.args]
         dtype = types[position].dtype
         match node.op:
             case Input(name, _):
-                called.append(names.fresh(name))
-                given = f"{given}, {called[-1]}" if given else called[-1]
-                body.append(_check(called[-1], shapes[position], dtype))
+                variables.append(names.fresh(name))
+                inputs = f"{inputs}, {variables[-1]}" if inputs else variables[-1]
+                body.append(_check(variables[-1], shapes[position], dtype))
             case Custom():
                 plan = by_position[position]
                 suffix = "" if len(plans) == 1 else f"_{position}"
@@ -191,38 +127,38 @@ def write_triton(
                 kernel = write_kernel(
                     plan,
                     names.fresh(f"{stem}_kernel{suffix}"),
-                    tuple(called[a] or "band" for a in node.args),
-                    tuple((t.dtype, strides_of(t, _extents(t, numbers))) for t in memory),
+                    tuple(variables[a] or "band" for a in node.args),
+                    tuple((t.dtype, _dense_strides(t, _extents(t, sizes))) for t in memory),
                     _kernel_comment(plan),
                 )
                 kernels[position] = kernel
-                near = next(filter(None, args), given.split(",")[0])
+                device_of = next(filter(None, args), inputs.split(",")[0])
                 outs = [names.fresh("out" if at == graph.output else f"t{at}") for at, _ in results]
                 for out, (_, t) in zip(outs, results, strict=True):
-                    made = f"torch.empty({_extents(t, numbers)}, dtype={TORCH_DTYPE[t.dtype]}, device={near}.device)"
+                    made = f"torch.empty({_extents(t, sizes)}, dtype={TORCH_DTYPE[t.dtype]}, device={device_of}.device)"
                     body.append(f"{out} = {made}")
                 written[position] = outs
-                called.append(outs[0])
+                variables.append(outs[0])
                 body += _launch_lines(kernel, [*args, *outs], schedule)
             case Result(index):
-                called.append(written[node.args[0]][index])
+                variables.append(written[node.args[0]][index])
             case Band() as band:
                 if not _is_read(graph, position):
-                    called.append("")
+                    variables.append("")
                     continue
-                called.append(names.fresh(f"band{position}"))
-                body.append(f"{called[-1]} = {_band_text(band, numbers, dtype, given)}")
+                variables.append(names.fresh(f"band{position}"))
+                body.append(f"{variables[-1]} = {band_text(band, sizes, dtype, inputs)}")
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
-                called.append(names.fresh(f"t{position}"))
-                body.append(f"{called[-1]} = {_torch_text(op, args, shapes[position], numbers)}")
-    lines = [*_header(graph, numbers, title), "", "import torch", "import triton"]
+                variables.append(names.fresh(f"t{position}"))
+                body.append(f"{variables[-1]} = {operator_text(op, args, shapes[position], sizes)}")
+    lines = [*_header(graph, sizes, title), "", "import torch", "import triton"]
     lines += ["import triton.language as tl"]
     for kernel in kernels.values():
         lines += ["", "", kernel.source]
-    lines += ["", "", f"def launch({given}):"]
-    lines += [f"    {line}" for line in (*body, f"return {called[graph.output]}")]
+    lines += ["", "", f"def launch({inputs}):"]
+    lines += [f"    {line}" for line in (*body, f"return {variables[graph.output]}")]
     return TritonModule("\n".join(lines) + "\n", tuple(kernels.values()), schedule["num_warps"], schedule["num_stages"])
 
 
@@ -240,16 +176,16 @@ def load_triton(source: str) -> Callable[..., Any]:
 
 
 # ---------------------------------------------------------------- comments
-def _header(graph: SGraph, numbers: Mapping[str, int], title: str) -> list[str]:
-    at = ", ".join(f"{s}={numbers[s]}" for s in (*graph.data_symbols, *graph.parameters))
+def _header(graph: SGraph, sizes: Mapping[str, int], title: str) -> list[str]:
+    at = ", ".join(f"{s}={sizes[s]}" for s in (*graph.data_symbols, *graph.parameters))
     lines = [f"{title}{f', at {at}' if at else ''}.", "", *show(graph).splitlines()]
-    whole = [f"{c} = {c.value(numbers)}" for c in graph.conditions() if str(c) not in numbers]
+    whole = [f"{c} = {c.value(sizes)}" for c in graph.conditions() if str(c) not in sizes]
     lines += ["", f"Whole numbers, as they must be: {', '.join(whole)}."] if whole else []
     return [_comment(line) for line in lines]
 
 
 def _kernel_comment(plan: BlockPlan) -> tuple[str, ...]:
-    """How each tile axis is cut: `n 64 of 4096, by grid x`."""
+    """How each tile axis is partitioned: `n 64 of 4096, by grid x`."""
     header = show_block(plan.block).splitlines()[0].removeprefix("block ")
     blocks = " x ".join(map(str, plan.grid)) or "1"
     lines = [f"{header}: {blocks} blocks, iterations: {plan.iterations}"]
@@ -273,7 +209,7 @@ def _kernel_comment(plan: BlockPlan) -> tuple[str, ...]:
 
 
 def _comment(line: str) -> str:
-    """A line of comment, whatever names a program brings."""
+    """A comment line; characters that are not printable are replaced."""
     return "# " + "".join(c if c.isprintable() else "?" for c in line) if line else "#"
 
 
@@ -288,12 +224,12 @@ def _launch_lines(kernel: KernelText, tensors: list[str], schedule: Mapping[str,
     strides = [f"{tensors[a.operand]}.stride({a.dim})" for a in kernel.arguments if a.kind == "stride"]
     constants = [f"{a.name}={a.value}" for a in kernel.arguments if a.kind == "constant"]
     constants += [f"{name}={value}" for name, value in schedule.items()]
-    words = (line for part in (pointers, strides, constants) for line in wrapped(part))
-    return [f"{kernel.name}[{kernel.grid or (1,)}](", *words, ")"]
+    lines = (line for part in (pointers, strides, constants) for line in wrapped(part))
+    return [f"{kernel.name}[{kernel.grid or (1,)}](", *lines, ")"]
 
 
 def _results(graph: SGraph, position: int) -> tuple[tuple[int | str, TensorType], ...]:
-    """What a custom kernel writes: where each result shows in the graph, or a name of its own, and its type."""
+    """The results of a custom kernel: its node in the graph, or a name where no node reads it, and its type."""
     node, types = graph.nodes[position], graph.types()
     assert isinstance(node.op, Custom), "results belong to custom kernels"
     block = node.op.block
@@ -305,50 +241,20 @@ def _results(graph: SGraph, position: int) -> tuple[tuple[int | str, TensorType]
     return tuple((shown.get(n, f"{position}_{n}"), tiles[store]) for n, store in enumerate(block.stores))
 
 
-def _extents(t: TensorType, numbers: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(d.value(numbers) for d in t.dims)
+def _dense_strides(type_: TensorType, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a dense tensor that lies in its type's storage order."""
+    strides = [0] * len(shape)
+    step = 1
+    for d in reversed(type_.storage_order):
+        strides[d] = step
+        step *= shape[d]
+    return tuple(strides)
+
+
+def _extents(t: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(d.value(sizes) for d in t.dims)
 
 
 def _is_read(graph: SGraph, band: int) -> bool:
-    """Whether torch needs a band as a tensor; kernels compute it in place."""
+    """Whether an operator between kernels reads a band; kernels compute bands in place."""
     return any(band in n.args and not isinstance(n.op, Custom) for n in graph.nodes)
-
-
-def _band_text(band: Band, numbers: Mapping[str, int], dtype: DType, given: str) -> str:
-    """A band as a tensor, for torch's own operators."""
-    where = f"device={given.split(',')[0]}.device"
-    rows, columns = (f"torch.arange({d.value(numbers)}, {where})" for d in (band.rows, band.columns))
-    ahead = f"({columns} - {rows}[:, None])"
-    tests = [f"({low} <= {ahead})" for low in _bounds(band.low, numbers)]
-    tests += [f"({ahead} <= {high})" for high in _bounds(band.high, numbers)]
-    return f"({' & '.join(tests) or f'{ahead} == {ahead}'}).to({TORCH_DTYPE[dtype]})"
-
-
-def _bounds(d: Dim | None, numbers: Mapping[str, int]) -> tuple[float, ...]:
-    return () if d is None else (float(d.rational(numbers)),)
-
-
-def _torch_text(op: ComputeOp, args: list[str], shape: tuple[int, ...], numbers: Mapping[str, int]) -> str:
-    match op:
-        case Unary(fn):
-            return TORCH_UNARY[fn].format(*args)
-        case Binary(fn):
-            return TORCH_BINARY[fn].format(*args)
-        case Scalar(fn, value):
-            return TORCH_SCALAR[fn].format(args[0], repr(float(value)))
-        case MatMul():
-            return f"torch.matmul({args[0]}, {args[1]})"
-        case Reduce(fn, along):
-            return TORCH_REDUCE[fn].format(args[0], f"dim={along}, keepdim=True")
-        case Permute(order):
-            return f"{args[0]}.permute({order})"
-        case Reshape(dims):
-            return f"{args[0]}.reshape({tuple(d.value(numbers) for d in dims)})"
-        case Expand(along, _):
-            shown = ", ".join("-1" if d != along else str(shape[d]) for d in range(len(shape)))
-            return f"{args[0]}.expand({shown})"
-        case Slice(along, start, _):
-            first = start.value(numbers) if start != ZERO else 0
-            return f"{args[0]}.narrow({along}, {first}, {shape[along]})"
-        case Concat(along):
-            return f"torch.cat(({', '.join(args)}), {along})"

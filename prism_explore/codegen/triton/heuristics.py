@@ -1,13 +1,13 @@
-"""Numbers with which a GPU kernel is sensible, by a model; nothing is measured.
+"""Sizes for a GPU kernel by a time model, without measurement.
 
-What is best on a CPU (a few wide blocks, tiles of thousands) rarely fits a GPU at all. A reader who
-wants to see the GPU kernel of a proved candidate, without a GPU to tune on, gets numbers from here.
+The sizes that are best on a CPU (a few wide blocks, tiles of thousands of elements) rarely fit a GPU. These sizes show
+the GPU kernel of a proved candidate where there is no GPU to tune on.
 
     time = waves * iterations * max(latency, bytes per iteration / a block's share of the bandwidth)
 
-A block's share is the memory bandwidth over the blocks that run together; one multiprocessor alone
-cannot draw more than `ONE_BLOCK` of it. Tiles that ask much of registers or shared memory are left out
-before the model is asked.
+A block's share is the memory bandwidth divided by the number of concurrent blocks, and at most `MAX_BLOCK_SHARE` of it.
+A kernel whose tiles crowd registers or shared memory is chosen only where every kernel does. All choices are evaluated
+where they are few; otherwise a random sample is, and its best members are improved by coordinate descent.
 """
 
 from __future__ import annotations
@@ -25,77 +25,77 @@ from prism_explore.pipeline.stages import Parameters
 from prism_explore.targets import Target
 
 LATENCY_S = 7e-7
-"""From asking DRAM for a tile to having it, about; what a short iteration costs (assumed)."""
+"""DRAM latency of a tile, in seconds: the least time of an iteration (assumed)."""
 
-ONE_BLOCK = 1 / 40
-"""The share of the memory bandwidth that one multiprocessor can draw (assumed)."""
+MAX_BLOCK_SHARE = 1 / 40
+"""The share of the memory bandwidth that one multiprocessor can use (assumed)."""
 
-MOST_VALUES = 12
-"""Values tried per symbol."""
+MAX_VALUES = 12
+"""Values evaluated per symbol."""
 
-MOST_PLANS = 400
-"""Choices that are all looked at; of more, so many are drawn and the best of them improved number by number."""
+MAX_CHOICES = 400
+"""Up to so many choices, all are evaluated; of more, so many are sampled."""
 
 DESCENTS = 3
-"""How many of them."""
+"""How many samples are improved by coordinate descent."""
 
-NOTHING_WHOLE = Obstacle("tune.illegal", "no numbers make every tile whole")
+NO_LEGAL_SIZES = Obstacle("tune.illegal", "no numbers make every tile whole")
 
 SCHEDULE = (("num_warps", 4), ("num_stages", 3))
 
-PER_THREAD = 64
-"""Numbers of one tile in a thread's registers; the thread has 255 of them for everything."""
+MAX_ELEMENTS_PER_THREAD = 64
+"""Elements of one tile in a thread's registers; a thread has 255 registers in all."""
 
 
-def fit_triton(graph: SGraph, shapes: Mapping[str, int], target: Target) -> Parameters | Obstacle:
-    """The legal numbers that the model likes best, the first among equals.
+def choose_sizes(graph: SGraph, shapes: Mapping[str, int], target: Target) -> Parameters | Obstacle:
+    """The legal sizes with the least modelled time, the first among equals.
 
     Args:
         graph: with closed maps.
-        shapes: numbers for the data symbols.
+        shapes: sizes for the data symbols.
         target: a GPU.
 
     Returns:
-        The numbers with a schedule, or an `Obstacle` where no numbers are legal.
+        The sizes with a schedule, or an `Obstacle` where no sizes are legal.
 
     Raises:
-        ShapeError: the maps are open, or a data symbol has no number.
+        ShapeError: the maps are open, or a data symbol has no size.
     """
     symbols = graph.parameters
-    domains = [tuple(_values(graph, s, shapes)) for s in symbols]
-    known: dict[tuple[int, ...], float | Obstacle] = {}
+    domains = [tuple(_candidate_sizes(graph, s, shapes)) for s in symbols]
+    predicted: dict[tuple[int, ...], float | Obstacle] = {}
 
     def time_s(values: tuple[int, ...]) -> float:
-        if values not in known:
-            known[values] = _judged(graph, {**shapes, **dict(zip(symbols, values, strict=True))}, target)
-        found = known[values]
+        if values not in predicted:
+            predicted[values] = _predict(graph, {**shapes, **dict(zip(symbols, values, strict=True))}, target)
+        found = predicted[values]
         return inf if isinstance(found, Obstacle) else found
 
-    if prod(map(len, domains)) <= MOST_PLANS:
-        tried = list(product(*domains))
+    if prod(map(len, domains)) <= MAX_CHOICES:
+        choices = list(product(*domains))
     else:
         rng = random.Random(0)
-        tried = [tuple(map(rng.choice, domains)) for _ in range(MOST_PLANS)]
-        tried = [_descended(start, domains, time_s) for start in sorted(tried, key=time_s)[:DESCENTS]]
-    best = min(tried, key=time_s)
+        choices = [tuple(map(rng.choice, domains)) for _ in range(MAX_CHOICES)]
+        choices = [_coordinate_descent(start, domains, time_s) for start in sorted(choices, key=time_s)[:DESCENTS]]
+    best = min(choices, key=time_s)
     if time_s(best) < inf:
         return Parameters(tuple(zip(symbols, best, strict=True)), SCHEDULE)
-    return next((found for found in known.values() if isinstance(found, Obstacle)), NOTHING_WHOLE)
+    return next((found for found in predicted.values() if isinstance(found, Obstacle)), NO_LEGAL_SIZES)
 
 
-def _judged(graph: SGraph, numbers: Mapping[str, int], target: Target) -> float | Obstacle:
-    """The modelled time, a second more where a tile is crowded; or why there is no kernel."""
-    plans = plan_kernels(graph, numbers, Parameters((), SCHEDULE), target)
+def _predict(graph: SGraph, sizes: Mapping[str, int], target: Target) -> float | Obstacle:
+    """The modelled time, plus one second where a tile is crowded; or why there is no kernel."""
+    plans = plan_kernels(graph, sizes, Parameters((), SCHEDULE), target)
     if isinstance(plans, Obstacle):
         return plans
     crowded = any(_is_crowded(plan, target) for plan in plans)
     return sum(_modelled_s(plan, target) for plan in plans) + (1.0 if crowded else 0.0)
 
 
-def _descended(
+def _coordinate_descent(
     start: tuple[int, ...], domains: Sequence[tuple[int, ...]], time_s: Callable[[tuple[int, ...]], float]
 ) -> tuple[int, ...]:
-    """The best that is reached from a start by changing one number after another."""
+    """Coordinate descent from `start`: minimize over one symbol after another until nothing changes."""
     best = start
     while True:
         before = best
@@ -105,27 +105,27 @@ def _descended(
             return best
 
 
-def _values(graph: SGraph, symbol: str, shapes: Mapping[str, int]) -> Iterator[int]:
-    """Divisors of all that the symbol divides: powers of two before others, at most `MOST_VALUES`."""
+def _candidate_sizes(graph: SGraph, symbol: str, shapes: Mapping[str, int]) -> Iterator[int]:
+    """Common divisors of the sizes that the symbol divides, powers of two first, at most `MAX_VALUES`."""
     ones = {**dict.fromkeys(graph.parameters, 1), **shapes}
-    whole = [
+    divided = [
         int(d.rational(ones))
         for d in graph.conditions()
         if symbol in d.symbols and d.is_monomial and dict(d.terms[0][0]).get(symbol, 0) < 0
     ]
-    common = gcd(*whole) if whole else 1
+    common = gcd(*divided) if divided else 1
     divisors = [n for n in range(1, min(common, 4096) + 1) if common % n == 0]
     preferred = sorted(divisors, key=lambda n: (n & (n - 1) != 0, n))
-    yield from sorted(preferred[:MOST_VALUES])
+    yield from sorted(preferred[:MAX_VALUES])
 
 
 def _is_crowded(plan: BlockPlan, target: Target) -> bool:
-    """Whether tiles ask more of registers or shared memory than leaves room for the rest."""
+    """Whether tiles take more registers or shared memory than leaves room for the rest."""
     threads = 32 * dict(SCHEDULE)["num_warps"]
     stages = dict(SCHEDULE)["num_stages"]
     places = range(len(plan.block.nodes))
     held = [prod(plan.work(j)) for j in places if not plan.is_staged(j)]
-    return max(held) > PER_THREAD * threads or plan.staged_bytes * stages > target.shared_memory_bytes
+    return max(held) > MAX_ELEMENTS_PER_THREAD * threads or plan.staged_bytes * stages > target.shared_memory_bytes
 
 
 def _modelled_s(plan: BlockPlan, target: Target) -> float:
@@ -134,10 +134,10 @@ def _modelled_s(plan: BlockPlan, target: Target) -> float:
     Units: bytes / (bytes/s) = s
     """
     blocks = prod(plan.grid)
-    together = min(blocks, target.cores)
+    concurrent = min(blocks, target.cores)
     loaded = 0
     for j, node in enumerate(plan.block.nodes):
         if isinstance(node.op, Load) and plan.sections[j] != "after":
             loaded += prod(plan.dims[j]) * BYTES[plan.types[j].dtype]
-    share = target.dram_bytes_per_s * min(ONE_BLOCK, 1 / together)
+    share = target.dram_bytes_per_s * min(MAX_BLOCK_SHARE, 1 / concurrent)
     return ceil(blocks / target.cores) * plan.iterations * max(LATENCY_S, loaded / share)

@@ -1,9 +1,9 @@
 # pyright: basic
-# It speaks to torch, which pyright only half understands.
-"""A Triton kernel as a callable on tensors of a GPU, compiled at its first call.
+# torch is only partly typed.
+"""A Triton kernel as a callable on GPU tensors, compiled at its first call.
 
-Any strides will do, for the launcher passes them on. NumPy arrays are copied to the device, and the result
-back, so that what checks kernels for the CPU checks these.
+Inputs may have any strides: the launcher passes them on. NumPy arrays are copied to the device and the result back, so
+that checks written for CPU kernels apply to these.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from prism_explore.errors import ShapeError, TargetUnavailable
 from prism_explore.ir.tensors import NAMES
 from prism_explore.pipeline.stages import Kernel
 
-NARROW = 1 << 31
-"""Offsets of elements below this are kept in 32 bits."""
+NARROW_OFFSETS = 1 << 31
+"""Element offsets below this are 32-bit."""
 
 
 def load(kernel: Kernel, device: str = "cuda") -> LoadedTriton:
@@ -29,7 +29,7 @@ def load(kernel: Kernel, device: str = "cuda") -> LoadedTriton:
 
     Args:
         kernel: made by `emit`.
-        device: where its tensors are.
+        device: of its tensors.
 
     Raises:
         TargetUnavailable: torch finds no such device here.
@@ -43,7 +43,7 @@ def load(kernel: Kernel, device: str = "cuda") -> LoadedTriton:
 
 @dataclass
 class LoadedTriton:
-    """A launcher with the manners of a Python function: `kernel(x, g, w)` gives a new tensor."""
+    """A launcher as a function: `kernel(x, g, w)` returns a new tensor."""
 
     kernel: Kernel
     device: str
@@ -61,19 +61,19 @@ class LoadedTriton:
         return self.kernel.source
 
     def __call__(self, *inputs: Any) -> Any:
-        """The result for these inputs, in the order of the program's.
+        """The result for these inputs, in the order of the program's inputs.
 
         Raises:
-            ShapeError: a wrong number of inputs, a wrong shape or dtype, a tensor elsewhere or too far apart.
-            TargetUnavailable: the kernel asks for more than this GPU has.
+            ShapeError: a wrong number of inputs, a wrong shape, dtype or device, or strides too large for 32 bits.
+            TargetUnavailable: the kernel needs more than this GPU has.
         """
         import torch
 
         where = torch.cuda.device if self.device == "cuda" else nullcontext
-        given = self._given(inputs)
+        tensors = self._as_tensors(inputs)
         try:
-            with where(given[0].device):
-                found = self._launch(*given)
+            with where(tensors[0].device):
+                found = self._launch(*tensors)
         except Exception as failure:
             if type(failure).__name__ == "OutOfResources":
                 raise TargetUnavailable(f"this kernel was made for another GPU: {failure}") from failure
@@ -81,37 +81,37 @@ class LoadedTriton:
         return found if isinstance(inputs[0], torch.Tensor) else _array(found)
 
     def check(self, *inputs: Any) -> None:
-        """Raise ShapeError where a call with these inputs would; nothing is computed."""
-        self._given(inputs)
+        """Raise ShapeError where a call with these inputs would, without a launch."""
+        self._as_tensors(inputs)
 
-    def _given(self, inputs: Sequence[Any]) -> list[Any]:
+    def _as_tensors(self, inputs: Sequence[Any]) -> list[Any]:
         if len(inputs) != len(self._inputs):
             names = ", ".join(i.name for i in self._inputs)
             raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
         return [self._tensor(i.name, i.type, x) for i, x in zip(self._inputs, inputs, strict=True)]
 
-    def _tensor(self, name: str, wanted: Any, x: Any) -> Any:
+    def _tensor(self, name: str, expected: Any, x: Any) -> Any:
         import torch
 
         if isinstance(x, np.ndarray):
             x = tensor_of(x).to(self.device)
         if not isinstance(x, torch.Tensor):
             raise ShapeError(f"{name!r} must be a torch tensor or a NumPy array, found {type(x).__name__}")
-        shape = tuple(d.value(self._sizes) for d in wanted.dims)
+        shape = tuple(d.value(self._sizes) for d in expected.dims)
         if tuple(x.shape) != shape:
             raise ShapeError(f"{name!r} must have shape {shape}, found {tuple(x.shape)}")
-        if x.dtype != getattr(torch, NAMES[wanted.dtype]):
-            raise ShapeError(f"{name!r} must be {NAMES[wanted.dtype]}, found {str(x.dtype).removeprefix('torch.')}")
+        if x.dtype != getattr(torch, NAMES[expected.dtype]):
+            raise ShapeError(f"{name!r} must be {NAMES[expected.dtype]}, found {str(x.dtype).removeprefix('torch.')}")
         if x.device.type != self.device:
             raise ShapeError(f"{name!r} must be on {self.device}, found it on {x.device.type}; move it there first")
         last = sum((n - 1) * s for n, s in zip(x.shape, x.stride(), strict=True))
-        if last >= NARROW and not any(k.wide_index for k in self._module.kernels):
+        if last >= NARROW_OFFSETS and not any(k.wide_index for k in self._module.kernels):
             raise ShapeError(f"{name!r} spans {last + 1:,} elements of memory, this kernel counts to 2**31; copy it")
         return x
 
 
 def tensor_of(array: Any) -> Any:
-    """Torch's view of an array; NumPy's bfloat16 is a stranger to it, but not its bits."""
+    """A torch tensor that shares an array's memory; bfloat16 arrays are reinterpreted, as torch does not know them."""
     import torch
 
     if isinstance(array, torch.Tensor):

@@ -1,9 +1,9 @@
-"""What a Triton kernel must know before a line is written: extents, padding, order of work, limits.
+"""The plan of a Triton kernel: tile extents and padding, loop-invariant code motion, products on `tl.dot`, limits.
 
-Triton's tiles have extents that are powers of two and live in registers. So every tile axis gets a
-padded extent here, every block tensor its shape in tile axes, every node its place (before the loop,
-in it, behind it), every matrix product the way it is computed. What cannot be expressed, or exceeds
-the machine for certain, is an `Obstacle`: a value with a reason.
+Input: an sGraph and a size for each symbol. Output: a `BlockPlan` per custom kernel, or an `Obstacle` with the reason
+where Triton cannot express it or it certainly exceeds the GPU. Triton's tiles are in registers and have power-of-two
+extents. The plan gives every tile axis its padded extent, every block tensor its shape in tile axes, every node
+its section (before the loop, in it, behind it), and every matrix product its implementation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from prism_explore.targets import Target
 Section: TypeAlias = Literal["before", "loop", "after"]
 
 DOT_EXTENT = 16
-"""The least extent of each side of a `tl.dot`. Source: the tensor cores' instruction shapes."""
+"""The smallest extent of each side of a `tl.dot`. Source: the tensor cores' instruction shapes."""
 
 DOT_PADDING = 8
 """A product is padded up to `DOT_EXTENT` where that multiplies its work by no more than this.
@@ -56,19 +56,19 @@ MAX_TILE = 1 << 20
 """Elements of one tile. Source: TRITON_MAX_TENSOR_NUMEL in triton/language/core.py."""
 
 MAX_PER_THREAD = 1024
-"""Elements of one tile per thread. A thread has 255 registers; far beyond them code spills and takes
-minutes to compile, so this is a cut by judgement, not by the machine."""
+"""Elements of one tile per thread. A thread has 255 registers; a tile far beyond them spills and takes minutes to
+compile. This limit is chosen, not a limit of the machine."""
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks along x, y and z. Source: CUDA C++ Programming Guide, table of technical specifications."""
 
 SCHEDULE = {"num_warps": 4, "num_stages": 2}
-"""Choices of the schedule and their defaults; a schedule's other keys belong to other backends."""
+"""Schedule choices and their defaults; other keys of a schedule belong to other backends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why there is no kernel for these numbers."""
+    """Why there is no kernel for these sizes."""
 
     code: str
     reason: str
@@ -76,7 +76,7 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class TileAxis:
-    """An axis inside a block: its true extent and the power of two that holds it."""
+    """An axis inside a block: its extent, and the power of two that it is padded to."""
 
     name: str
     extent: int
@@ -90,35 +90,35 @@ class TileAxis:
 
 @dataclass(frozen=True, slots=True)
 class BlockPlan:
-    """One custom kernel with numbers in it."""
+    """One custom kernel at given sizes."""
 
     position: int
     block: BlockGraph
     exact: BlockGraph
-    """The same with numbers in operators that name sizes."""
+    """The same with numbers for the sizes that operators name."""
     operands: tuple[TensorType, ...]
     bands: Mapping[int, Band]
-    """Operands that are computed in place, with numbers for all symbols."""
+    """Operands that are computed in place, with numbers for all symbols, by position."""
     grid: tuple[int, ...]
     iterations: int
     types: tuple[TensorType, ...]
-    """Of each block tensor, symbolic; the store's is that of the kernel's result."""
+    """Per block tensor, symbolic; a store has the type of the kernel's result."""
     dims: tuple[tuple[int, ...], ...]
-    """The same in numbers."""
+    """Per block tensor, as numbers."""
     axes: Mapping[str, TileAxis]
     of: tuple[AxisNames, ...]
-    """The tile axis of each dim of each block tensor but the stores'."""
+    """Per block tensor but the stores, the tile axis of each dim."""
     shapes: tuple[AxisNames, ...]
-    """Of each block tensor as the kernel holds it: leading dims of extent 1 are dropped down to rank 2, but not of
-    views."""
+    """Per block tensor, the dims of its tile in registers: leading dims of extent 1 are dropped down to rank 2, except
+    those of views."""
     sections: tuple[Section, ...]
     dots: frozenset[int]
-    """Matrix products that go to `tl.dot`; the others are written out."""
+    """Matrix products on `tl.dot`; the others are a broadcast multiplication and a sum."""
     fused: frozenset[int]
-    """Products whose only use is an accumulator, which they add to directly."""
+    """Products that are only accumulated; each adds to its accumulator directly."""
 
     def is_read_anew(self, j: int) -> bool:
-        """Whether %j is a view of what is loaded that is loaded itself: a slice, or a reshape that padding breaks."""
+        """Whether %j is a view of a loaded tile that is loaded by itself: a slice, or a reshape that padding breaks."""
         node = self.block.nodes[j]
         source = self.block.nodes[node.args[0]].op if node.args else None
         if not isinstance(source, Load) or source.operand in self.bands:
@@ -126,9 +126,9 @@ class BlockPlan:
         return isinstance(node.op, Slice) or (isinstance(node.op, Reshape) and not self.is_whole_reshape(j))
 
     def shifted(self, j: int, along: int) -> tuple[int, int] | None:
-        """How %j, one side of a concat, is read from memory lane by lane: what is loaded, and where in it %j begins.
+        """For %j, one side of a concat: the load that it is computed from lane by lane, and where in it %j begins.
 
-        None where it is no chain of functions of a loaded tile or of a slice of one.
+        None where %j is no chain of unary functions of a loaded tile or of a slice of one.
         """
         node = self.block.nodes[j]
         match node.op:
@@ -145,7 +145,7 @@ class BlockPlan:
 
     @property
     def unwritten(self) -> frozenset[int]:
-        """Block tensors that nobody reads: their readers load what they want themselves."""
+        """Block tensors that need no code: all their readers load from memory themselves."""
         nodes, readers = self.block.nodes, consumers(self.block.nodes)
         found: set[int] = set()
 
@@ -162,22 +162,19 @@ class BlockPlan:
         return frozenset(found)
 
     def changed(self, j: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The dims that a reshape splits or merges: of its operand, and of %j."""
+        """The dims that the reshape %j splits or merges: those of its operand, and those of %j."""
         (arg,) = self.block.nodes[j].args
         old, new = self.of[arg], self.of[j]
-        apart = {*old} ^ {*new}
-        kept = [[a for a in axes if a and a not in apart] for axes in (old, new)]
+        changed = {*old} ^ {*new}
+        kept = [[a for a in axes if a and a not in changed] for axes in (old, new)]
         if kept[0] != kept[1] or len({*kept[0]}) < len(kept[0]):
-            apart = {*old} | {*new}
-        apart.discard(None)
-        left, right = (tuple(d for d, a in enumerate(axes) if a in apart) for axes in (old, new))
+            changed = {*old} | {*new}
+        changed.discard(None)
+        left, right = (tuple(d for d, a in enumerate(axes) if a in changed) for axes in (old, new))
         return left, right
 
     def is_whole_reshape(self, j: int) -> bool:
-        """Whether a reshape keeps every element where it is although extents are padded.
-
-        Dims that stay as they are may be padded; those that split or merge may not.
-        """
+        """Whether `tl.reshape` is right for %j: no dim that it splits or merges is padded."""
         (arg,) = self.block.nodes[j].args
         return not any(
             a and self.axes[a].is_padded
@@ -190,7 +187,7 @@ class BlockPlan:
         return tuple(self.axes[a].padded if a else 1 for a in shape)
 
     def work(self, j: int) -> tuple[int, ...]:
-        """Extents of the largest tile that computing %j needs; a product written out has one dim more."""
+        """Extents of the largest tile that %j needs; a product that is not on `tl.dot` has one dim more."""
         if not isinstance(self.block.nodes[j].op, MatMul) or j in self.dots:
             return self.padded(self.shapes[j])
         a, b = (self.padded(self.shapes[x]) for x in self.block.nodes[j].args)
@@ -198,48 +195,47 @@ class BlockPlan:
         return (*batch, a[-2], a[-1], b[-1])
 
     def is_staged(self, j: int) -> bool:
-        """Whether %j is a tile that only `tl.dot` reads: it goes through shared memory, not registers."""
+        """Whether only `tl.dot` reads the loaded tile %j, so that it goes through shared memory, not registers."""
         readers = consumers(self.block.nodes)[j]
         return isinstance(self.block.nodes[j].op, Load) and bool(readers) and set(readers) <= self.dots
 
     @property
     def staged_bytes(self) -> int:
-        """Of all tiles that go through shared memory in one iteration; pipelining holds several iterations of them."""
+        """Shared memory for the tiles of one iteration; pipelining holds several iterations of them."""
         staged = (j for j in range(len(self.block.nodes)) if self.is_staged(j))
         return sum(prod(self.work(j)) * BYTES[self.types[j].dtype] for j in staged)
 
 
 def plan_kernels(
     graph: SGraph,
-    numbers: Mapping[str, int],
+    sizes: Mapping[str, int],
     parameters: Parameters,
     target: Target | None = None,
     dots: Mapping[int, frozenset[int]] | None = None,
 ) -> tuple[BlockPlan, ...] | Obstacle:
-    """A plan per custom kernel, or what stands in the way.
+    """A plan per custom kernel, or why there is none.
 
     Args:
         graph: with closed maps.
-        numbers: for every symbol of the graph.
+        sizes: for every symbol of the graph.
         parameters: for its schedule; see `SCHEDULE`.
-        target: the GPU whose limits hold; none are checked without one, but for Triton's own.
-        dots: per custom kernel, the products that go to `tl.dot` wherever they can, and no others; by their
-            extents if left out.
+        target: the GPU whose limits apply; without one, only Triton's own limits are checked.
+        dots: per custom kernel, the products on `tl.dot`, where it can express them; chosen by extents if omitted.
 
     Raises:
-        ShapeError: the maps are open, or a symbol has no number.
+        ShapeError: the maps are open, or a symbol has no size.
     """
     if graph.is_open:
         raise ShapeError("this sGraph's maps are still open; write the kernel of one of its candidates")
-    missing = sorted({*graph.parameters, *graph.data_symbols} - set(numbers))
+    missing = sorted({*graph.parameters, *graph.data_symbols} - set(sizes))
     if missing:
-        raise ShapeError(f"no number for {', '.join(missing)}; given are {', '.join(sorted(numbers)) or 'none'}")
+        raise ShapeError(f"no number for {', '.join(missing)}; given are {', '.join(sorted(sizes)) or 'none'}")
     try:
         for t in graph.types():
             for d in t.dims:
-                d.value(numbers)
+                d.value(sizes)
         plans = tuple(
-            _plan(graph, position, numbers, None if dots is None else dots[position]) for position, _ in graph.customs
+            _plan(graph, position, sizes, None if dots is None else dots[position]) for position, _ in graph.customs
         )
     except ShapeError as failure:
         return Obstacle("tune.illegal", str(failure))
@@ -247,29 +243,29 @@ def plan_kernels(
 
 
 def schedule_of(parameters: Parameters) -> dict[str, int]:
-    """`num_warps` and `num_stages`, with defaults where the schedule is silent."""
-    given = dict(parameters.schedule)
-    return {name: given.get(name, default) for name, default in SCHEDULE.items()}
+    """`num_warps` and `num_stages`; the default of one that the schedule lacks."""
+    chosen = dict(parameters.schedule)
+    return {name: chosen.get(name, default) for name, default in SCHEDULE.items()}
 
 
-def _plan(graph: SGraph, position: int, numbers: Mapping[str, int], wanted: frozenset[int] | None = None) -> BlockPlan:
+def _plan(graph: SGraph, position: int, sizes: Mapping[str, int], wanted: frozenset[int] | None = None) -> BlockPlan:
     node = graph.nodes[position]
     kernel_types = graph.types()
     block = dict(graph.customs)[position]
     named = any(op_sizes(n.op) for _, n in walk(graph) if not isinstance(n.op, Input))
-    given = graph.substitute(numbers) if named else graph
-    exact = dict(given.customs)[position]
-    bands = {o: op for o, a in enumerate(node.args) if isinstance(op := given.nodes[a].op, Band)}
+    numeric = graph.substitute(sizes) if named else graph
+    exact = dict(numeric.customs)[position]
+    bands = {o: op for o, a in enumerate(node.args) if isinstance(op := numeric.nodes[a].op, Band)}
     operands = tuple(kernel_types[a] for a in node.args)
     types = block_types(block, operands)
-    dims = tuple(tuple(d.value(numbers) for d in t.dims) for t in types)
+    dims = tuple(tuple(d.value(sizes) for d in t.dims) for t in types)
     of = tile_axes(graph, position)
-    extents = {a: n for names, sizes in zip(of, dims, strict=False) for a, n in zip(names, sizes, strict=True) if a}
+    extents = {a: n for names, tile in zip(of, dims, strict=False) for a, n in zip(names, tile, strict=True) if a}
     padded = {a: 1 << (n - 1).bit_length() for a, n in extents.items()}
     _pad_products(block, of, types, padded, wanted)
     axes = {a: TileAxis(a, n, padded[a]) for a, n in extents.items()}
     shapes = _shapes(block, of, axes)
-    iterations = block.loop.size.value(numbers) if block.loop else 1
+    iterations = block.loop.size.value(sizes) if block.loop else 1
     dots = frozenset(
         j
         for j, n in enumerate(block.nodes)
@@ -289,7 +285,7 @@ def _plan(graph: SGraph, position: int, numbers: Mapping[str, int], wanted: froz
         exact,
         operands,
         bands,
-        tuple(p.size.value(numbers) for p in block.grid),
+        tuple(p.size.value(sizes) for p in block.grid),
         iterations,
         types,
         dims,
@@ -303,7 +299,7 @@ def _plan(graph: SGraph, position: int, numbers: Mapping[str, int], wanted: froz
 
 
 def _adds(reader: Node, j: int) -> bool:
-    """Whether an accumulator adds up %j as it stands."""
+    """Whether a node is a plain or rescaled sum of %j."""
     if reader.op == AccumulateRescaled():
         return reader.args[1] != j
     return reader.op == Accumulate("sum")
@@ -316,7 +312,7 @@ def _pad_products(
     padded: dict[str, int],
     wanted: frozenset[int] | None,
 ) -> None:
-    """Raise small extents to what `tl.dot` takes, where the wasted work is affordable, or where it is `wanted`."""
+    """Pad small extents to `DOT_EXTENT` for the `wanted` products, else where the additional work is affordable."""
     for j, node in enumerate(block.nodes):
         if not isinstance(node.op, MatMul) or types[j].dtype == "f64":
             continue
@@ -363,7 +359,7 @@ def _shapes(block: BlockGraph, of: tuple[AxisNames, ...], axes: Mapping[str, Til
 
 
 def _sections(block: BlockGraph, iterations: int) -> tuple[Section, ...]:
-    """Loop-invariant work goes in front of the loop, or behind it where only the end needs it."""
+    """Code motion: a loop-invariant node moves before the loop, or behind it where only nodes behind it read it."""
     if iterations == 1:
         return ("before",) * len(block.nodes)
     when = phases(block)
@@ -383,7 +379,7 @@ def _sections(block: BlockGraph, iterations: int) -> tuple[Section, ...]:
 
 
 def _unsupported(plans: tuple[BlockPlan, ...]) -> Obstacle | None:
-    """The first operator inside a custom kernel that has no text here."""
+    """The first operator of a custom kernel that Triton cannot express."""
     for plan in plans:
         for j, node in enumerate(plan.block.nodes):
             missing = ""
@@ -435,7 +431,7 @@ def _grid_reason(plan: BlockPlan, target: Target | None) -> str | None:
 
 
 def _tile_reason(plan: BlockPlan, warps: int, target: Target | None) -> str | None:
-    """What no compiler can mend: tiles beyond Triton, the threads or the shared memory."""
+    """A tile that exceeds Triton's limit, the threads' registers or the shared memory."""
     for j, node in enumerate(plan.block.nodes):
         if isinstance(node.op, Accumulate | AccumulateRescaled | RunningMax | Store) and not plan.shapes[j]:
             return f"%{j} is a tensor without dims; give it a dim of size 1"

@@ -1,8 +1,8 @@
-"""A long-lived child process that answers one JSON line with one JSON line.
+"""A long-lived child process that replies to each request, one JSON line each way.
 
-Triton decides at its import whether it interprets or compiles, and a compiler can crash or hang. So
-both happen in a process of their own, which costs its start once; a crash or a time-out ends the
-process, is told as a value, and the next question starts a fresh one.
+Triton decides at import whether it interprets or compiles, and a compiler can crash or hang, so each runs in a child
+process that is started once. A crash or a timeout ends the process and is returned as a `Failure`; the next request
+starts a new process.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast
 
-Plain: TypeAlias = dict[str, Any]
-"""What JSON can say."""
+JsonObject: TypeAlias = dict[str, Any]
+"""A JSON object."""
 
 START_S = 120.0
 """How long a child may take to import torch and Triton."""
@@ -32,17 +32,17 @@ START_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """No answer, and why: the child died, was silent for too long, or said that it could not."""
+    """Why there is no reply: the child crashed, timed out, or reported an error."""
 
     code: Literal["crash", "hang", "error"]
     reason: str
 
 
 class Worker:
-    """Runs `python -m MODULE` when first asked, and again after it died. A context manager."""
+    """Runs `python -m MODULE` at the first request, and again after it ended. A context manager."""
 
     def __init__(self, module: str, environment: Mapping[str, str | None]) -> None:
-        """`environment` is put on top of this process's; None removes a variable."""
+        """`environment` updates the variables of this process; None removes one."""
         self._module = module
         self._environment = dict(environment)
         self._lock = threading.Lock()
@@ -57,20 +57,20 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, question: Plain, timeout_s: float) -> Plain | Failure:
-        """The child's answer. Starting the child is not counted in `timeout_s`."""
+    def request(self, request: JsonObject, timeout_s: float) -> JsonObject | Failure:
+        """The child's reply. `timeout_s` does not include the start of the child."""
         with self._lock:
             if self._process is None or self._process.poll() is not None:
                 failure = self._start()
                 if failure:
                     return failure
-            answer = self._exchange(json.dumps(question).encode() + b"\n", timeout_s)
-        if isinstance(answer, Failure) or "error" not in answer:
-            return answer
-        return Failure("error", str(answer["error"]))
+            reply = self._exchange(json.dumps(request).encode() + b"\n", timeout_s)
+        if isinstance(reply, Failure) or "error" not in reply:
+            return reply
+        return Failure("error", str(reply["error"]))
 
     def close(self) -> None:
-        """End the child; asking again starts another."""
+        """End the child; the next request starts another."""
         if self._end is not None:
             self._end()
         self._process, self._unread = None, b""
@@ -95,10 +95,10 @@ class Worker:
         ready = self._exchange(b"", START_S)
         return ready if isinstance(ready, Failure) else None
 
-    def _exchange(self, data: bytes, timeout_s: float) -> Plain | Failure:
+    def _exchange(self, data: bytes, timeout_s: float) -> JsonObject | Failure:
         """Write all of `data` and read one line, never waiting beyond the deadline."""
         process = self._process
-        assert process and process.stdin and process.stdout, "a worker is started before it is asked"
+        assert process and process.stdin and process.stdout, "a worker is started before its first request"
         deadline = time.monotonic() + timeout_s
         os.set_blocking(process.stdin.fileno(), False)
         with selectors.DefaultSelector() as ready:
@@ -128,18 +128,18 @@ class Worker:
 
     def _crashed(self, process: subprocess.Popen[bytes]) -> Failure:
         status = process.wait()
-        said = b""
+        log = b""
         if self._errors:
             self._errors.seek(0)
-            said = self._errors.read()[-800:]
+            log = self._errors.read()[-800:]
         self.close()
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        last = said.decode(errors="replace").strip().splitlines()[-3:]
+        last = log.decode(errors="replace").strip().splitlines()[-3:]
         return Failure("crash", f"the process ended with {how}" + (f": {' / '.join(last)}" if last else ""))
 
 
 def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
-    """End the child and what it started (its own session, so nobody else is hit)."""
+    """End the child and its descendants: the process group of its own session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -149,22 +149,22 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
                 stream.close()
 
 
-def serve(handle: Callable[[Plain], Plain]) -> None:
-    """The child's side: answer questions until the parent closes its end.
+def serve(handle: Callable[[JsonObject], JsonObject]) -> None:
+    """The child's side: reply to requests until the parent closes the pipe.
 
-    What libraries print goes to standard error, so that it cannot be taken for an answer.
+    Output of libraries is redirected to standard error, so that it is not taken for a reply.
     """
-    with os.fdopen(os.dup(1), "w") as answers:
+    with os.fdopen(os.dup(1), "w") as replies:
         os.dup2(2, 1)
 
-        def say(answer: Plain) -> None:
-            answers.write(json.dumps(answer) + "\n")
-            answers.flush()
+        def send(reply: JsonObject) -> None:
+            replies.write(json.dumps(reply) + "\n")
+            replies.flush()
 
-        say({"ready": True})
+        send({"ready": True})
         for line in sys.stdin:
             try:
-                answer = handle(json.loads(line))
-            except Exception as failure:  # whatever a compiler or a kernel raises is the answer
-                answer = {"error": f"{type(failure).__name__}: {failure}"}
-            say(answer)
+                reply = handle(json.loads(line))
+            except Exception as failure:  # any exception of a compiler or a kernel is a reply
+                reply = {"error": f"{type(failure).__name__}: {failure}"}
+            send(reply)

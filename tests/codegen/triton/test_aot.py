@@ -6,7 +6,7 @@ import pytest
 
 from prism_explore.codegen.triton.aot import AotCompiler, AotReport, compile_ahead
 from prism_explore.codegen.triton.emit import TritonModule, emit_triton, write_triton
-from prism_explore.codegen.triton.heuristics import fit_triton
+from prism_explore.codegen.triton.heuristics import choose_sizes
 from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.text import parse, show
@@ -180,7 +180,7 @@ def test_what_the_compiler_refuses_is_infeasible_and_the_next_compiles(compiler)
 @pytest.mark.parametrize(("b", "dtype"), [(1, "f16"), (8, "f16"), (8, "f32")])
 def test_fitted_numbers_fill_a_gpu_with_kernels_that_hardly_spill(compiler, b, dtype):
     graph = parse(show(graphs.rmsnorm_linear(d=4096, n=4096)).replace("f32", dtype))
-    fitted = fit_triton(graph, {"b": b}, GPUS["h100"])
+    fitted = choose_sizes(graph, {"b": b}, GPUS["h100"])
     assert isinstance(fitted, Parameters)
 
     module = write_triton(graph, {"b": b, **fitted.numbers}, fitted, GPUS["h100"])
@@ -194,7 +194,7 @@ def test_fitted_numbers_fill_a_gpu_with_kernels_that_hardly_spill(compiler, b, d
 def test_where_no_numbers_fit_the_first_reason_is_given():
     text = graphs.EVERY_FUNCTION.replace("FN", "neg").replace("OP", "add").replace("gx", "1").replace("=f", "=1")
 
-    found = fit_triton(parse(text), {"b": 1 << 20}, GPUS["h100"])
+    found = choose_sizes(parse(text), {"b": 1 << 20}, GPUS["h100"])
 
     assert isinstance(found, Obstacle)
     assert "tile %0 of 1048576 x 8 has 8388608 elements" in found.reason

@@ -8,8 +8,8 @@ import pytest
 from prism_explore.codegen import emit
 from prism_explore.codegen.triton.axes import tile_axes
 from prism_explore.codegen.triton.emit import TritonModule, emit_triton, triton_module, write_triton
-from prism_explore.codegen.triton.kernel_text import Names
 from prism_explore.codegen.triton.plan import Obstacle
+from prism_explore.codegen.triton.python_text import Names
 from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.text import parse

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from prism_explore.codegen.triton.emit import write_triton
 from prism_explore.codegen.triton.interpreter_check import (
-    Checked,
     Interpreter,
-    Unchecked,
+    InterpreterCheck,
+    NoInterpreterCheck,
     check_graph,
 )
 from prism_explore.codegen.triton.worker_process import Failure
@@ -58,7 +58,7 @@ def interpreter():
 def agrees(graph, numbers, interpreter, seed=0):
     found = check_graph(graph, numbers, NO_SCHEDULE, interpreter, seed)
 
-    assert isinstance(found, Checked), found
+    assert isinstance(found, InterpreterCheck), found
     assert found.agrees, found
 
 
@@ -366,7 +366,7 @@ def arbitrary_kernels(draw):
 def test_any_kernel_equals_the_block_interpreter(interpreter, made, seed):
     graph, numbers = made
     found = check_graph(graph, numbers, NO_SCHEDULE, interpreter, seed)
-    if isinstance(found, Unchecked):
+    if isinstance(found, NoInterpreterCheck):
         assert "not finite" in found.reason
         assume(False)
 

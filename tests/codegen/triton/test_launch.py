@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prism_explore.codegen.triton.emit import load_triton, write_triton
-from prism_explore.codegen.triton.heuristics import fit_triton
+from prism_explore.codegen.triton.heuristics import choose_sizes
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Parameters
@@ -19,7 +19,7 @@ def test_the_fused_rmsnorm_is_right_on_a_gpu(dtype, tolerance, b):
     import torch
 
     graph = parse(show(graphs.rmsnorm_linear(d=1024, n=512)).replace("f32", dtype))
-    fitted = fit_triton(graph, {"b": b}, GPUS["a100"])
+    fitted = choose_sizes(graph, {"b": b}, GPUS["a100"])
     assert isinstance(fitted, Parameters)
     module = write_triton(graph, {"b": b, **fitted.numbers}, fitted)
     rng = np.random.default_rng(0)

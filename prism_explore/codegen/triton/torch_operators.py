@@ -1,0 +1,116 @@
+"""The operators between Triton kernels, as text: each is a call of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.ir.ops import (
+    Band,
+    Binary,
+    BinaryFn,
+    ComputeOp,
+    Concat,
+    Expand,
+    MatMul,
+    Permute,
+    Reduce,
+    ReduceFn,
+    Reshape,
+    Scalar,
+    ScalarFn,
+    Slice,
+    Unary,
+    UnaryFn,
+)
+from prism_explore.ir.tensors import DType
+
+TORCH_DTYPE: dict[DType, str] = {
+    "f64": "torch.float64",
+    "f32": "torch.float32",
+    "bf16": "torch.bfloat16",
+    "f16": "torch.float16",
+}
+
+TORCH_UNARY: dict[UnaryFn, str] = {
+    "exp": "torch.exp({0})",
+    "square": "torch.square({0})",
+    "sqrt": "torch.sqrt({0})",
+    "rsqrt": "torch.rsqrt({0})",
+    "recip": "torch.reciprocal({0})",
+    "neg": "torch.neg({0})",
+    "silu": "torch.nn.functional.silu({0})",
+    "sigmoid": "torch.sigmoid({0})",
+    "relu": "torch.relu({0})",
+    "tanh": "torch.tanh({0})",
+    "abs": "torch.abs({0})",
+    "erf": "torch.erf({0})",
+    "gelu": "torch.nn.functional.gelu({0})",
+    "gelu_tanh": 'torch.nn.functional.gelu({0}, approximate="tanh")',
+}
+
+TORCH_BINARY: dict[BinaryFn, str] = {
+    "add": "torch.add({0}, {1})",
+    "sub": "torch.sub({0}, {1})",
+    "mul": "torch.mul({0}, {1})",
+    "div": "torch.div({0}, {1})",
+    "max": "torch.maximum({0}, {1})",
+    "min": "torch.minimum({0}, {1})",
+    "mask": "torch.where({1} != 0, {0}, torch.finfo({0}.dtype).min / 4)",
+}
+
+TORCH_SCALAR: dict[ScalarFn, str] = {
+    "add": "torch.add({0}, {1})",
+    "mul": "torch.mul({0}, {1})",
+    "pow": "torch.pow({0}, {1})",
+    "max": "torch.clamp({0}, min={1})",
+    "min": "torch.clamp({0}, max={1})",
+}
+
+TORCH_REDUCE: dict[ReduceFn, str] = {
+    "sum": "torch.sum({0}, {1})",
+    "mean": "torch.mean({0}, {1})",
+    "rms": "torch.sqrt(torch.mean(torch.square({0}), {1}))",
+    "max": "torch.amax({0}, {1})",
+}
+
+
+def band_text(band: Band, sizes: Mapping[str, int], dtype: DType, inputs: str) -> str:
+    """A band as a tensor."""
+    where = f"device={inputs.split(',')[0]}.device"
+    rows, columns = (f"torch.arange({d.value(sizes)}, {where})" for d in (band.rows, band.columns))
+    distance = f"({columns} - {rows}[:, None])"
+    tests = [f"({low} <= {distance})" for low in _bounds(band.low, sizes)]
+    tests += [f"({distance} <= {high})" for high in _bounds(band.high, sizes)]
+    return f"({' & '.join(tests) or f'{distance} == {distance}'}).to({TORCH_DTYPE[dtype]})"
+
+
+def _bounds(d: Dim | None, sizes: Mapping[str, int]) -> tuple[float, ...]:
+    return () if d is None else (float(d.rational(sizes)),)
+
+
+def operator_text(op: ComputeOp, args: list[str], shape: tuple[int, ...], sizes: Mapping[str, int]) -> str:
+    """A call of torch that computes an operator; `shape` is that of the result."""
+    match op:
+        case Unary(fn):
+            return TORCH_UNARY[fn].format(*args)
+        case Binary(fn):
+            return TORCH_BINARY[fn].format(*args)
+        case Scalar(fn, value):
+            return TORCH_SCALAR[fn].format(args[0], repr(float(value)))
+        case MatMul():
+            return f"torch.matmul({args[0]}, {args[1]})"
+        case Reduce(fn, along):
+            return TORCH_REDUCE[fn].format(args[0], f"dim={along}, keepdim=True")
+        case Permute(order):
+            return f"{args[0]}.permute({order})"
+        case Reshape(dims):
+            return f"{args[0]}.reshape({tuple(d.value(sizes) for d in dims)})"
+        case Expand(along, _):
+            shown = ", ".join("-1" if d != along else str(shape[d]) for d in range(len(shape)))
+            return f"{args[0]}.expand({shown})"
+        case Slice(along, start, _):
+            first = start.value(sizes) if start != ZERO else 0
+            return f"{args[0]}.narrow({along}, {first}, {shape[along]})"
+        case Concat(along):
+            return f"torch.cat(({', '.join(args)}), {along})"
