@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from typing import TypeAlias
 
 from prism_explore.cost.work import least_scratch, total_of, work_of
@@ -33,6 +33,7 @@ from prism_explore.ir.analysis.split_reduction import stores_shares
 from prism_explore.ir.dims import ONE, Dim, Monomial, dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.pipeline.stages import Candidate
+from prism_explore.support.caches import memoize
 from prism_explore.targets import Target
 
 Renaming: TypeAlias = tuple[tuple[str, Dim], ...]
@@ -320,12 +321,12 @@ def _renamed(d: Dim, numbers: Renaming) -> Dim:
     return _substituted(d, tuple(row for row in numbers if row[0] in own))
 
 
-@lru_cache(1 << 18)
+@memoize(1 << 18)
 def _substituted(d: Dim, numbers: Renaming) -> Dim:
     return d.substitute(dict(numbers))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _symbols(d: Dim) -> frozenset[str]:
     return frozenset(d.symbols)
 
@@ -353,7 +354,7 @@ def _uncut(candidate: Candidate, cost: Cost) -> tuple[Dim, Dim]:
 
 
 # ---------------------------------------------------------------- inequalities
-@lru_cache(65536)
+@memoize(65536)
 def never_above(small: Dim, large: Dim, conditions: tuple[Dim, ...] = ()) -> bool:
     """Whether `small <= large` was shown for all symbols that are at least 1 and meet the conditions.
 
@@ -382,7 +383,7 @@ _DEPTH = 6
 """Conditions that are multiplied at most, to bound one product."""
 
 
-@lru_cache(65536)
+@memoize(65536)
 def at_least(product_: Monomial, conditions: tuple[Dim, ...], depth: int = _DEPTH) -> Fraction:
     """A number that a product of symbols is shown to be never below; 0 where there is none.
 
@@ -400,7 +401,7 @@ def at_least(product_: Monomial, conditions: tuple[Dim, ...], depth: int = _DEPT
     return best
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _ratio(above: Monomial, below: Monomial) -> Monomial:
     powers = dict(above)
     for s, e in below:

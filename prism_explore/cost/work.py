@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
@@ -55,6 +54,7 @@ from prism_explore.ir.ops import (
     Unary,
 )
 from prism_explore.ir.tensors import BYTES, TensorType
+from prism_explore.support.caches import memoize
 
 Turn: TypeAlias = Literal["alone", "loop", "once"]
 """Whether a load feeds a product that takes turns with others of its block, one reading what another one makes: in the
@@ -102,7 +102,7 @@ class KernelWork:
     """Operators run, over all blocks and iterations."""
 
 
-@lru_cache(4096)
+@memoize(4096)
 def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
     """Every kernel of a graph whose result is used, in order.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import assert_never
 
 from prism_explore.events.kinds import CertificateReplayed, FloatsAssessed, VerdictReached, VerdictWord
@@ -18,6 +17,7 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.ops import Input
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
+from prism_explore.support.caches import memoize
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.certificate.readable import Line, chain
 from prism_explore.verify.counterexample.case import Case, read_witness
@@ -159,7 +159,7 @@ def steps_of(certificate: CertificateReplayed) -> Iterator[Step]:
         yield Step(tensor, f"{operation} = {value}", axioms, replayed, note, lines if len(lines) > 2 else ())
 
 
-@lru_cache(512)
+@memoize(512)
 def _chain(statement: str) -> tuple[Line, ...]:
     """Kept, because a picture is drawn many times."""
     return chain(statement)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from prism_explore.ir.graph import SGraph
@@ -34,6 +33,7 @@ from prism_explore.ir.ops import (
     Result,
     Unary,
 )
+from prism_explore.support.caches import memoize
 
 Args: TypeAlias = tuple[int, ...]
 Rank: TypeAlias = tuple[Args, Args, int]
@@ -190,7 +190,7 @@ class Counter:
         return self._sums[key]
 
 
-@lru_cache(256)
+@memoize(256)
 def _swaps(op: Op) -> bool:
     return isinstance(op, Binary) and op.fn in COMMUTATIVE
 

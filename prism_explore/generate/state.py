@@ -6,7 +6,6 @@ Nothing here decides anything: `attempts` says what an application gives or whic
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeAlias
 
 from prism_explore.cost.roofline import EMPTY, Growing
@@ -38,6 +37,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.tensors import DType
 from prism_explore.pipeline.search_space import Operators
+from prism_explore.support.caches import memoize
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Letter:
         return label_of(self.op)
 
 
-@lru_cache(1024)
+@memoize(1024)
 def label_of(op: ComputeOp | LoopOp) -> str:
     """An operator's name, with the dim or the constant that tells it from its like."""
     match op:

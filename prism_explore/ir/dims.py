@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import TypeAlias
 
 from prism_explore.errors import ParseError, ShapeError
+from prism_explore.support.caches import memoize
 
 Monomial: TypeAlias = tuple[tuple[str, int], ...]
 """Symbols with non-zero integer exponents, sorted by name."""
@@ -173,17 +173,17 @@ def _canonical(terms: Iterable[tuple[Monomial, Fraction]]) -> Dim:
     return Dim(tuple(sorted((m, c) for m, c in total.items() if c)))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _sum(a: Dim, b: Dim) -> Dim:
     return _canonical((*a.terms, *b.terms))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _difference(a: Dim, b: Dim) -> Dim:
     return _canonical((*a.terms, *((m, -c) for m, c in b.terms)))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _product(a: Dim, b: Dim) -> Dim:
     terms: list[tuple[Monomial, Fraction]] = []
     for ma, ca in a.terms:
@@ -195,13 +195,13 @@ def _product(a: Dim, b: Dim) -> Dim:
     return _canonical(terms)
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _inverse(monomial: Dim) -> Dim:
     ((powers, coefficient),) = monomial.terms
     return Dim(((tuple((s, -e) for s, e in powers), 1 / coefficient),))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _text(d: Dim) -> str:
     return " + ".join([_term_text(m, c) for m, c in d.terms]).replace("+ -", "- ") or "0"
 
@@ -223,7 +223,7 @@ _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*|\d+|[-+*/^()])")
 
 
-@lru_cache(4096)
+@memoize(4096)
 def dim(x: DimLike) -> Dim:
     """A size from an integer, a symbol or the text of a size.
 

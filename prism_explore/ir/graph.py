@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Literal, TypeAlias, cast
 
 from prism_explore.errors import ShapeError
@@ -40,6 +39,7 @@ from prism_explore.ir.ops import (
     without_dim,
 )
 from prism_explore.ir.tensors import TensorType
+from prism_explore.support.caches import memoize
 
 Phase: TypeAlias = Literal["invariant", "loop", "after"]
 """When a block's tensor exists: the same in every iteration, one per iteration, or once behind the loop."""
@@ -236,7 +236,7 @@ def tile_dims(block: BlockGraph, load: Load, operand: TensorType) -> tuple[Dim, 
     return tuple(dims)
 
 
-@lru_cache(4096)
+@memoize(4096)
 def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
     """The type of every block tensor; a store's is that of the kernel-level result.
 
@@ -280,7 +280,7 @@ def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[Te
     return tuple(types)
 
 
-@lru_cache(4096)
+@memoize(4096)
 def phases(block: BlockGraph) -> tuple[Phase, ...]:
     """When each block tensor exists.
 
@@ -319,7 +319,7 @@ def _dtype(args: tuple[TensorType, ...], where: str) -> Literal["f64", "f32", "b
     return args[0].dtype
 
 
-@lru_cache(4096)
+@memoize(4096)
 def _types(graph: SGraph) -> tuple[TensorType, ...]:
     types: list[TensorType] = []
     for position, node in enumerate(graph.nodes):
@@ -342,12 +342,12 @@ def _types(graph: SGraph) -> tuple[TensorType, ...]:
     return tuple(types)
 
 
-@lru_cache(512)
+@memoize(512)
 def _data_symbols(inputs: tuple[Input, ...]) -> tuple[str, ...]:
     return tuple(sorted({s for i in inputs for d in i.type.dims for s in d.symbols}))
 
 
-@lru_cache(4096)
+@memoize(4096)
 def _parameters(graph: SGraph) -> tuple[str, ...]:
     seen: dict[str, None] = {}
     for _, node in walk(graph):
@@ -359,7 +359,7 @@ def _parameters(graph: SGraph) -> tuple[str, ...]:
     return tuple(s for s in seen if s not in given)
 
 
-@lru_cache(4096)
+@memoize(4096)
 def _conditions(graph: SGraph) -> tuple[Dim, ...]:
     types = graph.types()
     found: dict[Dim, None] = {}

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, VerdictReached
@@ -24,6 +23,7 @@ from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse_program, show
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Candidate, Family, Verdict
+from prism_explore.support.caches import memoize
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target
 from prism_explore.verify.prover import Prover, noted
@@ -161,7 +161,7 @@ def settled(family: Family, space: Space, target: Target, seed: int) -> Answer:
     return Answer(tuple(told), news())
 
 
-@lru_cache(16)
+@memoize(16)
 def _prover(program: str, thread: int) -> Prover:
     """A worker's prover for a program; threads have one each, because a prover has one owner."""
     return Prover(parse_program(program), audits=False)

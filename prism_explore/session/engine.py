@@ -40,7 +40,7 @@ class Engine:
         """`open_search` begins or continues the search; `changed` hears of every change of state."""
         self._open = open_search
         self._changed = changed
-        self._commands: queue.Queue[_Pull | None] = queue.Queue()
+        self._commands: queue.Queue[_Pull | Callable[[], None]] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._pause = threading.Event()
         self._cancel = threading.Event()
@@ -88,13 +88,24 @@ class Engine:
             self._search = None
             self._move("paused")
 
-    def close(self) -> None:
-        """Cancel, and end what the search holds, such as its processes; what it found stays."""
+    def close(self, closed: Callable[[], None]) -> None:
+        """Cancel, and end what the search holds, such as its processes; what it found stays.
+
+        Args:
+            closed: called once the last step has ended, on the engine's thread if it has one.
+        """
         self.cancel()
         with self._lock:
-            self._commands.put(None)
-            if self._thread is None:
-                self._end_search()
+            if self._thread is not None:
+                self._commands.put(closed)
+                return
+        self._end_search()
+        closed()
+
+    @property
+    def has_thread(self) -> bool:
+        """Whether the thread is there; an idle one ends."""
+        return self._thread is not None
 
     def _loop(self) -> None:
         # An idle thread would keep the session alive that nobody holds any more, and a paused search its
@@ -108,9 +119,12 @@ class Engine:
                         self._thread = None
                         return
                 continue
-            if command is None:
+            if not isinstance(command, _Pull):
                 self._end_search()
-                continue
+                with self._lock:
+                    self._thread = None
+                command()
+                return
             mistake: Exception | None = None
             try:
                 mistake = self._serve(command)

@@ -63,6 +63,7 @@ from prism_explore.session.options import (
     time_to_beat,
 )
 from prism_explore.session.persistence import check_library, library_raced, proved_again, read_search, task_to_plain
+from prism_explore.support.caches import lease_for
 from prism_explore.targets import Target
 from prism_explore.tune import Budget, tune
 from prism_explore.tune.runner.baselines import USUAL, compare
@@ -188,6 +189,7 @@ class Session:
         self._begin(task, Journal())
 
     def _begin(self, task: Task, journal: Journal) -> None:
+        self._lease = lease_for(self)
         self.task, self.program, self.traced = task, task.program, task.reference
         self.journal = journal
         self.record = Record(self.journal)
@@ -336,9 +338,19 @@ class Session:
         self._engine.cancel()
 
     def close(self) -> None:
-        """Cancel what is still searched and end its processes; the session can still be read, and has its `best`."""
+        """Cancel the search, end its processes and free the memory of its caches.
+
+        The session can still be read, and has its `best`. A second call does nothing. A step in hand ends first, on
+        the engine's thread. `with px.Session(...) as sess:` closes at the end of the block.
+        """
         self.questions.cancel()
-        self._engine.close()
+        self._engine.close(self._lease.end)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _open(self) -> Iterator[None]:
         """The search, step by step; steering is noted and comes into force between two, so that it can be repeated."""
@@ -823,4 +835,6 @@ def open_record(path: str | Path) -> Record:
     Raises:
         JournalVersionError: not a saved search, damaged, or of a version this code does not read.
     """
-    return Record(Journal.load(path))
+    record = Record(Journal.load(path))
+    lease_for(record)
+    return record

@@ -38,7 +38,8 @@ WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 class Explorer(anywidget.AnyWidget):
     """The picture of one session; show it by making it a cell's last line."""
 
-    _esm = Path(__file__).parent / "static" / "explorer.js"
+    # As text: anywidget watches a path for changes, and the watcher keeps every widget alive.
+    _esm = (Path(__file__).parent / "static" / "explorer.js").read_text(encoding="utf-8")
     snapshot = traitlets.Dict().tag(sync=True)
     """The last settled picture, kept with the notebook; the browser draws it before Python answers."""
 

@@ -42,7 +42,7 @@ def engine_of():
 
     yield make
     for engine in made:
-        engine.close()
+        engine.close(lambda: None)
 
 
 def run_cell(cell):
@@ -215,7 +215,7 @@ def test_pulling_after_closing_returns_and_does_not_hang(engine_of):
     engine = engine_of(search)
     wait(engine.pull(lambda: True))
 
-    engine.close()
+    engine.close(lambda: None)
 
     assert wait(engine.pull(lambda: False), 5)
     assert (1, "cancelled") == (search.count, engine.state)
@@ -233,7 +233,7 @@ def test_closing_ends_a_paused_search(engine_of):
 
     engine = engine_of(Holding())
     wait(engine.pull(lambda: True))
-    engine.close()
+    engine.close(lambda: None)
 
     assert ended.wait(5)
 

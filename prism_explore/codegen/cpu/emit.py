@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import permutations, zip_longest
 from math import inf, prod
 from typing import TypeAlias
@@ -59,6 +58,7 @@ from prism_explore.codegen.cpu.matmul_microkernels import (
 from prism_explore.codegen.cpu.passes.bf16_operands import are_pairs, shortened
 from prism_explore.codegen.cpu.passes.fuse_column_sums import Ride, may_ride, rides
 from prism_explore.codegen.cpu.passes.prefetch import LINE_BYTES, Request, Tile, ask, chained, requests, tiles_ahead
+from prism_explore.support.caches import memoize
 
 Schedule: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -207,7 +207,7 @@ class Compiled:
     """Per thread."""
 
 
-@lru_cache(256)
+@memoize(256)
 def compile_program(program: LoopProgram, schedule: Schedule, host: CpuModel) -> Compiled:
     """Machine code of a program under a complete schedule. The same question is compiled once."""
     text, scratch = _written(program, schedule, host)

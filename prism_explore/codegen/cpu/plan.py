@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from prism_explore.codegen.cpu.emit import Choice, Schedule, complete, schedule_space, show_kernel
 from prism_explore.codegen.cpu.llvm.jit import CpuModel, host_cpu
@@ -17,6 +16,7 @@ from prism_explore.codegen.cpu.passes.bf16_operands import shortened
 from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import SGraph
 from prism_explore.pipeline.stages import Parameters
+from prism_explore.support.caches import memoize
 
 SCRATCH_BYTES = 256 << 20
 """A thread may not ask for more."""
@@ -76,6 +76,6 @@ def choices_of(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int])
     return () if isinstance(made, str) else schedule_space(made.loops, made.host)
 
 
-@lru_cache(1024)
+@memoize(1024)
 def _lowered(graph: SGraph, sizes: tuple[tuple[str, int], ...], choices: Lowering) -> LoopProgram:
     return lower(graph.substitute(dict(sizes)), choices)

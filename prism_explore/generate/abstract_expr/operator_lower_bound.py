@@ -33,12 +33,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import combinations
 from typing import TypeAlias
 
 from prism_explore.generate.abstract_expr.polynomial import Call, Leaf, Mono, Poly, Sum, is_joint, nested
 from prism_explore.generate.abstract_expr.subexpression import Goal, outline
+from prism_explore.support.caches import memoize
 
 Inputs: TypeAlias = frozenset[str]
 
@@ -79,7 +79,7 @@ class Parts:
 NOTHING = Parts()
 
 
-@lru_cache(65536)
+@memoize(65536)
 def parts(p: Poly) -> Parts:
     """The parts of a polynomial."""
     found = NOTHING
@@ -101,7 +101,7 @@ def parts(p: Poly) -> Parts:
     return found
 
 
-@lru_cache(65536)
+@memoize(65536)
 def inputs(p: Poly) -> Inputs:
     """The names of the inputs in a polynomial, at any depth."""
     return frozenset(name for m, _ in p for name in _inputs(m))

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
 from threading import Lock
 from typing import NamedTuple, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
+
+from prism_explore.support.caches import memoize
 
 _T = TypeVar("_T")
 
@@ -133,7 +134,7 @@ def leaf(name: str, axes: Iterable[str | None] = ()) -> Poly:
     return ((Mono(atoms=((Leaf(0, name, tuple(sorted({a for a in axes if a})), ()), 1),)), 1),)
 
 
-@lru_cache(1024)
+@memoize(1024)
 def constant(value: Fraction) -> Poly:
     """A number, as an atom: scalars are not computed with."""
     return ((Mono(atoms=((Leaf(2, str(value), (), ()), 1),)), 1),)
@@ -144,13 +145,13 @@ def add(p: Poly, q: Poly) -> Poly:
     return _collect((*p, *q))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def mul(p: Poly, q: Poly) -> Poly:
     """p * q, multiplied out."""
     return _collect((times(a, b), m * n) for a, m in p for b, n in q)
 
 
-@lru_cache(65536)
+@memoize(65536)
 def div(p: Poly, q: Poly) -> Poly:
     """p / q: every monomial of p over q and over its own denominator."""
     return _collect((Mono(m.sums, m.atoms, m.power, m.root, _product(m.den, q)), n) for m, n in p)
@@ -197,7 +198,7 @@ def negative(p: Poly) -> Poly:
     return mul(p, ((Mono(sums=((Sum("−"), 1),)), 1),))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def total(p: Poly, kind: str, axis: str, tracked: bool = True) -> Poly:
     """p summed (Σ) or averaged (μ) over an axis; untracked where binding the axis would be ambiguous."""
     if not tracked:
@@ -216,7 +217,7 @@ def varying(m: Mono, axis: str) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found.items()))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def untold(p: Poly) -> Poly:
     """p with every sum's memory of what it bound taken away."""
     return _collect((_untold(m), n) for m, n in p)
@@ -232,13 +233,13 @@ def _untold(m: Mono) -> Mono:
     return Mono(tuple(sorted(sums.items())), _merge((), atoms), power, root, den)
 
 
-@lru_cache(65536)
+@memoize(65536)
 def bind(p: Poly, axis: str, level: int = 0) -> Poly:
     """p below a sum over `axis`, `level` boundaries away: no input in it varies along that axis any more."""
     return _collect((bind_monomial(m, axis, level), n) for m, n in p)
 
 
-@lru_cache(65536)
+@memoize(65536)
 def bind_monomial(m: Mono, axis: str, level: int = 0) -> Mono:
     """A monomial below a sum over `axis`, without the sum."""
     if axis not in _free(m):
@@ -280,7 +281,7 @@ def _merge(a: tuple[tuple[_T, int], ...], b: tuple[tuple[_T, int], ...]) -> tupl
     return tuple(sorted(total.items()))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def times(a: Mono, b: Mono) -> Mono:
     """The product of two monomials."""
     return Mono(
@@ -293,7 +294,7 @@ def times(a: Mono, b: Mono) -> Mono:
 
 
 # ---------------------------------------------------------------- exact division
-@lru_cache(65536)
+@memoize(65536)
 def quotient(t: Mono, e: Mono) -> Mono | None:
     """The monomial u with u * e = t, or None; there is at most one."""
     if e.power and not t.power:
@@ -328,7 +329,7 @@ def _minus(a: tuple[tuple[_T, int], ...], b: tuple[tuple[_T, int], ...]) -> tupl
     return tuple((x, n) for x, n in left.items() if n)
 
 
-@lru_cache(65536)
+@memoize(65536)
 def poly_quotient(p: Poly, q: Poly) -> Poly | None:
     """The polynomial r with natural coefficients and r * q = p, or None; there is at most one.
 
@@ -366,19 +367,19 @@ def poly_quotient(p: Poly, q: Poly) -> Poly | None:
 
 
 # ---------------------------------------------------------------- looking inside
-@lru_cache(65536)
+@memoize(65536)
 def free_axes(p: Poly) -> frozenset[str]:
     """Axes that some input in p still varies along."""
     return frozenset[str]().union(*(_free(m) for m, _ in p))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _free(m: Mono) -> frozenset[str]:
     own = (a for atom, _ in m.atoms if isinstance(atom, Leaf) for a in atom.free)
     return frozenset(own).union(*map(free_axes, nested(m)))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def nested(m: Mono) -> tuple[Poly, ...]:
     """The polynomials below a function of a monomial: exponent, root, denominator, arguments of calls."""
     return (
@@ -387,20 +388,20 @@ def nested(m: Mono) -> tuple[Poly, ...]:
     )
 
 
-@lru_cache(65536)
+@memoize(65536)
 def mentioned(p: Poly) -> frozenset[str]:
     """The names of inputs, constants and functions in p, at any depth: no law but cancellation takes one away."""
     own = (a.name if isinstance(a, Leaf) else a.fn for m, _ in p for a, _ in m.atoms)
     return frozenset(own).union(*(mentioned(q) for m, _ in p for q in nested(m)))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def summed(m: Mono) -> frozenset[str]:
     """Axes that the monomial's own sums and means run over."""
     return frozenset(s.axis for s, _ in m.sums)
 
 
-@lru_cache(65536)
+@memoize(65536)
 def features(p: Poly) -> frozenset[str]:
     """What in p only an operator with one operand can have made: roots, exps, calls, constants, means."""
     found: set[str] = set()
@@ -425,7 +426,7 @@ def features(p: Poly) -> frozenset[str]:
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-@lru_cache(65536)
+@memoize(65536)
 def show(p: Poly) -> str:
     """The expression on one line, such as `Σd g·w·x/√(μd x² + 1/1000000)`."""
     return " + ".join((f"{n}·" if n > 1 else "") + _show(m) for m, n in p) or "0"

@@ -33,7 +33,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
@@ -86,6 +85,7 @@ from prism_explore.ir.ops import (
     Slice,
     Unary,
 )
+from prism_explore.support.caches import memoize
 
 LARGEST_POWER = 4
 """Whole powers up to here are multiplied out."""
@@ -217,7 +217,7 @@ class Theory:
 
 
 # ---------------------------------------------------------------- parts of the result
-@lru_cache(65536)
+@memoize(65536)
 def _sums(p: Poly) -> frozenset[str]:
     return frozenset(axis for m, _ in p for axis in summed(m))
 
@@ -226,7 +226,7 @@ Levels: TypeAlias = tuple[frozenset[str], ...]
 """Axes summed in the monomial at hand, in the one around it, and so on outwards."""
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _bindings(p: Poly, levels: Levels) -> tuple[frozenset[Binding], ...]:
     """Every way to put p below sums: over some of its axes, each at one of the levels."""
     out: list[frozenset[Binding]] = [frozenset()]
@@ -312,7 +312,7 @@ class Outline(NamedTuple):
         )
 
 
-@lru_cache(65536)
+@memoize(65536)
 def outline(m: Mono) -> Outline:
     """The outline of a monomial."""
     names: Counter[str] = Counter()
@@ -321,7 +321,7 @@ def outline(m: Mono) -> Outline:
     return Outline(tuple(sorted(names.items())), bool(m.power), bool(m.root), bool(m.den))
 
 
-@lru_cache(65536)
+@memoize(65536)
 def _is_term(p: Poly, negatives: bool) -> bool:
     """Whether operators can make p: a sum is a sum of something, and not of constants alone.
 

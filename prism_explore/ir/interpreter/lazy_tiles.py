@@ -8,12 +8,12 @@ in `together`, which has all of them there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from prism_explore.ir.dims import ONE, Dim, in_symbols
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Binary, Concat, MatMul
+from prism_explore.support.caches import memoize
 
 Cut: TypeAlias = tuple[int | None, ...]
 """Per axis of grid and loop, the dim that it cuts."""
@@ -49,7 +49,7 @@ class Meeting(NamedTuple):
     """The axes along which operands are not cut alike; `cut` says nothing until they are in front."""
 
 
-@lru_cache(8192)
+@memoize(8192)
 def meeting(op: Binary | MatMul | Concat, operands: tuple[Operand, ...]) -> Meeting:
     """Which dims of a result are cut where operands are; see `Meeting`."""
     rank, shapes = max(len(o.shape) for o in operands), [o.shape for o in operands]
@@ -113,7 +113,7 @@ def in_front(array: Array, cut: Cut, axes: Mapping[int, int], numbers: Shape, le
     return view[(*(slice(None) if n in ahead else None for n in range(len(cut))), ...)]
 
 
-@lru_cache(4096)
+@memoize(4096)
 def staying(ours: tuple[Dim, ...], theirs: tuple[Dim, ...]) -> Mapping[int, int]:
     """The dims that a reshape leaves as they are, by position, and where they are then."""
     places = [n for n, d in enumerate(theirs) if not d.is_one]
@@ -125,7 +125,7 @@ def staying(ours: tuple[Dim, ...], theirs: tuple[Dim, ...]) -> Mapping[int, int]
     return stays
 
 
-@lru_cache(4096)
+@memoize(4096)
 def groups(
     ours: tuple[Dim, ...], theirs: tuple[Dim, ...]
 ) -> tuple[tuple[tuple[int, ...], tuple[tuple[Dim, bool], ...]], ...]:

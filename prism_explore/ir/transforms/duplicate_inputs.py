@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TypeAlias
 
 from prism_explore.ir.axes import AxisNames, axes_of, unmoved_dims
@@ -40,6 +39,7 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import peel
 from prism_explore.ir.transforms.hoist_views import lifted
+from prism_explore.support.caches import memoize
 
 Ends: TypeAlias = tuple[int | None, ...]
 """Per dim of a tensor, the dim of the result that it ends up in; None: in none, or it does not matter."""
@@ -169,7 +169,7 @@ def _reading(block: BlockGraph, operands: list[int]) -> BlockGraph:
     return BlockGraph(block.grid, block.loop, tuple(nodes))
 
 
-@lru_cache(256)
+@memoize(256)
 def apart(program: TensorProgram) -> Apart:
     """The program with views at its inputs (`ir.lifted`), and inputs told apart where that frees an axis."""
     program = lifted(program)

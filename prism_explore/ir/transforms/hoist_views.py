@@ -13,7 +13,6 @@ A program with this changed is another program with the same result; whoever use
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from prism_explore.ir.axes import unmoved_dims
 from prism_explore.ir.dims import ONE, Dim
@@ -43,9 +42,10 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import peel
+from prism_explore.support.caches import memoize
 
 
-@lru_cache(256)
+@memoize(256)
 def lifted(program: TensorProgram) -> TensorProgram:
     """The program with views at its inputs where that leaves fewer between its operators; itself where it does not."""
     while (changed := _once(program)) is not None:

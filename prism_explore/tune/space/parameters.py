@@ -21,6 +21,7 @@ from typing import TypeAlias
 from prism_explore.cost.work import least_scratch
 from prism_explore.ir.dims import Dim
 from prism_explore.pipeline.stages import Candidate, Parameters, Verified
+from prism_explore.support.caches import memoize
 from prism_explore.targets import Target
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
@@ -119,7 +120,7 @@ def some_sizes(
     return some_of(limits_of(candidate, shapes, target), target, most)
 
 
-@lru_cache(4096)
+@memoize(4096)
 def some_of(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
     """As `some_sizes`; candidates of many families have the same limits."""
     domains = [_domain(symbol, limits) for symbol in limits.symbols]

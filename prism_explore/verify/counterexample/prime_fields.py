@@ -35,7 +35,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -46,6 +45,7 @@ from prism_explore.ir.interpreter.memoized import Alike
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.interpreter.vectorized import run_together
 from prism_explore.ir.ops import Accumulate, Binary, Custom, Op, Reduce, RunningMax, Scalar, Unary, op_name
+from prism_explore.support.caches import memoize
 
 Q = 1073740571
 P = 2 * Q + 1
@@ -305,7 +305,7 @@ def _reciprocal(number: int, modulus: int) -> int:
     return pow(number, -1, modulus) if number else 0
 
 
-@lru_cache(1024)
+@memoize(1024)
 def _residues(number: Fraction) -> tuple[int, int]:
     above, below = number.numerator, number.denominator
     return above * pow(below, -1, P) % P, above * pow(below, -1, Q) % Q

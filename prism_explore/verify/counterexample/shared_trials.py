@@ -10,7 +10,6 @@ nothing is refuted here, and what agrees has agreed at sizes at which it might h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from itertools import count
 from math import gcd
 from typing import TypeAlias
@@ -23,6 +22,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.memoized import Alike, Shared
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import BlockGraph, Load
+from prism_explore.support.caches import memoize
 from prism_explore.verify.shapes.concretize import Instance
 
 CUTS = range(2, 13)
@@ -201,7 +201,7 @@ class Cuts:
         return None
 
 
-@lru_cache(512)
+@memoize(512)
 def _cut_dims(block: BlockGraph) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
     """The dims that loads cut, each once: operand, dim, and which of grid and loop cut it."""
     found: dict[tuple[int, int, tuple[int, ...]], None] = {}
@@ -213,7 +213,7 @@ def _cut_dims(block: BlockGraph) -> tuple[tuple[int, int, tuple[int, ...]], ...]
     return tuple(found)
 
 
-@lru_cache(512)
+@memoize(512)
 def _symbols(block: BlockGraph) -> tuple[str | None, ...]:
     """The symbols that the sizes of grid and loop are."""
     return tuple(_symbol(p.size) for p in block.parallel)

@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import comb
 from typing import TypeAlias, assert_never
 
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.dims import ZERO as NOTHING
+from prism_explore.support.caches import memoize
 
 _LARGEST_DEGREE = 12
 MOVED = "+<"
@@ -240,7 +240,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-@lru_cache(65536)
+@memoize(65536)
 def var(name: str, extent: Dim) -> Index:
     """An index variable, or 0 where its dim has size 1."""
     return ZERO if extent == ONE else Var(name, extent)
@@ -411,7 +411,7 @@ def _narrow(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim, known:
     return digit(kept, above, size, below, known)
 
 
-@lru_cache(65536)
+@memoize(65536)
 def quotient(a: Dim, b: Dim) -> Dim | None:
     """The size c with `c * b = a`; None where b is a sum that does not divide a as it stands."""
     if a == b:
@@ -441,7 +441,7 @@ def is_whole(d: Dim) -> bool:
     return all(c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in d.terms)
 
 
-@lru_cache(65536)
+@memoize(65536)
 def is_count(d: Dim, known: tuple[Dim, ...]) -> bool:
     """Whether a size is a positive integer for all positive integers that make the known ones positive integers.
 
@@ -459,7 +459,7 @@ def _all_positive(d: Dim) -> bool:
     return bool(d.terms) and all(c > 0 for _, c in d.terms)
 
 
-@lru_cache(65536)
+@memoize(65536)
 def at_most(a: Dim, b: Dim) -> bool:
     """Whether `a <= b` for all positive integers. Says no where it does not know.
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import prod
 from typing import assert_never
 
@@ -52,6 +51,7 @@ from prism_explore.ir.ops import (
     op_name,
 )
 from prism_explore.ir.tensors import TensorType, broadcast
+from prism_explore.support.caches import memoize
 from prism_explore.verify.normal_form.algebra import Algebra, Stuck
 from prism_explore.verify.normal_form.compare import never_greater
 from prism_explore.verify.normal_form.forms import NF_ONE, NormalForm
@@ -431,7 +431,7 @@ def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ..
     return algebra.substitute(values[0], put)
 
 
-@lru_cache(1024)
+@memoize(1024)
 def _reshaped(whole: tuple[Dim, ...], wanted: tuple[Dim, ...], integers: tuple[Dim, ...]) -> Mapping[str, Index]:
     """Where in a tensor an element of its reshaped form lies."""
     flat = radix([var(position(n), size) for n, size in enumerate(wanted)])

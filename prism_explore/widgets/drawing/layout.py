@@ -20,6 +20,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from prism_explore.support.caches import memoize
 from prism_explore.widgets.scene import Point
 
 Engine: TypeAlias = Literal["graphviz", "layered"]
@@ -143,7 +144,7 @@ _ONE_AT_A_TIME = threading.Lock()
 """Graphviz keeps state of its own between calls and is not made for two threads."""
 
 
-@lru_cache(256)
+@memoize(256)
 def _graphviz(diagram: Diagram) -> Placed:
     import pygraphviz
 
@@ -250,7 +251,7 @@ def _finish(diagram: Diagram, rects: dict[str, Rect], routes: list[tuple[Point, 
 Pair: TypeAlias = tuple[str, str]
 
 
-@lru_cache(256)
+@memoize(256)
 def _layered(diagram: Diagram) -> Placed:
     rects: dict[str, Rect] = {}
     lanes: dict[Pair, list[Rect]] = {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import get_args
 
 from prism_explore.diagnose.evidence import SAYS
@@ -24,6 +23,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Custom, Input, Node, op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.search_space import RULE_NAMES, Space
+from prism_explore.support.caches import memoize
 from prism_explore.targets import GPUS
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
 from prism_explore.widgets.jupyter.live import COMMANDS, Ability, SessionLike, State
@@ -267,7 +267,7 @@ def _map(ledger: Ledger, tree: SearchTree, look: Look) -> MapSection:
     return MapSection(summary, scene, reasons_scene(ledger, float(look.map_px)))
 
 
-@lru_cache(maxsize=32)
+@memoize(32)
 def _graph_scene(graph: SGraph, subject: str, collapsed: bool) -> Scene:
     """Kept, because placing boxes takes longer than all the rest of a picture."""
     customs = [position for position, _ in graph.customs]
@@ -360,7 +360,7 @@ def _made_by(node: Node) -> str:
     return node.op.name if isinstance(node.op, Input) else op_name(node.op)
 
 
-@lru_cache(maxsize=32)
+@memoize(32)
 def _equalities(program: TensorProgram, graph: SGraph) -> Equalities:
     """Kept, because a verdict that is no proof comes without classes, and a picture is drawn many times."""
     return equalities(program, graph)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
+from prism_explore.support.caches import memoize
 from prism_explore.verify.egraph.frames import ClassFrame, Frame, Growth
 from prism_explore.verify.egraph.limits import explain
 from prism_explore.verify.normal_form.equalities import equalities
@@ -57,7 +57,7 @@ def growth_of(ref: FrameRef, program: TensorProgram, facts: Facts) -> Growth | N
     return _growth(program, parse(facts.candidates[ref.candidate].sgraph), ref.tensor)
 
 
-@lru_cache(32)
+@memoize(32)
 def _growth(program: TensorProgram, sgraph: SGraph, tensor: str) -> Growth | None:
     try:
         return equalities(program, sgraph).lemma(tensor)
