@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from prism_explore.verify.certificate.derivation.congruence import Closure
 from prism_explore.verify.certificate.derivation.term_graph import Id, Node, Step
-from prism_explore.verify.checker.parser import Reading, Tree, parse, shape, show
+from prism_explore.verify.checker.parser import ParsedLemma, Tree, parse, show, term_of
 from prism_explore.verify.normal_form.index import show_name
 
 LONGEST = 8
@@ -52,7 +52,7 @@ def chain(statement: str) -> tuple[Line, ...]:
 
 
 def _chain(statement: str) -> tuple[Line, ...]:
-    reading = Reading(parse(statement))
+    reading = ParsedLemma(parse(statement))
     if not reading.steps:
         return ()
     terms = _Terms()
@@ -86,8 +86,8 @@ def _rewritings(closure: Closure, terms: _Terms, a: Id, b: Id, around: Callable[
             yield why.axiom, around(y)
             continue
         here, there = terms.nodes[x], terms.nodes[y]
-        now = list(here.inside)
-        for n, (old, new) in enumerate(zip(here.inside, there.inside, strict=True)):
+        now = list(here.arguments)
+        for n, (old, new) in enumerate(zip(here.arguments, there.arguments, strict=True)):
 
             def put(e: Id, n: int = n, now: list[Id] = now, node: Node = here) -> Id:
                 return around(terms.make(node.op, node.label, (*now[:n], e, *now[n + 1 :])))
@@ -116,28 +116,28 @@ class _Terms:
         """The term that a tree spells."""
         if isinstance(e, str) and e in names:
             return names[e]
-        term = shape(e)
+        term = term_of(e)
         label = " ".join((term.axis, *map(_index, term.indices))).strip() if term.axis else term.label
         if term.indices and not term.axis:
             label = _leaf(term.op, term.label, tuple(map(_index, term.indices)))
-        return self.make(term.op, label, tuple(self.read(x, names) for x in term.inside))
+        return self.make(term.op, label, tuple(self.read(x, names) for x in term.arguments))
 
     def person(self, e: Id) -> str:
         """A term as people write it."""
         node = self.nodes[e]
-        inside = [self.person(x) for x in node.inside]
-        closed = [self._closed(x) for x in node.inside]
+        inside = [self.person(x) for x in node.arguments]
+        closed = [self._closed(x) for x in node.arguments]
         match node.op:
             case "add":
                 return f"{inside[0]} + {inside[1]}"
-            case "mul" if self.nodes[node.inside[0]].label == "-1":
+            case "mul" if self.nodes[node.arguments[0]].label == "-1":
                 return f"-{closed[1]}"
             case "mul":
                 return f"{closed[0]} {closed[1]}"
             case "inv":
-                return f"{self._atom(node.inside[0])}⁻¹"
+                return f"{self._atom(node.arguments[0])}⁻¹"
             case "sqrt":
-                return f"√{self._atom(node.inside[0])}"
+                return f"√{self._atom(node.arguments[0])}"
             case "exp" | "bottom":
                 return f"{node.op}({inside[0]})"
             case "call":
@@ -165,13 +165,13 @@ class _Terms:
     def _atom(self, e: Id) -> str:
         """The same, in brackets where a root or an inverse would reach only part of it."""
         node = self.nodes[e]
-        leaf = not node.inside and (node.op == "at" or node.label.isalnum())
+        leaf = not node.arguments and (node.op == "at" or node.label.isalnum())
         whole = leaf or node.op in ("exp", "bottom", "call", "greater", "rescaled", "sqrt")
         return self.person(e) if whole else f"({self.person(e)})"
 
     def _flat(self, e: Id) -> bool:
         """Whether a product is of factors that need no brackets."""
-        return self.nodes[e].op == "mul" and self.nodes[self.nodes[e].inside[0]].label != "-1"
+        return self.nodes[e].op == "mul" and self.nodes[self.nodes[e].arguments[0]].label != "-1"
 
 
 def _leaf(op: str, label: str, places: tuple[str, ...]) -> str:

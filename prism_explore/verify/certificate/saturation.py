@@ -80,7 +80,7 @@ def replay(derivation: Derivation) -> Problem:
             facts.append(f'(digits "{a.name}" "{a.digits[0]}" "{a.digits[1]}")')
     pairs = {a.name: a.digits for a in derivation.axes if a.digits}
     for n, node in enumerate(derivation.nodes):
-        facts.append(f"(let $t{n} {syntax.egglog(node.op, node.label, [f'$t{i}' for i in node.inside])})")
+        facts.append(f"(let $t{n} {syntax.egglog(node.op, node.label, [f'$t{i}' for i in node.arguments])})")
         if n not in derivation.words:
             continue
         met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.words[n]))

@@ -38,25 +38,17 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.pipeline.stages import Lemma
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, SIGNATURE, number
 from prism_explore.verify.checker.definition_check import Meaning, same_definition, same_result
+from prism_explore.verify.checker.evaluation import LOW, TOO_LARGE, Evaluation, Numbers
 from prism_explore.verify.checker.numeric_check import Step, Tensors, applied, steps
-from prism_explore.verify.checker.parser import (
-    LOW,
-    TOO_LARGE,
-    Complaint,
-    Evaluation,
-    Numbers,
-    Reading,
-    Tree,
-    parse,
-    show,
-)
+from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, Tree, parse, show
 from prism_explore.verify.checker.replay import follow
-from prism_explore.verify.checker.side_conditions import is_count
+from prism_explore.verify.checker.side_conditions import check_renamings
+from prism_explore.verify.checker.sizes import is_count
 
 Replay: TypeAlias = Callable[[str, str, str], str]
 """Runs a program of egglog with a left and a right side; says why they are not equal, or nothing."""
 
-_BAD_TEXT = (Complaint, PrismError, ValueError, ZeroDivisionError, RecursionError)
+_BAD_TEXT = (CertificateError, PrismError, ValueError, ZeroDivisionError, RecursionError)
 """What a text that is no certificate can lead to."""
 ATTEMPTS = 30
 """How many choices of sizes are looked at for one where few extents are 1 or alike."""
@@ -100,11 +92,11 @@ def check(
         missing = [t for t in wanted if t not in covered] or ["none"]
         complaints.append(("goal", f"lemmas do not cover the graphs in order; missing: {', '.join(missing)}"))
         return Report(tuple(complaints), ())
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ParsedLemma] = {}
     known = (*candidate.conditions(), *program.graph.conditions())
     for lemma in lemmas:
         try:
-            readings[lemma.tensor] = Reading(parse(lemma.statement), known)
+            readings[lemma.tensor] = ParsedLemma(parse(lemma.statement), known)
             _check_axes(readings[lemma.tensor])
             _derive(readings[lemma.tensor], lemma.axioms, replay)
         except _BAD_TEXT as complaint:
@@ -174,34 +166,37 @@ def _sizes(
 
 
 # ---------------------------------------------------------------- the derivation
-def _check_axes(reading: Reading) -> None:
+def _check_axes(reading: ParsedLemma) -> None:
     """That every axis has values: its extent is a positive integer wherever the claim's conditions are met."""
     for axis, size in reading.extents.items():
-        if not is_count(size, reading.known):
-            raise Complaint(f"axis {axis} may have no value: no condition says that {size} is a positive integer")
+        if not is_count(size, reading.integers):
+            raise CertificateError(
+                f"axis {axis} may have no value: no condition says that {size} is a positive integer"
+            )
 
 
-def _derive(reading: Reading, axioms: tuple[str, ...], replay: Replay) -> None:
+def _derive(reading: ParsedLemma, axioms: tuple[str, ...], replay: Replay) -> None:
     if not axioms:
         if reading.left != reading.right:
-            raise Complaint("no axiom is listed and the two sides are not the same text")
+            raise CertificateError("no axiom is listed and the two sides are not the same text")
         return
     rows = {a.name: a for a in AXIOMS}
     if unknown := [name for name in axioms if name not in rows]:
-        raise Complaint(f"no axiom is called {', '.join(unknown)}")
+        raise CertificateError(f"no axiom is called {', '.join(unknown)}")
     if reading.steps:
         if unlisted := [name for name in follow(reading) if name not in axioms]:
-            raise Complaint(f"the listed axioms do not give it again: its steps use {', '.join(unlisted)}")
+            raise CertificateError(f"the listed axioms do not give it again: its steps use {', '.join(unlisted)}")
         return
+    check_renamings(reading)
     rules = "\n".join((*(c.rule() for c in CONDITIONS), *(rows[name].rules() for name in axioms)))
     facts = "\n".join(_facts(reading))
     signature = " ".join(SIGNATURE.split())  # each command on a line
     why = replay(f"{signature}\n{rules}\n{facts}", _egglog(reading.left), _egglog(reading.right))
     if why:
-        raise Complaint(f"the listed axioms do not give it again: {why}")
+        raise CertificateError(f"the listed axioms do not give it again: {why}")
 
 
-def _facts(reading: Reading) -> Iterator[str]:
+def _facts(reading: ParsedLemma) -> Iterator[str]:
     for name, size in reading.extents.items():
         yield f'(axis "{name}")'
         yield f'(extent "{name}" {_egglog_dim(size)})'
@@ -210,7 +205,7 @@ def _facts(reading: Reading) -> Iterator[str]:
         yield f'(digits "{name}" "{outer}" "{inner}")'
     whole = [reading.left, reading.right, *reading.hints, *(e for p in reading.renamed for e in p)]
     for leaf in dict.fromkeys(leaf for e in whole for leaf in leaves(e)):
-        met = {c for w in reading.words(leaf) for c in reading.coordinates(w)}
+        met = {c for w in reading.axis_names(leaf) for c in reading.coordinates(w)}
         for name in reading.extents:
             if not met & set(reading.coordinates(name)):
                 yield f'(independent {_egglog(leaf)} "{name}")'
@@ -248,7 +243,7 @@ def _egglog(e: Tree) -> str:
         case (str(op), *parts):
             return f"({op.capitalize()} {' '.join(map(_egglog, parts))})"
         case _:
-            raise Complaint(f"cannot read {show(e)}")
+            raise CertificateError(f"cannot read {show(e)}")
 
 
 def _egglog_dim(size: Dim) -> str:
@@ -269,7 +264,7 @@ def _test(lemma: Lemma, step: Step | None, tensors: Tensors, results: tuple[str,
     point, reading = tensors.point, tensors.point.readings[lemma.tensor]
     try:
         _evaluate(lemma, step, tensors, results)
-    except Complaint as complaint:
+    except CertificateError as complaint:
         if str(complaint) != TOO_LARGE:
             raise
     if step is None:
@@ -296,7 +291,7 @@ def _check_name(tensor: str, names: Mapping[str, str], tensors: Tensors) -> None
         return
     used = {str(e[1]) for e in leaves(reading.right) if e[0] == "at"} & set(order[order.index(name) :])
     if used:
-        raise Complaint(f"{name} is made of {', '.join(sorted(used))}")
+        raise CertificateError(f"{name} is made of {', '.join(sorted(used))}")
 
 
 def _check_divisor(step: Step, tensors: Tensors) -> None:
@@ -308,12 +303,12 @@ def _check_divisor(step: Step, tensors: Tensors) -> None:
             below = tensors.point.readings.get(step.operands[0])
         case _:
             return
-    pending = [below.told] if below is not None else []
+    pending = [below.value] if below is not None else []
     while pending:
         e = pending.pop()
         match e:
             case ("near", *_) | ("mul", _, ("inv", _)) if e[0] == "near" or e[1] == e[2][1]:
-                raise Complaint(
+                raise CertificateError(
                     f"{step.operation} divides by what may be masked as a whole: {show(e)} is a factor of it"
                 )
             case ("mul", a, b):
@@ -336,7 +331,7 @@ def _evaluate(lemma: Lemma, step: Step | None, tensors: Tensors, results: tuple[
     point, reading = tensors.point, tensors.point.readings[lemma.tensor]
     if step is None:
         if lemma.operation != f"{results[0]} = {results[1]}":
-            raise Complaint(f"the last lemma is about {lemma.operation}, not about the two results")
+            raise CertificateError(f"the last lemma is about {lemma.operation}, not about the two results")
         axes = {f"p{d}": size for d, size in enumerate(tensors.shapes[results[0]])}
         at = point.points(axes)
         place = [at[name] for name in axes]
@@ -345,7 +340,7 @@ def _evaluate(lemma: Lemma, step: Step | None, tensors: Tensors, results: tuple[
         _compare("the program's result", tensors.value(results[1], place, at, 1), wanted)
     else:
         if lemma.operation != step.operation:
-            raise Complaint(f"the graph says {step.operation}, the lemma {lemma.operation}")
+            raise CertificateError(f"the graph says {step.operation}, the lemma {lemma.operation}")
         at = point.points(_axes(step))
         wanted = applied(step, tensors, [at[f"p{d}"] for d in range(len(step.shape))], at)
         _compare("the left side", wanted, point.side(reading.left, reading, at))
@@ -355,4 +350,4 @@ def _evaluate(lemma: Lemma, step: Step | None, tensors: Tensors, results: tuple[
 def _compare(what: str, wanted: Numbers, found: Numbers) -> None:
     a, b = (np.where(x < LOW * 1e-9, -np.inf, x) for x in np.broadcast_arrays(wanted, found))
     if not np.allclose(a, b, rtol=CLOSE, atol=CLOSE * 1e-3, equal_nan=True):
-        raise Complaint(f"{what} is {b.flat[0]:.9g} where the operator gives {a.flat[0]:.9g}")
+        raise CertificateError(f"{what} is {b.flat[0]:.9g} where the operator gives {a.flat[0]:.9g}")

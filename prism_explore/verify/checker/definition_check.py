@@ -21,7 +21,8 @@ import numpy as np
 from prism_explore.ir import ops
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.ops import BlockGraph
-from prism_explore.verify.checker.parser import Complaint, Evaluation, Numbers, Reading, Tree, shape, show
+from prism_explore.verify.checker.evaluation import Evaluation, Numbers
+from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, Tree, show, term_of
 
 At: TypeAlias = Mapping[str, Numbers]
 """Numbers for the names p0, .., g0, .., l, and for those that a definition binds."""
@@ -82,7 +83,7 @@ class Meaning:
     _bound: int = field(default=0)
 
     # ------------------------------------------------------------ comparing
-    def compare(self, wanted: Wanted, e: Tree, of: Reading, mine: At, theirs: At) -> None:
+    def compare(self, wanted: Wanted, e: Tree, of: ParsedLemma, mine: At, theirs: At) -> None:
         """That a lemma's expression is what is wanted.
 
         Args:
@@ -93,30 +94,34 @@ class Meaning:
             theirs: numbers for the lemma's.
 
         Raises:
-            Complaint: it is something else.
+            CertificateError: it is something else.
         """
         match wanted:
             case Operand(number, place, part):
                 self._operand(self.operands[number], place(mine), part, e, of, mine, theirs)
             case Bit(value):
                 found = self.point.side(e, of, theirs)
-                if shape(e).op not in ("within", "near", "num") or not self._equal(value(mine), found):
-                    raise Complaint(f"the left side has {show(e)}, which is not where it should be 1")
+                if term_of(e).op not in ("within", "near", "num") or not self._equal(value(mine), found):
+                    raise CertificateError(f"the left side has {show(e)}, which is not where it should be 1")
             case Made(op, label, inside):
-                term = shape(e)
-                if (term.op, term.label) != (op, label) or len(term.inside) != len(inside):
-                    raise Complaint(f"the left side has {show(e)} where its operator gives {op} {label}".rstrip())
-                for part, x in zip(inside, term.inside, strict=True):
+                term = term_of(e)
+                if (term.op, term.label) != (op, label) or len(term.arguments) != len(inside):
+                    raise CertificateError(
+                        f"the left side has {show(e)} where its operator gives {op} {label}".rstrip()
+                    )
+                for part, x in zip(inside, term.arguments, strict=True):
                     self.compare(part, x, of, mine, theirs)
             case Bound(op, name, extent, inside, upto):
-                term = shape(e)
+                term = term_of(e)
                 if term.op != op or of.extents[term.axis] != extent:
-                    raise Complaint(f"the left side has {show(e)} where its operator gives {op} over {extent} values")
+                    raise CertificateError(
+                        f"the left side has {show(e)} where its operator gives {op} over {extent} values"
+                    )
                 if upto and not self._equal(self.point.place(term.indices[0], of, theirs), mine[upto]):
-                    raise Complaint(f"the left side runs up to {show(term.indices[0])}")
+                    raise CertificateError(f"the left side runs up to {show(term.indices[0])}")
                 number = self.point.points({"": extent})[""]
                 here = {**theirs, **self._decoded(term.axis, of, number)}
-                for part, x in zip(inside, term.inside, strict=True):
+                for part, x in zip(inside, term.arguments, strict=True):
                     self.compare(part, x, of, {**mine, name: number}, here)
             case _:
                 assert_never(wanted)
@@ -124,7 +129,7 @@ class Meaning:
     def _equal(self, a: Numbers, b: Numbers) -> bool:
         return bool(np.all(a == b))
 
-    def _decoded(self, axis: str, of: Reading, number: Numbers) -> dict[str, Numbers]:
+    def _decoded(self, axis: str, of: ParsedLemma, number: Numbers) -> dict[str, Numbers]:
         """An axis's coordinates when it is at some number."""
         if axis not in of.digits:
             return {axis: number}
@@ -132,10 +137,10 @@ class Meaning:
         size = self.point.extent(of.extents[inner])
         return {**self._decoded(outer, of, number // size), **self._decoded(inner, of, number % size)}
 
-    def _operand(self, tensor: str, place: At, part: str | int, e: Tree, of: Reading, mine: At, theirs: At) -> None:
+    def _operand(self, tensor: str, place: At, part: str | int, e: Tree, of: ParsedLemma, mine: At, theirs: At) -> None:
         here = {**{k: v for k, v in mine.items() if k == "l" or k.startswith("g")}, **place}
         if tensor in self.given:
-            term, given = shape(e), self.given[tensor]
+            term, given = term_of(e), self.given[tensor]
             where = [here[f"p{d}"] * (size != ONE) for d, size in enumerate(given.type.dims)]
             found = [self.point.place(i, of, theirs) for i in term.indices]
             if (
@@ -143,33 +148,33 @@ class Meaning:
                 or len(found) != len(where)
                 or not all(self._equal(a, b) for a, b in zip(where, found, strict=True))
             ):
-                raise Complaint(f"the left side has {show(e)} where it should read {given.name}")
+                raise CertificateError(f"the left side has {show(e)} where it should read {given.name}")
             return
         reading = self.point.readings.get(tensor)
         if reading is None:
-            raise Complaint(f"it builds on {tensor}, whose lemma cannot be read")
-        finite, keep = masked(reading.told)
-        x = reading.told if part == "whole" else finite if part == "finite" else keep[int(part)]
+            raise CertificateError(f"it builds on {tensor}, whose lemma cannot be read")
+        finite, keep = masked(reading.value)
+        x = reading.value if part == "whole" else finite if part == "finite" else keep[int(part)]
         self.same(e, of, theirs, x, reading, here)
 
-    def same(self, e: Tree, of: Reading, at: At, x: Tree, its: Reading, here: At) -> None:
+    def same(self, e: Tree, of: ParsedLemma, at: At, x: Tree, its: ParsedLemma, here: At) -> None:
         """That two expressions are one but for the names of bound axes and the spelling of indices."""
-        a, b = shape(e), shape(x)
+        a, b = term_of(e), term_of(x)
         if {a.op, b.op} & {"within", "near"}:
             if not self._equal(self.point.side(e, of, at), self.point.side(x, its, here)):
-                raise Complaint(f"the left side has {show(e)} where its operand has {show(x)}")
+                raise CertificateError(f"the left side has {show(e)} where its operand has {show(x)}")
             return
         places = [self.point.place(i, of, at) for i in a.indices], [self.point.place(i, its, here) for i in b.indices]
         if (a.op, a.label, len(a.indices)) != (b.op, b.label, len(b.indices)) or not all(map(self._equal, *places)):
-            raise Complaint(f"the left side has {show(e)} where its operand has {show(x)}")
+            raise CertificateError(f"the left side has {show(e)} where its operand has {show(x)}")
         if a.axis:
             extent = of.extents[a.axis]
             if its.extents[b.axis] != extent:
-                raise Complaint(f"the left side has {show(e)} where its operand has {show(x)}")
+                raise CertificateError(f"the left side has {show(e)} where its operand has {show(x)}")
             number = self.point.points({"": extent})[""]
             at = {**at, **self._decoded(a.axis, of, number)}
             here = {**here, **self._decoded(b.axis, its, number)}
-        for y, z in zip(a.inside, b.inside, strict=True):
+        for y, z in zip(a.arguments, b.arguments, strict=True):
             self.same(y, of, at, z, its, here)
 
     # ------------------------------------------------------------ the definitions
@@ -282,7 +287,7 @@ class Meaning:
         reading = self.point.readings.get(self.operands[n])
         if self.operands[n] in self.given or reading is None:
             return ()
-        count = range(len(masked(reading.told)[1]))
+        count = range(len(masked(reading.value)[1]))
         return tuple(self._of(n, k) if place is None else Operand(n, place, k) for k in count)
 
     def _finite(self, n: int) -> Operand:
@@ -422,23 +427,23 @@ class Meaning:
 
 
 def same_result(
-    point: Evaluation, e: Tree, of: Reading, tensor: str, dims: tuple[Dim, ...], given: Mapping[str, ops.Input]
+    point: Evaluation, e: Tree, of: ParsedLemma, tensor: str, dims: tuple[Dim, ...], given: Mapping[str, ops.Input]
 ) -> None:
     """That an expression is what a tensor's lemma says, or reads the input that the tensor is.
 
     Raises:
-        Complaint: it is something else.
+        CertificateError: it is something else.
     """
     at = point.points({f"p{d}": size for d, size in enumerate(dims)})
     meaning = Meaning(ops.Result(0), (tensor,), (dims,), dims, None, point, given)
     meaning.compare(meaning.wanted(), e, of, at, at)
 
 
-def same_definition(point: Evaluation, a: Reading, b: Reading, dims: tuple[Dim, ...]) -> None:
+def same_definition(point: Evaluation, a: ParsedLemma, b: ParsedLemma, dims: tuple[Dim, ...]) -> None:
     """That the right sides of two lemmas, which bear one name, are one.
 
     Raises:
-        Complaint: they are not.
+        CertificateError: they are not.
     """
     at = point.points({f"p{d}": size for d, size in enumerate(dims)})
     meaning = Meaning(ops.Result(0), (), (), dims, None, point, {})

@@ -17,7 +17,8 @@ from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import BlockGraph
 from prism_explore.ir.text import show_node
-from prism_explore.verify.checker.parser import LOW, Complaint, Evaluation, Numbers, inverse, times
+from prism_explore.verify.checker.evaluation import LOW, Evaluation, Numbers, inverse, times
+from prism_explore.verify.checker.parser import CertificateError
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +78,15 @@ class Tensors:
             return self.point.element(self.given[tensor], place)
         reading = self.point.readings.get(tensor)
         if reading is None:
-            raise Complaint(f"it builds on {tensor}, whose lemma cannot be read")
+            raise CertificateError(f"it builds on {tensor}, whose lemma cannot be read")
         here = {**at, **{f"p{d}": i for d, i in enumerate(place)}}
-        return self.point.side(reading.told, reading, here, deep)
+        return self.point.side(reading.value, reading, here, deep)
 
     def low(self, tensor: str, place: list[Numbers], at: Mapping[str, Numbers]) -> Numbers:
         """What makes an element of a tensor minus infinity: below 0 where it is masked, else 0."""
         total = np.zeros(1)
         reading = self.point.readings.get(tensor)
-        pending = [] if reading is None or tensor in self.given else [reading.told]
+        pending = [] if reading is None or tensor in self.given else [reading.value]
         here = {**at, **{f"p{d}": i for d, i in enumerate(place)}}
         while pending and reading is not None:
             e = pending.pop()

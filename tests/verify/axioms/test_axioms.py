@@ -36,7 +36,8 @@ from prism_explore.verify.certificate.expressions import (
 )
 from prism_explore.verify.certificate.lemma import Axis, Statement
 from prism_explore.verify.certificate.saturation import problem
-from prism_explore.verify.checker.parser import Tree, inverse, parse
+from prism_explore.verify.checker.evaluation import inverse
+from prism_explore.verify.checker.parser import Tree, parse
 from prism_explore.verify.egraph.client import Problem, Rewriter
 from prism_explore.verify.egraph.limits import Limits, Proved, Saturation, Snapshot, SnapshotClass
 from prism_explore.verify.normal_form.index import Moved, Radix, Var, Zero

@@ -19,7 +19,7 @@ from prism_explore.verify.certificate.certify import certify, derivation, obliga
 from prism_explore.verify.certificate.expressions import Add, At, Expr, Mul, Sum
 from prism_explore.verify.certificate.lemma import CannotState, Statement, state
 from prism_explore.verify.certificate.readable import Line, chain
-from prism_explore.verify.checker.parser import Reading
+from prism_explore.verify.checker.parser import ParsedLemma
 from prism_explore.verify.checker.parser import parse as read
 from prism_explore.verify.egraph.limits import Limits
 from prism_explore.verify.normal_form.index import Radix, Var
@@ -350,7 +350,7 @@ def test_a_statement_reads_back_as_the_checker_reads_it() -> None:
     a = Var("s0", N)
     stated = state(Sum(a, Add(x(ROW, a), x(ROW, a))), Sum(a, x(ROW, a)))
 
-    reading = Reading(read(stated.text))
+    reading = ParsedLemma(read(stated.text))
 
     assert ("sum", "k1", ("add", ("at", "x", "p0", "k1"), ("at", "x", "p0", "k1"))) == reading.left
     assert {"p0": dim("b"), "k1": N} == reading.extents

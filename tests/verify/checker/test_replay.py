@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.certificate.derivation.term_graph import STATED
-from prism_explore.verify.checker.parser import Complaint, Reading, parse
+from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, parse
 from prism_explore.verify.checker.replay import follow
-from prism_explore.verify.checker.side_conditions import at_most, is_count
+from prism_explore.verify.checker.sizes import at_most, is_count
 from prism_explore.verify.normal_form import index
 
 AXES = (
@@ -26,9 +26,9 @@ CONDITIONS = dim("n - m"), dim("n/f")
 """What the claim says of sizes: these are positive integers."""
 
 
-def lemma(axiom: str, left: str, right: str, known: tuple[Dim, ...] = CONDITIONS) -> Reading:
+def lemma(axiom: str, left: str, right: str, known: tuple[Dim, ...] = CONDITIONS) -> ParsedLemma:
     text = f'(lemma {AXES} (left {left}) (right {right}) (let e1 {left}) (let e2 {right}) (step "{axiom}" e1 e2))'
-    return Reading(parse(text), known)
+    return ParsedLemma(parse(text), known)
 
 
 LOW = '(bottom (near p k "-" "0"))'
@@ -181,7 +181,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_step_that_is_no_instance_is_refused(name: str) -> None:
-    with pytest.raises(Complaint, match=r"no instance of|no axiom is called"):
+    with pytest.raises(CertificateError, match=r"no instance of|no axiom is called"):
         follow(lemma(*WRONG[name]))
 
 
@@ -189,13 +189,13 @@ def test_a_cut_is_one_where_a_condition_puts_it_inside_and_nowhere_else() -> Non
     sides = '(within k "0" "n")', '(add (within k "0" "m") (within k "m" "n"))'
 
     follow(lemma("interval cut", *sides))
-    with pytest.raises(Complaint, match="no instance of"):
+    with pytest.raises(CertificateError, match="no instance of"):
         follow(lemma("interval cut", *sides, known=()))
 
 
 @pytest.mark.parametrize("name", ["sum in pieces", "maximum in pieces"])
 def test_a_piece_that_may_be_empty_is_refused(name: str) -> None:
-    with pytest.raises(Complaint, match="no instance of"):
+    with pytest.raises(CertificateError, match="no instance of"):
         follow(lemma(name, *RIGHT[name], known=()))
 
 
@@ -210,7 +210,7 @@ def test_a_piece_that_may_be_empty_is_refused(name: str) -> None:
 )
 def test_what_takes_a_range_with_values_is_refused_where_it_may_have_none(name: str, left: str, right: str) -> None:
     assert (name,) == follow(lemma(name, left, right))
-    with pytest.raises(Complaint, match="no instance of"):
+    with pytest.raises(CertificateError, match="no instance of"):
         follow(lemma(name, left, right, known=()))
 
 
@@ -220,8 +220,8 @@ def test_right_steps_that_do_not_lead_there_are_refused() -> None:
         ' (let e2 (add (at y k) (at x k))) (step "add commutes" e1 e2))'
     )
 
-    with pytest.raises(Complaint, match="the steps do not lead from the left side to the right"):
-        follow(Reading(parse(text)))
+    with pytest.raises(CertificateError, match="the steps do not lead from the left side to the right"):
+        follow(ParsedLemma(parse(text)))
 
 
 def test_equals_are_put_for_equals_inside_of_terms() -> None:
@@ -230,7 +230,7 @@ def test_equals_are_put_for_equals_inside_of_terms() -> None:
         ' (let e1 (add (at x k) (at y k))) (let e2 (add (at y k) (at x k))) (step "add commutes" e1 e2))'
     )
 
-    assert ("add commutes",) == follow(Reading(parse(text)))
+    assert ("add commutes",) == follow(ParsedLemma(parse(text)))
 
 
 SIZES = st.sampled_from([dim(t) for t in ("n", "m", "n*m", "n + m", "2*n", "4096/f", "7", "1", "n - 1", "n*n - m")])

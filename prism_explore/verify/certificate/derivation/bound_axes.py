@@ -49,7 +49,7 @@ class BoundAxes:
         names: list[str] = []
         while self._graph.nodes[e].op == over:
             names.append(self._graph.nodes[e].label)
-            (e,) = self._graph.nodes[e].inside
+            (e,) = self._graph.nodes[e].arguments
         return names, e
 
     def rename_apart(
@@ -77,7 +77,7 @@ class BoundAxes:
             RENAME, self._graph.make(over, inner, label=old), self._graph.make(over, other, label=new)
         )
         for _ in within:
-            (other,) = self._graph.nodes[other].inside
+            (other,) = self._graph.nodes[other].arguments
         return other
 
     def fresh_axis(self, extent: Dim) -> str:
@@ -230,12 +230,12 @@ class BoundAxes:
             while pending:
                 at = pending.pop()
                 if self._graph.nodes[at].op == node.op:
-                    pending += self._graph.nodes[at].inside
+                    pending += self._graph.nodes[at].arguments
                 else:
                     items.append(at)
             inside = sorted(self._fingerprint(x, colours) for x in items)
         else:
-            inside = [self._fingerprint(x, colours) for x in node.inside]
+            inside = [self._fingerprint(x, colours) for x in node.arguments]
         text = f"{node.op} {self._graph.label_with(e, colours)} {' '.join(inside)}"
         return md5(text.encode(), usedforsecurity=False).hexdigest()
 

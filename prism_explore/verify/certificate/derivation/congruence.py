@@ -34,16 +34,16 @@ class Closure:
             e = pending.pop()
             if e not in met:
                 met.add(e)
-                pending += nodes[e].inside
+                pending += nodes[e].arguments
         for e in sorted(met):
             self._leader[e] = e
             self._members[e] = [e]
             self._users[e] = []
         for e in sorted(met):
             node = nodes[e]
-            for x in set(node.inside):
+            for x in set(node.arguments):
                 self._users[x].append(e)
-            self._seen[node.op, node.label, node.inside] = e
+            self._seen[node.op, node.label, node.arguments] = e
 
     def __len__(self) -> int:
         """How many terms have classes."""
@@ -74,12 +74,12 @@ class Closure:
         if e in self._leader:
             return
         node = self._nodes[e]
-        for x in node.inside:
+        for x in node.arguments:
             self.add(x)
         self._leader[e], self._members[e], self._users[e] = e, [e], []
-        for x in set(node.inside):
+        for x in set(node.arguments):
             self._users[self._leader[x]].append(e)
-        other = self._seen.setdefault((node.op, node.label, tuple(self._leader[x] for x in node.inside)), e)
+        other = self._seen.setdefault((node.op, node.label, tuple(self._leader[x] for x in node.arguments)), e)
         if other != e:
             self.join(e, other, None)
 
@@ -100,7 +100,7 @@ class Closure:
             self._members[y] += self._members.pop(x)
             for user in self._users[x]:
                 node = self._nodes[user]
-                key = (node.op, node.label, tuple(self._leader[i] for i in node.inside))
+                key = (node.op, node.label, tuple(self._leader[i] for i in node.arguments))
                 other = self._seen.setdefault(key, user)
                 if self._leader[other] != self._leader[user]:
                     pending.append((user, other, None))
@@ -131,7 +131,7 @@ class Closure:
                 if why is not None:
                     found.setdefault(why)
                 else:
-                    pending += zip(self._nodes[e].inside, self._nodes[parent].inside, strict=True)
+                    pending += zip(self._nodes[e].arguments, self._nodes[parent].arguments, strict=True)
         return list(found)
 
     def way(self, a: Id, b: Id) -> list[tuple[Id, Id, Reason]]:

@@ -71,7 +71,7 @@ class MaxBounds:
 
     def _has_larger_entry(self, a: Id, b: Id, deep: int) -> bool:
         """`max(max_k a, b) = max_k a`, where one of the entries is no less than b."""
-        axis, (body,) = self._graph.nodes[a].label, self._graph.nodes[a].inside
+        axis, (body,) = self._graph.nodes[a].label, self._graph.nodes[a].arguments
         for place in self._candidate_indices(body, axis, b):
             entry = self._graph.substitute(body, axis, place) if extent(place) == self._graph.extents[axis] else None
             if entry is None:
@@ -87,7 +87,7 @@ class MaxBounds:
 
     def _is_at_least_both(self, a: Id, b: Id, deep: int) -> bool:
         """`max(a, max(x, y)) = max(max(a, x), y) = max(a, y) = a`."""
-        x, y = self._graph.nodes[b].inside
+        x, y = self._graph.nodes[b].arguments
         if not (self.is_at_least(a, x, deep - 1) and self.is_at_least(a, y, deep - 1)):
             return False
         first = self._graph.greater(self._graph.greater(a, x), y)
@@ -96,7 +96,7 @@ class MaxBounds:
 
     def _one_is_at_least(self, a: Id, b: Id, deep: int) -> bool:
         """`max(max(x, y), b) = max(x, max(y, b)) = max(x, y)`, and the same with x."""
-        x, y = self._graph.nodes[a].inside
+        x, y = self._graph.nodes[a].arguments
         for other, one in ((x, y), (y, x)):
             if not self.is_at_least(one, b, deep - 1):
                 continue

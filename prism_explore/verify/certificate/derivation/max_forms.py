@@ -144,17 +144,17 @@ class MaxForms:
                 apart = self._axes.rename_apart("most", inner, body, taken)
                 return None if apart is None else [((*names, *apart[0]), self._polynomials.normal(apart[1]))]
             case "greater":
-                a, b = node.inside
+                a, b = node.arguments
                 self._distribute_maximum(names, a, b)
                 return [(names, self._polynomials.normal(a)), (names, self._polynomials.normal(b))]
             case "call" if node.label == "relu":
-                (a,) = node.inside
+                (a,) = node.arguments
                 self._graph.record_step("relu", base, self._graph.greater(a, self._graph.zero))
                 self._distribute_maximum(names, a, self._graph.zero)
                 return [(names, self._polynomials.normal(a)), (names, ())]
             case "upto":
                 axis, at = self._graph.bound_axis(base), self._graph.nodes[base].label.split(" ", 1)[1]
-                (body,) = node.inside
+                (body,) = node.arguments
                 if at not in names or not self._graph.coordinates(at).isdisjoint(self._graph.dependencies(body)):
                     return None
                 others = tuple(n for n in names if n != at)

@@ -141,7 +141,7 @@ class _Attempt:
             if labelled is None:
                 return
             choice, parts = labelled, tuple(rest)
-        yield from self._all(tuple(zip(parts, node.inside, strict=True)), choice)
+        yield from self._all(tuple(zip(parts, node.arguments, strict=True)), choice)
 
     def _all(self, pairs: tuple[tuple[Pattern, Id], ...], choice: Choice) -> Iterator[Choice]:
         if not pairs:

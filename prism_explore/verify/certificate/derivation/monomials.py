@@ -38,7 +38,7 @@ class Monomials:
         """The term that spells a power; exp(t)^c is exp(c t)."""
         node = self._graph.nodes[base]
         if node.op == "exp":
-            return self._graph.make("exp", self.scale(node.inside[0], exponent))
+            return self._graph.make("exp", self.scale(node.arguments[0], exponent))
         if exponent < 0:
             return self._graph.make("inv", self.power(base, -exponent))
         if exponent == 0:
@@ -124,7 +124,7 @@ class Monomials:
         return self._graph.nodes[base].op == "exp" or self._signs.is_nonzero(base)
 
     def _merge_exponentials(self, base: Id, m: Fraction, n: Fraction) -> None:
-        (t,) = self._graph.nodes[base].inside
+        (t,) = self._graph.nodes[base].arguments
         a, b = self.scale(t, m), self.scale(t, n)
         self._graph.record_step(
             "exp of a sum",
@@ -168,7 +168,7 @@ class Monomials:
             root = unit
             chain = [root]
             while root != base:
-                (root,) = self._graph.nodes[root].inside
+                (root,) = self._graph.nodes[root].arguments
                 chain.append(root)
             for r in chain[:-1]:
                 self._merge_root_powers(r, 2, -2)
@@ -191,7 +191,7 @@ class Monomials:
     def _count_roots(self, item: Id, unit: Id) -> int:
         many = 1
         while unit != item:
-            (unit,) = self._graph.nodes[unit].inside
+            (unit,) = self._graph.nodes[unit].arguments
             many *= 2
         return many
 
@@ -353,7 +353,7 @@ class Monomials:
         p = self.power(base, exponent)
         inverse = self._graph.make("inv", p)
         if self._graph.nodes[base].op == "exp":
-            (t,) = self._graph.nodes[base].inside
+            (t,) = self._graph.nodes[base].arguments
             opposite = self._graph.mul(self._graph.number(-ONE), self.scale(t, exponent))
             self._graph.record_step("exp of a negative", self._graph.make("exp", opposite), inverse)
             self.multiply_number(-ONE, t, exponent)

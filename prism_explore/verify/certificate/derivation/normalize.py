@@ -96,7 +96,7 @@ class Normalizer:
 
     def _normalize(self, e: Id) -> Poly:
         node = self.graph.nodes[e]
-        inside = [self._polynomials.normal(x) for x in node.inside]
+        inside = [self._polynomials.normal(x) for x in node.arguments]
         match node.op:
             case "at" | "size" | "near":
                 return self._polynomials.atom(e)
@@ -109,7 +109,7 @@ class Normalizer:
             case "mul":
                 return self._polynomials.multiply(*inside)
             case "inv" | "sqrt":
-                return self._invert_or_root(node.op, node.inside[0])
+                return self._invert_or_root(node.op, node.arguments[0])
             case "exp":
                 return self._intervals.by_cases("exp", "", inside[0], self._functions.exp)
             case "call":
@@ -151,8 +151,8 @@ class Normalizer:
     def _invert_or_root(self, op: Literal["inv", "sqrt"], x: Id) -> Poly:
         """A root, or an inverse: of a product of sums, that of each, before they are multiplied out."""
         node = self.graph.nodes[x]
-        if node.op == "mul" and all(self._is_factor(op, f) for f in node.inside):
-            a, b = node.inside
+        if node.op == "mul" and all(self._is_factor(op, f) for f in node.arguments):
+            a, b = node.arguments
             law = "inverse of a product" if op == "inv" else "root of a product"
             self.graph.record_step(
                 law, self.graph.make(op, x), self.graph.mul(self.graph.make(op, a), self.graph.make(op, b))
@@ -164,7 +164,7 @@ class Normalizer:
 
     def _is_factor(self, op: Literal["inv", "sqrt"], x: Id) -> bool:
         node = self.graph.nodes[x]
-        if node.op == "mul" and all(self._is_factor(op, f) for f in node.inside):
+        if node.op == "mul" and all(self._is_factor(op, f) for f in node.arguments):
             return True
         p = self._polynomials.normal(x)
         return len(p) > 1 and (op == "inv" or self.signs.is_nonnegative(self._polynomials.to_term(p)))

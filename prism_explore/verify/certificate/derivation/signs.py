@@ -29,18 +29,18 @@ class Signs:
             case "size" | "exp":
                 return True
             case "mul":
-                return all(map(self.is_positive, node.inside))
+                return all(map(self.is_positive, node.arguments))
             case "add":
-                a, b = node.inside
+                a, b = node.arguments
                 return (self.is_positive(a) and self.is_nonnegative(b)) or (
                     self.is_positive(b) and self.is_nonnegative(a)
                 )
             case "inv" | "sqrt" | "upto":
-                return self.is_positive(node.inside[0])
+                return self.is_positive(node.arguments[0])
             case "sum" | "most":
-                return self.is_positive(node.inside[0]) and self._graph.is_inhabited(node.label)
+                return self.is_positive(node.arguments[0]) and self._graph.is_inhabited(node.label)
             case "greater":
-                return any(map(self.is_positive, node.inside))
+                return any(map(self.is_positive, node.arguments))
             case "call":
                 return node.label == "sigmoid"
             case _:
@@ -58,22 +58,22 @@ class Signs:
             case "num":
                 return Fraction(node.label) >= 0
             case "mul":
-                a, b = node.inside
+                a, b = node.arguments
                 return (
                     a == b
-                    or (self._graph.nodes[b].inside == (a,) and self._graph.nodes[b].op == "inv")
+                    or (self._graph.nodes[b].arguments == (a,) and self._graph.nodes[b].op == "inv")
                     or self._both_nonnegative(a, b)
                 )
             case "add":
-                return self._both_nonnegative(*node.inside)
+                return self._both_nonnegative(*node.arguments)
             case "within" | "near":
                 return True
             case "inv" | "sqrt" | "sum" | "upto":
-                return self.is_nonnegative(node.inside[0])
+                return self.is_nonnegative(node.arguments[0])
             case "most":
-                return self.is_nonnegative(node.inside[0]) and self._graph.is_inhabited(node.label)
+                return self.is_nonnegative(node.arguments[0]) and self._graph.is_inhabited(node.label)
             case "greater":
-                return any(map(self.is_nonnegative, node.inside))
+                return any(map(self.is_nonnegative, node.arguments))
             case "call":
                 return node.label in ("relu", "abs")
             case _:
@@ -89,9 +89,9 @@ class Signs:
             case "num":
                 return Fraction(node.label) != 0
             case "mul":
-                return all(map(self.is_nonzero, node.inside))
+                return all(map(self.is_nonzero, node.arguments))
             case "inv":
-                return self.is_nonzero(node.inside[0])
+                return self.is_nonzero(node.arguments[0])
             case _:
                 return self.is_positive(e)
 

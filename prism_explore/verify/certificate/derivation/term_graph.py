@@ -53,7 +53,7 @@ class Node:
 
     op: str
     label: str = ""
-    inside: tuple[Id, ...] = ()
+    arguments: tuple[Id, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,14 @@ class Derivation:
             lines.append(f'  (axis {a.name} "{a.extent}"{"".join(f" {d}" for d in a.digits or ())})')
         lines += [f"  (left {self.written(self.left, lisp)})", f"  (right {self.written(self.right, lisp)})"]
         for n, node in enumerate(self.nodes):
-            lines.append(f"  (let e{n} {lisp(node.op, node.label, [f'e{i}' for i in node.inside])})")
+            lines.append(f"  (let e{n} {lisp(node.op, node.label, [f'e{i}' for i in node.arguments])})")
         lines += [f'  (step "{s.axiom}" e{s.left} e{s.right})' for s in self.steps]
         return "\n".join(lines) + ")"
 
     def written(self, e: Id, hand: Hand) -> str:
         """One of the terms in full."""
         node = self.nodes[e]
-        return hand(node.op, node.label, [self.written(x, hand) for x in node.inside])
+        return hand(node.op, node.label, [self.written(x, hand) for x in node.arguments])
 
 
 class TermGraph:
@@ -203,7 +203,7 @@ class TermGraph:
     def dependencies(self, e: Id) -> frozenset[str]:
         """The coordinates on which a term depends."""
         if e not in self._dependencies:
-            met = frozenset[str]().union(*(self.dependencies(x) for x in self.nodes[e].inside))
+            met = frozenset[str]().union(*(self.dependencies(x) for x in self.nodes[e].arguments))
             axis = self.bound_axis(e)
             if axis:
                 met -= self.coordinates(axis)
@@ -214,7 +214,7 @@ class TermGraph:
         """How deeply binders are nested in a term."""
         if e not in self._binder_depths:
             node = self.nodes[e]
-            inside = max((self.binder_depth(x) for x in node.inside), default=0)
+            inside = max((self.binder_depth(x) for x in node.arguments), default=0)
             self._binder_depths[e] = inside + (node.op in BINDERS)
         return self._binder_depths[e]
 
@@ -225,7 +225,7 @@ class TermGraph:
             at = pending.pop()
             if at in self._shells:
                 yield at
-            for x in self.nodes[at].inside:
+            for x in self.nodes[at].arguments:
                 if x not in seen:
                     seen.add(x)
                     pending.append(x)
@@ -241,7 +241,7 @@ class TermGraph:
         if axis and not self.coordinates(axis).isdisjoint(self.coordinates(new)):
             return None
         inside: list[Id] = []
-        for x in self.nodes[e].inside:
+        for x in self.nodes[e].arguments:
             # what the node binds is not what is renamed, though it may bear the name
             other = x if axis and not mine.isdisjoint(self.coordinates(axis)) else self.rename_axis(x, old, new)
             if other is None:
@@ -261,7 +261,7 @@ class TermGraph:
         if bound and any(not self.coordinates(bound).isdisjoint(self.coordinates(w)) for w in at.free):
             return None
         inside: list[Id] = []
-        for x in self.nodes[e].inside:
+        for x in self.nodes[e].arguments:
             other = x if bound and not mine.isdisjoint(self.coordinates(bound)) else self.substitute(x, axis, at)
             if other is None:
                 return None
@@ -304,7 +304,7 @@ class TermGraph:
         def copy(e: Id) -> Id:
             if e not in numbers:
                 node = self.nodes[e]
-                inside = tuple(map(copy, node.inside))
+                inside = tuple(map(copy, node.arguments))
                 numbers[e] = len(nodes)
                 nodes.append(Node(node.op, node.label, inside))
             return numbers[e]
