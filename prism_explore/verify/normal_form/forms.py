@@ -24,7 +24,6 @@ from fractions import Fraction
 from typing import Literal, TypeAlias, assert_never
 
 from prism_explore.ir.dims import Dim
-from prism_explore.verify.axioms.normal_form_rules import RULES as RULES
 from prism_explore.verify.normal_form.index import Index, Keyed, Var, show_index, show_name
 
 Number: TypeAlias = int | Fraction

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.verify.normal_form.algebra import Algebra, Budget, Stuck
-from prism_explore.verify.normal_form.forms import NF_ONE, NF_ZERO, RULES, Exp, NormalForm, Read, Size, Term, show
+from prism_explore.verify.normal_form.forms import NF_ONE, NF_ZERO, Exp, NormalForm, Read, Size, Term, show
 from prism_explore.verify.normal_form.index import Index, Var, digit, evaluate_index, moved, radix, var
+from tests.verify.normal_form.rules import RULES
 from tests.verify.pointwise import FUNCTIONS, Meaning, TooLong, power
 
 HALF = Fraction(1, 2)

@@ -26,7 +26,6 @@ from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
-from prism_explore.verify.axioms.normal_form_rules import RULES
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.normal_form import index
 from prism_explore.verify.normal_form.algebra import Algebra, Stuck
@@ -46,6 +45,7 @@ from prism_explore.verify.normal_form.index import (
 from prism_explore.verify.normal_form.lower_graph import lower
 from tests.verify.corpus import numbered
 from tests.verify.exact import Inexact, exact, exact_functions, in_the_limit
+from tests.verify.normal_form.rules import RULES
 from tests.verify.pointwise import total_functions
 
 # ---------------------------------------------------------------- writing sides

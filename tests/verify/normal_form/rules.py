@@ -1,7 +1,8 @@
-"""The rules of the normal form: what each says, when it holds, and why it is sound.
+"""The rules of the normal form: what each states, when it holds, and why it is sound.
 
-All of them hold at every point, for all real numbers under x/0 = 0; where one needs more, `condition`
-says so and the code checks it. Rules on indices are in `index.RULES`.
+All hold at every point, for all real numbers under x/0 = 0; where one needs more, `condition` says so and the code
+checks it. Rules on indices are in `index.RULES`. The prover does not read this table: the rules are the code of
+`prism_explore/verify/normal_form`, and `test_rules.py` demands goals and counterexamples for each row.
 """
 
 from __future__ import annotations
