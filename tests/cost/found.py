@@ -16,8 +16,8 @@ from prism_explore.pipeline.stages import Candidate
 from prism_explore.search.explore import Progress, Steering, Task, explore
 from prism_explore.session.session import Session
 from tests.cost.counting import BATCH
+from tests.verify.candidates import row_of, sgraph_at
 from tests.verify.workloads import RIGHT
-from tests.verify.workloads_base import row_of, sgraph_at
 
 SIZES = {"d": 6, "n": 8, "s": 4, "t": 8, "h": 2, "g": 1, "r": 2, "e": 2, "window": 2}
 """Every dim can be cut by 2, and none of a head is as long as a sequence."""

@@ -17,13 +17,12 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate, Proof, Verified
 from prism_explore.verify.prover import Prover
+from tests.verify.candidates import Entry, row_of, sgraph_at, variant
 from tests.verify.corpus import CASES, PROGRAMS
 from tests.verify.counterexample.adversarial import Account, Base, decided, run
 from tests.verify.mutate import TOLERANCE, Mutant, apply_kind, judge, judge_in_decimals, smaller, tidy
 from tests.verify.mutations import KINDS
-from tests.verify.workloads import ENTRIES, program_of, sgraph_of
-from tests.verify.workloads_attention import GROUPED_ONLINE
-from tests.verify.workloads_base import Entry, row_of, sgraph_at, variant
+from tests.verify.workloads import ENTRIES, TEXTS, program_of, sgraph_of
 
 MUTANTS = 10_000
 ENOUGH = 8
@@ -78,7 +77,7 @@ class Believer(Prover):
 
 def online_by_the_inverse(**lines: str) -> tuple[TensorProgram, SGraph]:
     """Grouped attention, online, rescaled by the inverse of the running maximum: its exponentials overflow."""
-    text = variant(GROUPED_ONLINE, m="recip(running_max($s, dim=3))", **lines)
+    text = variant(TEXTS["grouped_attention-R10"], m="recip(running_max($s, dim=3))", **lines)
     row = row_of("grouped_attention").resized(h=4, g=2, s=6, d=2, t=4)
     program = trace(row.code, row.inputs, "grouped_attention").program
     return program, sgraph_at(Entry("grouped_attention", "R10", text, True), row, program)

@@ -5,19 +5,20 @@ LoRA R4, nTrans R5, attention in one kernel R6, split over keys in two R7, norma
 behind a contraction R9, online softmax R10.
 """
 
-from dataclasses import replace
-
-from tests.verify import workloads_attention, workloads_laws, workloads_linear
-from tests.verify.workloads_base import Entry, program_of, sgraph_of
+from tests.verify.candidate_files import read
+from tests.verify.candidates import Entry, program_of, sgraph_of
 
 OPEN: dict[str, tuple[str, str]] = {}
 """Right candidates that are still unknown: the limit that is given, and what it would take."""
 
 ENTRIES: tuple[Entry, ...] = tuple(
-    replace(e, needs=OPEN[e.name][0]) if e.name in OPEN else e
-    for e in (*workloads_linear.ENTRIES, *workloads_attention.ENTRIES, *workloads_laws.ENTRIES)
+    Entry(program, s.form, s.text, s.right, OPEN.get(f"{program}-{s.form}", ("",))[0])
+    for name in ("linear", "attention", "laws")
+    for s in read(name)
+    for program in s.programs
 )
 RIGHT = tuple(e for e in ENTRIES if e.right)
 WRONG = tuple(e for e in ENTRIES if not e.right)
+TEXTS = {e.name: e.text for e in ENTRIES}
 
-__all__ = ["ENTRIES", "OPEN", "RIGHT", "WRONG", "Entry", "program_of", "sgraph_of"]
+__all__ = ["ENTRIES", "OPEN", "RIGHT", "TEXTS", "WRONG", "Entry", "program_of", "sgraph_of"]

@@ -13,11 +13,11 @@ from prism_explore.verify.normal_form.algebra import Algebra, Stuck
 from prism_explore.verify.normal_form.lower_graph import lower
 from prism_explore.verify.normal_form.masking import check
 from prism_explore.verify.prover import Prover
+from tests.verify.candidates import Entry, swapped, variant
 from tests.verify.corpus import candidate
-from tests.verify.workloads import RIGHT, program_of, sgraph_of
-from tests.verify.workloads_attention import CAUSAL, CAUSAL_SPLIT
-from tests.verify.workloads_base import Entry, swapped, variant
+from tests.verify.workloads import RIGHT, TEXTS, program_of, sgraph_of
 
+CAUSAL, CAUSAL_SPLIT = TEXTS["causal_attention-R10"], TEXTS["causal_attention-R7-split"]
 MASKED = [e for e in RIGHT if e.workload in ("causal_attention", "sliding_window_attention")]
 
 

@@ -28,13 +28,12 @@ from prism_explore.verify.normal_form.algebra import Algebra, Stuck
 from prism_explore.verify.normal_form.forms import NormalForm
 from prism_explore.verify.normal_form.lower_graph import lower
 from tests.strategies import programs
+from tests.verify.candidates import Entry, constants_of, row_of, spelled
 from tests.verify.corpus import CASES, PROGRAMS
 from tests.verify.mutate import mutate, smaller
 from tests.verify.pointwise import Array, Meaning, TooLong, other_bottoms, total_functions
 from tests.verify.programs import arbitrary, draw_inputs, sizes_of
 from tests.verify.workloads import ENTRIES
-from tests.verify.workloads_base import Entry, row_of, spelled
-from tests.verify.workloads_base import _constants as constants_of
 
 PROGRAMS_IN_ALL = 5_000
 LARGEST_ERROR = 1e-6

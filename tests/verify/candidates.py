@@ -9,7 +9,7 @@ may stand anywhere in its block.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -18,8 +18,8 @@ from prism_explore.frontend import trace
 from prism_explore.frontend.workloads import Workload, workload
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
+from tests.verify.law_programs import LAWS
 
 SMALL: dict[str, int] = {
     "b": 6,
@@ -54,21 +54,6 @@ class Entry:
         return f"{self.workload}-{self.form}"
 
 
-class Table:
-    """Rows in the making; one text may stand for several workloads."""
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-
-    def right(self, workloads: str, form: str, text: str) -> None:
-        """A candidate that equals each of the named workloads."""
-        self.entries.extend(Entry(w, form, text, True) for w in workloads.split())
-
-    def wrong(self, workloads: str, form: str, text: str) -> None:
-        """A candidate that differs from each of the named workloads."""
-        self.entries.extend(Entry(w, form, text, False) for w in workloads.split())
-
-
 def variant(text: str, **lines: str) -> str:
     """The text with the right-hand sides of some named lines replaced, in every block that has them."""
     for name, right_side in lines.items():
@@ -91,18 +76,9 @@ def small(row: Workload) -> Workload:
     return row.resized(**{k: n for k, n in sizes.items() if k in row.sizes})
 
 
-MORE: dict[str, Workload] = {}
-"""Small programs beside the published workloads, for single laws."""
-
-
-def law(name: str, code: Callable[..., object], **shapes: str) -> None:
-    """A program of the corpus that is no workload; its dims are all symbolic."""
-    MORE[name] = Workload(name, "", code, {a: tensor(*dims.split()) for a, dims in shapes.items()}, {}, "")
-
-
 def row_of(name: str) -> Workload:
     """A workload, or a program for a single law."""
-    return MORE[name] if name in MORE else workload(name)
+    return LAWS[name] if name in LAWS else workload(name)
 
 
 @cache
@@ -122,10 +98,10 @@ def sgraph_of(entry: Entry, tiny: bool = False) -> SGraph:
 def sgraph_at(entry: Entry, row: Workload, program: TensorProgram) -> SGraph:
     """The candidate at the shape of its workload's row, of which this is the program."""
     inputs = [(i.name, str(i.type)) for i in program.inputs]
-    return parse(spelled(entry.text.format_map(_constants(row.sizes)), inputs))
+    return parse(spelled(entry.text.format_map(constants_of(row.sizes)), inputs))
 
 
-def _constants(sizes: Mapping[str, int]) -> dict[str, object]:
+def constants_of(sizes: Mapping[str, int]) -> dict[str, object]:
     """What a template may name: the sizes, and what follows from them."""
     known: dict[str, object] = dict(sizes)
     if "heads" in sizes:
