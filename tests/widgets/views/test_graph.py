@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 
 import pytest
@@ -34,22 +35,16 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
-from prism_explore.widgets.drawing.layout import Engine
+from prism_explore.widgets.drawing import layout
 from prism_explore.widgets.scene import Scene, Shape
-from prism_explore.widgets.views.graph import (
-    describe,
-    loop_region,
-    op_text,
-    program_scene,
-    sgraph_scene,
-    shape_text,
-)
+from prism_explore.widgets.views.graph import program_scene, sgraph_scene
+from prism_explore.widgets.views.graph_text import describe, op_text, shape_text
+from prism_explore.widgets.views.loop_region import loop_region
 from tests.codegen.corpus import Case
 from tests.codegen.wider import FLASH, SPLIT_KV, WIDER
 from tests.strategies import R1, programs, rmsnorm_linear
 from tests.widgets.pictures import check, check_nothing_overlaps, check_texts_fit, rect
 
-ENGINES: tuple[Engine, ...] = ("graphviz", "layered")
 OPEN = parse(R1.replace("imap=[-], fmap=1", "imap=?").replace("imap=[-], fmap=0", "imap=?")
              .replace("imap=[1], fmap=0", "imap=?").replace("omap=[1]", "omap=?"))  # fmt: skip
 TWO = parse("""sgraph
@@ -122,50 +117,45 @@ def _types(nodes: list[Node], grid: tuple[ParallelDim, ...], loop: ParallelDim |
     return True
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @given(graph=block_graphs())
 @settings(max_examples=40, deadline=None)
-def test_any_block_graph_is_drawn_without_overlap(engine: Engine, graph: SGraph) -> None:
-    scene = sgraph_scene(graph, "f1.c1", engine=engine)
+def test_any_block_graph_is_drawn_without_overlap(graph: SGraph) -> None:
+    scene = sgraph_scene(graph, "f1.c1")
 
     check(scene)
     check_nothing_overlaps(scene)
     check_texts_fit(scene)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @given(program=programs())
 @settings(max_examples=25, deadline=None)
-def test_any_program_is_drawn_without_overlap(engine: Engine, program: object) -> None:
-    scene = program_scene(program, engine)  # type: ignore[arg-type]
+def test_any_program_is_drawn_without_overlap(program: object) -> None:
+    scene = program_scene(program)  # type: ignore[arg-type]
 
     check(scene)
     check_nothing_overlaps(scene)
     check_texts_fit(scene)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("graph", [parse(R1), OPEN, TWO], ids=["r1", "open", "two kernels"])
-def test_known_graphs_are_drawn_without_overlap(engine: Engine, graph: SGraph) -> None:
-    scene = sgraph_scene(graph, "f1", engine=engine)
+def test_known_graphs_are_drawn_without_overlap(graph: SGraph) -> None:
+    scene = sgraph_scene(graph, "f1")
 
     check(scene)
     check_nothing_overlaps(scene)
     check_texts_fit(scene)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_every_tensor_is_there_once_and_can_be_selected(engine: Engine) -> None:
-    scene = sgraph_scene(parse(R1), "f1.c2", engine=engine)
+def test_every_tensor_is_there_once_and_can_be_selected() -> None:
+    scene = sgraph_scene(parse(R1), "f1.c2")
 
     boxes = {s.id for s in scene.shapes if s.role == "box"}
     assert {f"f1.c2/k{i}" for i in range(4)} | {f"f1.c2/k3.b{j}" for j in range(12)} == boxes
     assert boxes <= scene.refs
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_accumulators_stand_on_the_loops_lower_border(engine: Engine) -> None:
-    scene = sgraph_scene(parse(R1), engine=engine)
+def test_accumulators_stand_on_the_loops_lower_border() -> None:
+    scene = sgraph_scene(parse(R1))
 
     loop = next(s for s in scene.shapes if s.kind == "frame-loop")
     accums = [s for s in scene.shapes if s.kind == "accum"]
@@ -175,10 +165,9 @@ def test_accumulators_stand_on_the_loops_lower_border(engine: Engine) -> None:
         assert loop.x <= accum.x and accum.x + accum.w <= loop.x + loop.w
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_loop_holds_what_runs_in_every_iteration_and_nothing_else(engine: Engine) -> None:
+def test_the_loop_holds_what_runs_in_every_iteration_and_nothing_else() -> None:
     graph = parse(R1)
-    scene = sgraph_scene(graph, engine=engine)
+    scene = sgraph_scene(graph)
     loop = rect(next(s for s in scene.shapes if s.kind == "frame-loop"))
 
     for j, phase in enumerate(phases(graph.customs[0][1])):
@@ -188,11 +177,10 @@ def test_the_loop_holds_what_runs_in_every_iteration_and_nothing_else(engine: En
             assert (phase == "loop") == loop.meets(rect(box)), j
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @given(graph=block_graphs())
 @settings(max_examples=25, deadline=None)
-def test_edges_go_from_operand_to_operator(engine: Engine, graph: SGraph) -> None:
-    scene = sgraph_scene(graph, engine=engine)
+def test_edges_go_from_operand_to_operator(graph: SGraph) -> None:
+    scene = sgraph_scene(graph)
     rects = {s.id: rect(s) for s in scene.shapes}
 
     block = graph.customs[0][1]
@@ -298,27 +286,38 @@ def test_titles_say_grid_and_loop() -> None:
 
 
 def test_the_same_graph_gives_the_same_picture() -> None:
-    for engine in ENGINES:
-        first = sgraph_scene(TWO, "f1", engine=engine)
-        assert first == sgraph_scene(TWO, "f1", engine=engine)
+    assert sgraph_scene(TWO, "f1") == sgraph_scene(TWO, "f1")
+
+
+def test_without_graphviz_the_picture_says_what_was_not_found_and_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    scene = sgraph_scene(TWO, "f1")
+
+    check(scene)
+    (text,) = [t.text for s in scene.shapes for t in s.texts]
+    assert "pygraphviz could not be loaded" in text
+    assert "pip install pygraphviz" in text
+    with pytest.raises(layout.GraphvizUnavailable):
+        layout.place(layout.Diagram((layout.Box("a", 10, 10),), ()))
 
 
 HOSTILE = '<b>&"\\|{}</b>\n%d]]> --><script>alert(1)</script> 名前 \x00\u202e' + "m" * 200
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_names_are_never_read_as_anything_but_names(engine: Engine) -> None:
+def test_names_are_never_read_as_anything_but_names() -> None:
     graph = parse(R1)
     names = ['x<y>|"\\&', HOSTILE, "subgraph cluster_0 {"]
     inputs = tuple(Node(Input(n, i.type)) for n, i in zip(names, graph.inputs, strict=True))
     hostile = SGraph((*inputs, *graph.nodes[3:]), graph.output)
-    scene = sgraph_scene(hostile, "f1", title=HOSTILE, names={"k3.b4": HOSTILE}, engine=engine)
+    scene = sgraph_scene(hostile, "f1", title=HOSTILE, names={"k3.b4": HOSTILE})
 
     check(scene)
     check_nothing_overlaps(scene)
     check_texts_fit(scene)
     assert 'x<y>|"\\&' in words(by_id(scene, "f1/k0"))
-    assert {s.id for s in sgraph_scene(graph, "f1", engine=engine).shapes} == {s.id for s in scene.shapes}
+    assert {s.id for s in sgraph_scene(graph, "f1").shapes} == {s.id for s in scene.shapes}
 
 
 def test_operands_are_named_where_their_order_matters() -> None:
@@ -348,10 +347,9 @@ def test_every_operator_has_words_for_people(op: Op, said: str) -> None:
     assert said == op_text(Node(op, (1, 2)), {})
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", WIDER, ids=lambda c: c.name)
-def test_views_masks_and_several_results_are_drawn_without_overlap(engine: Engine, case: Case) -> None:
-    scene = sgraph_scene(case.graph, "f1.c1", engine=engine)
+def test_views_masks_and_several_results_are_drawn_without_overlap(case: Case) -> None:
+    scene = sgraph_scene(case.graph, "f1.c1")
 
     check(scene)
     check_nothing_overlaps(scene)
