@@ -448,19 +448,19 @@ class Record:
         Raises:
             ShapeError: the journal does not say what was searched.
         """
-        from prism_explore.widgets.jupyter.recorded import Recorded
+        from prism_explore.widgets.jupyter.recorded import RecordedSession
         from prism_explore.widgets.report import report_page
 
-        Path(path).write_text(report_page(Recorded(self.journal, self)), encoding="utf-8")
+        Path(path).write_text(report_page(RecordedSession(self.journal, self)), encoding="utf-8")
         return Path(path)
 
     @property
     def widget(self) -> Any:
         """The explorer, showing this record; a recorded search cannot be steered."""
         from prism_explore.widgets.explorer import Explorer
-        from prism_explore.widgets.jupyter.recorded import Recorded
+        from prism_explore.widgets.jupyter.recorded import RecordedSession
 
-        return Explorer(Recorded(self.journal, self))
+        return Explorer(RecordedSession(self.journal, self))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.widget._repr_mimebundle_(**kwargs)

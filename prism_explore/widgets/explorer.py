@@ -1,14 +1,14 @@
-"""The explorer: one widget that follows a search, and steers it.
+"""The explorer: a Jupyter widget that shows a search and steers it.
 
-    sess                 # shows it
-    sess.widget          # the same object, shown as often as wanted
+    sess                 # shows the explorer
+    sess.widget          # the same object; it can be shown several times
 
-The widget adds nothing to a search: what is drawn are folds over the session's journal, and every click
-is a method of the session. Where no widget can be shown, a notebook shows an SVG, and a terminal text.
+Everything shown is computed from the journal of the session, and every button is a method of the session. Pages
+that cannot show a widget show an SVG, and terminals a text.
 """
 
 # pyright: basic
-# ipywidgets and anywidget are typed in part only, and this is the module that talks to them.
+# ipywidgets and anywidget are only partly typed.
 
 from __future__ import annotations
 
@@ -24,41 +24,44 @@ import traitlets
 from prism_explore.widgets.drawing.svg import to_svg
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
 from prism_explore.widgets.jupyter.wire import Publisher
-from prism_explore.widgets.panels.panels import Book, Look, search_of, sections, subject_after
-from prism_explore.widgets.panels.sections import Sections, plain
+from prism_explore.widgets.panels.context import Folds, Memo, ViewState, search_info, subject_of
+from prism_explore.widgets.panels.event_index import EventIndex
+from prism_explore.widgets.panels.panels import sections
+from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.scene import Scene
 
 LINES = 200
-"""Lines of Python that are kept for copying."""
+"""Number of commands that are kept as lines of Python."""
 GAP_PX = 12.0
 STATIC_PX = 900.0
 WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 
 class Explorer(anywidget.AnyWidget):
-    """The picture of one session; show it by making it a cell's last line."""
+    """The explorer of one session; as the last line of a cell it is shown."""
 
     # As text: anywidget watches a path for changes, and the watcher keeps every widget alive.
     _esm = (Path(__file__).parent / "static" / "explorer.js").read_text(encoding="utf-8")
     snapshot = traitlets.Dict().tag(sync=True)
-    """The last settled picture, kept with the notebook; the browser draws it before Python answers."""
+    """The last panels, stored in the notebook; the browser shows them until Python answers."""
 
     def __init__(self, session: SessionLike) -> None:
         super().__init__()
         self._session = session
-        self._book = Book.empty()
-        self._past = Book.empty()
-        """The folds up to the moment of the past that was looked at last."""
-        self._look = Look()
+        self._folds = Folds()
+        self._past = Folds()
+        """The events up to the earlier state that was shown last."""
+        self._memo = Memo()
+        self._view = ViewState()
         self._lines: list[str] = []
         self._lock = threading.Lock()
-        self._publisher = Publisher(self._render, self.send, self._keep)
+        self._publisher = Publisher(self._render, self.send, self._save_snapshot)
         self._bridge = Bridge(session, self._publisher.mark)
-        self.on_msg(self._heard)
+        self.on_msg(self._receive)
 
-    # ------------------------------------------------------------ what the browser says
-    def _heard(self, _: object, content: Any, __: object = None) -> None:
-        """Any thread, during or after any cell: leave a note, and return."""
+    # ------------------------------------------------------------ messages from the browser
+    def _receive(self, _: object, content: Any, __: object = None) -> None:
+        """Handle a message. It can arrive on any thread, during or after any cell, so this returns at once."""
         if not isinstance(content, Mapping):
             return
         match content.get("kind"):
@@ -66,107 +69,106 @@ class Explorer(anywidget.AnyWidget):
                 have = content.get("have")
                 self._publisher.hello(have if isinstance(have, int) and have >= 0 else 0)
             case "look":
-                self._looked(content)
+                self._change_view(content)
             case "command":
-                answer = self._bridge.handle(content)
-                if answer is None:
+                reply = self._bridge.handle(content)
+                if reply is None:
                     return
-                if line := answer.get("python"):
-                    self._write(line)
-                self._publisher.reply(answer)
+                if line := reply.get("python"):
+                    self._add_line(line)
+                self._publisher.reply(reply)
             case _:
                 pass
 
-    def _looked(self, content: Mapping[str, Any]) -> None:
-        """What to show, and how wide; it changes no search."""
+    def _change_view(self, content: Mapping[str, Any]) -> None:
+        """Change what is shown, or how wide; this has no influence on the search."""
         with self._lock:
             match content:
                 case {"collapsed": bool(collapsed)}:
-                    self._look = replace(self._look, collapsed=collapsed)
+                    self._view = replace(self._view, collapsed=collapsed)
                 case {"cursor": int(cursor)} if not isinstance(cursor, bool):
-                    self._look = replace(self._look, cursor=max(0, cursor))
+                    self._view = replace(self._view, cursor=max(0, cursor))
                 case {"root": str(root)}:
-                    self._look = replace(self._look, root=root[:64])
-                case {"map_px": int(wide), "dock_px": int(dock), "dock_high_px": int(high)}:
-                    sizes = (_between(240, wide), _between(320, dock), _between(160, high))
-                    self._look = replace(self._look, map_px=sizes[0], dock_px=sizes[1], dock_high_px=sizes[2])
+                    self._view = replace(self._view, root=root[:64])
+                case {"map_px": int(map_px), "dock_px": int(dock_px), "dock_high_px": int(high_px)}:
+                    sizes = (_clamped(240, map_px), _clamped(320, dock_px), _clamped(160, high_px))
+                    self._view = replace(self._view, map_px=sizes[0], dock_px=sizes[1], dock_high_px=sizes[2])
                 case _:
                     return
         self._publisher.mark()
 
-    def _write(self, line: str) -> None:
+    def _add_line(self, line: str) -> None:
+        """Keep a command as a line of Python; of several selections in a row, only the last."""
         with self._lock:
-            looking = "sess.select("
-            if self._lines and self._lines[-1].startswith(looking) and line.startswith(looking):
+            select = "sess.select("
+            if self._lines and self._lines[-1].startswith(select) and line.startswith(select):
                 self._lines.pop()
             self._lines = [*self._lines[1 - LINES :], line]
 
-    # ------------------------------------------------------------ what Python says
+    # ------------------------------------------------------------ panels for the browser
     def _render(self) -> dict[str, Any]:
-        return {name: plain(value) for name, value in _rows(self.picture())}
+        panels = self.picture()
+        return {name: to_data(getattr(panels, name)) for name in Sections.__dataclass_fields__}
 
     def picture(self) -> Sections:
-        """The whole picture as data. Only one thread at a time may ask: the publisher's, once it runs."""
-        for entry in self._session.journal.since(self._book.facts.count):
-            self._book.add(entry)
+        """Compute all panels. Not thread-safe: once the publisher runs, only its thread calls this."""
+        for entry in self._session.journal.since(self._folds.events.count):
+            self._folds.add(entry)
         selection = self._session.selection or ""
         with self._lock:
-            if selection != self._look.selection:
-                subject = subject_after(self._look, selection, self._book.facts)
-                self._look = replace(self._look, selection=selection, subject=subject)
-            look, lines = self._look, tuple(self._lines)
-        book = self._book
-        if 0 < look.cursor < book.facts.count:
-            book = self._until(look.cursor)
+            if selection != self._view.selection:
+                self._view = _selected(self._view, selection, self._folds.events)
+            view, lines = self._view, tuple(self._lines)
+        folds = self._folds
+        if 0 < view.cursor < folds.events.count:
+            folds = self._until(view.cursor)
         else:
-            look = replace(look, cursor=0)
-        return sections(search_of(self._session), book, look, lines)
+            view = replace(view, cursor=0)
+        return sections(search_info(self._session), folds, view, lines, self._memo)
 
-    def _until(self, cursor: int) -> Book:
-        """The folds over the first so many facts; going on in time costs only what is new."""
-        if self._past.facts.count > cursor:
-            self._past = Book.empty()
-        for entry in self._session.journal.entries[self._past.facts.count : cursor]:
+    def _until(self, cursor: int) -> Folds:
+        """The first `cursor` events; a step forward in time reads only the new ones."""
+        if self._past.events.count > cursor:
+            self._past = Folds()
+        for entry in self._session.journal.entries[self._past.events.count : cursor]:
             self._past.add(entry)
         return self._past
 
-    def _keep(self, snapshot: dict[str, Any]) -> None:
+    def _save_snapshot(self, snapshot: dict[str, Any]) -> None:
         self.snapshot = snapshot
 
     def close(self) -> None:
-        """Stop following, and close the connection to the browser."""
+        """Stop following the session, and close the connection to the browser."""
         self._bridge.close()
         self._publisher.close()
         super().close()
 
-    # ------------------------------------------------------------ where no widget can be shown
+    # ------------------------------------------------------------ without a widget
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         self._publisher.start()
         return {**data, "text/plain": repr(self._session), "image/svg+xml": self.svg()}, metadata
 
     def svg(self) -> str:
-        """The search map and the sGraph as one picture."""
-        book = Book.empty()
-        for entry in self._session.journal.entries:
-            book.add(entry)
-        selection = self._session.selection or ""
-        look = Look(selection, subject_after(Look(), selection, book.facts), map_px=int(STATIC_PX))
-        picture = sections(search_of(self._session), book, look)
-        graph = picture.graph.scene
-        return stacked([picture.map.scene] if graph is None else [picture.map.scene, graph])
+        """The search map and the sGraph as one SVG."""
+        folds = Folds(self._session.journal.entries)
+        view = _selected(ViewState(map_px=int(STATIC_PX)), self._session.selection or "", folds.events)
+        panels = sections(search_info(self._session), folds, view, memo=self._memo)
+        graph = panels.graph.scene
+        return stacked([panels.map.scene] if graph is None else [panels.map.scene, graph])
 
 
-def _rows(picture: Sections) -> list[tuple[str, object]]:
-    return [(name, getattr(picture, name)) for name in Sections.__dataclass_fields__]
+def _selected(view: ViewState, ref: str, events: EventIndex) -> ViewState:
+    """The view after a selection; an id that lies in no graph leaves the graph as it is."""
+    return replace(view, selection=ref, subject=subject_of(ref, events) or view.subject)
 
 
-def _between(least: int, px: int) -> int:
+def _clamped(least: int, px: int) -> int:
     return max(least, min(2400, px))
 
 
 def stacked(scenes: list[Scene]) -> str:
-    """Pictures one below another, as one SVG."""
+    """Draw scenes below one another as one SVG."""
     y = 0.0
     parts: list[str] = []
     for scene in scenes:

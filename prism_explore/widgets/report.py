@@ -1,14 +1,15 @@
-"""A search as one file: an HTML page with the explorer in it, to attach to an issue and open anywhere.
+"""A search as one HTML file with the explorer in it, to attach to an issue and open anywhere.
 
-Nothing is fetched and nothing runs but the explorer's own module. What the explorer would ask Python for is
-computed beforehand and lies in the page as data, so that everything can be selected and read; a report
-cannot be steered. Every text of the search is data to the page, never markup.
+The page loads nothing, and runs no code but the module of the explorer. What the explorer would request from
+Python is computed in advance and stored in the page as data: everything can be selected and read, and nothing can
+be steered. Texts of the search are data in the page, never markup.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,17 @@ from typing import Any
 from prism_explore.ir.ops import Custom
 from prism_explore.ir.program import TensorProgram
 from prism_explore.widgets.jupyter.live import SessionLike
-from prism_explore.widgets.panels.facts import Facts
-from prism_explore.widgets.panels.inspector import graph_of, inspect, subject_of
-from prism_explore.widgets.panels.panels import Book, Look, search_of, sections
-from prism_explore.widgets.panels.sections import plain
+from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, graph_of, search_info, subject_of
+from prism_explore.widgets.panels.event_index import EventIndex
+from prism_explore.widgets.panels.inspector import inspect
+from prism_explore.widgets.panels.panels import sections
+from prism_explore.widgets.panels.sections import to_data
+from prism_explore.widgets.refs import PROGRAM
 
 MOST_REGIONS = 2_000
-"""Cut regions that a page holds; the picture has all, and the page says how many can be opened."""
+"""Largest number of pruned regions that can be selected; the map shows all, and the footer gives both numbers."""
 MOST_CANDIDATES = 60
-"""Candidates whose graphs and tensors it holds: those of the first families."""
+"""Largest number of candidates with graphs and tensors: those of the first families."""
 MAP_PX, DOCK_PX = 460, 620
 
 MODULE = Path(__file__).parent / "static" / "report.js"
@@ -59,65 +62,64 @@ body > footer {{ padding: 4px 8px; color: #767676; font-size: 12px; }}
 
 
 def report_page(session: SessionLike) -> str:
-    """The page of a session or of a saved search."""
-    book = Book.empty()
-    for entry in session.journal.entries:
-        book.add(entry)
-    facts, search = book.facts, search_of(session, asking=False)
-    look = Look(map_px=MAP_PX, dock_px=DOCK_PX)
-    ledger = book.fold.value()
-    shown = list(facts.candidates)[:MOST_CANDIDATES]
+    """Return the page of a session or of a saved search."""
+    folds, memo = Folds(session.journal.entries), Memo()
+    search = search_info(session, with_questions=False)
+    view = ViewState(map_px=MAP_PX, dock_px=DOCK_PX)
+    context = Context.of(search, folds, view, memo)
+    events = folds.events
+    candidates = list(events.candidates)[:MOST_CANDIDATES]
     inspectors: dict[str, Any] = {}
     owners: dict[str, str] = {}
-    for ref in (*_refs(facts, shown, session.program), *(t.trial for t in ledger.trials)):
-        if (found := inspect(ref, session.program, facts, ledger)) is not None:
-            inspectors[ref] = plain(found)
-            if owner := subject_of(ref, facts):
+    for ref in (*_refs(events, candidates, session.program), *(t.trial for t in context.ledger.trials)):
+        if (found := inspect(ref, context)) is not None:
+            inspectors[ref] = to_data(found)
+            if owner := subject_of(ref, events):
                 owners[ref] = owner
     subjects: dict[str, Any] = {}
-    for owner in dict.fromkeys((*facts.families, *shown)):
-        seen = sections(search, book, Look(owner, owner, map_px=MAP_PX, dock_px=DOCK_PX))
-        subjects[owner] = {name: plain(getattr(seen, name)) for name in ("graph", "eclasses", "code")}
+    for owner in dict.fromkeys((*events.families, *candidates)):
+        panels = sections(search, folds, replace(view, selection=owner, subject=owner), memo=memo)
+        subjects[owner] = {name: to_data(getattr(panels, name)) for name in ("graph", "eclasses", "code")}
         subjects[owner]["graph"]["expanded"] = None
-    base = plain(sections(search, book, look))
-    base["transport"]["can"] = []
+    base = to_data(sections(search, folds, view, memo=memo))
+    base["transport"]["enabled"] = []
     base["graph"]["expanded"] = None
     module = MODULE.read_text(encoding="utf-8")
-    assert "</script" not in module and "<!--" not in module, "the module would end its own element"
+    assert "</script" not in module and "<!--" not in module, "the module would end its script element"
     data = {"sections": base, "inspectors": inspectors, "subjects": subjects, "owners": owners}
     return _PAGE.format(
         title=escape(f"{session.program.name} on {session.task.target.name}"),
-        footer=escape(_footer(facts, len(shown))),
-        # In JSON only texts hold a "<", and there it may be spelled so that nothing ends the element.
+        footer=escape(_footer(events, len(candidates))),
+        # In JSON only strings contain "<"; escaped, it cannot end the script element.
         data=json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         module=module,
     )
 
 
-def _refs(facts: Facts, candidates: list[str], program: TensorProgram) -> Iterator[str]:
-    """Everything that can be selected and that the page holds."""
-    yield from facts.nodes
-    yield from list(facts.regions)[:MOST_REGIONS]
-    yield from dict.fromkeys(r.reason.code for r in facts.regions.values())
-    yield from facts.families
-    yield from facts.candidates
-    yield from (f"program.%{n}" for n in range(len(program.graph.nodes)))
+def _refs(events: EventIndex, candidates: list[str], program: TensorProgram) -> Iterator[str]:
+    """The ids that can be selected in the page."""
+    yield from events.nodes
+    yield from list(events.regions)[:MOST_REGIONS]
+    yield from dict.fromkeys(r.reason.code for r in events.regions.values())
+    yield from events.families
+    yield from events.candidates
+    yield from (f"{PROGRAM}%{n}" for n in range(len(program.graph.nodes)))
     for candidate in candidates:
-        graph = graph_of(candidate, facts)
+        graph = graph_of(candidate, events)
         for n, node in enumerate(graph.nodes if graph is not None else ()):
             yield f"{candidate}/k{n}"
             if isinstance(node.op, Custom):
                 yield from (f"{candidate}/k{n}.b{m}" for m in range(len(node.op.block.nodes)))
-        verdict = facts.verdicts.get(candidate)
+        verdict = events.verdicts.get(candidate)
         yield from (c for c, _, _ in (verdict.classes if verdict is not None else ()))
 
 
-def _footer(facts: Facts, candidates: int) -> str:
-    held = min(len(facts.regions), MOST_REGIONS)
-    said = [f"A report of {facts.count:,} facts."]
-    if held < len(facts.regions):
-        said.append(f"{held:,} of {len(facts.regions):,} cut regions can be opened here.")
-    if candidates < len(facts.candidates):
-        said.append(f"The graphs of {candidates:,} of {len(facts.candidates):,} candidates are here.")
-    said.append("The steps of e-graphs, and everything that searches, need the saved search and a notebook.")
-    return " ".join(said)
+def _footer(events: EventIndex, candidates: int) -> str:
+    regions = min(len(events.regions), MOST_REGIONS)
+    sentences = [f"A report of {events.count:,} events."]
+    if regions < len(events.regions):
+        sentences.append(f"{regions:,} of {len(events.regions):,} pruned regions can be selected.")
+    if candidates < len(events.candidates):
+        sentences.append(f"The graphs of {candidates:,} of {len(events.candidates):,} candidates are included.")
+    sentences.append("For the frames of e-graphs and for new searches, open the saved search in a notebook.")
+    return " ".join(sentences)

@@ -1,14 +1,12 @@
-"""A picture as plain data: what the browser, the SVG file and the tests share.
+"""A picture as plain data, shared by the browser, the SVG writer and the tests.
 
-Geometry is computed once, in Python; whoever draws adds nothing but ink. Two kinds of item are
-enough. A `Shape` is an outline in a rectangle with lines of text (a frame, a box, a chip, a mark, or
-bare text); an `Edge` is a line, an arrow or a filled band. Items come in drawing order, frames before
-what they hold.
+All geometry is computed in Python. There are two kinds of item. A `Shape` is an outline in a rectangle with lines
+of text: a frame, a box, a chip, a block, a mark, or text alone. An `Edge` is a line, an arrow or a filled band.
+Items are in drawing order, a frame before its members.
 
-`kind` is a style token, a row of `colors.STYLES`; how a token looks in light and dark is said there
-and nowhere else. `id` is unique in its scene and stable from one scene to the next; `ref` is what a
-click on the item selects (n12, p3, f1, f1.c2/k3.b7, c4, u9), and several items may share one.
-Texts come from users and are data: a drawer escapes them.
+`kind` is the style of an item, a row of `colors.STYLES`. `id` is unique in its scene and the same in later scenes
+of the same thing. `ref` is the id that a click selects (see `refs.py`); several items can have the same one. Texts
+can come from users, so whoever draws them escapes them.
 """
 
 from __future__ import annotations
@@ -33,13 +31,13 @@ class Text:
     y: float
     text: str
     kind: str = "label"
-    """A row of `colors.TEXTS`: which font, how large, which ink."""
+    """Font, size and colour: a row of `colors.TEXTS`."""
     anchor: Anchor = "middle"
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An outline within a rectangle, and its lines of text. Units: px, `x`, `y` the upper left corner."""
+    """An outline in a rectangle, and its lines of text. Units: px, `x`, `y` the upper left corner."""
 
     id: str
     role: Role
@@ -51,29 +49,29 @@ class Shape:
     outline: Outline = "rect"
     texts: tuple[Text, ...] = ()
     ref: str = ""
-    """What a click selects; empty where nothing is."""
+    """The id that a click selects; empty for none."""
     tip: str = ""
-    """What hovering, or a screen reader, says; may have several lines."""
+    """Tooltip, also for screen readers; it can have several lines."""
     parent: str = ""
-    """The id of the frame that holds it; in the search map, of the node that it grew from."""
+    """Id of the frame around it; in the search map, of its parent node."""
     count: int = 1
-    """How many things it stands for, where they were too small to draw one by one."""
+    """Number of things that it stands for, where they are too small to be drawn one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A line through `points`; a bezier has 3n + 1 of them, as in SVG's C. Units: px."""
+    """A line through `points`; a Bezier curve has 3n + 1 of them, as in the SVG command C. Units: px."""
 
     id: str
     kind: str
     points: tuple[Point, ...]
     curve: Curve = "line"
     arrow: bool = False
-    """Whether a head stands at the last point."""
+    """Whether it has an arrow head at the last point."""
     closed: bool = False
-    """Whether it is a band: filled, and its outline not drawn."""
+    """Whether it is a band: filled, without an outline."""
     source: str = ""
-    """The id of the shape it leaves, where it joins two."""
+    """Id of the shape where it starts, if it connects two shapes."""
     target: str = ""
     texts: tuple[Text, ...] = ()
     ref: str = ""
@@ -85,18 +83,18 @@ Item: TypeAlias = Shape | Edge
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A whole picture. Units: px."""
+    """A picture. Units: px."""
 
     name: str
-    """Which picture: sgraph, search, reasons, egraph, saturation, tuning."""
+    """Kind of picture: sgraph, search, reasons, egraph, saturation, tuning."""
     title: str
     desc: str
-    """What it shows, in sentences, for those who do not see it."""
+    """What it shows, in sentences: the text alternative for screen readers."""
     width: float
     height: float
     items: tuple[Item, ...]
     omitted: str = ""
-    """What was left out or drawn together, as a sentence; it also stands in the picture."""
+    """A sentence that counts what was left out or merged; the picture has it too."""
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
@@ -110,12 +108,12 @@ class Scene:
 
     @property
     def refs(self) -> frozenset[str]:
-        """Everything in it that can be selected."""
+        """All ids that can be selected in it."""
         return frozenset(i.ref for i in self.items if i.ref)
 
 
 def to_plain(scene: Scene) -> dict[str, Any]:
-    """The scene as JSON-ready data; an item says its `type` and leaves out what has its default."""
+    """Convert the scene to JSON-ready data; items have a `type`, and no fields with default values."""
     head = {f.name: getattr(scene, f.name) for f in fields(Scene) if f.name != "items"}
     return {**head, "items": [{"type": type(i).__name__.lower(), **_plain(i)} for i in scene.items]}
 
@@ -136,5 +134,5 @@ def _plain(thing: Item | Text) -> dict[str, Any]:
 
 
 def _round(value: float) -> float:
-    """Hundredths of a pixel: more is never seen, and the wire is narrow."""
+    """Round to hundredths of a pixel, to keep messages short."""
     return round(value, 2)

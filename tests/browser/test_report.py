@@ -12,7 +12,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import ExplorationStarted
 from prism_explore.ir.text import show
 from prism_explore.session.handles import Record
-from prism_explore.widgets.jupyter.recorded import Recorded
+from prism_explore.widgets.jupyter.recorded import RecordedSession
 from prism_explore.widgets.report import report_page
 from tests.widgets.fakes import CUT, program
 from tests.widgets.recordings import story
@@ -35,7 +35,7 @@ def report(tmp_path: Path) -> Path:
     )
     journal.note(story()[-1])
     path = tmp_path / "report.html"
-    path.write_text(report_page(Recorded(journal, Record(journal))), encoding="utf-8")
+    path.write_text(report_page(RecordedSession(journal, Record(journal))), encoding="utf-8")
     return path
 
 

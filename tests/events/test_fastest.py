@@ -13,7 +13,8 @@ from prism_explore.events.kinds import BaselineMeasured, Event
 from prism_explore.events.ledger import ledger
 from prism_explore.tune.runner.baselines import AUTOTUNED, ROOFLINE
 from prism_explore.tune.runner.measure import middle, quantile, ratios
-from prism_explore.widgets.panels.panels import Book, Look, search_of, sections
+from prism_explore.widgets.panels.context import Folds, ViewState, search_info
+from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.tables import baselines_table
 from prism_explore.widgets.views.tuning import tuning_scene
 from tests.widgets.fakes import FakeSession
@@ -131,20 +132,20 @@ def test_claim_table_and_picture_say_that_torch_is_called() -> None:
     assert book.outrun is not None and EAGER == book.outrun.by.name
     assert f"Torch was faster beside it: {SAID}" in claim(SLOWER)
     assert f"Torch was faster: {SAID}" in tuning_scene(SLOWER).desc
-    assert ["faster: best runs it"] == [row[-1] for row in baselines_table(book).rows if row[0] == EAGER]
+    assert ["faster: best() runs it"] == [row[-1] for row in baselines_table(book).rows if row[0] == EAGER]
 
 
 def test_the_explorer_says_it_beside_the_time() -> None:
     def shown(facts: tuple[Event, ...]) -> tuple[str, ...]:
-        book, journal = Book.empty(), Journal(clock=lambda: 0.0)
+        folds, journal = Folds(), Journal(clock=lambda: 0.0)
         for fact in facts:
-            book.add(journal.note(fact))
-        seen = sections(search_of(FakeSession()), book, Look())
+            folds.add(journal.note(fact))
+        seen = sections(search_info(FakeSession()), folds, ViewState())
         assert seen.transport.best is not None
-        return seen.transport.best.facts
+        return seen.transport.best.notes
 
-    assert "torch eager was faster: best runs it" in shown(SLOWER)
-    assert not [said for said in shown(FASTER) if "best runs it" in said]
+    assert "torch eager was faster: best() runs it" in shown(SLOWER)
+    assert not [note for note for note in shown(FASTER) if "best() runs it" in note]
 
 
 def test_where_the_kernel_was_faster_nothing_of_this_is_said() -> None:

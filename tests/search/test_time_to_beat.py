@@ -17,7 +17,7 @@ from prism_explore.events.kinds import CandidateBounded, NodeExpanded, RegionPru
 from prism_explore.events.ledger import ledger
 from prism_explore.frontend import LibraryCall
 from prism_explore.tune.runner.baselines import AUTOTUNED, EAGER, LIBRARY, time_rivals
-from prism_explore.widgets.panels import panels
+from prism_explore.widgets.panels.result import incumbent
 from tests.session.test_session import QUICK, machine
 
 
@@ -195,13 +195,13 @@ def test_where_something_may_still_win_nothing_is_said_to_be_unbeaten(monkeypatc
 def test_the_explorer_shows_the_rival_that_remains(monkeypatch: pytest.MonkeyPatch) -> None:
     sess = searched(monkeypatch, FAST)
     book = ledger(sess.journal.events)
-    shown = panels._incumbent(book)  # pyright: ignore[reportPrivateUsage]
+    shown = incumbent(book)
 
     assert shown is not None
     assert book.unbeaten is not None
     assert ("0.001 ns", book.unbeaten.nearest) == (shown.time, shown.ref)
-    assert (f"{EAGER}, measured first", f"nothing is below it: {shown.ref} at {book.unbeaten.floor} (modelled)") == (
-        shown.facts
+    assert (f"{EAGER}, measured first", f"no candidate is faster: {shown.ref} at {book.unbeaten.floor} (modelled)") == (
+        shown.notes
     )
 
 

@@ -1,4 +1,4 @@
-"""A session without a search, and the sections of a made-up one, as the browser's tests draw them.
+"""A session without a search, and the panels of a made-up search, which the browser tests draw.
 
 python -m tests.widgets.fakes > widgets/test/recorded.json
 """
@@ -18,9 +18,9 @@ from prism_explore.events.kinds import Event, Reason, RegionPruned
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.pipeline.search_space import Space, default_space
 from prism_explore.widgets.jupyter.live import State
-from prism_explore.widgets.panels.answers import Desk
-from prism_explore.widgets.panels.panels import Book, Look, Search, sections
-from prism_explore.widgets.panels.sections import Sections, plain
+from prism_explore.widgets.panels.context import Folds, QuestionList, SearchInfo, ViewState
+from prism_explore.widgets.panels.panels import sections
+from prism_explore.widgets.panels.sections import Sections, to_data
 from tests.widgets.recordings import story
 
 
@@ -45,7 +45,7 @@ class FakeTask:
 
 
 class FakeSession:
-    """Takes commands and writes them down; a test notes the facts."""
+    """Records the commands; a test adds the events."""
 
     def __init__(self, events: Iterable[Event] = (), state: State = "ready") -> None:
         self.program = program()
@@ -56,7 +56,7 @@ class FakeSession:
         self.selection: str | None = None
         self.questions = Questions(lambda: None)
         self.submitted: list[tuple[str, dict[str, Any]]] = []
-        self.told: dict[str, list[Callable[[Any], None]]] = {}
+        self.listeners: dict[str, list[Callable[[Any], None]]] = {}
         for event in events:
             self.journal.note(event)
 
@@ -68,13 +68,13 @@ class FakeSession:
             self.selection = args["id"]
 
     def on(self, what: str, fn: Callable[[Any], None]) -> None:
-        self.told.setdefault(what, []).append(fn)
+        self.listeners.setdefault(what, []).append(fn)
 
     def __repr__(self) -> str:
         return f"<search of {self.program.name}: {self.state}>"
 
 
-CUT = RegionPruned(
+PRUNED = RegionPruned(
     "p15",
     "n3",
     "matmul(%0, %1)",
@@ -91,31 +91,29 @@ CUT = RegionPruned(
     ),
     48.0,
 )
-"""A cut with everything that a reason can say."""
+"""A pruned region whose reason has every field."""
 
 
-ASKED = (
+QUESTIONS = (
     Question("q1", "audit", "p99", "sess.audit('p99')", "failed", None, "nothing to audit by the name 'p99'"),
     Question("q2", "audit", "p15", "sess.audit('p15')", "thinking"),
 )
 
 
 def picture(selection: str = "", state: State = "finished") -> Sections:
-    """The sections of the made-up search."""
+    """The panels of the made-up search."""
     journal = Journal(clock=lambda: 0.0)
-    book = Book.empty()
-    for event in (*story()[:-1], CUT, story()[-1]):
-        book.add(journal.note(event))
+    folds = Folds(journal.note(event) for event in (*story()[:-1], PRUNED, story()[-1]))
     subject = selection if selection.startswith("f") else ""
-    look = Look(selection, subject)
-    desk = Desk(ASKED, frozenset({"audit", "what_if", "certify", "replay"}))
-    search = Search(program(), "on cpu at b=8", state, "", desk, default_space(program()), "cpu")
-    return sections(search, book, look, ("sess.step()", "sess.reject('f2')"))
+    view = ViewState(selection, subject)
+    questions = QuestionList(QUESTIONS, frozenset({"audit", "what_if", "certify", "replay"}))
+    search = SearchInfo(program(), "cpu", "b=8", state, "", questions, default_space(program()))
+    return sections(search, folds, view, ("sess.step()", "sess.reject('f2')"))
 
 
 def recorded() -> str:
-    """The file that the browser's tests draw."""
-    shown = {f: plain(getattr(picture("p15"), f)) for f in Sections.__dataclass_fields__}
+    """The file that the browser tests read."""
+    shown = {f: to_data(getattr(picture("p15"), f)) for f in Sections.__dataclass_fields__}
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 

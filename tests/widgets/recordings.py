@@ -1,4 +1,4 @@
-"""Journals made up for tests: what a search says, without a search."""
+"""Made-up journals for tests: the events of a search, without a search."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def tuning(trials: int = 12, seed: int = 0) -> list[Event]:
 
 
 def saturation(iterations: int = 8) -> list[Event]:
-    """A run of an e-graph that settles."""
+    """A saturation run that ends."""
     return [
         SaturationStepped("f1.c1/k2.b5", i, 40 * i * i + 20, 20 * i + 10, {"assoc": 7 * i, "sum-mul": 50 - 6 * i})
         for i in range(1, iterations + 1)
@@ -118,7 +118,7 @@ def saturation(iterations: int = 8) -> list[Event]:
 
 
 def large(nodes: int, cuts_per_node: int = 4, families: int = 20, seed: int = 0) -> list[Event]:
-    """A search tree as searches make them: uneven, deep here and there, more cut than kept."""
+    """A search tree like those of real searches: uneven, in places deep, more pruned than kept."""
     draw = random.Random(seed)
     events: list[Event] = [STARTED, NodeExpanded("n0", "", "", "kernel")]
     region = 0

@@ -14,9 +14,10 @@ import pytest
 from prism_explore.events.kinds import Event, VerdictReached
 from prism_explore.events.ledger import ledger
 from prism_explore.widgets.explorer import WIDGET_MIME, Explorer
-from prism_explore.widgets.panels.inspector import substituted
-from prism_explore.widgets.panels.panels import Look
-from prism_explore.widgets.panels.sections import Sections, plain, sections_ts
+from prism_explore.widgets.panels.cards import substituted
+from prism_explore.widgets.panels.context import ViewState
+from prism_explore.widgets.panels.sections import Sections, to_data
+from prism_explore.widgets.typescript.section_types import sections_ts
 from tests.widgets.fakes import FakeSession, picture, recorded
 from tests.widgets.jupyter.test_wire import Browser, until
 from tests.widgets.recordings import large, story
@@ -37,10 +38,10 @@ class Shown(Explorer):
     def browser(self) -> Browser:
         browser = Browser()
         for message in self.sent:
-            browser.hear(message)
+            browser.receive(message)
         return browser
 
-    def hear(self, **content: Any) -> None:
+    def receive(self, **content: Any) -> None:
         self._handle_custom_msg(content, [])
 
 
@@ -57,15 +58,15 @@ def command(name: str, number: int = 1, **args: Any) -> dict[str, Any]:
 
 # ---------------------------------------------------------------- the widget
 def test_a_browser_that_says_hello_gets_every_section(shown: Shown) -> None:
-    shown.hear(kind="hello", have=0)
+    shown.receive(kind="hello", have=0)
     until(lambda: len(shown.sent) > 0)
 
     assert set(Sections.__dataclass_fields__) == set(shown.browser().sections)
 
 
 def test_a_click_reaches_the_session_and_is_answered_with_its_python(shown: Shown) -> None:
-    shown.hear(kind="hello", have=0)
-    shown.hear(**command("reject", id="f2"))
+    shown.receive(kind="hello", have=0)
+    shown.receive(**command("reject", id="f2"))
     until(lambda: any(m["replies"] for m in shown.sent))
 
     assert [("reject", {"id": "f2", "note": ""})] == shown._session.submitted  # type: ignore[attr-defined]
@@ -78,7 +79,7 @@ def test_what_was_clicked_can_be_copied_as_python(shown: Shown) -> None:
     for n, (name, args) in enumerate(
         [("step", {}), ("select", {"id": "p3"}), ("select", {"id": "f1"}), ("accept", {"id": "f1"})]
     ):
-        shown.hear(**command(name, n, **args))
+        shown.receive(**command(name, n, **args))
 
     assert ("sess.step()", "sess.select('f1')", "sess.accept('f1')") == shown.picture().script.lines
 
@@ -101,15 +102,15 @@ def test_a_selection_that_lies_in_no_graph_keeps_the_graph(shown: Shown) -> None
 
 def test_kernels_close_and_open_and_the_map_zooms(shown: Shown) -> None:
     assert shown.picture().graph.expanded
-    shown.hear(kind="look", collapsed=True)
-    shown.hear(kind="look", root="n3")
-    shown.hear(kind="look", map_px=500, dock_px=100_000, dock_high_px=10)
+    shown.receive(kind="look", collapsed=True)
+    shown.receive(kind="look", root="n3")
+    shown.receive(kind="look", map_px=500, dock_px=100_000, dock_high_px=10)
     seen = shown.picture()
 
     assert seen.graph.expanded is False
     assert "zoomed into n3" in seen.map.summary
     assert seen.map.scene.width == 500
-    assert shown._look == Look("", "", True, "n3", 500, 2400, 160)
+    assert shown._view == ViewState("", "", True, "n3", 500, 2400, 160)
 
 
 @pytest.mark.parametrize(
@@ -117,10 +118,10 @@ def test_kernels_close_and_open_and_the_map_zooms(shown: Shown) -> None:
     [None, 3, "x", [], {}, {"kind": "look"}, {"kind": "look", "collapsed": "yes"}, {"kind": "hello", "have": "x"}],
 )
 def test_nonsense_from_the_browser_changes_nothing(shown: Shown, content: object) -> None:
-    before = shown._look
-    shown._heard(shown, content)
+    before = shown._view
+    shown._receive(shown, content)
 
-    assert before == shown._look
+    assert before == shown._view
     assert shown._session.submitted == []  # type: ignore[attr-defined]
 
 
@@ -128,19 +129,19 @@ def test_facts_that_come_later_are_drawn_without_reading_the_old_ones_again() ->
     events = story()
     session = FakeSession(events[:20])
     widget = Shown(session)
-    widget.hear(kind="hello", have=0)
+    widget.receive(kind="hello", have=0)
     until(lambda: len(widget.sent) > 0)
     for event in events[20:]:
         session.journal.note(event)
     until(lambda: widget.browser().sections["transport"]["events"] == len(events))
     widget.close()
 
-    assert widget._book.facts.count == len(events)
+    assert widget._folds.events.count == len(events)
     assert all(len(json.dumps(m)) < 256 * 1024 for m in widget.sent)
 
 
 def test_a_closed_widget_follows_no_more(shown: Shown) -> None:
-    shown.hear(kind="hello", have=0)
+    shown.receive(kind="hello", have=0)
     until(lambda: len(shown.sent) > 0)
     shown.close()
 
@@ -178,7 +179,7 @@ def test_a_notebook_grows_by_little() -> None:
 # ---------------------------------------------------------------- what is said
 def test_counts_are_those_of_the_ledger() -> None:
     seen, book = picture(), ledger(story())
-    counts = {c.word: c.value for c in seen.transport.counters}
+    counts = {c.label: c.value for c in seen.transport.counters}
 
     assert {"proved": "2", "unknown": "1", "refuted": "1", "pruned": str(book.funnel.pruned + 1)} == counts
     assert len(seen.families.rows) == len(book.families)
@@ -190,7 +191,7 @@ def test_a_modelled_number_is_called_modelled_and_a_measured_one_measured() -> N
 
     assert "modelled" in heads["floor"] and "modelled" in heads["model"]
     assert "measured" in heads["time"]
-    assert seen.transport.best is not None and "measured" in seen.transport.best.facts
+    assert seen.transport.best is not None and "measured" in seen.transport.best.notes
 
 
 def test_unknown_is_never_shown_as_no() -> None:
@@ -198,19 +199,19 @@ def test_unknown_is_never_shown_as_no() -> None:
 
     assert seen.inspector is not None
     assert seen.inspector.kind == "unknown"
-    assert "That is not a no." in seen.inspector.why[0].soundness_says
+    assert "That is not a no." in seen.inspector.cards[0].soundness_text
 
 
 def test_a_reason_says_everything_that_a_doubter_asks() -> None:
     inspector = picture("p15").inspector
     assert inspector is not None
-    card = inspector.why[0]
+    card = inspector.cards[0]
 
     assert card.formula == "4*(bm*bk + bk*bn) <= limit"
     assert card.substituted == "4*(128*256 + 256*128) <= 232448"
-    assert card.soundness == "sound" and card.soundness_says.startswith("A sound rule")
+    assert card.soundness == "sound" and card.soundness_text.startswith("Sound: ")
     assert card.would_reopen_if == "the target had at least 262144 bytes of shared memory"
-    assert ("rule", "shared memory, of generate") in card.facts
+    assert ("rule", "shared memory, in generate") in card.details
 
 
 def test_symbols_are_replaced_all_at_once() -> None:
@@ -222,7 +223,7 @@ def test_symbols_are_replaced_all_at_once() -> None:
     ("ref", "title"),
     [
         ("n2", "n2: a partial sGraph"),
-        ("p3", "p3: a region that was cut"),
+        ("p3", "p3: a pruned region"),
         ("f1", "f1: a family"),
         ("f1.c1", "f1.c1: a candidate"),
         ("f1.c1/k2.b3", "%3 = accum(%2)"),
@@ -245,8 +246,8 @@ def test_before_anything_is_selected_the_inspector_says_what_may_be_claimed() ->
     seen = picture("").inspector
 
     assert seen is not None
-    assert "What may be claimed so far" == seen.title
-    assert (picture("").ledger.claim,) == seen.what
+    assert "The result so far" == seen.title
+    assert (picture("").ledger.claim,) == seen.description
 
 
 def test_where_nothing_is_proved_the_nearest_misses_come_first_with_what_stopped_each() -> None:
@@ -256,11 +257,11 @@ def test_where_nothing_is_proved_the_nearest_misses_come_first_with_what_stopped
     widget.close()
 
     assert seen is not None
-    (card,) = seen.why
+    (card,) = seen.cards
     misses = ledger(unproved).misses
-    assert "the nearest misses" == card.title
-    assert [m.subject for m in misses] == [subject for subject, _ in card.facts] == [link.ref for link in seen.links]
-    assert misses[0].says in card.facts[0][1]
+    assert "near misses" == card.title
+    assert [m.subject for m in misses] == [subject for subject, _ in card.details] == [link.ref for link in seen.links]
+    assert misses[0].says in card.details[0][1]
 
 
 @pytest.mark.parametrize("ref", ["f99", "p99", "k3", "f1.c1/k9", "f1.c1/k2.b99", "f1.c1/k0.b1", "program.%x", "☃"])
@@ -279,29 +280,29 @@ def test_everything_that_can_be_selected_in_a_picture_can_be_inspected() -> None
 def test_every_moment_of_a_search_can_be_drawn(count: int) -> None:
     events: tuple[Event, ...] = story()[:count]
     widget = Shown(FakeSession(events))
-    text = json.dumps(plain(widget.picture()), allow_nan=False)
+    text = json.dumps(to_data(widget.picture()), allow_nan=False)
     widget.close()
 
     assert "rmsnorm_linear" in text
 
 
 def test_what_can_be_done_follows_from_the_state() -> None:
-    assert picture(state="ready").transport.can == ("step", "start", "cancel", "undo")
-    assert picture(state="running").transport.can == ("pause", "cancel", "undo")
-    assert picture(state="paused").transport.can == ("step", "resume", "cancel", "undo")
-    assert picture(state="finished").transport.can == ("undo",)
+    assert picture(state="ready").transport.enabled == ("step", "start", "cancel", "undo")
+    assert picture(state="running").transport.enabled == ("pause", "cancel", "undo")
+    assert picture(state="paused").transport.enabled == ("step", "resume", "cancel", "undo")
+    assert picture(state="finished").transport.enabled == ("undo",)
 
 
 def test_a_search_that_failed_says_why(shown: Shown) -> None:
-    assert shown.picture().trouble is None
+    assert shown.picture().error is None
     shown._session.failure = "ValueError: no"  # type: ignore[misc]
 
-    assert shown.picture().trouble == "The search failed: ValueError: no"
+    assert shown.picture().error == "The search failed: ValueError: no"
 
 
 # ---------------------------------------------------------------- both halves
 def test_the_browsers_types_are_those_of_python() -> None:
-    says = "python -m prism_explore.widgets.panels.sections > widgets/src/sections.ts"
+    says = "python -m prism_explore.widgets.typescript.section_types > widgets/src/sections.ts"
 
     assert (ROOT / "widgets/src/sections.ts").read_text(encoding="utf-8") == sections_ts(), says
 
@@ -342,28 +343,28 @@ def test_the_bundle_asks_for_nothing_and_evaluates_nothing(name: str) -> None:
 def test_a_look_back_shows_the_search_as_it_was_and_leaves_it_where_it_is(shown: Shown) -> None:
     now = shown.picture()
     first = next(n for n, e in enumerate(story(), 1) if type(e).__name__ == "FamilyCompleted")
-    shown.hear(kind="look", cursor=first)
+    shown.receive(kind="look", cursor=first)
     then = shown.picture()
 
     assert (first, len(story())) == (then.transport.cursor, then.transport.events)
     assert 1 == len(then.families.rows) < len(now.families.rows)
-    assert then.transport.past.startswith(f"You look back at fact {first} of {len(story())}: f1 is complete")
-    assert () == then.transport.can
-    shown.hear(kind="look", cursor=first - 1)
+    assert then.transport.past_notice.startswith(f"Earlier state, event {first} of {len(story())}: f1 is complete")
+    assert () == then.transport.enabled
+    shown.receive(kind="look", cursor=first - 1)
     assert 0 == len(shown.picture().families.rows)
-    shown.hear(kind="look", cursor=0)
+    shown.receive(kind="look", cursor=0)
     assert now == shown.picture()
 
 
 def test_every_moment_of_the_past_can_be_drawn(shown: Shown) -> None:
     for cursor in range(1, len(story())):
-        shown.hear(kind="look", cursor=cursor)
+        shown.receive(kind="look", cursor=cursor)
         seen = shown.picture()
         assert cursor == seen.transport.cursor
-        assert json.dumps(plain(seen))
+        assert json.dumps(to_data(seen))
 
 
 def test_a_moment_that_is_none_is_now(shown: Shown) -> None:
     for cursor in (-5, len(story()), 10**9):
-        shown.hear(kind="look", cursor=cursor)
-        assert ("", 0) == (shown.picture().transport.past, shown.picture().transport.cursor)
+        shown.receive(kind="look", cursor=cursor)
+        assert ("", 0) == (shown.picture().transport.past_notice, shown.picture().transport.cursor)

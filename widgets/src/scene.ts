@@ -1,6 +1,6 @@
-// Pictures as they come over the wire: items in drawing order, and how a kind of item looks.
-// Printed by prism_explore/widgets/typescript/scene_types.py; edit scene.py, drawing/colors.py or drawing/svg.py and print again.
-// An absent field is: empty, false, 1, curve line, outline rect, anchor middle, kind label.
+// Pictures as data: items in drawing order, and the style of each kind of item.
+// Printed by prism_explore/widgets/typescript/scene_types.py from scene.py, drawing/colors.py and drawing/svg.py; do not edit.
+// Defaults of absent fields: empty, false, 1, curve line, outline rect, anchor middle, kind label.
 
 /** One line of text. Units: px; `y` is the baseline. */
 export interface Text {
@@ -11,7 +11,7 @@ export interface Text {
   readonly anchor?: "start" | "middle" | "end";
 }
 
-/** An outline within a rectangle, and its lines of text. Units: px, `x`, `y` the upper left corner. */
+/** An outline in a rectangle, and its lines of text. Units: px, `x`, `y` the upper left corner. */
 export interface Shape {
   readonly type: "shape";
   readonly id: string;
@@ -39,7 +39,7 @@ export interface Shape {
   readonly count?: number;
 }
 
-/** A line through `points`; a bezier has 3n + 1 of them, as in SVG's C. Units: px. */
+/** A line through `points`; a Bezier curve has 3n + 1 of them, as in the SVG command C. Units: px. */
 export interface Edge {
   readonly type: "edge";
   readonly id: string;
@@ -55,10 +55,10 @@ export interface Edge {
   readonly tip?: string;
 }
 
-/** What a scene is made of. */
+/** An item of a scene. */
 export type Item = Shape | Edge;
 
-/** A whole picture. Units: px. */
+/** A picture. Units: px. */
 export interface Scene {
   readonly name: string;
   readonly title: string;
@@ -69,22 +69,22 @@ export interface Scene {
   readonly omitted: string;
 }
 
-/** The pattern laid over shapes of a kind, by `class=pattern` and a fill of its own. */
+/** Per kind of shape, the pattern drawn over it. */
 export const PATTERN_OF: Readonly<Record<string, string>> = JSON.parse(
   '{"unknown": "dots", "pruned-sound": "hatch", "pruned-heuristic": "sparse", "pruned-budget": "dashes", "pruned-user": "cross", "aggregate": "weave"}',
 );
 
-/** Side of the square, path, class of its ink. */
+/** Per pattern, the side of its square, its path, the CSS class of its lines. */
 export const PATTERNS: Readonly<Record<string, readonly [number, string, string]>> = JSON.parse(
   '{"hatch": [6, "M-1,1 L1,-1 M0,6 L6,0 M5,7 L7,5", "ink-hatch"], "sparse": [12, "M-1,1 L1,-1 M0,12 L12,0 M11,13 L13,11", "ink-hatch"], "dots": [8, "M2,1.2 a.9,.9 0 1 0 .01,0 M6,5.2 a.9,.9 0 1 0 .01,0", "ink-status"], "dashes": [8, "M0,2 H5 M4,6 H8 M0,6 H1", "ink-status"], "cross": [8, "M-1,1 L1,-1 M0,8 L8,0 M7,9 L9,7 M-1,7 L1,9 M0,0 L8,8 M7,-1 L9,1", "ink-status"], "weave": [6, "M0,1.5 H3 M3,4.5 H6", "ink-hatch"]}',
 );
 
-/** Outlines made of corners, in units of the shape's rectangle. */
+/** Corners of the polygon outlines, in units of the rectangle of the shape. */
 export const CORNERS: Readonly<Record<string, readonly (readonly [number, number])[]>> = JSON.parse(
   '{"diamond": [[0.5, 0], [1, 0.5], [0.5, 1], [0, 0.5]], "hexagon": [[0.25, 0], [0.75, 0], [1, 0.5], [0.75, 1], [0.25, 1], [0, 0.5]], "square": [[0, 0], [1, 0], [1, 1], [0, 1]], "triangle": [[0, 0], [1, 0], [0.5, 1]], "star": [[0.5, 0.0], [0.623, 0.33], [0.976, 0.345], [0.7, 0.565], [0.794, 0.905], [0.5, 0.71], [0.206, 0.905], [0.3, 0.565], [0.024, 0.345], [0.377, 0.33]]}',
 );
 
-/** The style sheet, for everything inside an element of class prism-scene. */
+/** The style sheet for elements inside one of class prism-scene. */
 export const SCENE_CSS = `
 .prism-scene{--pe-page:#ffffff;--pe-ink:#18202b;--pe-muted:#4d5866;--pe-line:#5a6675;--pe-faint:#dde2e8;--pe-surface:#ffffff;--pe-tensor:#eef1f5;--pe-kernel:#f1f6ec;--pe-kernel-line:#5c8a38;--pe-block:#e9f0fa;--pe-block-line:#3f6ea6;--pe-loop:#d5e3f5;--pe-loop-line:#2f5d94;--pe-accum:#ffe2a0;--pe-chip:#ffffff;--pe-grey:#e3e7ec;--pe-pruned:#ddd7e8;--pe-hatch:#8d80a5;--pe-family:#ffffff;--pe-select:#0072b2;--pe-band:#cfe0f3;--pe-curve:#1f4e86;--pe-proved:#009e73;--pe-unknown:#e69f00;--pe-refuted:#d55e00;--pe-budget:#f0e442;--pe-user:#cc79a7;--pe-on-status:#000000;font-family:ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;}
 @media (prefers-color-scheme:dark){.prism-scene{--pe-page:#14181d;--pe-ink:#eef2f6;--pe-muted:#b3bdc8;--pe-line:#8894a3;--pe-faint:#303842;--pe-surface:#222a33;--pe-tensor:#2c3641;--pe-kernel:#1a231a;--pe-kernel-line:#86b862;--pe-block:#182636;--pe-block-line:#7ba8dd;--pe-loop:#20364f;--pe-loop-line:#8fb8ea;--pe-accum:#5c4713;--pe-chip:#14181d;--pe-grey:#3a444f;--pe-pruned:#463f55;--pe-hatch:#7b7091;--pe-family:#222a33;--pe-select:#6cc0f5;--pe-band:#24405f;--pe-curve:#9cc6f5;}}
@@ -152,7 +152,7 @@ export const SCENE_CSS = `
 .prism-scene .k-aggregate>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:0.8px;}
 .prism-scene .k-aggregate>text{paint-order:stroke;stroke:var(--pe-grey);stroke-width:4px;stroke-linejoin:round;}
 .prism-scene .k-eclass>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1.5px;}
-.prism-scene .k-eclass-joined>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:2.5px;}
+.prism-scene .k-eclass-shared>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:2.5px;}
 .prism-scene .k-of-program>.body{fill:var(--pe-tensor);stroke:var(--pe-kernel-line);stroke-width:1.5px;}
 .prism-scene .k-of-candidate>.body{fill:var(--pe-block);stroke:var(--pe-block-line);stroke-width:1.5px;}
 .prism-scene .k-edge-member>.body{fill:none;stroke:var(--pe-line);stroke-width:1.2px;}
@@ -175,5 +175,4 @@ export const SCENE_CSS = `
 .prism-scene .k-badge-best>.body{fill:var(--pe-ink);stroke:var(--pe-page);stroke-width:1px;}
 .prism-scene .k-badge-best>text{fill:var(--pe-page);}
 .prism-scene .k-badge-cross>.body{fill:none;stroke:var(--pe-on-status);stroke-width:2px;}
-.prism-scene .k-legend>.body{fill:none;stroke:none;stroke-width:0px;}
 `;

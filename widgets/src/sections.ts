@@ -1,136 +1,136 @@
-// What each section of the picture is. Texts are ready to be shown.
-// Printed by prism_explore/widgets/panels/sections.py; edit that and print again.
-// A field with a question mark may be absent: it is then empty, false, left or null.
+// The data of the explorer's panels. Texts are ready to be shown.
+// Printed by prism_explore/widgets/typescript/section_types.py from panels/sections.py; do not edit.
+// A field with a question mark is absent when it is empty, false, left or null.
 
 import type { Scene } from "./scene.ts";
 
-/** A command's tooltip. */
+/** The tooltip of a command button. */
 export interface CommandHelp {
-  readonly says: string;
+  readonly description: string;
   readonly python: string;
 }
 
 /** A stage of the search. */
 export interface Phase {
   readonly name: string;
-  readonly now: boolean;
-  readonly says: string;
+  readonly current: boolean;
+  readonly description: string;
 }
 
-/** How many there are of something; `kind` is that of its mark. */
+/** A count, such as the number of proved candidates; `kind` is the style of its mark. */
 export interface Counter {
   readonly kind: string;
-  readonly word: string;
+  readonly label: string;
   readonly value: string;
-  readonly says: string;
+  readonly description: string;
 }
 
-/** The best kernel so far, or the rival that nothing is below. */
+/** The best kernel so far, or the baseline that no kernel improved on. */
 export interface Incumbent {
   readonly ref: string;
   readonly time: string;
-  readonly facts: readonly string[];
+  readonly notes: readonly string[];
 }
 
-/** What is searched, how far it is, and what can be done now. */
+/** The bar on top: what is searched, the progress, and the commands that are possible. */
 export interface Transport {
   readonly program: string;
-  readonly where: string;
+  readonly target: string;
   readonly state: "ready" | "running" | "paused" | "finished" | "cancelled" | "failed";
   readonly events: number;
   readonly cursor: number;
-  readonly past: string;
+  readonly past_notice: string;
   readonly phases: readonly Phase[];
   readonly counters: readonly Counter[];
   readonly best: Incumbent | null;
-  readonly can: readonly string[];
+  readonly enabled: readonly string[];
   readonly status: string;
 }
 
-/** What is selected; empty for nothing. */
+/** The selected id; empty for none. */
 export interface View {
   readonly selection: string;
 }
 
-/** The search map, and why parts of it were cut. */
+/** The search map, and the pruning reasons. */
 export interface MapSection {
   readonly summary: string;
   readonly scene: Scene;
   readonly reasons: Scene;
 }
 
-/** Something else to look at. */
+/** A button that selects something else. */
 export interface Link {
   readonly ref: string;
   readonly label: string;
 }
 
-/** The sGraph in view. */
+/** The picture of one sGraph. */
 export interface GraphSection {
   readonly subject: string;
-  readonly says: string;
-  readonly others: readonly Link[];
+  readonly caption: string;
+  readonly alternatives: readonly Link[];
   readonly expanded: boolean | null;
   readonly scene: Scene | null;
 }
 
-/** A step of a derivation, with the lines from its left side to its right. */
+/** A lemma of a derivation, with the lines from its left side to its right side. */
 export interface StepRow {
   readonly ref: string;
   readonly name: string;
-  readonly says: string;
-  readonly because: string;
+  readonly equation: string;
+  readonly justification: string;
   readonly kind: string;
   readonly lines?: readonly (readonly [string, string])[];
 }
 
-/** A text to take along. */
+/** A text that the user can copy. */
 export interface Copy {
   readonly label: string;
   readonly text: string;
 }
 
-/** Why something is as it is; everything a reader needs to doubt it. */
+/** One reason, piece of evidence or answer, with everything needed to check it. */
 export interface Card {
   readonly title: string;
   readonly kind: string;
   readonly sentence: string;
   readonly label?: string;
   readonly soundness?: string;
-  readonly soundness_says?: string;
+  readonly soundness_text?: string;
   readonly formula?: string;
   readonly substituted?: string;
-  readonly facts?: readonly (readonly [string, string])[];
+  readonly details?: readonly (readonly [string, string])[];
   readonly would_reopen_if?: string;
   readonly steps?: readonly StepRow[];
   readonly copies?: readonly Copy[];
 }
 
-/** Something that can be done: a command, and the same in Python. */
+/** A button for a command. */
 export interface Action {
   readonly label: string;
   readonly command: string;
   readonly args: Readonly<Record<string, string | number | boolean | readonly string[]>>;
   readonly python: string;
-  readonly says: string;
+  readonly description: string;
   readonly enabled: boolean;
 }
 
-/** What the selection is, why it is so, and what can be done about it. */
+/** The selected thing: what it is, the reasons for its status, and the commands for it. */
 export interface Inspector {
   readonly ref: string;
   readonly title: string;
   readonly kind?: string;
-  readonly word?: string;
-  readonly what?: readonly string[];
-  readonly facts?: readonly (readonly [string, string])[];
+  readonly status?: string;
+  readonly description?: readonly string[];
+  readonly details?: readonly (readonly [string, string])[];
   readonly code?: string;
-  readonly why?: readonly Card[];
+  readonly cards?: readonly Card[];
   readonly actions?: readonly Action[];
   readonly links?: readonly Link[];
 }
 
-/** A column's head, and how its cells are set. */
+/** The heading of a column, and the format of its cells. */
 export interface Column {
   readonly key: string;
   readonly label: string;
@@ -140,7 +140,7 @@ export interface Column {
   readonly tip?: string;
 }
 
-/** A cell that is more than its text. */
+/** A table cell with a sort key, a mark or a tooltip. */
 export interface Cell {
   readonly text: string;
   readonly sort?: number | null;
@@ -148,37 +148,37 @@ export interface Cell {
   readonly tip?: string;
 }
 
-/** A row; a click on it selects `ref`, unless that is empty. */
+/** A table row; a click on it selects `ref`, unless that is empty. */
 export interface Row {
   readonly ref: string;
   readonly cells: readonly (string | Cell)[];
   readonly kind?: "" | "rejected" | "undone";
 }
 
-/** A table that the reader may sort. */
+/** A table that the user can sort. */
 export interface Table {
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
-  readonly empty: string;
+  readonly empty_text: string;
   readonly omitted: string;
 }
 
-/** Which tensors are equal, and by which axioms. */
+/** The e-classes of a candidate, and the lemmas of its certificate. */
 export interface EClasses {
   readonly subject: string;
-  readonly says: string;
+  readonly caption: string;
   readonly scene: Scene | null;
   readonly lemmas: Table;
 }
 
-/** Measured times, modelled times and modelled bounds. */
+/** Measured times, modelled times and roofline bounds. */
 export interface Tuning {
-  readonly says: string;
+  readonly caption: string;
   readonly scene: Scene | null;
   readonly trials: Table;
 }
 
-/** What may be claimed, what was cut and how surely, and what was decided by hand. */
+/** The result in sentences, what was pruned by which kind of rule, and the decisions of the user. */
 export interface LedgerSection {
   readonly claim: string;
   readonly soundness: Table;
@@ -189,14 +189,14 @@ export interface LedgerSection {
   readonly redo: Action;
 }
 
-/** A number that a what-if may change. */
+/** A limit of the search space that a what-if can change. */
 export interface Limit {
   readonly name: string;
   readonly label: string;
   readonly value: number;
 }
 
-/** What a what-if may change, and how it is here. */
+/** The settings that a what-if can change, and their values in this search. */
 export interface WhatIfForm {
   readonly targets: readonly string[];
   readonly target: string;
@@ -204,9 +204,9 @@ export interface WhatIfForm {
   readonly rules: readonly (readonly [string, string])[];
 }
 
-/** What was asked beside the search, and what more can be asked. */
+/** The questions that run in the background, and the form for a what-if. */
 export interface QuestionsSection {
-  readonly says: string;
+  readonly caption: string;
   readonly table: Table;
   readonly form: WhatIfForm | null;
   readonly open: readonly string[];
@@ -215,16 +215,16 @@ export interface QuestionsSection {
 /** Generated source. */
 export interface Code {
   readonly title: string;
-  readonly says: string;
+  readonly caption: string;
   readonly source: string;
 }
 
-/** What was clicked so far, as lines of Python. */
+/** The commands given so far, as lines of Python. */
 export interface Script {
   readonly lines: readonly string[];
 }
 
-/** The whole picture. */
+/** All panels of the explorer. */
 export interface Sections {
   readonly commands: Readonly<Record<string, CommandHelp>>;
   readonly transport: Transport;
@@ -239,5 +239,5 @@ export interface Sections {
   readonly questions: QuestionsSection;
   readonly code: Code;
   readonly script: Script;
-  readonly trouble: string | null;
+  readonly error: string | null;
 }

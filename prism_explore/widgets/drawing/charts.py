@@ -1,4 +1,4 @@
-"""A chart as a scene: axes, lines, bands, marks, and labels that keep out of each other's way."""
+"""Charts as scenes: axes, lines, bands, marks, and labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.scene import Edge, Item, Outline, Point, Scene, Shape, Text
 
 STEP_PX = 16.0
-"""Between two numbers of an axis at least."""
+"""Smallest distance between two numbers of an axis."""
 LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 70.0, 20.0, 28.0, 46.0
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A named line."""
+    """A line with a name."""
 
     name: str
     kind: str
@@ -24,7 +24,7 @@ class Series:
 
 
 class Chart:
-    """Collects what is drawn in data units, and turns it into pixels."""
+    """Collects items in data units and converts them to pixels."""
 
     def __init__(
         self, width: float, height: float, x_name: str, y_name: str, right: float = RIGHT_PX, log_y: bool = False
@@ -35,23 +35,23 @@ class Chart:
         self.items: list[Item] = []
         self.series: list[Series] = []
         self.labels: list[tuple[float, str, str]] = []
-        """Labels on the right: y in px, text, id."""
+        """Labels on the right: y in px, text, id of the labelled line."""
 
     def x_range(self, low: float, high: float) -> None:
-        """Which values the x axis shows."""
+        """Set the values that the x axis shows."""
         self.x_low, self.x_high = low, high if high > low else low + 1
 
     def y_range(self, low: float, high: float) -> None:
-        """Which values the y axis shows; both above zero on a logarithmic one."""
+        """Set the values that the y axis shows; both positive on a logarithmic axis."""
         self.y_low, self.y_high = low, high if high > low else low * 2 or 1.0
 
     def x(self, value: float) -> float:
-        """Data to px."""
+        """Position of a value. Units: px."""
         room = self.width - LEFT_PX - self.right
         return LEFT_PX + room * (value - self.x_low) / (self.x_high - self.x_low)
 
     def y(self, value: float) -> float:
-        """Data to px."""
+        """Position of a value. Units: px."""
         room = self.height - TOP_PX - BOTTOM_PX
         if self.log_y:
             share = math.log(value / self.y_low) / math.log(self.y_high / self.y_low)
@@ -60,53 +60,53 @@ class Chart:
         return self.height - BOTTOM_PX - room * share
 
     @property
-    def floor(self) -> float:
+    def baseline_px(self) -> float:
         """The y of the x axis. Units: px."""
         return self.height - BOTTOM_PX
 
     @property
     def most_steps(self) -> int:
-        """How many numbers fit along the y axis."""
-        return max(2, int((self.floor - TOP_PX) // STEP_PX))
+        """Number of labels that fit along the y axis."""
+        return max(2, int((self.baseline_px - TOP_PX) // STEP_PX))
 
     def axes(self, y_text: dict[float, str] | None = None) -> None:
-        """Grid lines with their numbers, and the names of the axes."""
+        """Add grid lines with their numbers, and the names of the axes."""
         ticks = y_text or {v: f"{v:,.0f}" for v in _round_steps(self.y_low, self.y_high, 5)}
         for value, text in ticks.items():
             y = self.y(value)
-            says = (Text(LEFT_PX - 8, y + 4, text, "muted", "end"),)
+            label = (Text(LEFT_PX - 8, y + 4, text, "muted", "end"),)
             route = ((LEFT_PX, y), (self.width - self.right, y))
-            self.items.append(Edge(f"grid-y{value:g}", "grid", route, texts=says))
+            self.items.append(Edge(f"grid-y{value:g}", "grid", route, texts=label))
         for value in _round_steps(self.x_low, self.x_high, 10, whole=True):
-            says = Text(self.x(value), self.floor + 18, f"{value:,.0f}", "muted")
-            tick = ((self.x(value), self.floor), (self.x(value), self.floor + 4))
-            self.items.append(Edge(f"tick-x{value:g}", "axis", tick, texts=(says,)))
-        base = ((LEFT_PX, self.floor), (self.width - self.right, self.floor))
+            label = Text(self.x(value), self.baseline_px + 18, f"{value:,.0f}", "muted")
+            tick = ((self.x(value), self.baseline_px), (self.x(value), self.baseline_px + 4))
+            self.items.append(Edge(f"tick-x{value:g}", "axis", tick, texts=(label,)))
+        base = ((LEFT_PX, self.baseline_px), (self.width - self.right, self.baseline_px))
         name = Text((LEFT_PX + self.width - self.right) / 2, self.height - 8, self.x_name, "muted")
         self.items.append(Edge("axis-x", "axis", base, texts=(name,)))
-        says = Text(4, 12, self.y_name, "muted", "start")
-        self.items.append(Shape("axis-y", "text", "plain", 0, 0, LEFT_PX, TOP_PX, "none", (says,)))
+        name = Text(4, 12, self.y_name, "muted", "start")
+        self.items.append(Shape("axis-y", "text", "plain", 0, 0, LEFT_PX, TOP_PX, "none", (name,)))
 
     def line(self, series: Series) -> None:
-        """A line with its name in the legend."""
+        """Add a line; the legend has its name."""
         self.series.append(series)
         if len(series.points) > 1:
             route = tuple((self.x(a), self.y(b)) for a, b in series.points)
             self.items.append(Edge(f"line-{series.name}", series.kind, route, tip=series.name))
 
     def band(self, ident: str, low: tuple[Point, ...], high: tuple[Point, ...], tip: str) -> None:
-        """The area between two lines."""
+        """Add the area between two lines."""
         route = [(self.x(a), self.y(b)) for a, b in (*low, *reversed(high))]
         self.items.append(Edge(ident, "band", tuple(route), closed=True, tip=tip))
 
     def level(self, ident: str, kind: str, value: float, text: str, tip: str = "") -> None:
-        """A horizontal line with its label on the right."""
+        """Add a horizontal line with a label on the right."""
         y = self.y(value)
         self.items.append(Edge(ident, kind, ((LEFT_PX, y), (self.width - self.right, y)), tip=tip or text))
         self.labels.append((y, text, ident))
 
     def whisker(self, ident: str, at: float, low: float, high: float) -> None:
-        """A vertical line from low to high."""
+        """Add a vertical line from low to high."""
         x = self.x(at)
         self.items.append(Edge(ident, "spread", ((x, self.y(low)), (x, self.y(high)))))
 
@@ -121,39 +121,36 @@ class Chart:
         tip: str = "",
         size: float = 9,
     ) -> None:
-        """A point; on the x axis where it has no value."""
-        x, y = self.x(at), self.floor if value is None else self.y(value)
+        """Add a point; one without a value stands on the x axis."""
+        x, y = self.x(at), self.baseline_px if value is None else self.y(value)
         self.items.append(Shape(ident, "mark", kind, x - size / 2, y - size / 2, size, size, outline, ref=ref, tip=tip))
 
     def scene(self, name: str, title: str, desc: str, omitted: str = "") -> Scene:
-        """Everything drawn so far, with legend and labels."""
+        """Return all items with legend and labels."""
         x = LEFT_PX + 10
         for series in self.series:
-            says = (Text(x + 28, 12, series.name, "small", "start"),)
-            self.items.append(Edge(f"legend-{series.name}", series.kind, ((x, 8), (x + 22, 8)), texts=says))
+            name_text = (Text(x + 28, 12, series.name, "small", "start"),)
+            self.items.append(Edge(f"legend-{series.name}", series.kind, ((x, 8), (x + 22, 8)), texts=name_text))
             x += 28 + width_px(series.name, "small") + 18
         above = -math.inf
         for y, text, ident in sorted(self.labels):
             at = max(y + 4, above + 15)
             above = at
-            says = Text(self.width - self.right + 6, at, text, "small", "start")
-            self.items.append(
-                Shape(
-                    f"{ident}#label", "text", "plain", self.width - self.right, at - 12, self.right, 15, "none", (says,)
-                )
-            )
+            x = self.width - self.right
+            label = (Text(x + 6, at, text, "small", "start"),)
+            self.items.append(Shape(f"{ident}#label", "text", "plain", x, at - 12, self.right, 15, "none", label))
         return Scene(name, title, desc, self.width, self.height, tuple(self.items), omitted)
 
 
 def empty(name: str, sentence: str, width: float) -> Scene:
-    """A picture of nothing yet: one sentence."""
-    words = (Text(width / 2, 26, sentence, "muted"),)
-    nothing = Shape("nothing", "text", "plain", 0, 0, width, 40, "none", words)
+    """A scene with one sentence, for when there is nothing to draw."""
+    texts = (Text(width / 2, 26, sentence, "muted"),)
+    nothing = Shape("nothing", "text", "plain", 0, 0, width, 40, "none", texts)
     return Scene(name, name, sentence, width, 40, (nothing,))
 
 
 def _round_steps(low: float, high: float, most: int, whole: bool = False) -> list[float]:
-    """Round numbers from low to high, at most `most` and one."""
+    """Round numbers from low to high, at most `most` + 1 of them."""
     rough = max((high - low) / most, 1e-12)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * f for f in (1, 2, 5, 10) if power * f >= rough)
@@ -164,7 +161,7 @@ def _round_steps(low: float, high: float, most: int, whole: bool = False) -> lis
 
 
 def log_steps(low: float, high: float, most: int = 12) -> list[float]:
-    """Round numbers for a logarithmic axis: 1, 2, 5 of each power, more digits where those are few, `most` in all."""
+    """Round numbers for a logarithmic axis, at most `most`: 1, 2, 5 times powers of ten, more if those are few."""
     powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
 
     def steps(digits: Iterable[int], every: int = 1) -> list[float]:

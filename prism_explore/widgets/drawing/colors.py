@@ -1,9 +1,9 @@
-"""How a kind of item looks: one table for light and dark, for the SVG file and for the browser.
+"""Colours and styles: how each kind of shape, edge and text looks, for light and dark pages.
 
-Okabe-Ito hues; no meaning by hue alone: a status has a shape, a pattern and a word or letter of its
-own, and every mark is outlined. The tints of kernel, block and loop frames only repeat what the
-frame's title says. Fills of statuses carry black text, at least 5.4 : 1; other text is at least
-4.5 : 1 on whatever it stands on (a test computes both).
+The browser and the SVG writer read the same tables. The hues are those of Okabe and Ito. No meaning depends on
+hue alone: a status also has a shape, a pattern, and a word or letter, and every mark has an outline. The tints
+of the kernel, block and loop frames repeat what the frame titles say. Status fills carry black text with a
+contrast of at least 5.4 : 1; other text has at least 4.5 : 1 on its background (a test computes both).
 
 Source: Okabe and Ito, "Color universal design", 2008.
 """
@@ -68,12 +68,12 @@ STATUS: dict[str, str] = {
     "user": "#cc79a7",
     "on-status": "#000000",
 }
-"""The same in light and dark: a status never changes its hue."""
+"""The same on light and dark pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How shapes or edges of one kind are drawn; colours are names of the tables above."""
+    """How shapes or edges of one kind are drawn; colours are names in the tables above."""
 
     kind: str
     fill: str = "none"
@@ -82,7 +82,7 @@ class Style:
     dash: str = ""
     pattern: str = ""
     ink: str = "ink"
-    """Of the texts on it."""
+    """Colour of the texts on it."""
 
 
 STYLES: dict[str, Style] = {
@@ -122,7 +122,7 @@ STYLES: dict[str, Style] = {
         Style("aggregate", "grey", "line", 0.8, pattern="weave"),
         # e-graph
         Style("eclass", "surface", "line"),
-        Style("eclass-joined", "surface", "ink", 2.5),
+        Style("eclass-shared", "surface", "ink", 2.5),
         Style("of-program", "tensor", "kernel-line"),
         Style("of-candidate", "block", "block-line"),
         Style("edge-member", stroke="line", width=1.2),
@@ -145,7 +145,6 @@ STYLES: dict[str, Style] = {
         Style("badge-accepted", stroke="select", width=3.0),
         Style("badge-best", "ink", "page", 1.0, ink="page"),
         Style("badge-cross", stroke="on-status", width=2.0),
-        Style("legend", stroke="none", width=0.0),
     )
 }
 
@@ -155,14 +154,14 @@ _MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sa
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """How texts of one kind are set. Units: px; never below 12."""
+    """Font of one kind of text. Units: px, at least 12."""
 
     kind: str
     size: float
     weight: int = 400
     mono: bool = False
     ink: str = ""
-    """Empty: that of the item it stands on."""
+    """Empty for the ink of the item that the text stands on."""
 
 
 TEXTS: dict[str, TextStyle] = {
@@ -188,11 +187,11 @@ PATTERNS: dict[str, tuple[int, str]] = {
     "cross": (8, "M-1,1 L1,-1 M0,8 L8,0 M7,9 L9,7 M-1,7 L1,9 M0,0 L8,8 M7,-1 L9,1"),
     "weave": (6, "M0,1.5 H3 M3,4.5 H6"),
 }
-"""Side of the square in px, and the path stroked in it."""
+"""Per pattern, the side of its square in px and the path drawn in it."""
 
 
 def ink_of(pattern: str) -> str:
-    """The class of a pattern's lines: black on statuses, which keep their fill in the dark."""
+    """CSS class of the lines of a pattern: black on status fills, which are the same in light and dark."""
     on_status = any(s.fill in STATUS for s in STYLES.values() if s.pattern == pattern)
     return "ink-status" if on_status else "ink-hatch"
 
@@ -200,7 +199,7 @@ def ink_of(pattern: str) -> str:
 def css(scope: str = ".prism-scene") -> str:
     """The style sheet of scenes: variables for light and dark, then one rule per kind.
 
-    Dark is chosen by the notebook's own theme where it says so, else by the reader's system.
+    The theme of the notebook selects light or dark; without one, the setting of the system does.
     """
     light = "".join(f"--pe-{k}:{v};" for k, v in {**LIGHT, **STATUS}.items())
     dark = "".join(f"--pe-{k}:{v};" for k, v in DARK.items())

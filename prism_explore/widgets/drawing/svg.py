@@ -1,14 +1,16 @@
-"""A scene as a standalone SVG.
+"""SVG writer: a `Scene` as one standalone `<svg>` element.
 
-The file needs nothing: its style sheet holds light and dark, its patterns have ids of their own so
-that several pictures can stand in one page, and every text of a user is escaped. The browser half
-draws the same items by the same rules; see `typescript.py`.
+The element needs no other file. Its style sheet has the colours for light and dark pages, the ids of its
+patterns are unique so that one page can hold several pictures, and every text of a user is escaped. The
+browser draws the same items by the same rules, from the tables that `typescript/scene_types.py` prints.
 """
 
 from __future__ import annotations
 
 import hashlib
+import html
 import math
+import re
 from collections.abc import Iterable
 
 from prism_explore.widgets.drawing.colors import PATTERNS, STYLES, css, ink_of
@@ -16,16 +18,18 @@ from prism_explore.widgets.scene import Edge, Point, Scene, Shape, Text
 
 HEAD_PX = 8.0
 """Length of an arrow head."""
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold."""
 
 
 def to_svg(scene: Scene, selected: Iterable[str] = ()) -> str:
-    """The scene as one `<svg>` element, for a file or for inline HTML.
+    """Return the scene as one `<svg>` element, for a file or for inline HTML.
 
     Args:
-        scene: what to draw.
-        selected: refs to mark; an item is marked by its ref.
+        scene: the picture.
+        selected: refs of the items to mark as selected.
     """
-    chosen = frozenset(selected)
+    selected = frozenset(selected)
     prefix = "pe" + hashlib.sha256(repr(scene).encode()).hexdigest()[:8]
     used = sorted({p for s in scene.shapes if (p := STYLES[s.kind].pattern)})
     width, height = f"{scene.width:g}", f"{scene.height:g}"
@@ -39,22 +43,15 @@ def to_svg(scene: Scene, selected: Iterable[str] = ()) -> str:
         f'<rect class="page" width="{width}" height="{height}"/>',
     ]
     for item in scene.items:
-        marked = bool(item.ref) and item.ref in chosen
+        marked = bool(item.ref) and item.ref in selected
         parts.append(_shape(item, prefix, marked) if isinstance(item, Shape) else _edge(item, marked))
     parts.append("</svg>")
     return "\n".join(p for p in parts if p) + "\n"
 
 
 def escape(text: str) -> str:
-    """A user's text as XML, in an element or an attribute; what XML cannot hold becomes U+FFFD."""
-    safe = "".join(c if _is_xml(ord(c)) else "\ufffd" for c in text)
-    for raw, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
-        safe = safe.replace(raw, name)
-    return safe
-
-
-def _is_xml(code: int) -> bool:
-    return code in (0x9, 0xA, 0xD) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000
+    """Escape a text for an XML element or attribute; characters that XML cannot hold become U+FFFD."""
+    return html.escape(_NOT_XML.sub("\ufffd", text))
 
 
 def _pattern(prefix: str, name: str) -> str:
@@ -121,7 +118,7 @@ CORNERS: dict[str, tuple[Point, ...]] = {
     "triangle": ((0, 0), (1, 0), (0.5, 1)),
     "star": tuple((round(x, 3), round(y, 3)) for x, y in _STAR),
 }
-"""Outlines made of corners, in units of the rectangle."""
+"""Corners of the polygon outlines, in units of the rectangle."""
 
 
 def _edge(edge: Edge, marked: bool) -> str:

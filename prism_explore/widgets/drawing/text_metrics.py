@@ -1,7 +1,7 @@
-"""How wide a text will be, without asking a browser.
+"""Text metrics: estimate the width of a text without a browser, shorten it, and break it into lines.
 
-Fonts differ from machine to machine, so widths are those of the widest common one, and a box that
-holds its text here holds it everywhere.
+Fonts differ between machines. The estimates are those of the widest common font, so a text that fits its box
+here fits it everywhere.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import unicodedata
 from prism_explore.widgets.drawing.colors import TEXTS
 
 MONO_EM = 0.602
-"""Of DejaVu Sans Mono and Menlo; Consolas and Courier are narrower."""
+"""Width of a letter of DejaVu Sans Mono and Menlo; Consolas and Courier are narrower."""
 SANS_EM = 0.60
 BOLD_EM = 0.67
 
 
 def width_px(text: str, kind: str) -> float:
-    """An upper estimate of a line's width."""
+    """An upper estimate of the width of a line."""
     style = TEXTS[kind]
     em = MONO_EM if style.mono else BOLD_EM if style.weight >= 600 else SANS_EM
     return style.size * em * columns(text)
 
 
 def columns(text: str) -> int:
-    """Width in letters; wide letters count twice, combining ones not at all."""
+    """Width in letters: wide letters count as two, combining marks as none."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
@@ -34,7 +34,7 @@ def line_px(kind: str) -> float:
 
 
 def shorten(text: str, letters: int) -> str:
-    """The text on one line, cut with an ellipsis where it is longer."""
+    """The text on one line; a longer text ends in an ellipsis."""
     line = " ".join(text.split())
     if columns(line) <= letters:
         return line
@@ -45,7 +45,7 @@ def shorten(text: str, letters: int) -> str:
 
 
 def wrapped(text: str, letters: int, most: int) -> list[str]:
-    """The text in at most so many lines, broken behind spaces or operators, the last cut where there are too many."""
+    """The text in at most `most` lines, broken after spaces or operators; the last line is shortened if needed."""
     lines: list[str] = []
     rest = " ".join(text.split())
     while rest and len(lines) < most:

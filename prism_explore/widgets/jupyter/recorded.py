@@ -1,7 +1,7 @@
-"""A saved search as the explorer wants it: to be looked at, in any kernel, years later.
+"""A saved search as a session for the explorer: everything can be selected, and nothing can be searched.
 
-What its facts allow can be asked of it too: a witness runs again, and what was proved can be certified. Only
-going on with the search, and what searches beside it, needs a session over the same program.
+Two commands need only the journal, so they work: `certify` replays a proof, `replay` runs a counterexample. To
+continue the search, or to audit it, start a session for the same program.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from prism_explore.widgets.jupyter.live import State
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """A machine of which only the name is known."""
+    """A machine, by its name only."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedTask:
-    """What a saved search was for."""
+    """The machine and the sizes of a saved search."""
 
     target: NamedTarget
     shapes: Mapping[str, int]
     space: Space | None = None
-    """Not known: the facts state it in words."""
+    """Always None: the journal only describes the search space."""
 
 
 class Verdicts(Protocol):
-    """What can be asked again of the verdicts that a journal holds; `prism_explore.session.handles.Record` is one."""
+    """Commands that need only the verdicts of a journal; `prism_explore.session.handles.Record` has them."""
 
     def certify(self, candidate: str, tick: Callable[[], None] = ...) -> Any:
         """Replay the lemmas of a proof in egglog, and return the evidence of the candidate."""
         ...
 
     def replay(self, candidate: str) -> Any:
-        """Run the counterexample of a refuted candidate again."""
+        """Run the counterexample to a refuted candidate again."""
         ...
 
 
-class Recorded:
-    """A session that only looks.
+class RecordedSession:
+    """A session over a saved journal.
 
     Args:
         journal: the events of the saved search.
-        verdicts: certifies and replays the verdicts of that journal.
+        verdicts: certifies and replays the verdicts of the journal.
 
     Raises:
-        ShapeError: the journal does not say what was searched.
+        ShapeError: the journal does not begin with ExplorationStarted.
     """
 
     def __init__(self, journal: Journal, verdicts: Verdicts) -> None:
@@ -71,21 +71,21 @@ class Recorded:
         self.state: State = "finished" if ends and ends[-1].stop != "cancelled" else "cancelled"
         self.failure = ""
         self.selection: str | None = None
-        self.questions = Questions(lambda: self._tell("state", self.state))
+        self.questions = Questions(lambda: self._notify("state", self.state))
         self._verdicts = verdicts
-        self._told: dict[str, list[Callable[[Any], None]]] = {}
+        self._listeners: dict[str, list[Callable[[Any], None]]] = {}
 
     def submit(self, command: str, **args: Any) -> None:
-        """Do what a click asks for, as far as facts alone allow.
+        """Run a command that needs only the journal.
 
         Raises:
-            ShapeError: the command would continue or steer the search, or search beside it.
+            ShapeError: the command would continue or steer the search, or start another one.
         """
         subject = str(args.get("id", ""))
         match command:
             case "select":
                 self.selection = subject
-                self._tell("select", subject)
+                self._notify("select", subject)
             case "certify":
                 line = f"record.certify({subject!r})"
                 self.questions.ask("certify", subject, line, lambda tick: self._verdicts.certify(subject, tick))
@@ -95,15 +95,15 @@ class Recorded:
             case "withdraw":
                 self.questions.cancel(subject)
             case _:
-                raise ShapeError(f"a saved search cannot {command}: start a session over the same program")
+                raise ShapeError(f"a saved search cannot {command}: start a session for the same program")
 
     def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
-        """Call `fn` when the selection changes, or something that was asked was answered."""
-        self._told.setdefault(what, []).append(fn)
+        """Call `fn` when the selection or the state of a question changes."""
+        self._listeners.setdefault(what, []).append(fn)
 
-    def _tell(self, what: str, value: Any) -> None:
-        for fn in tuple(self._told.get(what, ())):
+    def _notify(self, what: str, value: Any) -> None:
+        for fn in tuple(self._listeners.get(what, ())):
             fn(value)
 
     def __repr__(self) -> str:
-        return f"<saved search of {self.program.name}: {len(self.journal):,} facts>"
+        return f"<saved search of {self.program.name}: {len(self.journal):,} events>"

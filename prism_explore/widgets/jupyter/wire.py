@@ -1,14 +1,14 @@
-"""The wire to the browser: sections of a picture, sent whole, in few small numbered messages.
+"""The protocol between Python and the browser: panels are sent as sections, in few small numbered messages.
 
-A *section* is one panel's data under a name. Python computes every section; the browser only draws.
-What changed since the last message is sent, at most ten messages a second and 256 KB each, each with
-its number and the number that a receiver must have before it. A browser that missed something says
-`hello` with the number it has, and gets every section that changed since. So nothing is ever lost for
-long: not on a reload, not with a second page, not when a message is dropped.
+A *section* is the data of one panel under its name. Python computes every section; the browser only draws. A
+message carries the sections that changed. There are at most ten messages a second, of 256 KB each. A message has a
+number, and the number that its receiver must have received before. A browser that missed one sends `hello` with
+the last number it has, and gets every section that changed since then: a reload, a second page or a dropped
+message loses nothing.
 
-One thread publishes. Everything else (a listener on the engine's thread, a message from the browser on
-whatever thread the kernel chose) only leaves a note for it and returns. Deltas are messages, not traits:
-a trait written by one thread while another thread sets state silently loses updates.
+One thread publishes. All other threads (a listener on the thread of the engine, the handler of a browser message)
+only set a flag and return. Changes are messages, not traits: a trait that one thread writes while another thread
+sets the state loses updates without an error.
 
     engine --mark()--> |         |
     browser -hello()-> | Publisher --send(message)--> browser
@@ -26,19 +26,19 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 Sections: TypeAlias = Mapping[str, object]
-"""JSON-ready data per panel."""
+"""Per section name, JSON-ready data."""
 Message: TypeAlias = dict[str, Any]
 
 PERIOD_S = 0.1
-"""Least time between two messages; a Jupyter server drops what comes much faster."""
+"""Shortest time between two messages; a Jupyter server drops messages that come much faster."""
 MESSAGE_BYTES = 256 * 1024
-"""Most bytes of one message."""
+"""Largest size of one message."""
 SHARE = 0.2
-"""Most of the time that publishing may take from the engine, which shares the interpreter with it."""
+"""Largest share of the time for publishing; the engine runs in the same interpreter."""
 SNAPSHOT_BYTES = 140 * 1024
-"""Most bytes of the picture that is kept in the notebook; what does not fit in the order of sections is left out."""
+"""Largest size of the snapshot in the notebook; later sections that do not fit are left out."""
 SETTLED_S = 1.0
-"""How long nothing must change before the picture is kept in the notebook."""
+"""Time without a change after which a snapshot is stored in the notebook."""
 
 _ENVELOPE_BYTES = 512
 
@@ -46,8 +46,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A section's JSON text, or one of the parts that a long one was cut into."""
+class Chunk:
+    """The JSON text of a section, or a part of a long one."""
 
     section: str
     index: int
@@ -56,7 +56,7 @@ class Piece:
 
     @property
     def size(self) -> int:
-        """Bytes on the wire, with the text's quotes escaped."""
+        """Size in a message, with the quotes of the text escaped. Units: bytes."""
         return _wire_bytes(self.text) + len(self.section) + 64
 
 
@@ -64,8 +64,8 @@ def _wire_bytes(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
-def cut(section: str, text: str, limit: int = MESSAGE_BYTES) -> tuple[Piece, ...]:
-    """The pieces that carry a section, each small enough for one message."""
+def split_section(section: str, text: str, limit: int = MESSAGE_BYTES) -> tuple[Chunk, ...]:
+    """Split the text of a section into chunks, each small enough for one message."""
     room = limit - _ENVELOPE_BYTES - len(section) - 64
 
     def halves(part: str) -> Iterator[str]:
@@ -77,22 +77,22 @@ def cut(section: str, text: str, limit: int = MESSAGE_BYTES) -> tuple[Piece, ...
             yield from halves(part[middle:])
 
     parts = tuple(halves(text))
-    return tuple(Piece(section, i, len(parts), part) for i, part in enumerate(parts))
+    return tuple(Chunk(section, i, len(parts), part) for i, part in enumerate(parts))
 
 
 @dataclass(slots=True)
 class Outbox:
-    """What the browser was told, and the messages that bring it up to date."""
+    """The current sections, and the messages that send them."""
 
     limit: int = MESSAGE_BYTES
     seq: int = 0
     """Number of the last message."""
     _texts: dict[str, str] = field(default_factory=dict[str, str])
-    _told: dict[str, int] = field(default_factory=dict[str, int])
-    """Per section, the message that completed it last."""
+    _sent_with: dict[str, int] = field(default_factory=dict[str, int])
+    """Per section, the number of the message that sent it last."""
 
     def take(self, sections: Sections) -> tuple[str, ...]:
-        """Keep the sections' new texts; gives the names of those that changed."""
+        """Store the texts of the sections; return the names of those that changed."""
         changed: list[str] = []
         for name, payload in sections.items():
             text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -102,44 +102,44 @@ class Outbox:
         return tuple(changed)
 
     def since(self, have: int) -> tuple[str, ...]:
-        """Names of the sections that a browser which has message `have` lacks."""
-        return tuple(n for n in self._texts if have > self.seq or self._told.get(n, self.seq + 1) > have)
+        """Names of the sections that changed after message `have`."""
+        return tuple(n for n in self._texts if have > self.seq or self._sent_with.get(n, self.seq + 1) > have)
 
     def messages(
         self, names: tuple[str, ...], after: int | None = None, replies: tuple[Message, ...] = ()
     ) -> list[Message]:
-        """Messages that carry these sections.
+        """Make the messages that send these sections.
 
         Args:
-            names: sections to send.
-            after: what a receiver must have already; the last message when not given.
-            replies: answers to commands, sent along with the first message.
+            names: the sections.
+            after: number of the message that the receiver must have; by default the last one.
+            replies: replies to commands, sent with the first message.
         """
-        batches: list[list[Piece]] = [[]]
+        batches: list[list[Chunk]] = [[]]
         size = 0
-        for piece in (p for name in names for p in cut(name, self._texts[name], self.limit)):
-            if batches[-1] and size + piece.size > self.limit - _ENVELOPE_BYTES:
+        for chunk in (p for name in names for p in split_section(name, self._texts[name], self.limit)):
+            if batches[-1] and size + chunk.size > self.limit - _ENVELOPE_BYTES:
                 batches.append([])
                 size = 0
-            batches[-1].append(piece)
-            size += piece.size
+            batches[-1].append(chunk)
+            size += chunk.size
         out: list[Message] = []
         for batch in batches:
             needed = self.seq if after is None or out else after
             self.seq += 1
-            for piece in batch:
-                self._told[piece.section] = self.seq
+            for chunk in batch:
+                self._sent_with[chunk.section] = self.seq
             out.append({
                 "kind": "sections",
                 "seq": self.seq,
                 "after": needed,
-                "pieces": [[p.section, p.index, p.of, p.text] for p in batch],
+                "chunks": [[p.section, p.index, p.of, p.text] for p in batch],
                 "replies": list(replies) if not out else [],
             })  # fmt: skip
         return out
 
     def snapshot(self, limit: int = SNAPSHOT_BYTES) -> dict[str, Any]:
-        """The picture as it is, sections in their order, and the names of those that had no room."""
+        """The current sections in their order, and the names of those that did not fit."""
         texts: dict[str, str] = {}
         left_out: list[str] = []
         size = 0
@@ -154,28 +154,29 @@ class Outbox:
 
 
 class Publisher:
-    """The one thread that computes sections and sends them.
+    """The thread that computes the sections and sends them.
+
+    Nothing is computed before `start` or the first `hello`, so a session that is not shown costs nothing.
 
     Args:
-        render: computes all sections; called on the publisher's thread only.
-        send: takes one message; called by the publisher's thread only.
-        keep: takes a snapshot when the picture has settled.
-        clock: seconds.
-        period_s: least time between two messages.
-
-    Nothing is computed before `start` or the first `hello`: a session that nobody looks at pays nothing.
+        render: computes all sections; called on the publisher thread only.
+        send: sends one message; called on the publisher thread only.
+        save_snapshot: stores a snapshot; called when nothing changed for `settled_s`.
+        clock: the current time. Units: s.
+        period_s: shortest time between two messages.
+        settled_s: time without a change after which a snapshot is stored.
     """
 
     def __init__(
         self,
         render: Callable[[], Sections],
         send: Callable[[Message], None],
-        keep: Callable[[dict[str, Any]], None] = lambda _: None,
+        save_snapshot: Callable[[dict[str, Any]], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         period_s: float = PERIOD_S,
         settled_s: float = SETTLED_S,
     ) -> None:
-        self._render, self._send, self._keep, self._clock = render, send, keep, clock
+        self._render, self._send, self._save_snapshot, self._clock = render, send, save_snapshot, clock
         self._period_s, self._settled_s = period_s, settled_s
         self._outbox = Outbox()
         self._lock = threading.Lock()
@@ -186,35 +187,35 @@ class Publisher:
         self._thread: threading.Thread | None = None
 
     def mark(self) -> None:
-        """Say that something changed. Any thread; returns at once."""
+        """Report that something changed. Callable on any thread; returns at once."""
         self._wake.set()
 
     def start(self) -> None:
-        """Keep a first picture, and begin to publish; without effect the second time."""
+        """Store a first snapshot and start to publish; a second call has no effect."""
         with self._lock:
             if self._thread is not None or self._closed.is_set():
                 return
-            # The first message travels as the kept picture; a browser that draws it has it.
+            # The snapshot replaces the first message: a browser that draws the snapshot has message 1.
             self._outbox.messages(self._outbox.take(self._sections()))
-            self._keep(self._outbox.snapshot())
+            self._save_snapshot(self._outbox.snapshot())
             self._thread = threading.Thread(target=self._loop, name="prism-publisher", daemon=True)
             self._thread.start()
 
     def hello(self, have: int) -> None:
-        """A browser has message `have` and asks for the rest. Any thread; returns at once."""
+        """Send a browser all that changed after message `have`. Callable on any thread; returns at once."""
         with self._lock:
             self._hellos.append(have)
         self.start()
         self._wake.set()
 
-    def reply(self, answer: Message) -> None:
-        """Answer a command, with the next message. Any thread; returns at once."""
+    def reply(self, reply: Message) -> None:
+        """Send a reply to a command with the next message. Callable on any thread; returns at once."""
         with self._lock:
-            self._replies.append(answer)
+            self._replies.append(reply)
         self._wake.set()
 
     def close(self) -> None:
-        """Stop publishing; waits until the thread has ended."""
+        """Stop publishing, and wait until the thread has ended."""
         with self._lock:
             self._closed.set()
             thread = self._thread
@@ -223,7 +224,7 @@ class Publisher:
             thread.join(timeout=5)
 
     def publish(self) -> int:
-        """Compute, and send what is owed; gives the number of messages. Only one thread may call this."""
+        """Compute the sections and send the changes; return the number of messages. Not thread-safe."""
         with self._lock:
             hellos, self._hellos = self._hellos, []
             replies, self._replies = tuple(self._replies), []
@@ -231,8 +232,8 @@ class Publisher:
         messages: list[Message] = []
         if hellos and min(hellos) != self._outbox.seq:
             oldest = min(hellos)
-            lacking = dict.fromkeys((*self._outbox.since(oldest), *changed))
-            messages = self._outbox.messages(tuple(lacking), min(oldest, self._outbox.seq), replies)
+            missing = dict.fromkeys((*self._outbox.since(oldest), *changed))
+            messages = self._outbox.messages(tuple(missing), min(oldest, self._outbox.seq), replies)
         elif changed or replies or hellos:
             messages = self._outbox.messages(changed, None, replies)
         for number, message in enumerate(messages):
@@ -243,17 +244,17 @@ class Publisher:
 
     def _sections(self) -> Sections:
         try:
-            return {"trouble": None, **self._render()}
+            return {"error": None, **self._render()}
         except Exception as error:
             log.exception("a section could not be computed")
-            return {"trouble": f"The picture could not be brought up to date: {type(error).__name__}: {error}"}
+            return {"error": f"The panels could not be updated: {type(error).__name__}: {error}"}
 
     def _loop(self) -> None:
         unsaved = False
         while not self._closed.is_set():
             if not self._wake.wait(self._settled_s if unsaved else None):
                 unsaved = False
-                self._keep(self._outbox.snapshot())
+                self._save_snapshot(self._outbox.snapshot())
                 continue
             self._wake.clear()
             if self._closed.is_set():

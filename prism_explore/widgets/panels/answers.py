@@ -1,13 +1,12 @@
-"""Evidence and answers as cards: what stands behind a verdict, what an audit found, what would reopen.
+"""Evidence and answers as cards: the evidence for a verdict, the findings of an audit, the regions of a what-if.
 
-A card is shown whole, and what can be done with it stands on it: a step leads to its tensor, a case can be
-copied, a region that would reopen can be selected.
+A card has all details, and what the user can do with it: select the tensor of a lemma, copy a counterexample,
+select a region that would reopen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from prism_explore.diagnose.audit import Answer, Audit
 from prism_explore.diagnose.audit_sample import Sample
@@ -15,15 +14,23 @@ from prism_explore.diagnose.evidence import Evidence, Part, Step
 from prism_explore.diagnose.jobs import Question, Standing
 from prism_explore.diagnose.what_if import WhatIf
 from prism_explore.verify.prover import Replay
-from prism_explore.widgets.jupyter.live import Ability
+from prism_explore.widgets.panels.cards import LINKS
 from prism_explore.widgets.panels.sections import Card, Copy, Inspector, Link, Pair, StepRow
+from prism_explore.widgets.refs import member_ref, short_name
 
-STANDING_KIND: Mapping[Standing, str] = {
+STATE_KIND: Mapping[Standing, str] = {
     "waiting": "frontier",
     "thinking": "frontier",
     "answered": "proved",
     "cancelled": "pruned-user",
     "failed": "refuted",
+}
+STATE_TEXT: Mapping[Standing, str] = {
+    "waiting": "It waits for earlier questions, or until no kernel is being timed.",
+    "thinking": "It is running; the search and your cells continue.",
+    "cancelled": "It was cancelled.",
+    "failed": "It has no answer.",
+    "answered": "",
 }
 ANSWER_KIND: Mapping[Answer, str] = {
     "right": "proved",
@@ -34,25 +41,11 @@ ANSWER_KIND: Mapping[Answer, str] = {
     "nothing gained": "expanded",
 }
 EVIDENCE = "Evidence"
-"""The label of cards that speak for a verdict."""
-LINKS = 24
-"""Regions that a card names as links; their number is said."""
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What was asked beside the search, and what can be asked."""
-
-    questions: tuple[Question, ...] = ()
-    can: frozenset[Ability] = frozenset()
-
-    def about(self, subject: str) -> tuple[Question, ...]:
-        """The last question of each kind about something."""
-        return tuple({q.kind: q for q in self.questions if q.subject == subject}.values())
+"""Label of the cards that are evidence for a verdict."""
 
 
 def evidence_cards(found: Evidence, owner: str) -> tuple[Card, ...]:
-    """A card per piece of evidence; steps lead to the tensors of `owner`."""
+    """One card per piece of evidence; the lemmas select tensors of `owner`."""
     return tuple(part_card(part, owner) for part in found.parts)
 
 
@@ -63,46 +56,38 @@ def part_card(part: Part, owner: str) -> Card:
         kind=part.kind,
         sentence=part.sentence,
         label=EVIDENCE,
-        soundness_says=part.remark,
-        facts=part.facts,
+        soundness_text=part.remark,
+        details=part.facts,
         steps=tuple(step_row(step, owner) for step in part.steps),
         copies=tuple(Copy(what, text) for what, text in part.copies),
     )
 
 
 def step_row(step: Step, owner: str) -> StepRow:
-    """A lemma with its chain."""
-    ref = step.tensor if step.tensor.startswith("program.") else f"{owner}/{step.tensor}"
-    ref = f"{owner}/goal@0" if step.tensor == "goal" else ref
+    """One lemma, with its derivation line by line."""
     kind = "proved" if step.replayed else "unknown"
     lines = tuple((line.expression, ", ".join(line.axioms)) for line in step.lines)
-    return StepRow(ref, step.tensor.removeprefix("program."), step.says, step.because, kind, lines)
+    return StepRow(member_ref(owner, step.tensor), short_name(step.tensor), step.says, step.because, kind, lines)
 
 
 # ---------------------------------------------------------------- answers
-def question_inspector(asked: Question) -> Inspector:
-    """A question, its answer, and how to ask it in Python."""
-    state = {
-        "waiting": "It waits for the questions before it, or until no kernel is timed.",
-        "thinking": "It is being answered; the search and your cells go on.",
-        "cancelled": "You took it back.",
-        "failed": "It has no answer.",
-        "answered": "",
-    }[asked.state]
+def question_inspector(question: Question) -> Inspector:
+    """A question, its state and its answer."""
+    text = STATE_TEXT[question.state]
     return Inspector(
-        asked.id,
-        f"{asked.id}: {asked.python}",
-        STANDING_KIND[asked.state],
-        asked.state,
-        (state,) if state else (),
-        why=answer_cards(asked),
-        links=_links(asked),
+        question.id,
+        f"{question.id}: {question.python}",
+        STATE_KIND[question.state],
+        question.state,
+        (text,) if text else (),
+        cards=answer_cards(question),
+        links=_links(question),
     )
 
 
-def short_answer(asked: Question) -> str:
-    """The answer in a line."""
-    match asked.answer:
+def short_answer(question: Question) -> str:
+    """The answer in one line."""
+    match question.answer:
         case Audit() as found:
             return f"{found.answer}: {found.text}"
         case Sample() as found:
@@ -114,113 +99,112 @@ def short_answer(asked: Question) -> str:
         case Evidence() as found:
             return next((p.sentence for p in found.parts if p.title == "certificate"), "")
         case _:
-            return asked.failure
+            return question.failure
 
 
-def answer_cards(asked: Question) -> tuple[Card, ...]:
-    """The answer as cards; one that says why there is none, where there is none."""
-    match asked.answer:
+def answer_cards(question: Question) -> tuple[Card, ...]:
+    """The answer as cards; for a question that failed, the reason."""
+    match question.answer:
         case Audit() as found:
-            return (_audited(asked, found),)
+            return (_audited(question, found),)
         case Sample() as found:
-            return (_sampled(asked, found),)
+            return (_sampled(question, found),)
         case WhatIf() as found:
-            return _reopened(asked, found)
+            return _reopened(question, found)
         case Replay() as found:
             kind = "refuted" if found.differs else "unknown"
-            return (Card("run again", kind, str(found), asked.id),)
+            return (Card("counterexample run again", kind, str(found), question.id),)
         case Evidence() as found:
-            return evidence_cards(found, asked.subject)
+            return evidence_cards(found, question.subject)
         case _:
-            return (Card("no answer", "refuted", asked.failure, asked.id),) if asked.failure else ()
+            return (Card("no answer", "refuted", question.failure, question.id),) if question.failure else ()
 
 
-def _audited(asked: Question, found: Audit) -> Card:
+def _audited(question: Question, found: Audit) -> Card:
     steps = f"{len(found.audited)} of {found.steps}: {'; '.join(found.audited[:3])}"
-    told: list[Pair] = [
-        ("cut by", found.rule),
+    details: list[Pair] = [
+        ("pruned by", found.rule),
         ("rules off", ", ".join(found.rules_off) or "none"),
-        ("steps gone into", steps + (" …" if len(found.audited) > 3 else "")),
+        ("steps searched", steps + (" …" if len(found.audited) > 3 else "")),
         ("searched", f"{found.nodes:,} nodes, {found.families:,} families"),
         (
             "candidates",
             f"{found.candidates:,}: {found.proved:,} proved, {found.refuted:,} refuted, {found.unknown:,} unknown",
         ),
     ]
-    told += [("cut inside", f"{n:,} by {rule}") for rule, n in found.cuts]
-    told += [("maps forbidden", f"{n:,} by {rule}") for rule, n in found.maps]
+    details += [("pruned inside", f"{n:,} by {rule}") for rule, n in found.cuts]
+    details += [("maps forbidden", f"{n:,} by {rule}") for rule, n in found.maps]
     if found.ended:
-        told.append(("ended by", f"its budget of {found.ended}"))
+        details.append(("ended by", f"its budget: {found.ended}"))
     copies = tuple(
-        Copy(f"{f.family} of the shadow run, {f.standing}{f': {f.note}' if f.note else ''}", f.sgraph)
-        for f in found.found
+        Copy(f"{f.family} of the audit, {f.standing}{f': {f.note}' if f.note else ''}", f.sgraph) for f in found.found
     )
     return Card(
         f"audit of {found.subject}: {found.answer}",
         ANSWER_KIND[found.answer],
         found.text,
-        asked.id,
+        question.id,
         found.soundness,
-        "The search itself was not touched.",
-        facts=tuple(told),
+        "The search itself is not changed.",
+        details=tuple(details),
         copies=copies,
     )
 
 
-def _sampled(asked: Question, found: Sample) -> Card:
-    told: list[Pair] = []
+def _sampled(question: Question, found: Sample) -> Card:
+    details: list[Pair] = []
     for row in found.rows:
-        words = ("right", "covered", "undecided", "wrong", "gained", "nothing gained")
-        counted = ", ".join(f"{n:,} {word}" for word in words if (n := row.count(word)))
-        share = f"; at most {row.most_wrong:.0%} are wrong (95 %)" if row.most_wrong else ""
-        told.append((row.rule, f"{len(row.audits):,} of {row.regions:,} audited: {counted or 'none'}{share}"))
-    told += [(a.subject, a.text) for a in found.wrong]
+        answers = ("right", "covered", "undecided", "wrong", "gained", "nothing gained")
+        counted = ", ".join(f"{n:,} {answer}" for answer in answers if (n := row.count(answer)))
+        share = f"; at most {row.most_wrong:.0%} are wrong (95 % confidence)" if row.most_wrong else ""
+        details.append((row.rule, f"{len(row.audits):,} of {row.regions:,} audited: {counted or 'none'}{share}"))
+    details += [(a.subject, a.text) for a in found.wrong]
     return Card(
-        "audits of a sample of each rule",
+        "audit of a sample of each rule",
         "refuted" if found.wrong else "proved" if not found.left else "unknown",
         found.text,
-        asked.id,
-        soundness_says="It is said of the sample and bounds the share of wrong cuts; it proves nothing of the others.",
-        facts=tuple(told),
+        question.id,
+        soundness_text="The sample bounds the share of wrongly pruned regions. It proves nothing about other regions.",
+        details=tuple(details),
     )
 
 
-def _reopened(asked: Question, found: WhatIf) -> tuple[Card, ...]:
-    told: list[Pair] = [("changed", change) for change in found.changes]
-    told += [
+def _reopened(question: Question, found: WhatIf) -> tuple[Card, ...]:
+    details: list[Pair] = [("changed", change) for change in found.changes]
+    details += [
         (
             row.rule,
             f"{len(row.reopened):,} of {row.regions:,} reopen"
-            + (f", {row.covered:,} are cut by another rule" if row.covered else "")
-            + (f", {row.unreached:,} not come to" if row.unreached else "")
-            + (f"; stood for {row.stood_for:,.0f} programs" if row.stood_for else ""),
+            + (f", {row.covered:,} are pruned by another rule" if row.covered else "")
+            + (f", {row.unreached:,} were not reached" if row.unreached else "")
+            + (f"; they stand for {row.stood_for:,.0f} programs" if row.stood_for else ""),
         )
         for row in found.rows
     ]
-    told += [("steps opened", f"{found.opened_steps:,}"), ("nodes closed", f"{found.closed_nodes:,}")]
-    told += [("maps", f"{len(found.opened_maps):,} open, {len(found.closed_maps):,} close")]
-    told += [("not counted", says) for says in found.estimated]
+    details += [("steps opened", f"{found.opened_steps:,}"), ("nodes closed", f"{found.closed_nodes:,}")]
+    details += [("maps", f"{len(found.opened_maps):,} open, {len(found.closed_maps):,} close")]
+    details += [("not counted", text) for text in found.estimated]
     reopened = len(found.reopened)
     first = Card(
         f"what if: {reopened:,} region{'' if reopened == 1 else 's'} reopen",
         "expanded",
         found.text,
-        asked.id,
-        soundness_says="Counted by trying each step again in the other setting; the search itself was not touched.",
-        facts=tuple(told),
+        question.id,
+        soundness_text="Counted by repeating each step with the changed settings; the search itself is not changed.",
+        details=tuple(details),
     )
     ran = found.ran
     if ran is None:
         return (first,)
-    copies = tuple(Copy("a proved family that the search lacks", text) for text in ran.gained)
+    copies = tuple(Copy("a proved family that this search does not have", text) for text in ran.gained)
     second = Card(
-        "the search there",
+        "the search with the changed settings",
         "proved" if ran.gained else "expanded",
         f"{ran.common:,} proved families in both, {len(ran.gained):,} gained, {len(ran.missing):,} missing.",
-        asked.id,
-        soundness_says="Its node budget ended it." if ran.by_budget else "It was searched to its end.",
-        facts=(
-            ("grown", f"{ran.nodes:,} nodes, {ran.families:,} families, {ran.candidates:,} candidates"),
+        question.id,
+        soundness_text="The node budget ended it." if ran.by_budget else "It searched the full space.",
+        details=(
+            ("expanded", f"{ran.nodes:,} nodes, {ran.families:,} families, {ran.candidates:,} candidates"),
             *(("missing", family) for family in ran.missing),
         ),
         copies=copies,
@@ -228,10 +212,10 @@ def _reopened(asked: Question, found: WhatIf) -> tuple[Card, ...]:
     return first, second
 
 
-def _links(asked: Question) -> tuple[Link, ...]:
-    about = (Link(asked.subject, asked.subject),) if asked.kind != "what_if" and asked.subject else ()
-    if not isinstance(asked.answer, WhatIf):
+def _links(question: Question) -> tuple[Link, ...]:
+    about = (Link(question.subject, question.subject),) if question.kind != "what_if" and question.subject else ()
+    if not isinstance(question.answer, WhatIf):
         return about
-    regions = asked.answer.reopened
+    regions = question.answer.reopened
     more = (Link("", f"and {len(regions) - LINKS:,} more"),) if len(regions) > LINKS else ()
     return (*about, *(Link(r, r) for r in regions[:LINKS]), *more)

@@ -1,21 +1,18 @@
-"""What each section of the explorer is: one dataclass per panel, the same on both sides of the wire.
+"""The data of the explorer's panels: one dataclass per panel, sent to the browser as JSON.
 
-Texts are ready to be shown; the browser formats nothing. `sections_ts` prints the types as
-`widgets/src/sections.ts`, so that a field which one side forgets is found by its type checker:
-
-    python -m prism_explore.widgets.panels.sections > widgets/src/sections.ts
+Texts are ready to be shown; the browser formats nothing. `typescript/section_types.py` prints these classes as
+TypeScript interfaces, so the type checker of the browser half finds a field that only one side has.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from prism_explore.widgets.jupyter.live import State, Value
+from prism_explore.widgets.jupyter.commands import Value
+from prism_explore.widgets.jupyter.live import State
 from prism_explore.widgets.scene import Scene, to_plain
-from prism_explore.widgets.typescript.printer import interface, nested
 
 Pair: TypeAlias = tuple[str, str]
 
@@ -23,32 +20,32 @@ Pair: TypeAlias = tuple[str, str]
 # ---------------------------------------------------------------- parts of panels
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell that is more than its text."""
+    """A table cell with a sort key, a mark or a tooltip."""
 
     text: str
     sort: float | None = None
-    """Orders the column, where the text would not; what has no number comes last."""
+    """Sort key, where the text is none; cells without one come last."""
     kind: str = ""
-    """A row of `colors.STYLES` whose mark stands before the text."""
+    """Style of the mark before the text, a row of `colors.STYLES`; empty for no mark."""
     tip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's head, and how its cells are set."""
+    """The heading of a column, and the format of its cells."""
 
     key: str
     label: str
     align: Literal["left", "right"] = "left"
     mono: bool = False
     wide: bool = False
-    """Whether it takes the room that the others leave."""
+    """Whether it takes the remaining width."""
     tip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row; a click on it selects `ref`, unless that is empty."""
+    """A table row; a click on it selects `ref`, unless that is empty."""
 
     ref: str
     cells: tuple[str | Cell, ...]
@@ -57,19 +54,19 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that the reader may sort."""
+    """A table that the user can sort."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    empty: str
-    """What to say when there is no row."""
+    empty_text: str
+    """Text for a table without rows."""
     omitted: str = ""
-    """What was left out, as a sentence."""
+    """A sentence that counts the rows that are not listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Something else to look at."""
+    """A button that selects something else."""
 
     ref: str
     label: str
@@ -77,34 +74,35 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that can be done: a command, and the same in Python."""
+    """A button for a command."""
 
     label: str
     command: str
     args: Mapping[str, Value]
     python: str
-    says: str
+    """The line of Python that does the same."""
+    description: str
     enabled: bool
 
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """A step of a derivation, with the lines from its left side to its right."""
+    """A lemma of a derivation, with the lines from its left side to its right side."""
 
     ref: str
     name: str
     """The tensor."""
-    says: str
-    because: str
-    """By which axioms, or why nobody knows."""
+    equation: str
+    justification: str
+    """The axioms, or why the lemma was not replayed."""
     kind: str
     lines: tuple[Pair, ...] = ()
-    """An expression, and the axioms by which it equals the one before it."""
+    """Per line an expression, and the axioms by which it equals the line before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A text to take along."""
+    """A text that the user can copy."""
 
     label: str
     text: str
@@ -112,21 +110,21 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Why something is as it is; everything a reader needs to doubt it."""
+    """One reason, piece of evidence or answer, with everything needed to check it."""
 
     title: str
     kind: str
-    """Of the mark beside the title."""
+    """Style of the mark next to the title."""
     sentence: str
     label: str = ""
-    """What kind of card; `Why` where it is empty."""
+    """What the card is; `Why` where it is empty."""
     soundness: str = ""
-    soundness_says: str = ""
+    soundness_text: str = ""
     formula: str = ""
     """With symbols."""
     substituted: str = ""
-    """With what the symbols stand for here."""
-    facts: tuple[Pair, ...] = ()
+    """The formula with the values of its symbols."""
+    details: tuple[Pair, ...] = ()
     would_reopen_if: str = ""
     steps: tuple[StepRow, ...] = ()
     copies: tuple[Copy, ...] = ()
@@ -135,9 +133,9 @@ class Card:
 # ---------------------------------------------------------------- panels
 @dataclass(frozen=True, slots=True)
 class CommandHelp:
-    """A command's tooltip."""
+    """The tooltip of a command button."""
 
-    says: str
+    description: str
     python: str
 
 
@@ -146,61 +144,62 @@ class Phase:
     """A stage of the search."""
 
     name: str
-    now: bool
-    says: str
+    current: bool
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """How many there are of something; `kind` is that of its mark."""
+    """A count, such as the number of proved candidates; `kind` is the style of its mark."""
 
     kind: str
-    word: str
+    label: str
     value: str
-    says: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
 class Incumbent:
-    """The best kernel so far, or the rival that nothing is below."""
+    """The best kernel so far, or the baseline that no kernel improved on."""
 
     ref: str
     time: str
-    facts: tuple[str, ...]
-    """Each says whether it was measured or modelled."""
+    notes: tuple[str, ...]
+    """Each states whether its number is measured or modelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """What is searched, how far it is, and what can be done now."""
+    """The bar on top: what is searched, the progress, and the commands that are possible."""
 
     program: str
-    where: str
+    target: str
+    """The machine and the sizes."""
     state: State
     events: int
     cursor: int
-    """How many of them are shown, for a moment of the past; 0 for now."""
-    past: str
-    """Which moment that is; empty for now."""
+    """Number of events that are shown, for an earlier state of the search; 0 for the current state."""
+    past_notice: str
+    """Which earlier state is shown; empty for the current one."""
     phases: tuple[Phase, ...]
     counters: tuple[Counter, ...]
     best: Incumbent | None
-    can: tuple[str, ...]
-    """Names of the commands that would do something."""
+    enabled: tuple[str, ...]
+    """Names of the commands that have an effect in this state."""
     status: str
-    """The last fact, as a sentence."""
+    """The last event, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is selected; empty for nothing."""
+    """The selected id; empty for none."""
 
     selection: str
 
 
 @dataclass(frozen=True, slots=True)
 class MapSection:
-    """The search map, and why parts of it were cut."""
+    """The search map, and the pruning reasons."""
 
     summary: str
     scene: Scene
@@ -209,57 +208,56 @@ class MapSection:
 
 @dataclass(frozen=True, slots=True)
 class GraphSection:
-    """The sGraph in view."""
+    """The picture of one sGraph."""
 
     subject: str
-    """The family or candidate; `program` for the program itself."""
-    says: str
-    others: tuple[Link, ...]
-    """What else can be shown in its place: the family and its candidates."""
+    """Id of the family or candidate; `program` for the program."""
+    caption: str
+    alternatives: tuple[Link, ...]
+    """Other graphs to show here: the family and its candidates."""
     expanded: bool | None
-    """Whether custom kernels are open; None where there is none."""
+    """Whether custom kernels are drawn as block graphs; None if the graph has none."""
     scene: Scene | None
 
 
 @dataclass(frozen=True, slots=True)
 class Inspector:
-    """What the selection is, why it is so, and what can be done about it."""
+    """The selected thing: what it is, the reasons for its status, and the commands for it."""
 
     ref: str
     title: str
     kind: str = ""
-    word: str = ""
-    """Its status."""
-    what: tuple[str, ...] = ()
-    facts: tuple[Pair, ...] = ()
+    status: str = ""
+    description: tuple[str, ...] = ()
+    details: tuple[Pair, ...] = ()
     code: str = ""
-    why: tuple[Card, ...] = ()
+    cards: tuple[Card, ...] = ()
     actions: tuple[Action, ...] = ()
     links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class EClasses:
-    """Which tensors are equal, and by which axioms."""
+    """The e-classes of a candidate, and the lemmas of its certificate."""
 
     subject: str
-    says: str
+    caption: str
     scene: Scene | None
     lemmas: Table
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Measured times, modelled times and modelled bounds."""
+    """Measured times, modelled times and roofline bounds."""
 
-    says: str
+    caption: str
     scene: Scene | None
     trials: Table
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerSection:
-    """What may be claimed, what was cut and how surely, and what was decided by hand."""
+    """The result in sentences, what was pruned by which kind of rule, and the decisions of the user."""
 
     claim: str
     soundness: Table
@@ -272,35 +270,35 @@ class LedgerSection:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A number that a what-if may change."""
+    """A limit of the search space that a what-if can change."""
 
     name: str
     label: str
     value: int
-    """As it is in this search."""
+    """Its value in this search."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfForm:
-    """What a what-if may change, and how it is here."""
+    """The settings that a what-if can change, and their values in this search."""
 
     targets: tuple[str, ...]
     target: str
     limits: tuple[Limit, ...]
     rules: tuple[Pair, ...]
-    """Pruning rules that are on, each with its sentence."""
+    """Active pruning rules, each with its description."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionsSection:
-    """What was asked beside the search, and what more can be asked."""
+    """The questions that run in the background, and the form for a what-if."""
 
-    says: str
+    caption: str
     table: Table
     form: WhatIfForm | None
-    """None where nothing can be searched, as in a saved search."""
+    """None where no search can run, as in a saved search."""
     open: tuple[str, ...]
-    """Questions that can still be taken back."""
+    """Ids of the questions that can be cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,20 +306,20 @@ class Code:
     """Generated source."""
 
     title: str
-    says: str
+    caption: str
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What was clicked so far, as lines of Python."""
+    """The commands given so far, as lines of Python."""
 
     lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """The whole picture."""
+    """All panels of the explorer."""
 
     commands: Mapping[str, CommandHelp]
     transport: Transport
@@ -336,41 +334,24 @@ class Sections:
     questions: QuestionsSection
     code: Code
     script: Script
-    trouble: str | None = None
-    """What went wrong with computing the picture, if something did."""
+    error: str | None = None
+    """What failed in the search or in computing the panels, if anything did."""
 
 
 SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector)
-"""On the wire these leave out fields that have their default: there are many of them, mostly empty."""
+"""Classes whose default values are not sent: there are many objects of them, with mostly empty fields."""
 
 
-def plain(value: object) -> Any:
-    """A section as JSON-ready data."""
+def to_data(value: object) -> Any:
+    """Convert a section to JSON-ready data."""
     if isinstance(value, Scene):
         return to_plain(value)
     if is_dataclass(value) and not isinstance(value, type):
         sparse = isinstance(value, SPARSE)
         rows = ((f, getattr(value, f.name)) for f in fields(value))
-        return {f.name: plain(v) for f, v in rows if not (sparse and v == f.default)}
+        return {f.name: to_data(v) for f, v in rows if not (sparse and v == f.default)}
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in cast("Mapping[object, object]", value).items()}
+        return {str(k): to_data(v) for k, v in cast("Mapping[object, object]", value).items()}
     if isinstance(value, tuple | list):
-        return [plain(v) for v in cast("Sequence[object]", value)]
+        return [to_data(v) for v in cast("Sequence[object]", value)]
     return value
-
-
-def sections_ts() -> str:
-    """The whole of sections.ts."""
-    kinds = (*(k for k in nested((Sections,)) if k not in nested((Scene,)) and k is not Scene), Sections)
-    parts = [
-        "// What each section of the picture is. Texts are ready to be shown.\n"
-        "// Printed by prism_explore/widgets/panels/sections.py; edit that and print again.\n"
-        "// A field with a question mark may be absent: it is then empty, false, left or null.",
-        'import type { Scene } from "./scene.ts";',
-        *(interface(k, sparse=k in SPARSE) for k in kinds),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(sections_ts())

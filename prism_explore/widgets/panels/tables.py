@@ -1,7 +1,8 @@
-"""The pictures as plain tables: for terminals, for goldens, and for those who do not see pictures.
+"""Tables of a journal as plain text, for terminals and golden files.
 
-A table is columns and rows of texts, in the order of the facts; nothing is cut off but long terms,
-which end in an ellipsis.
+A table has columns and rows of texts, in the order of the events. Long cells are shortened. The tables are written
+here and not by rich: rich draws one line under the whole header, wraps long cells and depends on the width of the
+terminal, and the golden files need the same text everywhere.
 """
 
 from __future__ import annotations
@@ -15,20 +16,21 @@ from prism_explore.events.journal import Entry
 from prism_explore.events.ledger import Account, FamilyRow, Ledger, ledger
 from prism_explore.events.phases import seconds_per_stage
 from prism_explore.widgets.drawing.text_metrics import columns, shorten
-from prism_explore.widgets.panels.facts import numbers_text
+from prism_explore.widgets.refs import is_of_program, short_name
+from prism_explore.widgets.views.tuning import parameters_text
 
 LONGEST_CELL = 64
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Columns and rows of texts."""
+    """A table of texts; `str` formats it."""
 
     columns: tuple[str, ...]
-    """A name that ends in > is set to the right."""
+    """Headings; one that ends in > is aligned to the right."""
     rows: tuple[tuple[str, ...], ...]
     empty: str
-    """What to say when there is no row."""
+    """Text for a table without rows."""
 
     def __str__(self) -> str:
         if not self.rows:
@@ -47,8 +49,8 @@ class TextTable:
         return "  ".join(parts).rstrip()
 
 
-def standing(row: FamilyRow) -> str:
-    """A family's status, and its standing in floating point where that is not safe."""
+def family_status(row: FamilyRow) -> str:
+    """The status of a family, with its float safety unless that is `safe`."""
     return row.status if row.floats in ("", "safe") else f"{row.status}, {row.floats} in floats"
 
 
@@ -58,7 +60,7 @@ def families_table(book: Ledger) -> TextTable:
     rows = tuple(
         (
             f.family + (" ★" if f.is_best else ""),
-            standing(f),
+            family_status(f),
             f.choice,
             f"{f.candidates:,}",
             f"{f.proved:,}",
@@ -70,28 +72,38 @@ def families_table(book: Ledger) -> TextTable:
         )
         for f in book.families
     )
-    return TextTable((*heads, "modelled floor>"), rows, "no family yet")
+    return TextTable((*heads, "roofline (modelled)>"), rows, "no family yet")
 
 
 def pruned_table(book: Ledger) -> TextTable:
     """One row per rule and reason, most frequent first."""
-    heads = ("reason", "rule", "soundness", "cut", "count>", "stood for>", "because", "for example")
+    heads = ("reason", "rule", "soundness", "pruned", "count>", "programs>", "explanation", "example")
     rows = tuple(
         (c.code, c.rule, c.soundness, c.what, f"{c.count:,}", f"{c.stood_for:,.0f}", c.sentence, c.example)
         for c in book.cuts
     )
-    return TextTable(heads, rows, "nothing was cut")
+    return TextTable(heads, rows, "nothing was pruned")
 
 
 def trials_table(book: Ledger) -> TextTable:
     """One row per trial."""
-    heads = ("trial", "candidate", "numbers", "likely, modelled>", "measured>", "p20>", "p80>", "error>", "outcome")
+    heads = (
+        "trial",
+        "candidate",
+        "parameters",
+        "estimate (modelled)>",
+        "measured>",
+        "p20>",
+        "p80>",
+        "error>",
+        "outcome",
+    )
     best = book.best
     rows = tuple(
         (
             t.trial,
             t.candidate,
-            numbers_text(t.parameters),
+            parameters_text(t.parameters),
             _time(t.modelled_s),
             _time(t.time_s),
             _time(t.p20_s),
@@ -106,9 +118,9 @@ def trials_table(book: Ledger) -> TextTable:
 
 
 def baselines_table(book: Ledger) -> TextTable:
-    """One row per rival."""
+    """One row per baseline."""
     by = book.outrun
-    heads = ("rival", "measured>", "p20>", "p80>", "times the best>", "note")
+    heads = ("baseline", "measured>", "p20>", "p80>", "times the best>", "note")
     rows = tuple(
         (
             b.name,
@@ -116,74 +128,74 @@ def baselines_table(book: Ledger) -> TextTable:
             _time(b.p20_s),
             _time(b.p80_s),
             f"{b.ratio:.2f} ({b.ratio_p25:.2f} to {b.ratio_p75:.2f})" if b.ratio > 0 else "",
-            "faster: best runs it" if by is not None and b == by.by else b.note,
+            "faster: best() runs it" if by is not None and b == by.by else b.note,
         )
         for b in book.baselines
     )
-    return TextTable(heads, rows, "no rival was measured")
+    return TextTable(heads, rows, "no baseline was measured")
 
 
 def classes_table(book: Ledger) -> TextTable:
-    """One row per e-class of each candidate that has a verdict with classes."""
+    """One row per e-class, for each verdict that has classes."""
     heads = ("candidate", "class", "term", "in the program", "in the candidate")
     rows = tuple(
         (
             candidate,
             ident,
             term,
-            ", ".join(m.removeprefix("program.") for m in members if m.startswith("program.")),
-            ", ".join(m for m in members if not m.startswith("program.")),
+            ", ".join(short_name(m) for m in members if is_of_program(m)),
+            ", ".join(m for m in members if not is_of_program(m)),
         )
         for candidate, verdict in book.verdicts.items()
         for ident, term, members in verdict.classes
     )
-    return TextTable(heads, rows, "no verdict came with classes")
+    return TextTable(heads, rows, "no verdict has classes")
 
 
 def funnel_table(book: Ledger) -> TextTable:
-    """How many things came as far as each stage."""
+    """The number of nodes, families, candidates and trials that reached each stage."""
     n = book.funnel
     rows = (
         ("nodes expanded", n.expanded),
-        ("regions cut", n.pruned),
+        ("regions pruned", n.pruned),
         ("families", n.families),
         ("choices of maps forbidden", n.maps_rejected),
         ("candidates", n.candidates),
         ("proved", n.proved),
         ("unknown", n.unknown),
         ("refuted", n.refuted),
-        ("not timed, by a modelled bound", n.bounded),
+        ("not timed, because of a modelled bound", n.bounded),
         ("trials measured", n.measured),
         ("trials without a timed kernel", n.failed),
     )
-    return TextTable(("", "count>"), tuple((word, f"{count:,}") for word, count in rows), "")
+    return TextTable(("", "count>"), tuple((name, f"{count:,}") for name, count in rows), "")
 
 
 def account_text(account: Account) -> str:
-    """How the rows add up to the whole space."""
+    """How the parts add up to the full search space."""
     a = account
-    says = (
-        f"{a.whole:,.0f} graphs, any operator on any operands, = {a.cut:,.0f} cut + {a.left:,.0f} left by budget "
-        f"+ {a.families:,} families + {a.unfinished:,} kept on the way that are no program + {a.void:,.0f} that are "
-        "no graphs"
+    text = (
+        f"{a.whole:,.0f} graphs, with any operator on any operands, = {a.cut:,.0f} pruned + {a.left:,.0f} not searched "
+        f"because of a budget + {a.families:,} families + {a.unfinished:,} expanded partial graphs + {a.void:,.0f} "
+        "ill-formed graphs"
     )
-    return f"{says}." if a.adds_up else f"{says}; but these do not add up."
+    return f"{text}." if a.adds_up else f"{text}; but the parts do not add up."
 
 
 def ledger_text(entries: Iterable[Entry]) -> str:
-    """The claim, the funnel, cuts, steering, and where the time went."""
+    """The result, the search space, the counts, what was pruned, steering, and the time per stage."""
     entries = tuple(entries)
     book = ledger(e.event for e in entries)
-    classes = ", ".join(f"{count:,} {word}" for word, count in book.by_soundness().items()) or "none"
+    classes = ", ".join(f"{count:,} {kind}" for kind, count in book.by_soundness().items()) or "none"
     spent = seconds_per_stage(entries)
     steps = tuple((s.action, s.subject, s.python, s.note) for s in book.steering.standing)
-    steering = TextTable(("by you", "subject", "python", "note"), steps, "nothing was decided by hand")
+    steering = TextTable(("by you", "subject", "python", "note"), steps, "no steering steps")
     space = tuple(book.started.space.items()) if book.started else ()
     return "\n\n".join((
         claim(book),
-        str(TextTable(("the stated space", "limit"), space, "no search has begun")),
+        str(TextTable(("search space", "limit"), space, "no search has started")),
         str(funnel_table(book)),
-        f"Cuts: {classes}.",
+        f"Pruned: {classes}.",
         *(["Account: " + account_text(book.account)] if book.account else []),
         str(pruned_table(book)),
         str(steering),
@@ -201,9 +213,9 @@ TABLES: Mapping[str, Callable[[Iterable[Entry]], str]] = {
     "ledger": ledger_text,
     "classes": _of(classes_table),
     "trials": _of(trials_table),
-    "rivals": _of(baselines_table),
+    "baselines": _of(baselines_table),
 }
-"""Every table by name, as a function of a journal's entries."""
+"""Per table name, the function from the entries of a journal to the text."""
 
 
 def _time(seconds: float | None) -> str:

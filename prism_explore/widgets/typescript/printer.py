@@ -1,4 +1,4 @@
-"""Dataclasses spelled in TypeScript, as JSON carries them; `typescript.py` and `sections.py` print files with it."""
+"""Print dataclasses as TypeScript interfaces, with the types that they have in JSON."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 WIDTH = 110
-"""The line width of widgets/biome.json; what is longer is broken as its formatter breaks it."""
+"""Line width of widgets/biome.json; longer lines are broken as its formatter breaks them."""
 
 
 def nested(kinds: Iterable[type]) -> tuple[type, ...]:
-    """The dataclasses that occur inside these, each once, before those that use them."""
+    """The dataclasses used in the fields of these, each once, before those that use them."""
     kinds = tuple(kinds)
     found: dict[type, None] = {}
 
@@ -32,33 +32,33 @@ def nested(kinds: Iterable[type]) -> tuple[type, ...]:
 
 
 def interface(kind: type, first: Iterable[str] = (), sparse: bool = False) -> str:
-    """One dataclass as an interface.
+    """Print one dataclass as an interface.
 
     Args:
         kind: the dataclass.
-        first: members to put in front.
-        sparse: whether fields with a default may be absent on the wire.
+        first: members to print before its fields.
+        sparse: whether fields with a default value can be absent in the JSON.
     """
     hints = get_type_hints(kind)
-    says = (kind.__doc__ or "").strip().splitlines()[0]
+    summary = (kind.__doc__ or "").strip().splitlines()[0]
     head = f"export interface {kind.__name__} {{"
-    lines = [f"/** {says} */", head, *(f"  {member}" for member in first)]
+    lines = [f"/** {summary} */", head, *(f"  {member}" for member in first)]
     for f in fields(kind):
         absent = sparse and not (f.default is MISSING and f.default_factory is MISSING)
-        lines += _member(f.name, "?" if absent else "", spell(hints[f.name]))
+        lines += _member(f.name, "?" if absent else "", type_text(hints[f.name]))
     return "\n".join([*lines, "}"])
 
 
-def _member(name: str, mark: str, type_text: str) -> list[str]:
-    line = f"  readonly {name}{mark}: {type_text};"
-    words = type_text.split(" | ")
-    if len(line) <= WIDTH or len(words) == 1:
+def _member(name: str, mark: str, hint_text: str) -> list[str]:
+    line = f"  readonly {name}{mark}: {hint_text};"
+    members = hint_text.split(" | ")
+    if len(line) <= WIDTH or len(members) == 1:
         return [line]
-    return [f"  readonly {name}{mark}:", *(f"    | {w}" for w in words[:-1]), f"    | {words[-1]};"]
+    return [f"  readonly {name}{mark}:", *(f"    | {m}" for m in members[:-1]), f"    | {members[-1]};"]
 
 
 def union(name: str, members: Iterable[str]) -> str:
-    """A closed union as a type alias."""
+    """Print a union as a type alias."""
     members = tuple(members)
     line = f"export type {name} = {' | '.join(members)};"
     if len(line) <= WIDTH:
@@ -66,14 +66,14 @@ def union(name: str, members: Iterable[str]) -> str:
     return f"export type {name} =\n" + "\n".join(f"  | {m}" for m in members) + ";"
 
 
-def spell(hint: Any) -> str:
-    """A field's type in TypeScript, as JSON carries it.
+def type_text(hint: Any) -> str:
+    """The type of a field in TypeScript, as JSON has it.
 
-    >>> spell(tuple[tuple[str, int], ...])
+    >>> type_text(tuple[tuple[str, int], ...])
     'readonly (readonly [string, number])[]'
 
     Raises:
-        TypeError: a type that JSON has no form for.
+        TypeError: JSON cannot represent the type.
     """
     origin, inner = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and is_dataclass(hint):
@@ -89,12 +89,12 @@ def spell(hint: Any) -> str:
     if origin is Literal:
         return " | ".join(json.dumps(v) for v in inner)
     if origin is tuple and len(inner) == 2 and inner[1] is Ellipsis:
-        item = spell(inner[0])
+        item = type_text(inner[0])
         return f"readonly ({item})[]" if " " in item else f"readonly {item}[]"
     if origin is tuple:
-        return f"readonly [{', '.join(spell(h) for h in inner)}]"
+        return f"readonly [{', '.join(type_text(h) for h in inner)}]"
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return f"Readonly<Record<string, {spell(inner[1])}>>"
+        return f"Readonly<Record<string, {type_text(inner[1])}>>"
     if origin in (Union, UnionType):
-        return " | ".join(spell(h) for h in inner)
-    raise TypeError(f"{hint} has no spelling in TypeScript; what goes over the wire is made of plain values")
+        return " | ".join(type_text(h) for h in inner)
+    raise TypeError(f"{hint} has no TypeScript type here; sections and scenes hold JSON values only")

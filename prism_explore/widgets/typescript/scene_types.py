@@ -1,7 +1,7 @@
-"""The scene contract spelled for the browser: `widgets/src/scene.ts` is what `scene_ts` prints.
+"""Print the classes and style tables of scenes as TypeScript: `widgets/src/scene.ts`.
 
-Types of the wire, style sheet, patterns and outlines, so that the browser half draws what `svg.py`
-draws. A test holds the committed file equal to the printer. Refresh it with
+Types, style sheet, patterns and outlines are printed, so the browser draws what `drawing/svg.py` draws. A test
+compares the committed file with the output. To refresh the file:
 
     python -m prism_explore.widgets.typescript.scene_types > widgets/src/scene.ts
 """
@@ -18,29 +18,28 @@ from prism_explore.widgets.typescript.printer import interface, union
 
 
 def scene_ts() -> str:
-    """The whole of scene.ts: types of the wire, style sheet, patterns, outlines."""
+    """Return the text of scene.ts: types, style sheet, patterns, outlines."""
     patterned = {s.kind: s.pattern for s in STYLES.values() if s.pattern}
     parts = [
-        "// Pictures as they come over the wire: items in drawing order, and how a kind of item looks.\n"
-        "// Printed by prism_explore/widgets/typescript/scene_types.py; edit scene.py, drawing/colors.py or "
-        "drawing/svg.py and print again.\n"
-        "// An absent field is: empty, false, 1, curve line, outline rect, anchor middle, kind label.",
+        "// Pictures as data: items in drawing order, and the style of each kind of item.\n"
+        "// Printed by prism_explore/widgets/typescript/scene_types.py from scene.py, drawing/colors.py and "
+        "drawing/svg.py; do not edit.\n"
+        "// Defaults of absent fields: empty, false, 1, curve line, outline rect, anchor middle, kind label.",
         interface(Text, sparse=True),
         interface(Shape, first=('readonly type: "shape";',), sparse=True),
         interface(Edge, first=('readonly type: "edge";',), sparse=True),
-        "/** What a scene is made of. */\n" + union("Item", ("Shape", "Edge")),
+        "/** An item of a scene. */\n" + union("Item", ("Shape", "Edge")),
         interface(Scene).replace("readonly (Shape | Edge)[]", "readonly Item[]"),
-        "/** The pattern laid over shapes of a kind, by `class=pattern` and a fill of its own. */\n"
-        + _record("PATTERN_OF", "string", patterned),
-        "/** Side of the square, path, class of its ink. */\n"
+        "/** Per kind of shape, the pattern drawn over it. */\n" + _record("PATTERN_OF", "string", patterned),
+        "/** Per pattern, the side of its square, its path, the CSS class of its lines. */\n"
         + _record(
             "PATTERNS",
             "readonly [number, string, string]",
             {name: [*PATTERNS[name], ink_of(name)] for name in PATTERNS},
         ),
-        "/** Outlines made of corners, in units of the shape's rectangle. */\n"
+        "/** Corners of the polygon outlines, in units of the rectangle of the shape. */\n"
         + _record("CORNERS", "readonly (readonly [number, number])[]", CORNERS),
-        "/** The style sheet, for everything inside an element of class prism-scene. */\n"
+        "/** The style sheet for elements inside one of class prism-scene. */\n"
         f"export const SCENE_CSS = `\n{css()}\n`;",
     ]
     return "\n\n".join(parts) + "\n"

@@ -11,9 +11,11 @@ from prism_explore.ir.text import parse
 from prism_explore.widgets.drawing.colors import DARK, LIGHT, PATTERNS, STATUS, STYLES, TEXTS, css
 from prism_explore.widgets.drawing.svg import escape, to_svg
 from prism_explore.widgets.scene import Scene, Shape, Text
-from prism_explore.widgets.views.egraph import egraph_scene, saturation_scene
+from prism_explore.widgets.views.egraph import egraph_scene
 from prism_explore.widgets.views.graph import sgraph_scene
-from prism_explore.widgets.views.search_map import reasons_scene, search_scene
+from prism_explore.widgets.views.pruning_reasons import reasons_scene
+from prism_explore.widgets.views.saturation import saturation_scene
+from prism_explore.widgets.views.search_map import search_scene
 from prism_explore.widgets.views.tuning import tuning_scene
 from tests.strategies import R1
 from tests.widgets.recordings import saturation, story
@@ -75,7 +77,7 @@ def test_markup_in_a_text_stays_text() -> None:
     svg = to_svg(of_text("</text><script>\"&'alert(1)</script>"))
 
     assert "<script>" not in svg
-    assert "&lt;script&gt;&quot;&amp;&#39;alert(1)&lt;/script&gt;" in svg
+    assert "&lt;script&gt;&quot;&amp;&#x27;alert(1)&lt;/script&gt;" in svg
     assert "\ufffd" == escape("\x00")
 
 

@@ -14,8 +14,9 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import ExplorationStarted, NodeExpanded
 from prism_explore.ir.text import show
 from prism_explore.session.handles import Record
-from prism_explore.widgets.jupyter.live import COMMANDS, LONGEST, Bridge, Seen, read_click
-from prism_explore.widgets.jupyter.recorded import Recorded
+from prism_explore.widgets.jupyter.commands import COMMANDS, LONGEST, parse_call
+from prism_explore.widgets.jupyter.live import Bridge, RecentIds
+from prism_explore.widgets.jupyter.recorded import RecordedSession
 from tests.widgets.fakes import FakeSession, program
 from tests.widgets.recordings import story
 
@@ -45,7 +46,7 @@ def click(name: str, **args: Any) -> dict[str, Any]:
     ],
 )
 def test_a_click_is_a_line_of_python(content: dict[str, Any], line: str) -> None:
-    assert line == read_click(content).python
+    assert line == parse_call(content).python
 
 
 def test_every_command_has_a_method_of_the_session() -> None:
@@ -53,27 +54,27 @@ def test_every_command_has_a_method_of_the_session() -> None:
 
     for command in COMMANDS:
         assert callable(getattr(Session, command.name))
-        assert command.says.endswith(".")
+        assert command.description.endswith(".")
 
 
 def test_hostile_ids_stay_inside_their_quotes() -> None:
     nasty = "f1'); import os; os.system('x"
 
-    assert read_click(click("reject", id=nasty)).python == f"sess.reject({nasty!r})"
+    assert parse_call(click("reject", id=nasty)).python == f"sess.reject({nasty!r})"
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
         (click("destroy"), "unknown command 'destroy'"),
-        (click("step", n=0), "n must be a whole number"),
-        (click("step", n=True), "n must be a whole number"),
+        (click("step", n=0), "n must be an integer"),
+        (click("step", n=True), "n must be an integer"),
         (click("step", grain="year"), "grain must be one of event, candidate, family, phase"),
         (click("reject"), "id must be a text"),
         (click("what_if", rules_off=["mem.smem", "os.system"]), "rules_off must be some of"),
         (click("what_if", rules_off="mem.smem"), "rules_off must be some of"),
         (click("what_if", run="yes"), "run must be true or false"),
-        (click("what_if", block_ops=-1), "block_ops must be a whole number from 0"),
+        (click("what_if", block_ops=-1), "block_ops must be an integer from 0"),
         (click("reject", id="x" * (LONGEST + 1)), "id must be a text"),
         (click("undo", id="f1"), "undo takes no id"),
         ({"kind": "command", "name": "undo", "args": {}}, "needs an event_id"),
@@ -86,7 +87,7 @@ def test_what_is_no_command_is_refused_with_the_reason(content: dict[str, Any], 
 
     assert answer is not None
     assert not answer["ok"]
-    assert says in answer["says"]
+    assert says in answer["message"]
     assert session.submitted == []
 
 
@@ -110,7 +111,7 @@ def test_a_click_is_enqueued_once_even_if_it_comes_twice() -> None:
 def test_what_the_session_refuses_is_answered_with_its_reason() -> None:
     answer = Bridge(FakeSession(), lambda: None).handle(click("reject", id="n7"))
 
-    assert {"event_id": "v-1", "ok": False, "says": "no family 'n7' to reject"} == answer
+    assert {"event_id": "v-1", "ok": False, "message": "no family 'n7' to reject"} == answer
 
 
 def test_clicks_may_come_on_any_thread() -> None:
@@ -134,7 +135,7 @@ def test_facts_and_changes_of_state_and_selection_are_marked() -> None:
     session, marks = FakeSession(), []
     bridge = Bridge(session, lambda: marks.append(1))
     session.journal.note(NodeExpanded("n1", "", "", "kernel"))
-    for fns in session.told.values():
+    for fns in session.listeners.values():
         fns[0]("anything")
 
     assert len(marks) == 3
@@ -148,24 +149,24 @@ def test_a_saved_search_can_be_looked_at_but_not_continued() -> None:
     started = ExplorationStarted(show(program()), "cpu", 0, {}, (), (("b", 8),))
     for event in (started, *story()[1:]):
         journal.note(event)
-    saved, marks = Recorded(journal, Record(journal)), []
+    saved, marks = RecordedSession(journal, Record(journal)), []
     bridge = Bridge(saved, lambda: marks.append(1))
     audited = bridge.handle({**click("audit", id="p1"), "event_id": "v-3"})
-    assert audited is not None and "a saved search cannot audit" in audited["says"]
+    assert audited is not None and "a saved search cannot audit" in audited["message"]
     stepped, selected = bridge.handle(click("step")), bridge.handle({**click("select", id="f1"), "event_id": "v-2"})
 
-    assert stepped is not None and "a saved search cannot step" in stepped["says"]
+    assert stepped is not None and "a saved search cannot step" in stepped["message"]
     assert selected is not None and selected["ok"]
     assert (saved.selection, saved.state, saved.program) == ("f1", "finished", program())
-    assert repr(saved) == f"<saved search of rmsnorm_linear: {len(story())} facts>"
+    assert repr(saved) == f"<saved search of rmsnorm_linear: {len(story())} events>"
 
 
 def test_a_journal_of_something_else_is_no_saved_search() -> None:
     with pytest.raises(ShapeError, match="begins with ExplorationStarted"):
-        Recorded(Journal(), Record(Journal()))
+        RecordedSession(Journal(), Record(Journal()))
 
 
 def test_only_the_last_clicks_are_remembered() -> None:
-    seen = Seen(most=2)
+    recent = RecentIds(most=2)
 
-    assert [seen.first_time(i) for i in ("a", "b", "a", "c", "a")] == [True, True, False, True, True]
+    assert [recent.add(i) for i in ("a", "b", "a", "c", "a")] == [True, True, False, True, True]

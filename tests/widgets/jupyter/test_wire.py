@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism_explore.widgets.jupyter.wire import MESSAGE_BYTES, PERIOD_S, Outbox, Publisher, cut
+from prism_explore.widgets.jupyter.wire import MESSAGE_BYTES, PERIOD_S, Outbox, Publisher, split_section
 
 Message = dict[str, Any]
 
@@ -25,11 +25,11 @@ class Browser:
         self.sections: dict[str, Any] = {}
         self.parts: dict[str, list[str | None]] = {}
 
-    def hear(self, message: Message) -> bool:
+    def receive(self, message: Message) -> bool:
         if self.have < message["after"]:
             return False
         self.have = message["seq"]
-        for section, index, of, text in message["pieces"]:
+        for section, index, of, text in message["chunks"]:
             if index == 0:
                 self.parts[section] = [None] * of
             self.parts[section][index] = text
@@ -89,18 +89,18 @@ def test_no_message_is_larger_than_the_limit(text: str, limit: int) -> None:
     browser = Browser()
     for message in outbox.messages(outbox.take({"a": text, "b": text[::-1], "c": 1})):
         assert size(message) <= limit
-        assert browser.hear(message)
+        assert browser.receive(message)
 
     assert browser.sections == {"a": text, "b": text[::-1], "c": 1}
 
 
 def test_a_long_section_is_cut_at_the_real_limit() -> None:
     text = json.dumps('é"\\' * 200_000)
-    pieces = cut("map", text)
+    chunks = split_section("map", text)
 
-    assert len(pieces) > 1
-    assert "".join(p.text for p in pieces) == text
-    assert all(p.size < MESSAGE_BYTES for p in pieces)
+    assert len(chunks) > 1
+    assert "".join(p.text for p in chunks) == text
+    assert all(p.size < MESSAGE_BYTES for p in chunks)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.booleans()), max_size=30))
@@ -110,12 +110,12 @@ def test_whatever_is_dropped_a_browser_that_asks_catches_up(steps: list[tuple[st
     for section, value, arrives in steps:
         now[section] = value
         for message in outbox.messages(outbox.take(now)):
-            if arrives and not browser.hear(message):
+            if arrives and not browser.receive(message):
                 for again in outbox.messages(outbox.since(browser.have), browser.have):
-                    assert browser.hear(again)
+                    assert browser.receive(again)
                 assert browser.sections == now
     for message in outbox.messages(outbox.since(browser.have), browser.have):
-        assert browser.hear(message)
+        assert browser.receive(message)
 
     assert browser.sections == now
 
@@ -185,7 +185,7 @@ def test_one_thread_computes_and_sends(wire: Wire) -> None:
         wire.sections["a"] = i + 1
         threading.Thread(target=p.mark).start()
         time.sleep(0.002)
-    until(lambda: any("20" in str(m["pieces"]) for m in wire.sent))
+    until(lambda: any("20" in str(m["chunks"]) for m in wire.sent))
     p.close()
 
     assert len(wire.threads) == 1
@@ -251,7 +251,7 @@ def test_replies_travel_with_the_next_message(wire: Wire) -> None:
     p.close()
 
     assert [{"event_id": "c1", "ok": True, "python": "sess.step()"}] == wire.sent[0]["replies"]
-    assert wire.sent[0]["pieces"] == []
+    assert wire.sent[0]["chunks"] == []
 
 
 def test_a_second_page_gets_everything_and_the_first_one_loses_nothing(wire: Wire) -> None:
@@ -265,11 +265,11 @@ def test_a_second_page_gets_everything_and_the_first_one_loses_nothing(wire: Wir
     p.hello(0)
     until(lambda: len(wire.sent) >= 3)
     p.close()
-    assert all(first.hear(m) for m in wire.sent)
-    assert not second.hear(wire.sent[1]) or second.have
-    assert second.hear(wire.sent[2])
+    assert all(first.receive(m) for m in wire.sent)
+    assert not second.receive(wire.sent[1]) or second.have
+    assert second.receive(wire.sent[2])
 
-    assert first.sections == second.sections == {"a": 5, "trouble": None}
+    assert first.sections == second.sections == {"a": 5, "error": None}
 
 
 def test_a_section_that_cannot_be_computed_is_told_and_publishing_goes_on(
@@ -280,10 +280,10 @@ def test_a_section_that_cannot_be_computed_is_told_and_publishing_goes_on(
     wire.sections["a"] = object()
     p._render = lambda: 1 / 0  # type: ignore[attr-defined, assignment, return-value]
     p.hello(0)
-    until(lambda: any("ZeroDivisionError" in str(m["pieces"]) for m in wire.sent))
+    until(lambda: any("ZeroDivisionError" in str(m["chunks"]) for m in wire.sent))
     p._render = lambda: {"a": "better"}  # type: ignore[attr-defined]
     p.mark()
-    until(lambda: any("better" in str(m["pieces"]) for m in wire.sent))
+    until(lambda: any("better" in str(m["chunks"]) for m in wire.sent))
     p.close()
 
     assert "a section could not be computed" in caplog.text

@@ -10,9 +10,9 @@ import pytest
 import prism_explore as px
 from prism_explore.diagnose.jobs import Asked, Question
 from prism_explore.ir.ops import Custom
-from prism_explore.widgets.panels.answers import Desk, answer_cards, question_inspector, short_answer
+from prism_explore.widgets.panels.answers import answer_cards, question_inspector, short_answer
+from prism_explore.widgets.panels.context import Context, Folds, Memo, QuestionList, SearchInfo, ViewState
 from prism_explore.widgets.panels.inspector import inspect
-from prism_explore.widgets.panels.panels import Book
 from prism_explore.widgets.panels.sections import Action, Inspector
 
 SMALL = """program small
@@ -34,10 +34,8 @@ def sess() -> Iterable[px.Session]:
 
 
 def seen(sess: px.Session, ref: str, *questions: Question, can: tuple[Asked, ...] = get_args(Asked)) -> Inspector:
-    book = Book.empty()
-    for entry in sess.journal.entries:
-        book.add(entry)
-    found = inspect(ref, sess.program, book.facts, book.fold.value(), Desk(questions, frozenset(can)))
+    search = SearchInfo(sess.program, questions=QuestionList(questions, frozenset(can)))
+    found = inspect(ref, Context.of(search, Folds(sess.journal.entries), ViewState(), Memo()))
     assert found is not None
     return found
 
@@ -66,12 +64,12 @@ def test_an_audit_says_its_answer_on_the_region_and_on_the_question(sess) -> Non
     region = cut_by(sess, "shape.mismatch")
     found = sess.audit(region, nodes=50, candidates=10)
     asked = Question("q1", "audit", region, f"sess.audit({region!r})", "answered", found)
-    card = seen(sess, region, asked).why[-1]
+    card = seen(sess, region, asked).cards[-1]
 
     assert f"audit of {region}: {found.answer}" == card.title
     assert found.text == card.sentence
-    assert ("cut by", "shape.mismatch") in card.facts
-    assert (card,) == question_inspector(asked).why
+    assert ("pruned by", "shape.mismatch") in card.details
+    assert (card,) == question_inspector(asked).cards
     assert short_answer(asked).startswith(f"{found.answer}: ")
 
 
@@ -80,8 +78,8 @@ def test_an_open_question_can_be_taken_back_and_is_not_asked_twice(sess) -> None
     asked = Question("q1", "audit", region, f"sess.audit({region!r})", "thinking")
     shown = seen(sess, region, asked)
 
-    assert ["What if expr.unreachable were off", "Take back q1"] == labels(shown.actions)
-    assert "It is being answered" in shown.why[-1].sentence
+    assert ["What if expr.unreachable were off", "Cancel q1"] == labels(shown.actions)
+    assert "It is running" in shown.cards[-1].sentence
 
 
 def test_a_what_if_counts_what_reopens_and_leads_there(sess) -> None:
@@ -92,7 +90,7 @@ def test_a_what_if_counts_what_reopens_and_leads_there(sess) -> None:
 
     assert f"what if: {len(found.reopened):,} regions reopen" == card.title
     assert any(
-        f"{len(row.reopened):,} of {row.regions:,} reopen" in says for rule, says in card.facts if rule == row.rule
+        f"{len(row.reopened):,} of {row.regions:,} reopen" in says for rule, says in card.details if rule == row.rule
     )
     assert list(found.reopened[:24]) == [link.ref for link in question_inspector(asked).links][:24]
 
@@ -117,14 +115,14 @@ def test_a_proved_candidate_is_certified_on_demand_and_shows_each_lemma(sess) ->
     shown = seen(sess, candidate, *sess.questions.values())
 
     assert f"Certify {candidate}" not in [a.label for a in shown.actions]
-    (card,) = (c for c in shown.why if c.title == "certificate")
+    (card,) = (c for c in shown.cards if c.title == "certificate")
     graph = sess.families[candidate.split(".")[0]].candidates[candidate]
     blocks = [n.op.block for n in graph.nodes if isinstance(n.op, Custom)]
     assert sum(len(b.nodes) for b in blocks) <= len(card.steps)
     assert f"{candidate}/goal@0" == card.steps[-1].ref
     lemma = next(step for step in card.steps if step.lines)
     tensor = seen(sess, lemma.ref)
-    assert [lemma.lines] == [row.lines for c in tensor.why for row in c.steps]
+    assert [lemma.lines] == [row.lines for c in tensor.cards for row in c.steps]
 
 
 def test_what_was_typed_by_hand_is_refused_in_words_and_not_by_a_broken_thread(sess) -> None:
@@ -149,8 +147,8 @@ def test_a_sample_of_all_cuts_is_audited_with_a_click_on_a_reason(sess) -> None:
     (card,) = answer_cards(asked)
 
     assert found.text == card.sentence == short_answer(asked)
-    assert {row.rule for row in found.rows} <= {name for name, _ in card.facts}
-    assert any(f"1 of {row.regions:,} audited" in says for row in found.rows for _, says in card.facts)
+    assert {row.rule for row in found.rows} <= {name for name, _ in card.details}
+    assert any(f"1 of {row.regions:,} audited" in says for row in found.rows for _, says in card.details)
 
 
 def test_a_family_can_be_preferred_with_a_click(sess) -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from prism_explore.widgets.typescript.printer import interface, spell, union
+from prism_explore.widgets.typescript.printer import interface, type_text, union
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ from prism_explore.widgets.typescript.printer import interface, spell, union
     ],
 )
 def test_a_type_is_spelled_as_json_carries_it(typescript: str, python: object) -> None:
-    assert typescript == spell(python)
+    assert typescript == type_text(python)
 
 
 def test_what_json_cannot_carry_is_refused() -> None:
-    with pytest.raises(TypeError, match="no spelling in TypeScript"):
-        spell(set[int])
+    with pytest.raises(TypeError, match="no TypeScript type"):
+        type_text(set[int])
 
 
 @dataclass

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from prism_explore.events.kinds import VerdictReached
-from prism_explore.widgets.views.egraph import egraph_scene, saturation_scene
+from prism_explore.widgets.views.egraph import egraph_scene
+from prism_explore.widgets.views.saturation import saturation_scene
 from tests.widgets.pictures import check, check_nothing_overlaps, check_texts_fit
 from tests.widgets.recordings import saturation, story
 
@@ -23,7 +24,7 @@ def test_a_class_stands_between_the_programs_tensors_and_the_candidates() -> Non
     assert left.x + left.w < row.x and row.x + row.w < right.x
     assert ("program.%4", "c3", "f1.c1/k2.b5") == (left.ref, row.ref, right.ref)
     assert "k2.b3 = accum(%2)" == shapes["c2/k2.b3"].texts[0].text
-    assert {"c1": "eclass-joined", "c2": "eclass", "c3": "eclass-joined"} == {
+    assert {"c1": "eclass-shared", "c2": "eclass", "c3": "eclass-shared"} == {
         k: shapes[k].kind for k in ("c1", "c2", "c3")
     }
 
@@ -64,7 +65,7 @@ def test_long_terms_are_broken_and_then_cut_with_the_whole_in_the_tip() -> None:
 def test_a_verdict_without_classes_says_so() -> None:
     scene = egraph_scene(replace(VERDICT, classes=()))
 
-    assert "the verdict of f1.c1 came without classes" in [t.text for s in scene.shapes for t in s.texts]
+    assert "the verdict on f1.c1 has no classes" in [t.text for s in scene.shapes for t in s.texts]
 
 
 def test_saturation_has_a_mark_per_iteration_higher_for_more_nodes() -> None:

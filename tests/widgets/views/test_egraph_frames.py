@@ -12,10 +12,13 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.verify.egraph.frames import Growth, follow
 from prism_explore.verify.egraph.limits import Proved
+from prism_explore.verify.normal_form.equalities import equalities
 from prism_explore.widgets.jupyter.pictures import picture_scene
-from prism_explore.widgets.panels.facts import Facts
-from prism_explore.widgets.panels.panels import Book, Look, Search, sections
-from prism_explore.widgets.views.egraph_frames import FrameRef, frame_inspector, frame_ref, frame_scene, growth_of
+from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
+from prism_explore.widgets.panels.inspector import inspect
+from prism_explore.widgets.panels.panels import sections
+from prism_explore.widgets.refs import FrameRef, frame_ref
+from prism_explore.widgets.views.egraph_frames import frame_scene, lemma_growth
 from tests.verify.corpus import CASES, PROGRAMS
 from tests.widgets.pictures import check, check_nothing_overlaps, check_texts_fit
 
@@ -25,12 +28,24 @@ EVENTS = (
     ExplorationStarted(show(PROGRAM), "cpu", 0, {}, ()),
     CandidateInstantiated("f1.c1", "f1", show(CASE.sgraph), (), ()),
 )
-FACTS = Facts.of(EVENTS)
+FOUND = equalities(PROGRAM, CASE.sgraph)
+
+
+SEARCH = SearchInfo(PROGRAM, "cpu")
+
+
+def folds() -> Folds:
+    journal = Journal()
+    return Folds(journal.note(event) for event in EVENTS)
+
+
+def context() -> Context:
+    return Context.of(SEARCH, folds(), ViewState(), Memo())
 
 
 @pytest.fixture(scope="module")
 def growth() -> Growth:
-    found = growth_of(FrameRef("f1.c1", "k2.b5", 0), PROGRAM, FACTS)
+    found = lemma_growth(FOUND, "k2.b5")
     assert found is not None
     return found
 
@@ -61,7 +76,7 @@ def test_a_frame_shows_its_classes_and_what_happened(growth: Growth) -> None:
 
     assert {c.id for c in frame.classes} <= set(shapes)
     assert frame.axiom in scene.desc
-    assert {"eclass-joined"} == {shapes[r].kind for r in frame.roots}
+    assert {"eclass-shared"} == {shapes[r].kind for r in frame.roots}
     said = [t.text for s in scene.shapes for t in s.texts]
     assert any(frame.merged[0].survivor in t and "absorbs" in t for t in said)
 
@@ -83,24 +98,21 @@ def test_a_large_e_graph_is_cut_off_visibly_and_keeps_its_sides() -> None:
 
 def test_the_inspector_tells_a_frame_in_words(growth: Growth) -> None:
     last = len(growth.frames) - 1
-    found = frame_inspector(FrameRef("f1.c1", "k2.b5", last), growth)
+    found = inspect(f"f1.c1/k2.b5@{last}", context())
+    assert found is not None
 
-    assert f"frame {last} of {last}" == found.word
+    assert f"frame {last} of {last}" == found.status
     assert "proved" == found.kind
     assert f"f1.c1/k2.b5@{last - 1}" in {link.ref for link in found.links}
     assert re.search(r"e\d+ absorbs e\d+ by ", found.code)
 
 
 def test_selecting_a_frame_shows_it_among_the_e_classes() -> None:
-    journal, book = Journal(), Book.empty()
-    for event in EVENTS:
-        book.add(journal.note(event))
-    search = Search(PROGRAM, "cpu", "ready")
-    shown = sections(search, book, Look("f1.c1/k2.b5@2", "f1.c1"))
-    before = sections(search, book, Look("f1.c1/k2.b5", "f1.c1"))
+    shown = sections(SEARCH, folds(), ViewState("f1.c1/k2.b5@2", "f1.c1"))
+    before = sections(SEARCH, folds(), ViewState("f1.c1/k2.b5", "f1.c1"))
 
-    assert shown.eclasses.scene is not None and "frame 2 of" in shown.eclasses.says
-    assert shown.inspector is not None and shown.inspector.word.startswith("frame 2 of")
+    assert shown.eclasses.scene is not None and "frame 2 of" in shown.eclasses.caption
+    assert shown.inspector is not None and shown.inspector.status.startswith("frame 2 of")
     assert before.inspector is not None
     assert "f1.c1/k2.b5@0" in {link.ref for link in before.inspector.links}
 
@@ -112,5 +124,6 @@ def test_a_frame_is_a_picture_by_name() -> None:
 
 
 def test_a_tensor_that_is_not_there_has_no_frames() -> None:
-    assert growth_of(FrameRef("f1.c1", "k9", 0), PROGRAM, FACTS) is None
-    assert growth_of(FrameRef("f7.c1", "k2", 0), PROGRAM, FACTS) is None
+    assert lemma_growth(FOUND, "k9") is None
+    assert inspect("f1.c1/k9@0", context()) is None
+    assert inspect("f7.c1/k2@0", context()) is None

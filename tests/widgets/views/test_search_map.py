@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from prism_explore.events.kinds import Event, FamilyCompleted, NodeExpanded, RegionPruned, Steered
 from prism_explore.events.ledger import ledger
 from prism_explore.widgets.scene import Scene, Shape
-from prism_explore.widgets.views.search_map import LEAST_PX, ROW_PX, SearchTree, letter_of, reasons_scene, search_scene
+from prism_explore.widgets.views.marks import letter_of
+from prism_explore.widgets.views.pruning_reasons import reasons_scene
+from prism_explore.widgets.views.search_map import LEAST_PX, ROW_PX, search_scene
+from prism_explore.widgets.views.search_tree import SearchTree
 from tests.widgets.pictures import check
 from tests.widgets.recordings import BUDGET, DUPLICATE, R1, REASONS, UNREACHABLE, large, story
 
@@ -65,14 +68,14 @@ def test_any_tree_is_drawn_without_overlap_and_below_its_parent(events: list[Eve
 def test_every_end_is_drawn_or_counted(events: list[Event]) -> None:
     scene = search_scene(events, width=500.0)
     tree = SearchTree(events)
-    ends = tree.work()["n0"]
+    total = tree.leaf_counts()["n0"]
 
     below = {parent for s in blocks(scene) if (parent := tree.nodes[s.id].parent if s.id in tree.nodes else s.parent)}
     whole = [s for s in blocks(scene) if s.id not in tree.nodes or s.id not in below]
     leaves = sum(s.count for s in whole if s.kind.startswith("pruned") or (s.id in tree.nodes and s.count == 1))
     counted = int(scene.omitted.split(" of ")[0].replace(",", "")) if scene.omitted else 0
-    assert leaves + counted == ends
-    assert not scene.omitted or f"of {ends:,} ends" in scene.omitted
+    assert leaves + counted == total
+    assert not scene.omitted or f"of {total:,} leaves" in scene.omitted
 
 
 def test_width_is_work() -> None:
@@ -177,7 +180,7 @@ def test_zooming_makes_a_node_as_wide_as_the_picture_below_its_ancestors() -> No
 
 def test_before_the_first_step_it_says_so() -> None:
     assert "nothing has been searched yet" == search_scene([]).shapes[0].texts[0].text
-    assert "nothing has been cut yet" == reasons_scene([]).shapes[0].texts[0].text
+    assert "nothing has been pruned yet" == reasons_scene([]).shapes[0].texts[0].text
 
 
 def test_reasons_are_bars_in_order_of_their_counts() -> None:

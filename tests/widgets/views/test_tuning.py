@@ -36,8 +36,8 @@ def test_less_time_is_lower_and_equal_ratios_are_equal_steps() -> None:
     lines = {e.id: e.points[0][1] for e in scene.edges if e.kind in ("baseline", "modelled")}
     grid = {e.texts[0].text: e.points[0][1] for e in scene.edges if e.kind == "grid"}
 
-    assert lines["rival0"] < lines["rival1"] < lines["floor"]
-    assert grid["500 µs"] == pytest.approx(lines["rival0"])
+    assert lines["baseline0"] < lines["baseline1"] < lines["bound"]
+    assert grid["500 µs"] == pytest.approx(lines["baseline0"])
 
 
 def test_the_curve_never_rises_and_its_band_holds_it() -> None:
@@ -54,11 +54,11 @@ def test_the_curve_never_rises_and_its_band_holds_it() -> None:
 
 def test_what_is_modelled_is_dashed_and_says_so() -> None:
     scene = tuning_scene(EVENTS)
-    floor = next(e for e in scene.edges if e.id == "floor")
+    bound = next(e for e in scene.edges if e.id == "bound")
 
-    assert "modelled" == floor.kind
-    assert floor.tip == "modelled floor 250 µs: the roofline bound, not a measurement"
-    assert "modelled floor 250 µs" in [t.text for s in scene.shapes for t in s.texts]
+    assert "modelled" == bound.kind
+    assert bound.tip == "roofline 250 µs (modelled): a lower bound from the cost model, not a measurement"
+    assert "roofline 250 µs (modelled)" in [t.text for s in scene.shapes for t in s.texts]
 
 
 def test_labels_on_the_right_keep_apart() -> None:
@@ -76,7 +76,7 @@ def test_a_rivals_ratio_and_a_trials_waiting_are_said() -> None:
     scene = tuning_scene([*EVENTS, rival, slow])
 
     assert "torch 500 µs, 1.57 × the best" in [t.text for s in scene.shapes for t in s.texts]
-    assert "waited for a core for 31% of the time" in next(s.tip for s in scene.shapes if s.id == "u99")
+    assert "waited for a CPU core 31% of the time" in next(s.tip for s in scene.shapes if s.id == "u99")
 
 
 def test_one_familys_trials_can_be_drawn_alone() -> None:

@@ -1,0 +1,170 @@
+"""The commands of the explorer: one row per command, and the check of a message from the browser.
+
+Input: a message `{event_id, name, args}`. Output: a `CommandCall` with checked arguments, which also knows the line
+of Python that does the same. The browser is not trusted: unknown names and arguments of a wrong type are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast, get_args
+
+from prism_explore.pipeline.search_space import LIMITS, RULE_NAMES
+from prism_explore.targets import GPUS
+
+Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
+Value: TypeAlias = str | int | bool | tuple[str, ...]
+
+GRAINS: tuple[Grain, ...] = get_args(Grain)
+LONGEST = 200
+"""Largest number of characters of a text argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a command."""
+
+    name: str
+    kind: Literal["text", "count", "choice", "choices", "flag"]
+    choices: tuple[str, ...] = ()
+    default: Value | None = None
+    """None if the argument is required."""
+    optional: bool = False
+    """Whether the call has no such argument if the message has none."""
+    least: int = 1
+    most: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that the browser can send."""
+
+    name: str
+    python: str
+    """The function of the session that does the same."""
+    description: str
+    """One sentence: the tooltip of its buttons."""
+    parameters: tuple[Parameter, ...] = ()
+
+
+_ID = Parameter("id", "text")
+_NOTE = Parameter("note", "text", default="")
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "step",
+        "sess.step",
+        "Advance the search by one event, candidate, family or phase.",
+        (Parameter("n", "count", default=1), Parameter("grain", "choice", GRAINS, "event")),
+    ),
+    Command("start", "job = sess.start", "Run the search in the background."),
+    Command("pause", "sess.pause", "Pause after the current event; all results are kept."),
+    Command("resume", "sess.resume", "Continue the paused search."),
+    Command("cancel", "sess.cancel", "End the search for good; all results so far are kept."),
+    Command("accept", "sess.accept", "Search this before the others.", (_ID, _NOTE)),
+    Command("reject", "sess.reject", "Exclude this and everything derived from it; can be undone.", (_ID, _NOTE)),
+    Command("prefer", "sess.prefer", "Tune this before the others, after the accepted ones; can be undone.", (_ID,)),
+    Command("undo", "sess.undo", "Undo the last steering step."),
+    Command("redo", "sess.redo", "Redo the steering step that was undone last."),
+    Command(
+        "audit",
+        "sess.audit",
+        "Search this region in the background with the rule off, and report whether it was right to prune it.",
+        (
+            Parameter("id", "text", optional=True),
+            Parameter("sample", "count", optional=True, most=1_000),
+            Parameter("nodes", "count", optional=True),
+            Parameter("rules_off", "choices", RULE_NAMES, optional=True),
+        ),
+    ),
+    Command(
+        "what_if",
+        "sess.what_if",
+        "Report which regions another machine, another limit or a disabled rule would reopen.",
+        (
+            Parameter("target", "choice", tuple(GPUS), optional=True),
+            Parameter("rules_off", "choices", RULE_NAMES, optional=True),
+            Parameter("shared_memory_bytes", "count", optional=True, most=1 << 40),
+            *(Parameter(name, "count", optional=True, least=0) for name in LIMITS),
+            Parameter("run", "flag", optional=True),
+        ),
+    ),
+    Command("certify", "sess.certify", "Let egglog replay every lemma of this proof from the axioms.", (_ID,)),
+    Command("replay", "sess.replay", "Run the counterexample to this candidate again.", (_ID,)),
+    Command("withdraw", "sess.withdraw", "Cancel a question; its partial results are dropped.", (_ID,)),
+    Command("select", "sess.select", "Show this in every panel.", (Parameter("id", "text"),)),
+)
+
+
+COMMAND: Mapping[str, Command] = {c.name: c for c in COMMANDS}
+"""Every command by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCall:
+    """A command with checked arguments."""
+
+    event_id: str
+    command: Command
+    args: Mapping[str, Value]
+
+    @property
+    def python(self) -> str:
+        """The line of Python that does the same."""
+        passed = [
+            (p, self.args[p.name])
+            for p in self.command.parameters
+            if p.name in self.args and self.args[p.name] != p.default
+        ]
+        texts = (f"{v!r}" if p.name == "id" else f"{p.name}={v!r}" for p, v in passed)
+        return f"{self.command.python}({', '.join(texts)})"
+
+
+def parse_call(content: Mapping[str, Any]) -> CommandCall:
+    """Check a message from the browser.
+
+    Raises:
+        ValueError: the message names no command, or its arguments do not fit the command.
+    """
+    event_id, name, given = content.get("event_id"), content.get("name"), content.get("args", {})
+    if not isinstance(event_id, str) or not 0 < len(event_id) <= LONGEST:
+        raise ValueError("a command needs an event_id")
+    command = COMMAND.get(name) if isinstance(name, str) else None
+    if command is None:
+        raise ValueError(f"unknown command {name!r}; there are {', '.join(COMMAND)}")
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{command.name}: args must be a mapping")
+    values = cast("Mapping[str, Any]", given)
+    if extra := sorted(str(k) for k in values if k not in {p.name for p in command.parameters}):
+        raise ValueError(f"{command.name} takes no {', '.join(extra)}")
+    wanted = [p for p in command.parameters if p.name in values or not p.optional]
+    return CommandCall(event_id, command, {p.name: _argument(command, p, values) for p in wanted})
+
+
+def _argument(command: Command, parameter: Parameter, given: Mapping[str, Any]) -> Value:
+    value = given.get(parameter.name, parameter.default)
+    where = f"{command.name}: {parameter.name}"
+    match parameter.kind:
+        case "text":
+            if isinstance(value, str) and len(value) <= LONGEST:
+                return value
+            raise ValueError(f"{where} must be a text of at most {LONGEST} characters")
+        case "count":
+            low, high = parameter.least, parameter.most
+            if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+                return value
+            raise ValueError(f"{where} must be an integer from {low} to {high}, found {value!r}")
+        case "choice":
+            if isinstance(value, str) and value in parameter.choices:
+                return value
+            raise ValueError(f"{where} must be one of {', '.join(parameter.choices)}, found {value!r}")
+        case "choices":
+            chosen = cast("list[object]", value) if isinstance(value, list) else [None]
+            if all(choice in parameter.choices for choice in chosen):
+                return tuple(choice for choice in parameter.choices if choice in chosen)
+            raise ValueError(f"{where} must be some of {', '.join(parameter.choices)}, found {value!r}")
+        case "flag":
+            if isinstance(value, bool):
+                return value
+            raise ValueError(f"{where} must be true or false, found {value!r}")

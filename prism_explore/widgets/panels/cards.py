@@ -1,0 +1,89 @@
+"""Parts that several panels share: the card of a reason, command buttons, and the texts of statuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from prism_explore.events.format import seconds_text
+from prism_explore.events.kinds import Reason, Soundness
+from prism_explore.widgets.jupyter.commands import COMMAND, Value, parse_call
+from prism_explore.widgets.panels.sections import Action, Card, Cell
+from prism_explore.widgets.views.marks import PRUNED_KINDS
+
+SOUNDNESS: Mapping[Soundness, str] = {
+    "sound": "Sound: what the rule prunes is not equal to the program, or is found elsewhere.",
+    "heuristic": "Heuristic: the rule can prune a good program.",
+    "budget": "Budget: a limit was reached, and this part was not searched.",
+    "user": "Rejected by you; undo brings it back.",
+}
+STATUS_TEXT: Mapping[str, str] = {
+    "open": "No candidate of it has a verdict yet.",
+    "proved": "At least one candidate is proved equal to the program.",
+    "unknown": "No candidate is proved; at least one is neither proved nor refuted.",
+    "refuted": "Every candidate is refuted.",
+    "impossible": "No choice of maps satisfies the constraints.",
+}
+STATUS_KIND: Mapping[str, str] = {
+    "open": "frontier",
+    "proved": "proved",
+    "unknown": "unknown",
+    "refuted": "refuted",
+    "impossible": "pruned-sound",
+}
+LINKS = 24
+"""Largest number of links that a panel lists."""
+
+_SYMBOL = re.compile(r"[A-Za-z_]\w*")
+
+
+def reason_card(reason: Reason, title: str = "") -> Card:
+    """The card of a reason, with the values of the formula's symbols."""
+    return Card(
+        title=title or reason.code,
+        kind=PRUNED_KINDS[reason.soundness],
+        sentence=reason.sentence,
+        soundness=reason.soundness,
+        soundness_text=SOUNDNESS[reason.soundness],
+        formula=reason.formula,
+        substituted=substituted(reason.formula, reason.substitution),
+        details=(("rule", f"{reason.rule}, in {reason.layer}"), *reason.substitution.items()),
+        would_reopen_if=reason.would_reopen_if,
+    )
+
+
+def substituted(formula: str, values: Mapping[str, str]) -> str:
+    """The formula with all symbols replaced at once; empty if that changes nothing.
+
+    >>> substituted("2*bm > smem", {"bm": "64", "smem": "232448"})
+    '2*64 > 232448'
+    """
+    text = _SYMBOL.sub(lambda m: values.get(m.group(), m.group()), formula)
+    return text if text != formula else ""
+
+
+def action(label: str, command: str, args: Mapping[str, Value], enabled: bool) -> Action:
+    """A button for a command, with the line of Python that does the same."""
+    message = {k: list(v) if isinstance(v, tuple) else v for k, v in args.items()}
+    call = parse_call({"event_id": "-", "name": command, "args": message})
+    return Action(label, command, args, call.python, COMMAND[command].description, enabled)
+
+
+def steering_actions(family: str, choice: str) -> tuple[Action, ...]:
+    """The buttons that steer the search to or from a family; `choice` is the current decision of the user."""
+    return (
+        action(f"Accept {family}", "accept", {"id": family}, choice != "accepted"),
+        action(f"Reject {family}", "reject", {"id": family}, choice != "rejected"),
+        action(f"Prefer {family}", "prefer", {"id": family}, not choice),
+        action("Undo", "undo", {}, bool(choice)),
+    )
+
+
+def seconds_cell(seconds: float | None) -> Cell:
+    """A time as a table cell."""
+    return Cell("–") if seconds is None else Cell(seconds_text(seconds), seconds)
+
+
+def error_cell(error: float | None) -> Cell:
+    """A relative error as a table cell."""
+    return Cell("–") if error is None else Cell(f"{error:.1e}", error)

@@ -1,0 +1,203 @@
+"""What the panels are computed from: the search, its events in three indexed forms, and what the user looks at.
+
+`Folds` reads the journal entry by entry. A `Context` is passed to every panel function. Results that take long to
+compute are cached in a `Memo`, which belongs to one explorer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import get_args
+
+from prism_explore.diagnose.jobs import Asked, Question
+from prism_explore.errors import PrismError
+from prism_explore.events.journal import Entry
+from prism_explore.events.ledger import Fold, Ledger, family_of
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import parse
+from prism_explore.pipeline.search_space import Space
+from prism_explore.verify.egraph.frames import Growth
+from prism_explore.verify.normal_form.equalities import Equalities, equalities
+from prism_explore.widgets.jupyter.live import SessionLike, State
+from prism_explore.widgets.panels.event_index import EventIndex
+from prism_explore.widgets.refs import owner_of
+from prism_explore.widgets.scene import Scene
+from prism_explore.widgets.views.egraph_frames import lemma_growth
+from prism_explore.widgets.views.graph import program_scene, sgraph_scene
+from prism_explore.widgets.views.search_tree import SearchTree
+
+
+class Folds:
+    """The events of one journal in three indexed forms, kept up to date entry by entry."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.ledger = Fold()
+        self.events = EventIndex()
+        self.tree = SearchTree()
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        """Read one entry."""
+        self.ledger.add(entry.event)
+        self.events.add(entry)
+        self.tree.add(entry.event)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewState:
+    """What the user looks at; it has no influence on the search."""
+
+    selection: str = ""
+    subject: str = ""
+    """The family or candidate that was selected last; empty to follow the search."""
+    collapsed: bool = False
+    """Whether custom kernels are drawn as one box."""
+    root: str = ""
+    """The node that the search map is zoomed into."""
+    map_px: int = 420
+    """Width of the search map."""
+    dock_px: int = 560
+    """Width of a picture in the dock."""
+    dock_high_px: int = 260
+    """Height of a picture in the dock that has no height of its own."""
+    cursor: int = 0
+    """Number of events that are shown, for an earlier state of the search; 0 for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionList:
+    """The questions about a search, and the kinds of question that are possible."""
+
+    questions: tuple[Question, ...] = ()
+    allowed: frozenset[Asked] = frozenset()
+
+    def about(self, subject: str) -> tuple[Question, ...]:
+        """The last question of each kind about an id."""
+        return tuple({q.kind: q for q in self.questions if q.subject == subject}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class SearchInfo:
+    """What is known of a search besides its events."""
+
+    program: TensorProgram
+    target: str = ""
+    """Name of the machine."""
+    sizes: str = ""
+    """Sizes at which kernels are tuned, such as `b=8`."""
+    state: State = "ready"
+    failure: str = ""
+    """The error of the engine, if it failed."""
+    questions: QuestionList = QuestionList()
+    space: Space | None = None
+    """The search space; None if only its description is known."""
+    count: int = 0
+    """Number of events so far; an earlier state shows fewer."""
+
+
+def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo:
+    """Read a session; `with_questions` is false where no question can be answered, as in a report."""
+    space = session.task.space if with_questions else None
+    allowed: tuple[Asked, ...] = ()
+    if with_questions:
+        allowed = ("certify", "replay") if space is None else get_args(Asked)
+    return SearchInfo(
+        session.program,
+        session.task.target.name,
+        ", ".join(f"{k}={v}" for k, v in session.task.shapes.items()),
+        session.state,
+        session.failure,
+        QuestionList(tuple(session.questions.values()), frozenset(allowed)),
+        space,
+        len(session.journal),
+    )
+
+
+class Memo:
+    """Caches of one explorer for what takes long to compute: graph layouts, e-classes, e-graphs of lemmas."""
+
+    def __init__(self) -> None:
+        self.program_scene = lru_cache(2)(program_scene)
+        self.graph_scene = lru_cache(32)(_graph_scene)
+        self.equalities = lru_cache(32)(equalities)
+        self.growth = lru_cache(32)(self._growth)
+
+    def _growth(self, program: TensorProgram, graph: SGraph, tensor: str) -> Growth | None:
+        found: Equalities = self.equalities(program, graph)
+        return lemma_growth(found, tensor)
+
+
+def _graph_scene(graph: SGraph, subject: str, collapsed: bool) -> Scene:
+    customs = [position for position, _ in graph.customs]
+    return sgraph_scene(graph, subject, subject, customs if collapsed else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The input of every panel function."""
+
+    search: SearchInfo
+    ledger: Ledger
+    events: EventIndex
+    tree: SearchTree
+    view: ViewState
+    memo: Memo
+    subject: str
+    """The family or candidate that the graph panel shows."""
+    candidate: str
+    """The candidate whose proof, tuning and code are shown."""
+
+    @classmethod
+    def of(cls, search: SearchInfo, folds: Folds, view: ViewState, memo: Memo) -> Context:
+        """Compute the subject, and collect the rest."""
+        ledger, events = folds.ledger.value(), folds.events
+        subject = view.subject if events.has_graph(view.subject) else _default_subject(ledger, events)
+        candidate = best_candidate(subject, events, ledger) if subject in events.families else subject
+        return cls(search, ledger, events, folds.tree, view, memo, subject, candidate)
+
+
+# ---------------------------------------------------------------- families and candidates of an id
+def _default_subject(ledger: Ledger, events: EventIndex) -> str:
+    """The best candidate, else the candidate that was proved last, else the last family."""
+    if ledger.best is not None:
+        return ledger.best.candidate
+    proved = [c for c, v in events.verdicts.items() if v.verdict == "proved"]
+    return next(iter((*reversed(proved), *reversed(events.families))), "")
+
+
+def subject_of(ref: str, events: EventIndex) -> str:
+    """The family or candidate whose graph contains an id; empty if none does."""
+    if events.has_graph(ref):
+        return ref
+    owner = owner_of(ref)
+    if events.has_graph(owner):
+        return owner
+    if ref in events.sources:
+        return events.sources[ref].candidate
+    return events.family_at.get(ref, "")
+
+
+def graph_of(subject: str, events: EventIndex) -> SGraph | None:
+    """The sGraph of a family or candidate."""
+    event = events.candidates.get(subject) or events.families.get(subject)
+    if event is None:
+        return None
+    try:
+        return parse(event.sgraph)
+    except PrismError:
+        return None
+
+
+def best_candidate(family: str, events: EventIndex, ledger: Ledger) -> str:
+    """The fastest candidate of a family, else a proved one, else one with a verdict, else any."""
+    timed = [t for t in ledger.trials if family_of(t.candidate) == family and t.time_s is not None]
+    if timed:
+        return min(timed, key=lambda t: t.time_s or 0.0).candidate
+    candidates = events.candidates_of(family)
+    decided = [c for c in candidates if c in events.verdicts]
+    proved = [c for c in decided if events.verdicts[c].verdict == "proved"]
+    return next(iter((*proved, *decided, *candidates)), "")

@@ -1,0 +1,95 @@
+"""The ledger panel: the result in sentences, what was pruned by which kind of rule, steering, and the log."""
+
+from __future__ import annotations
+
+from prism_explore.diagnose.evidence import SAYS
+from prism_explore.events.claim import claim
+from prism_explore.events.ledger import Ledger
+from prism_explore.widgets.panels.cards import SOUNDNESS, action
+from prism_explore.widgets.panels.context import Context
+from prism_explore.widgets.panels.event_index import EventIndex
+from prism_explore.widgets.panels.event_text import log_line
+from prism_explore.widgets.panels.sections import Cell, Column, LedgerSection, Row, Table
+from prism_explore.widgets.views.marks import PRUNED_KINDS
+
+_SOUNDNESS_COLUMNS = (
+    Column("class", "kind of rule"),
+    Column("count", "pruned", "right"),
+    Column("meaning", "meaning", wide=True),
+)
+_REASON_COLUMNS = (
+    Column("code", "reason"),
+    Column("rule", "rule"),
+    Column("soundness", "kind of rule"),
+    Column("count", "pruned", "right"),
+    Column("stood", "programs", "right", tip="number of programs that the pruned parts stand for, mostly an estimate"),
+)
+_STEERING_COLUMNS = (
+    Column("action", "action"),
+    Column("subject", "on"),
+    Column("python", "in Python", mono=True),
+    Column("note", "note"),
+)
+_LOG_COLUMNS = (Column("seq", "#", "right"), Column("at", "at", "right"), Column("text", "event", wide=True))
+
+
+def ledger_panel(context: Context) -> LedgerSection:
+    """The section of the ledger."""
+    ledger = context.ledger
+    steering = ledger.steering
+    return LedgerSection(
+        claim(ledger),
+        _soundness_table(ledger),
+        _reason_table(ledger),
+        _steering_table(ledger),
+        _log_table(context.events),
+        action("Undo", "undo", {}, bool(steering.standing)),
+        action("Redo", "redo", {}, bool(steering.undone)),
+    )
+
+
+def _soundness_table(ledger: Ledger) -> Table:
+    counts, unknown = ledger.by_soundness(), ledger.funnel.unknown
+    rows = [
+        Row("", (Cell(name, kind=PRUNED_KINDS[name]), Cell(f"{counts.get(name, 0):,}", counts.get(name, 0)), meaning))
+        for name, meaning in SOUNDNESS.items()
+    ]
+    rows.append(Row("", (Cell("unknown", kind="unknown"), Cell(f"{unknown:,}", unknown), SAYS["unknown"])))
+    return Table(_SOUNDNESS_COLUMNS, tuple(rows), "")
+
+
+def _reason_table(ledger: Ledger) -> Table:
+    rows = tuple(
+        Row(
+            c.example,
+            (
+                Cell(c.code, kind=PRUNED_KINDS[c.soundness], tip=c.sentence),
+                c.rule,
+                c.soundness,
+                Cell(f"{c.count:,} {'' if c.what == 'region' else c.things}".strip(), c.count),
+                Cell(f"{c.stood_for:,.0f}", c.stood_for),
+            ),
+        )
+        for c in ledger.cuts
+    )
+    return Table(_REASON_COLUMNS, rows, "Nothing has been pruned yet.")
+
+
+def _steering_table(ledger: Ledger) -> Table:
+    steering = ledger.steering
+    rows = [Row(s.subject, (s.action, s.subject, s.python, s.note or "–")) for s in steering.standing]
+    rows += [
+        Row(s.subject, (s.action, s.subject, s.python, s.note or "–"), "undone") for s in reversed(steering.undone)
+    ]
+    return Table(_STEERING_COLUMNS, tuple(rows), "No steering steps yet: accept or reject a family.")
+
+
+def _log_table(events: EventIndex) -> Table:
+    rows: list[Row] = []
+    for entry in reversed(events.log):
+        line = log_line(entry.event)
+        cells = (Cell(str(entry.seq), entry.seq), f"{entry.at_s:.2f} s", Cell(line.text, kind=line.kind))
+        rows.append(Row(line.ref, cells))
+    earlier = events.count - len(events.log)
+    omitted = f"{earlier:,} earlier events are not listed; sess.journal has all {events.count:,}." if earlier else ""
+    return Table(_LOG_COLUMNS, tuple(rows), "No events yet.", omitted)

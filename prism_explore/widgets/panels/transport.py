@@ -1,0 +1,75 @@
+"""The bar on top of the explorer: what is searched, the state and phase of the search, counts, and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from prism_explore.diagnose.evidence import SAYS
+from prism_explore.events.claim import claim
+from prism_explore.events.ledger import Ledger
+from prism_explore.events.phases import PHASES
+from prism_explore.widgets.jupyter.live import State
+from prism_explore.widgets.panels.context import Context, SearchInfo
+from prism_explore.widgets.panels.event_text import log_line
+from prism_explore.widgets.panels.result import incumbent
+from prism_explore.widgets.panels.sections import Counter, Phase, Transport
+
+PHASE_TEXT: Mapping[str, str] = {
+    "generate": "Extend partial sGraphs operator by operator, and prune those that cannot be a result.",
+    "instantiate": "Choose how each dim is partitioned: imap, omap, fmap.",
+    "verify": "Prove a candidate equal to the program, refute it, or report unknown.",
+    "tune": "Choose parameter values for proved candidates, and time the kernels.",
+}
+
+
+def transport(context: Context) -> Transport:
+    """The section of the bar."""
+    search, ledger, events = context.search, context.ledger, context.events
+    cursor = context.view.cursor
+    n = ledger.funnel
+    counters = (
+        Counter("proved", "proved", f"{n.proved:,}", SAYS["proved"]),
+        Counter("unknown", "unknown", f"{n.unknown:,}", SAYS["unknown"]),
+        Counter("refuted", "refuted", f"{n.refuted:,}", "Candidates that are not equal to the program."),
+        Counter("pruned-sound", "pruned", f"{n.pruned:,}", "Regions that a rule pruned; the map shows the reasons."),
+    )
+    last = log_line(events.log[-1].event).text if events.log else "The search has not started. Press . for one step."
+    finished = search.state == "finished" and not cursor
+    total = max(search.count, events.count)
+    past = f"Earlier state, event {events.count:,} of {total:,}: {last}. The search itself is not changed."
+    return Transport(
+        search.program.name,
+        _target_text(search),
+        search.state,
+        total,
+        cursor,
+        past if cursor else "",
+        tuple(Phase(p, p == events.phase and not finished, PHASE_TEXT[p]) for p in PHASES),
+        counters,
+        incumbent(ledger),
+        () if cursor else _enabled(search.state, ledger),
+        claim(ledger) if finished else last,
+    )
+
+
+def _target_text(search: SearchInfo) -> str:
+    return f"on {search.target}" + (f" at {search.sizes}" if search.sizes else "")
+
+
+def _enabled(state: State, ledger: Ledger) -> tuple[str, ...]:
+    """Names of the commands that have an effect."""
+    match state:
+        case "ready":
+            commands = ["step", "start", "cancel"]
+        case "paused":
+            commands = ["step", "resume", "cancel"]
+        case "running":
+            commands = ["pause", "cancel"]
+        case "finished" | "cancelled" | "failed":
+            commands = []
+        case _:
+            assert_never(state)
+    commands += ["undo"] if ledger.steering.standing else []
+    commands += ["redo"] if ledger.steering.undone else []
+    return tuple(commands)

@@ -1,0 +1,87 @@
+"""Bar chart of the pruning reasons: how many regions and maps each reason and rule pruned.
+
+The bars have the letters and patterns of the search map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prism_explore.events.kinds import Event
+from prism_explore.events.ledger import Cut, Ledger, ledger
+from prism_explore.widgets.drawing.text_metrics import shorten, width_px
+from prism_explore.widgets.scene import Item, Scene, Shape, Text
+from prism_explore.widgets.views.marks import PRUNED_KINDS, letter_of
+
+ROW_PX = 24.0
+LEAST_PX = 2.0
+"""Width of the shortest bar."""
+NARROW_PX = 560.0
+"""A narrower picture has rule and soundness in the tooltips only; the pattern shows the soundness too."""
+
+
+def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Scene:
+    """Draw one bar per reason and rule.
+
+    Args:
+        events: the events of a search, or their ledger.
+        width: width of the picture. Units: px.
+    """
+    book = events if isinstance(events, Ledger) else ledger(events)
+    total = sum(c.count for c in book.cuts)
+    items: list[Item] = []
+    narrow = width < NARROW_PX
+    texts = [(_reason_label(c, narrow), _reason_value(c, total, narrow)) for c in book.cuts]
+    left = max((width_px(a, "mono") for a, _ in texts), default=0.0) + 34
+    right = max((width_px(b, "small") for _, b in texts), default=0.0) + 10
+    most = max((c.count for c in book.cuts), default=1)
+    for number, (row, (label, value)) in enumerate(zip(book.cuts, texts, strict=True)):
+        y = number * ROW_PX
+        w = max(LEAST_PX, (width - left - right) * row.count / most)
+        ident = f"{row.code}/{row.rule}/{row.soundness}/{row.what}"
+        line = (
+            Text(12, y + 17, letter_of(row.code, row.soundness), "letter"),
+            Text(26, y + 17, label, "mono", "start"),
+            Text(left + w + 8, y + 17, value, "small", "start"),
+        )
+        tip = (
+            f"{row.rule} [{row.soundness}]: {row.sentence}\n"
+            f"{row.count:,} {row.things}, for example "
+            f"{row.example}; they stand for {row.stood_for:,.0f} programs"
+        )
+        items.append(Shape(f"{ident}#label", "text", "plain", 0, y, width, ROW_PX, "none", line, row.example, tip))
+        items.append(
+            Shape(
+                ident,
+                "block",
+                PRUNED_KINDS[row.soundness],
+                left,
+                y + 3,
+                w,
+                ROW_PX - 6,
+                ref=row.example,
+                tip=tip,
+                count=row.count,
+            )
+        )
+    if not items:
+        nothing = (Text(width / 2, 17, "nothing has been pruned yet", "muted"),)
+        items.append(Shape("nothing", "text", "plain", 0, 0, width, ROW_PX, "none", nothing))
+    desc = (
+        "; ".join(f"{c.code} by {c.rule} [{c.soundness}]: {c.count:,} {c.things}" for c in book.cuts)
+        or "nothing was pruned"
+    )
+    return Scene("reasons", "pruning by reason", desc, width, max(1, len(book.cuts)) * ROW_PX, tuple(items))
+
+
+def _reason_value(row: Cut, total: int, narrow: bool) -> str:
+    return f"{row.count:,} · {_percent(row.count / total)}{'' if narrow else f' · {row.soundness}'}"
+
+
+def _reason_label(row: Cut, narrow: bool) -> str:
+    rule = "" if narrow or row.rule == row.code else f" · {shorten(row.rule, 20)}"
+    return f"{shorten(row.code, 24)}{rule}{'' if row.what == 'region' else f' ({row.things})'}"
+
+
+def _percent(share: float) -> str:
+    return "<1%" if share < 0.005 else f"{share:.0%}"
