@@ -42,7 +42,7 @@ def test_a_reader_steps_rejects_undoes_runs_to_the_end_and_reads_the_best_kernel
     expect(state).to_have_text(re.compile("^ready"))
 
     # Step: one family, and the search waits.
-    explorer.get_by_label("how far one step goes").select_option("family")
+    explorer.get_by_label("size of one step").select_option("family")
     explorer.get_by_role("button", name="Step", exact=True).click()
     expect(state).to_have_text(re.compile("^paused"), timeout=60_000)
     expect(explorer.get_by_role("tab", name="Families")).to_be_visible()

@@ -43,7 +43,7 @@ def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPa
     explorer = page.locator(".prism-explore").last
     explorer.scroll_into_view_if_needed()
     inspector = explorer.locator("[data-panel=inspector]")
-    expect(inspector).to_contain_text("What may be claimed so far")
+    expect(inspector).to_contain_text("The result so far")
 
     # A proved candidate: its conditions, its trials; then its certificate, lemma by lemma.
     proved = lab_page.python(
@@ -69,10 +69,10 @@ def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPa
     select(lab_page, f"{proved}/{tensor}@0")
     eclasses = explorer.locator("[data-panel=eclasses]")
     expect(eclasses).to_contain_text("frame 0 of", timeout=30_000)
-    eclasses.locator("g.item", has_text="forward").first.click()
+    eclasses.locator("g.item", has_text="next").first.click()
     expect(eclasses).to_contain_text("frame 1 of")
     expect(inspector).to_contain_text("round 1")
-    eclasses.locator("g.item", has_text="back").first.click()
+    eclasses.locator("g.item", has_text="previous").first.click()
     expect(eclasses).to_contain_text("frame 0 of")
 
     # An audit of a cut, and a what-if from the form; both are listed, and their answers lead on.
@@ -100,7 +100,7 @@ def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPa
     questions.get_by_role("button", name="What if?").click()
     expect(questions.get_by_role("row").filter(has_text="thinking")).to_be_visible(timeout=20_000)
     assert "2" == lab_page.python("1 + 1")
-    questions.get_by_role("button", name="take back q4").click()
+    questions.get_by_role("button", name="cancel q4").click()
     expect(questions.get_by_role("row").filter(has_text="cancelled")).to_be_visible(timeout=20_000)
     assert "cancelled" == states(lab_page)["q4"]
 
@@ -108,8 +108,8 @@ def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPa
     families = explorer.locator("[data-panel=families] tbody tr[data-ref]")
     explorer.get_by_role("tab", name="Families").click()
     expect(families.first).to_be_visible()
-    explorer.get_by_label("look back at a moment").fill("2")
-    expect(explorer.locator(".pe-banner")).to_contain_text("You look back at fact 2 of")
+    explorer.get_by_label("show an earlier state").fill("2")
+    expect(explorer.locator(".pe-banner")).to_contain_text("Earlier state, event 2 of")
     expect(families).to_have_count(0)
     explorer.get_by_role("button", name="back to now").click()
     expect(families.first).to_be_visible()

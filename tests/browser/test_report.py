@@ -14,7 +14,7 @@ from prism_explore.ir.text import show
 from prism_explore.session.handles import Record
 from prism_explore.widgets.jupyter.recorded import RecordedSession
 from prism_explore.widgets.report import report_page
-from tests.widgets.fakes import CUT, program
+from tests.widgets.fakes import PRUNED, program
 from tests.widgets.recordings import story
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def report(tmp_path: Path) -> Path:
     for event in story()[1:-1]:
         journal.note(event)
     journal.note(
-        replace(CUT, operator=f"matmul({HOSTILE})", reason=replace(CUT.reason, code="hostile", rule="hostile"))
+        replace(PRUNED, operator=f"matmul({HOSTILE})", reason=replace(PRUNED.reason, code="hostile", rule="hostile"))
     )
     journal.note(story()[-1])
     path = tmp_path / "report.html"

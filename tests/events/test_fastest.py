@@ -145,7 +145,7 @@ def test_the_explorer_says_it_beside_the_time() -> None:
         return seen.transport.best.notes
 
     assert "torch eager was faster: best() runs it" in shown(SLOWER)
-    assert not [note for note for note in shown(FASTER) if "best() runs it" in note]
+    assert not [note for note in shown(FASTER) if "best() runs it" in note]
 
 
 def test_where_the_kernel_was_faster_nothing_of_this_is_said() -> None:

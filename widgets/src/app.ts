@@ -1,4 +1,4 @@
-// The widget as a whole: layout, selection, keyboard; panels and wire do the rest.
+// The explorer widget: layout, selection, search field and keyboard. Panels draw themselves.
 
 import styles from "./explorer.css";
 import { add, fresh, h, mark, refill } from "./lib/dom.ts";
@@ -16,30 +16,24 @@ import { type Item, SCENE_CSS } from "./scene.ts";
 import type { Sections } from "./sections.ts";
 import { type Args, type Look, type Model, type Reply, Wire } from "./wire.ts";
 
-/** Below this width panels are tabs, one at a time. */
+/** Below this width the panels are tabs, and one is shown at a time. */
 const NARROW_PX = 900;
-/** How often the status line may speak. */
-const SPEAK_MS = 1000;
+/** Shortest time between two changes of the status line, which screen readers announce. */
+const STATUS_MS = 1000;
 
-const TABS: readonly (readonly [PanelName, string])[] = [
-  ["map", "Search map"],
-  ["graph", "sGraph"],
-  ["inspector", "Inspector"],
-  ["families", "Families"],
-  ["eclasses", "E-classes"],
-  ["tuning", "Tuning"],
-  ["ledger", "Ledger"],
-  ["questions", "Questions"],
-  ["code", "Code"],
+/** One row per panel: its name, the label of its tab, and whether it is a tab of the dock. */
+const PANELS: readonly (readonly [name: PanelName, label: string, docked: boolean])[] = [
+  ["map", "Search map", false],
+  ["graph", "sGraph", false],
+  ["inspector", "Inspector", false],
+  ["families", "Families", true],
+  ["eclasses", "E-classes", true],
+  ["tuning", "Tuning", true],
+  ["ledger", "Ledger", true],
+  ["questions", "Questions", true],
+  ["code", "Code", true],
 ];
-const DOCKED: ReadonlySet<PanelName> = new Set([
-  "families",
-  "eclasses",
-  "tuning",
-  "ledger",
-  "questions",
-  "code",
-]);
+const DOCKED: readonly PanelName[] = PANELS.filter(([, , docked]) => docked).map(([name]) => name);
 
 export class App implements Host {
   readonly element: HTMLElement;
@@ -48,19 +42,16 @@ export class App implements Host {
   private readonly map: MapPanel;
   private readonly graph: GraphPanel;
   private readonly inspector: InspectorPanel;
-  private readonly families: FamiliesPanel;
   private readonly eclasses: EClassesPanel;
   private readonly tuning: TuningPanel;
   private readonly ledger: LedgerPanel;
-  private readonly questions: QuestionsPanel;
-  private readonly code: CodePanel;
   private readonly panels: ReadonlyMap<PanelName, Panel<never>>;
   private readonly tabs = new Map<PanelName, HTMLButtonElement>();
   private readonly main = h("div", { class: "pe-main" });
   private readonly dock = h("div", { class: "pe-dock" });
   private readonly banner = h("p", { class: "pe-banner", role: "alert", hidden: true });
   private readonly status = h("span", { class: "pe-status", role: "status", "aria-live": "polite" });
-  private readonly said = h("button", {
+  private readonly lastLine = h("button", {
     type: "button",
     class: "pe-python",
     title: "copy this line",
@@ -76,47 +67,44 @@ export class App implements Host {
   private readonly help: HTMLDialogElement;
   private readonly keys: readonly Key[];
   private readonly resize: ResizeObserver;
-  /** The panel that was asked for last, the tab of the dock, and the panel that has all the room. */
+  /** The panel that was shown last, the selected tab of the dock, and the maximised panel. */
   private shown: PanelName = "map";
   private docked: PanelName = "families";
-  private most: PanelName | null = null;
+  private maximised: PanelName | null = null;
   private narrow = false;
   private letters = true;
   private selection = "";
-  /** The click whose selection Python has not confirmed yet. */
-  private choosing: string | null = null;
-  private trouble: string | null = null;
-  /** Which moment of the past is shown. */
-  private past: string | null = null;
+  /** Id of the command whose selection Python has not confirmed yet. */
+  private selecting: string | null = null;
+  private error: string | null = null;
+  /** Which earlier state of the search is shown. */
+  private pastNotice: string | null = null;
   /** The node that the map is zoomed into. */
   private root = "";
   private sizes = { map: 0, dock: 0, high: 0 };
   private readonly press: Press;
-  private sizer: ReturnType<typeof setTimeout> | undefined;
-  private speaker: ReturnType<typeof setTimeout> | undefined;
-  private toSay = "";
+  private sizeTimer: ReturnType<typeof setTimeout> | undefined;
+  private statusTimer: ReturnType<typeof setTimeout> | undefined;
+  private nextStatus = "";
 
   constructor(model: Model) {
     this.bar = new TransportBar(this);
     this.map = new MapPanel(this);
     this.graph = new GraphPanel(this);
     this.inspector = new InspectorPanel(this);
-    this.families = new FamiliesPanel(this);
     this.eclasses = new EClassesPanel(this);
     this.tuning = new TuningPanel(this);
     this.ledger = new LedgerPanel(this);
-    this.questions = new QuestionsPanel(this);
-    this.code = new CodePanel(this);
     const all: readonly Panel<never>[] = [
       this.map,
       this.graph,
       this.inspector,
-      this.families,
+      new FamiliesPanel(this),
       this.eclasses,
       this.tuning,
       this.ledger,
-      this.questions,
-      this.code,
+      new QuestionsPanel(this),
+      new CodePanel(this),
     ];
     this.panels = new Map(all.map((panel) => [panel.name, panel]));
     this.keys = this.keyTable();
@@ -127,7 +115,7 @@ export class App implements Host {
       "footer",
       { class: "pe-foot" },
       this.status,
-      this.said,
+      this.lastLine,
       this.found,
       this.search,
       this.helpButton(),
@@ -139,7 +127,7 @@ export class App implements Host {
         tabindex: 0,
         "data-lm-suppress-shortcuts": "true",
         role: "application",
-        "aria-label": "Prism explorer; press ? for its keys",
+        "aria-label": "Prism explorer; press ? for the keys",
       },
       h("style", {}, `${SCENE_CSS}\n${styles}`),
       this.bar.element,
@@ -148,17 +136,17 @@ export class App implements Host {
       foot,
       this.help,
     );
-    this.said.addEventListener("click", () => this.copy(this.said.textContent ?? "", "the line"));
+    this.lastLine.addEventListener("click", () => this.copy(this.lastLine.textContent ?? "", "the line"));
     this.search.addEventListener("input", () => this.find());
-    this.element.addEventListener("keydown", (event) => this.pressed(event));
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
     this.resize = new ResizeObserver(() => this.measure());
     this.resize.observe(this.element);
     this.arrange();
     this.press = new Press(this.element, (changed) => this.receive(changed));
     this.wire = new Wire(model, {
       sections: (changed) => this.press.take(changed),
-      reply: (reply) => this.answered(reply),
-      connected: (yes) => this.connected(yes),
+      reply: (reply) => this.onReply(reply),
+      connected: (connected) => this.onConnection(connected),
     });
   }
 
@@ -171,12 +159,12 @@ export class App implements Host {
     this.wire.close();
     this.press.close();
     this.resize.disconnect();
-    clearTimeout(this.speaker);
-    clearTimeout(this.sizer);
+    clearTimeout(this.statusTimer);
+    clearTimeout(this.sizeTimer);
     for (const panel of this.panels.values()) panel.close();
   }
 
-  // ---- what panels ask for
+  // ---- requests of the panels (Host)
 
   command(name: string, args: Args = {}): void {
     this.wire.command(name, args);
@@ -189,7 +177,7 @@ export class App implements Host {
   select(ref: string): void {
     if (ref === this.selection) return;
     this.applySelection(ref);
-    this.choosing = this.wire.command("select", { id: ref });
+    this.selecting = this.wire.command("select", { id: ref });
   }
 
   enter(ref: string): void {
@@ -205,36 +193,33 @@ export class App implements Host {
 
   copy(text: string, what: string): void {
     const done = (ok: boolean) =>
-      this.say(ok ? `copied ${what}` : `could not copy ${what}: select it instead`);
+      this.announce(ok ? `copied ${what}` : `could not copy ${what}; select and copy it by hand`);
     if (!navigator.clipboard) {
-      done(copyOldWay(text));
+      done(copyByCommand(text));
       return;
     }
     navigator.clipboard.writeText(text).then(
       () => done(true),
-      () => done(copyOldWay(text)),
+      () => done(copyByCommand(text)),
     );
   }
 
   maximise(panel: PanelName): void {
-    this.most = this.most === panel ? null : panel;
+    this.maximised = this.maximised === panel ? null : panel;
     this.show(panel);
   }
 
-  // ---- what Python says
+  // ---- messages from Python
 
   private receive(changed: ReadonlyMap<string, unknown>): void {
-    const get = <K extends keyof Sections>(name: K): Sections[K] | undefined =>
-      changed.has(name) ? (changed.get(name) as Sections[K]) : undefined;
     const give = <K extends keyof Sections>(name: K, take: (data: Sections[K]) => void): void => {
-      const data = get(name);
-      if (data === undefined) return;
+      if (!changed.has(name)) return;
       try {
-        take(data);
+        take(changed.get(name) as Sections[K]);
       } catch (error) {
-        // One panel that cannot be drawn must not take the others with it.
+        // The other panels are still drawn.
         console.error(`prism_explore: the panel ${name} could not be drawn`, error);
-        this.say(`The panel ${name} could not be drawn: ${String(error)}`);
+        this.announce(`The panel ${name} could not be drawn: ${String(error)}`);
       }
     };
     give("commands", (data) => this.bar.describe(data));
@@ -242,50 +227,43 @@ export class App implements Host {
       this.bar.update(data);
       mark(this.element, "data-state", data.state);
       mark(this.element, "data-past", data.cursor > 0);
-      this.past = data.past || null;
-      this.showBanner(this.trouble);
-      this.say(data.status);
+      this.pastNotice = data.past_notice || null;
+      this.showBanner(this.error);
+      this.announce(data.status);
     });
-    give("map", (data) => this.map.update(data));
-    give("graph", (data) => this.graph.update(data));
-    give("inspector", (data) => this.inspector.update(data));
-    give("families", (data) => this.families.update(data));
-    give("eclasses", (data) => this.eclasses.update(data));
-    give("tuning", (data) => this.tuning.update(data));
-    give("ledger", (data) => this.ledger.update(data));
-    give("questions", (data) => this.questions.update(data));
-    give("code", (data) => this.code.update(data));
+    for (const [name, panel] of this.panels) give(name, (data) => panel.update(data as never));
     give("script", (data) => this.ledger.showScript(data));
-    give("trouble", (data) => {
-      this.trouble = data;
+    give("error", (data) => {
+      this.error = data;
       this.showBanner(data);
     });
-    const view = get("view");
-    if (view && this.choosing === null) this.applySelection(view.selection);
+    give("view", (data) => {
+      if (this.selecting === null) this.applySelection(data.selection);
+    });
     if (this.search.value) this.find();
   }
 
-  private answered(reply: Reply): void {
-    if (reply.event_id === this.choosing) this.choosing = null;
+  private onReply(reply: Reply): void {
+    if (reply.event_id === this.selecting) this.selecting = null;
     if (!reply.ok) {
-      this.say(reply.says ?? "that could not be done");
+      this.announce(reply.message ?? "the command failed");
     } else if (reply.python) {
-      this.said.textContent = reply.python;
-      this.said.hidden = false;
+      this.lastLine.textContent = reply.python;
+      this.lastLine.hidden = false;
     }
   }
 
-  private connected(yes: boolean): void {
-    mark(this.element, "data-connected", yes ? "yes" : "no");
+  private onConnection(connected: boolean): void {
+    mark(this.element, "data-connected", connected ? "yes" : "no");
     this.showBanner(
-      yes
-        ? this.trouble
-        : "The kernel has not answered. It may be busy with a cell, or gone; what you see is the last picture it sent.",
+      connected
+        ? this.error
+        : "The kernel does not answer. It is busy with a cell, or it has ended. The panels show the last state it sent.",
     );
   }
 
   private showBanner(text: string | null): void {
-    const shown = text ?? this.past;
+    const shown = text ?? this.pastNotice;
     this.banner.hidden = !shown;
     this.banner.textContent = shown ?? "";
   }
@@ -293,26 +271,26 @@ export class App implements Host {
   private applySelection(ref: string): void {
     this.selection = ref;
     const refs = ref ? [ref, ...ancestors(ref)] : [];
-    // An exact match is marked where there is one; else what holds it: f1 for f1.c2.
     for (const panel of this.panels.values()) panel.select(ref ? [ref] : []);
-    if (refs.length > 1) this.families.select(refs);
+    // The table of families marks f1 for f1.c2 too.
+    if (refs.length > 1) this.panels.get("families")?.select(refs);
   }
 
-  /** Speak at most once a second, and always the last thing. */
-  private say(text: string): void {
-    this.toSay = text;
-    if (this.speaker !== undefined) return;
+  /** Set the status line, at most once a second; the last text always appears. */
+  private announce(text: string): void {
+    this.nextStatus = text;
+    if (this.statusTimer !== undefined) return;
     this.status.textContent = text;
-    this.speaker = setTimeout(() => {
-      this.speaker = undefined;
-      if (this.status.textContent !== this.toSay) this.say(this.toSay);
-    }, SPEAK_MS);
+    this.statusTimer = setTimeout(() => {
+      this.statusTimer = undefined;
+      if (this.status.textContent !== this.nextStatus) this.announce(this.nextStatus);
+    }, STATUS_MS);
   }
 
   // ---- layout
 
   private layOut(): void {
-    const docked = TABS.filter(([name]) => DOCKED.has(name)).map(([name]) => this.panelElement(name));
+    const docked = DOCKED.map((name) => this.panelElement(name));
     this.dock.append(...docked);
     this.main.append(this.map.element, this.graph.element, this.inspector.element, this.dock);
   }
@@ -325,7 +303,7 @@ export class App implements Host {
 
   private tabList(): HTMLElement {
     const list = h("div", { class: "pe-tabs", role: "tablist", "aria-label": "panels" });
-    for (const [name, label] of TABS) {
+    for (const [name, label, docked] of PANELS) {
       const panel = this.panelElement(name);
       panel.id = fresh("panel");
       const tab = h(
@@ -335,7 +313,7 @@ export class App implements Host {
           role: "tab",
           "aria-controls": panel.id,
           "data-tab-of": name,
-          class: DOCKED.has(name) ? null : "pe-only-narrow",
+          class: docked ? null : "pe-only-narrow",
         },
         label,
       );
@@ -346,29 +324,29 @@ export class App implements Host {
     return list;
   }
 
-  /** Bring a panel into view. */
+  /** Show a panel. */
   private show(name: PanelName): void {
-    if (DOCKED.has(name)) this.docked = name;
+    if (DOCKED.includes(name)) this.docked = name;
     this.shown = name;
-    if (this.most !== null) this.most = name;
+    if (this.maximised !== null) this.maximised = name;
     this.arrange();
   }
 
-  /** Which panels are seen: one where there is little room or one was maximised, else three and the dock. */
+  /** Show one panel if the widget is narrow or a panel is maximised, else three panels and the dock. */
   private arrange(): void {
-    const only = this.most ?? (this.narrow ? this.shown : null);
+    const only = this.maximised ?? (this.narrow ? this.shown : null);
     for (const [name, panel] of this.panels) {
-      const seen = only === null ? !DOCKED.has(name) || name === this.docked : name === only;
-      mark(panel.element, "hidden", !seen);
+      const visible = only === null ? !DOCKED.includes(name) || name === this.docked : name === only;
+      mark(panel.element, "hidden", !visible);
     }
     for (const [name, tab] of this.tabs) {
-      mark(tab, "hidden", !this.narrow && !DOCKED.has(name));
+      mark(tab, "hidden", !this.narrow && !DOCKED.includes(name));
       mark(tab, "aria-selected", String(this.narrow ? name === only : name === this.docked));
     }
-    const dockSeen = only === null || DOCKED.has(only);
-    mark(this.dock, "hidden", !dockSeen && !this.narrow);
-    mark(this.dock, "data-only-tabs", !dockSeen);
-    this.tellSizes();
+    const dockVisible = only === null || DOCKED.includes(only);
+    mark(this.dock, "hidden", !dockVisible && !this.narrow);
+    mark(this.dock, "data-only-tabs", !dockVisible);
+    this.sendSizes();
     mark(this.element, "data-solo", only !== null);
     mark(this.element, "data-narrow", this.narrow);
   }
@@ -376,23 +354,23 @@ export class App implements Host {
   private measure(): void {
     const width = this.element.clientWidth;
     if (width === 0) return;
-    this.tellSizes();
+    this.sendSizes();
     const narrow = width < NARROW_PX;
     if (narrow === this.narrow) return;
     this.narrow = narrow;
     this.arrange();
   }
 
-  /** Make a node as wide as the map; the same node again, or none, shows the whole search. */
+  /** Zoom the map into a node; the same node again, or none, shows the full map. */
   private zoomMap(node: string): void {
     this.root = this.root === node ? "" : node;
     this.look({ root: this.root });
   }
 
-  /** Tell Python how wide pictures may be, once the size has settled. */
-  private tellSizes(): void {
-    clearTimeout(this.sizer);
-    this.sizer = setTimeout(() => {
+  /** Send the sizes of the pictures to Python, once they no longer change. */
+  private sendSizes(): void {
+    clearTimeout(this.sizeTimer);
+    this.sizeTimer = setTimeout(() => {
       const { map, dock } = this.sizes;
       const wide = this.map.picture.stage.element.clientWidth;
       const box = [this.eclasses, this.tuning].map((p) => p.stage.element).find((e) => e.clientWidth > 0);
@@ -408,22 +386,22 @@ export class App implements Host {
     }, 150);
   }
 
-  /** The panel that has the focus, else the one that was shown last. */
+  /** The panel with the focus, else the panel that was shown last. */
   private current(): PanelName {
     const inside = document.activeElement?.closest<HTMLElement>("[data-panel]")?.getAttribute("data-panel");
     return (inside as PanelName | null | undefined) ?? this.shown;
   }
 
   private find(): void {
-    const words = this.search.value.trim().toLowerCase();
+    const text = this.search.value.trim().toLowerCase();
     const matches = (item: Item) =>
       [item.ref ?? "", item.tip ?? "", ...(item.texts ?? []).map((t) => t.text)]
         .join("\n")
         .toLowerCase()
-        .includes(words);
-    const pattern = words ? matches : null;
+        .includes(text);
+    const pattern = text ? matches : null;
     const count = this.map.picture.stage.find(pattern) + this.graph.picture.stage.find(pattern);
-    this.found.textContent = words ? `${count} found` : "";
+    this.found.textContent = text ? `${count} found` : "";
   }
 
   // ---- keyboard
@@ -432,64 +410,84 @@ export class App implements Host {
     const steer = (command: "accept" | "reject") => () => {
       const id = /^f\d+/.exec(this.selection)?.[0];
       if (id) this.command(command, { id });
-      else this.say(`select a family to ${command} it`);
+      else this.announce(`select a family to ${command} it`);
     };
     const walk = (way: Direction) => () => {
       const stage = this.current() === "graph" ? this.graph.picture.stage : this.map.picture.stage;
       stage.walk(way);
     };
     return [
-      { keys: ["."], shown: ".", says: "one step", act: () => this.bar.step() },
-      { keys: [" "], shown: "Space", says: "run, pause or resume", act: () => this.bar.toggleRun() },
+      { keys: ["."], shown: ".", help: "one step of the search", act: () => this.bar.step() },
+      { keys: [" "], shown: "Space", help: "run, pause or resume", act: () => this.bar.toggleRun() },
       {
         keys: ["ArrowLeft"],
         shown: "← → ↑ ↓",
-        says: "the next item that way, in the map or the sGraph",
+        help: "select the next item in that direction, in the map or the sGraph",
         act: walk("left"),
       },
-      { keys: ["ArrowRight"], shown: "", says: "", act: walk("right") },
-      { keys: ["ArrowUp"], shown: "", says: "", act: walk("up") },
-      { keys: ["ArrowDown"], shown: "", says: "", act: walk("down") },
+      { keys: ["ArrowRight"], shown: "", help: "", act: walk("right") },
+      { keys: ["ArrowUp"], shown: "", help: "", act: walk("up") },
+      { keys: ["ArrowDown"], shown: "", help: "", act: walk("down") },
       {
         keys: ["Enter"],
         shown: "Enter",
-        says: "open the selection: its graph, its custom kernel",
+        help: "open the selection: show its graph, or expand its custom kernel",
         act: () => this.selection && this.enter(this.selection),
       },
       {
         keys: ["z"],
         shown: "z",
-        says: "zoom the map into the selected node, or out again",
+        help: "zoom the map into the selected node, and out again",
         act: () => this.zoomMap(/^n\d+$/.test(this.selection) ? this.selection : this.root),
       },
-      { keys: ["["], shown: "[ ]", says: "one fact back in time, or on", act: () => this.bar.move(-1) },
-      { keys: ["]"], shown: "", says: "", act: () => this.bar.move(1) },
-      { keys: ["w"], shown: "w", says: "why: read the inspector", act: () => this.why() },
-      { keys: ["a"], shown: "a", says: "accept the selected family", act: steer("accept") },
-      { keys: ["x"], shown: "x", says: "reject the selected family; can be undone", act: steer("reject") },
+      { keys: ["["], shown: "[ ]", help: "look back by one event, or forward", act: () => this.bar.move(-1) },
+      { keys: ["]"], shown: "", help: "", act: () => this.bar.move(1) },
+      { keys: ["w"], shown: "w", help: "read the inspector", act: () => this.showInspector() },
+      { keys: ["a"], shown: "a", help: "accept the selected family", act: steer("accept") },
+      { keys: ["x"], shown: "x", help: "reject the selected family; can be undone", act: steer("reject") },
       {
         keys: ["u", "Ctrl+z"],
         shown: "u, Ctrl+Z",
-        says: "undo the last steering step",
+        help: "undo the last steering step",
         act: () => this.command("undo"),
       },
-      { keys: ["U", "Ctrl+Z"], shown: "Shift+U", says: "redo", act: () => this.command("redo") },
-      { keys: ["/"], shown: "/", says: "find in the pictures", act: () => this.search.focus() },
+      {
+        keys: ["U", "Ctrl+Z"],
+        shown: "Shift+U",
+        help: "redo the last steering step",
+        act: () => this.command("redo"),
+      },
+      { keys: ["/"], shown: "/", help: "find in the pictures", act: () => this.search.focus() },
       {
         keys: ["m"],
         shown: "m",
-        says: "maximise the panel, or put it back",
+        help: "maximise the panel, or restore it",
         act: () => this.maximise(this.current()),
       },
-      { keys: ["0"], shown: "0", says: "fit the picture", act: () => this.stageOf(this.current())?.fit() },
-      { keys: ["t"], shown: "t", says: "the picture as a table", act: () => this.toggleTable() },
-      { keys: ["1", "2", "3", "4", "5", "6"], shown: "1 … 6", says: "the tabs below", act: () => undefined },
-      { keys: ["?"], shown: "?", says: "this help", act: () => this.toggleHelp() },
-      { keys: ["Escape"], shown: "Esc", says: "clear, then leave the widget", act: () => this.leave() },
+      {
+        keys: ["0"],
+        shown: "0",
+        help: "fit the picture into its panel",
+        act: () => this.stageOf(this.current())?.fit(),
+      },
+      { keys: ["t"], shown: "t", help: "show the picture as a table", act: () => this.toggleTable() },
+      {
+        keys: ["1", "2", "3", "4", "5", "6"],
+        shown: "1 … 6",
+        help: "show a tab of the dock",
+        act: () => undefined,
+      },
+      { keys: ["?"], shown: "?", help: "show this help", act: () => this.toggleHelp() },
+      {
+        keys: ["Escape"],
+        shown: "Esc",
+        help: "close, clear, then leave the widget",
+        act: () => this.leave(),
+      },
     ];
   }
 
-  private pressed(event: KeyboardEvent): void {
+  private onKey(event: KeyboardEvent): void {
     if (event.altKey || event.defaultPrevented) return;
     const name = nameOf(event);
     if (isTyping(event.target)) {
@@ -508,12 +506,12 @@ export class App implements Host {
     event.preventDefault();
     event.stopPropagation();
     const tab = "123456".indexOf(name);
-    const docked = TABS.filter(([panel]) => DOCKED.has(panel))[tab];
-    if (tab >= 0 && docked) this.show(docked[0]);
+    const docked = DOCKED[tab];
+    if (tab >= 0 && docked) this.show(docked);
     else row.act();
   }
 
-  private why(): void {
+  private showInspector(): void {
     this.show("inspector");
     this.inspector.focus();
   }
@@ -532,7 +530,7 @@ export class App implements Host {
 
   private leave(): void {
     if (this.help.open) this.toggleHelp();
-    else if (this.most !== null) this.maximise(this.most);
+    else if (this.maximised !== null) this.maximise(this.maximised);
     else if (this.search.value) {
       this.search.value = "";
       this.find();
@@ -553,7 +551,7 @@ export class App implements Host {
   private helpDialog(): HTMLDialogElement {
     const list = h("dl", { class: "pe-facts" });
     for (const key of this.keys) {
-      if (key.shown) add(list, h("dt", {}, h("kbd", {}, key.shown)), h("dd", {}, key.says));
+      if (key.shown) add(list, h("dt", {}, h("kbd", {}, key.shown)), h("dd", {}, key.help));
     }
     const letters = h("input", { type: "checkbox", checked: true });
     letters.addEventListener("change", () => {
@@ -564,13 +562,13 @@ export class App implements Host {
     const dialog = h("dialog", { class: "pe-help", "aria-label": "keys" });
     refill(
       dialog,
-      h("h3", {}, "Keys, while the focus is in here"),
+      h("h3", {}, "Keys, while the explorer has the focus"),
       list,
-      h("label", {}, letters, " single letters and signs act"),
+      h("label", {}, letters, " keys without Ctrl are active"),
       h(
         "p",
         { class: "pe-muted" },
-        "Ctrl + wheel zooms a picture, dragging moves it, a double click fits it.",
+        "Ctrl + wheel zooms a picture, dragging moves it, a double click fits it into its panel.",
       ),
       close,
     );
@@ -585,15 +583,15 @@ export class App implements Host {
   }
 }
 
-/** What holds an id: f1 for f1.c2, f1.c2 and f1 for f1.c2/k3. */
+/** The ids of the family and candidate that contain an id: f1 for f1.c2, f1.c2 and f1 for f1.c2/k3. */
 function ancestors(ref: string): string[] {
   const [candidate = "", inside] = ref.split("/");
   const [family = ""] = candidate.split(".");
   return [...(inside ? [candidate] : []), ...(candidate.includes(".") ? [family] : [])];
 }
 
-/** For pages that are not served safely, where there is no clipboard. */
-function copyOldWay(text: string): boolean {
+/** Copy on pages that are not served by HTTPS, where browsers offer no clipboard. */
+function copyByCommand(text: string): boolean {
   const area = h("textarea", { style: "position:fixed;opacity:0" });
   area.value = text;
   document.body.append(area);

@@ -1,4 +1,4 @@
-// The explorer: one widget, one selection, every panel a view of what Python computed.
+// The anywidget module of the explorer.
 
 import type { AnyModel } from "@anywidget/types";
 import { App } from "./app.ts";

@@ -1,30 +1,30 @@
-// The explorer in a page of its own: no notebook, no kernel, no network. What Python would compute for every
-// selection lies in the page, and a model plays Python's part.
+// The module of a report: the explorer on a page without notebook, kernel and network. The page holds the data of
+// every selection, and a model answers in place of Python.
 
 import { App } from "./app.ts";
 import type { Inspector, Sections } from "./sections.ts";
 import type { Model, Reply } from "./wire.ts";
 
-/** What a selection changes besides the inspector. */
+/** The sections that a selection changes besides the inspector. */
 type Subject = Pick<Sections, "graph" | "eclasses" | "code">;
 
 export interface Report {
   readonly sections: Sections;
   readonly inspectors: Readonly<Record<string, Inspector>>;
   readonly subjects: Readonly<Record<string, Subject>>;
-  /** Per id, the family or candidate whose graph shows it. */
+  /** Per id, the family or candidate whose graph contains it. */
   readonly owners: Readonly<Record<string, string>>;
 }
 
-interface Said {
+interface Sent {
   readonly kind: string;
   readonly event_id?: string;
   readonly name?: string;
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-/** Plays Python: selections are answered from the page, all else is refused with the way to do it. */
-export class Told {
+/** Answers selections from the data of the page, and refuses every other command. */
+export class ReportModel {
   private seq = 0;
   private listener: ((content: unknown) => void) | null = null;
 
@@ -42,16 +42,16 @@ export class Told {
     this.listener = null;
   }
 
-  send(said: Said): void {
-    if (said.kind === "hello") this.tell(this.report.sections);
-    if (said.kind !== "command" || !said.event_id) return;
-    if (said.name === "select") this.select(String(said.args?.id ?? ""), said.event_id);
+  send(message: Sent): void {
+    if (message.kind === "hello") this.emit(this.report.sections);
+    if (message.kind !== "command" || !message.event_id) return;
+    if (message.name === "select") this.select(String(message.args?.id ?? ""), message.event_id);
     else
-      this.tell({}, [
+      this.emit({}, [
         {
-          event_id: said.event_id,
+          event_id: message.event_id,
           ok: false,
-          says: "This is a report. Steer a live search, or open the saved one in a notebook.",
+          message: "A report cannot run commands. Open the saved search in a notebook.",
         },
       ]);
   }
@@ -61,15 +61,15 @@ export class Told {
     const inspector = id === "" ? sections.inspector : (inspectors[id] ?? missing(id));
     const owner = owners[id];
     const subject = owner === undefined ? undefined : subjects[owner];
-    this.tell({ view: { selection: id }, inspector, ...subject }, [{ event_id, ok: true }]);
+    this.emit({ view: { selection: id }, inspector, ...subject }, [{ event_id, ok: true }]);
   }
 
-  private tell(changed: Partial<Sections>, replies: readonly Reply[] = []): void {
-    const pieces = Object.entries(changed).map(([name, value]) => [name, 0, 1, JSON.stringify(value)]);
+  private emit(changed: Partial<Sections>, replies: readonly Reply[] = []): void {
+    const chunks = Object.entries(changed).map(([name, value]) => [name, 0, 1, JSON.stringify(value)]);
     const after = this.seq;
     this.seq += 1;
-    const message = { kind: "sections", seq: this.seq, after, pieces, replies };
-    // As over a wire: an answer never comes while the question is still being asked.
+    const message = { kind: "sections", seq: this.seq, after, chunks, replies };
+    // As with a kernel, the answer arrives after the request has returned.
     setTimeout(() => this.listener?.(message), 0);
   }
 }
@@ -78,13 +78,13 @@ function missing(id: string): Inspector {
   return {
     ref: id,
     title: id,
-    what: ["This report does not hold it. The saved search does; open that in a notebook."],
+    description: ["This report does not contain it. Open the saved search in a notebook."],
   };
 }
 
 const data = document.getElementById("prism-report");
 if (data?.textContent) {
-  const app = new App(new Told(JSON.parse(data.textContent) as Report) as unknown as Model);
+  const app = new App(new ReportModel(JSON.parse(data.textContent) as Report) as unknown as Model);
   document.getElementById("prism-here")?.append(app.element);
   app.open();
 }

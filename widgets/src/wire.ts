@@ -1,30 +1,30 @@
-// The only file that knows anywidget: numbered messages in, commands out.
+// The connection to Python through anywidget: numbered messages in, commands out.
 //
-// A message carries whole sections, its number, and the number that one must have before it. When
-// something is missing the wire says hello with what it has, and Python sends what changed since.
+// A message carries sections that changed, its number, and the number of the message that the receiver must have.
+// If one was missed, the wire sends `hello` with the last number, and Python sends what changed since then.
 
 import type { AnyModel } from "@anywidget/types";
 
-/** What this file needs of anywidget's model; the offline page brings its own. */
+/** The part of the anywidget model that is used; a report has a model of its own. */
 export type Model = Pick<AnyModel, "get" | "on" | "off" | "send">;
 
-/** A section's name, the piece's number, how many pieces there are, JSON text. */
-type Piece = readonly [section: string, index: number, of: number, text: string];
+/** Name of the section, number of the chunk, number of chunks, JSON text. */
+type Chunk = readonly [section: string, index: number, of: number, text: string];
 
 export interface Reply {
   readonly event_id: string;
   readonly ok: boolean;
-  /** The same in Python, when it was understood. */
+  /** The line of Python that does the same, if the command was accepted. */
   readonly python?: string;
-  /** Why not, when it was not. */
-  readonly says?: string;
+  /** Why the command was refused. */
+  readonly message?: string;
 }
 
 interface Message {
   readonly kind: "sections";
   readonly seq: number;
   readonly after: number;
-  readonly pieces: readonly Piece[];
+  readonly chunks: readonly Chunk[];
   readonly replies: readonly Reply[];
 }
 
@@ -35,59 +35,61 @@ interface Snapshot {
 }
 
 export interface Listener {
-  /** Sections that changed, already parsed. */
+  /** Sections that changed, parsed. */
   sections(changed: ReadonlyMap<string, unknown>): void;
   reply(reply: Reply): void;
-  /** Whether anybody answers at the other end. */
-  connected(yes: boolean): void;
+  /** Whether Python answers. */
+  connected(connected: boolean): void;
 }
 
 export type Args = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
-/** What the reader wants to see: kernels closed, the map zoomed into a node, a moment of the past, pictures of a width. */
+/** What to show: kernels as one box, the map from a node on, an earlier state of the search, the widths of pictures. */
 export type Look =
   | { readonly collapsed: boolean }
   | { readonly root: string }
   | { readonly cursor: number }
   | { readonly map_px: number; readonly dock_px: number; readonly dock_high_px: number };
 
-/** How long an unanswered hello waits before the picture says that nobody is there, and asks again. */
-const PATIENCE_MS = 4000;
+/** Time without an answer to `hello` after which the connection counts as lost. */
+const TIMEOUT_MS = 4000;
 
 export class Wire {
   private have = 0;
-  private asked = false;
+  private waiting = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private clicks = 0;
+  private commands = 0;
   private readonly name = Math.random().toString(36).slice(2, 10);
   private readonly parts = new Map<string, (string | undefined)[]>();
-  private readonly heard = (content: unknown): void => this.receive(content);
+  private readonly onMessage = (content: unknown): void => this.receive(content);
 
   constructor(
     private readonly model: Model,
     private readonly listener: Listener,
   ) {}
 
-  /** Draw what the notebook kept, then ask for the rest. */
+  /** Report the sections of the snapshot in the notebook, then request the rest. */
   open(): void {
-    this.model.on("msg:custom", this.heard);
-    const kept = this.model.get("snapshot") as Snapshot | undefined;
-    if (kept?.texts && kept.seq > 0) {
-      this.have = kept.left_out.length === 0 ? kept.seq : 0;
-      this.listener.sections(new Map(Object.entries(kept.texts).map(([k, text]) => [k, JSON.parse(text)])));
+    this.model.on("msg:custom", this.onMessage);
+    const snapshot = this.model.get("snapshot") as Snapshot | undefined;
+    if (snapshot?.texts && snapshot.seq > 0) {
+      this.have = snapshot.left_out.length === 0 ? snapshot.seq : 0;
+      this.listener.sections(
+        new Map(Object.entries(snapshot.texts).map(([k, text]) => [k, JSON.parse(text)])),
+      );
     }
     this.hello();
   }
 
   close(): void {
     clearTimeout(this.timer);
-    this.model.off("msg:custom", this.heard);
+    this.model.off("msg:custom", this.onMessage);
   }
 
-  /** Send a command; gives its id, which the reply will bear. */
+  /** Send a command; return its id, which the reply has too. */
   command(name: string, args: Args = {}): string {
-    this.clicks += 1;
-    const event_id = `${this.name}-${this.clicks}`;
+    this.commands += 1;
+    const event_id = `${this.name}-${this.commands}`;
     this.model.send({ kind: "command", event_id, name, args });
     return event_id;
   }
@@ -97,13 +99,13 @@ export class Wire {
   }
 
   private hello(): void {
-    this.asked = true;
+    this.waiting = true;
     this.model.send({ kind: "hello", have: this.have });
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      this.asked = false;
+      this.waiting = false;
       this.listener.connected(false);
-    }, PATIENCE_MS);
+    }, TIMEOUT_MS);
   }
 
   private receive(content: unknown): void {
@@ -111,22 +113,22 @@ export class Wire {
     if (message?.kind !== "sections") return;
     for (const reply of message.replies) this.listener.reply(reply);
     if (this.have < message.after) {
-      if (!this.asked) this.hello();
+      if (!this.waiting) this.hello();
       return;
     }
     clearTimeout(this.timer);
-    this.asked = false;
+    this.waiting = false;
     this.have = message.seq;
     const changed = new Map<string, unknown>();
-    for (const [section, index, of, text] of message.pieces) {
-      const whole = this.join(section, index, of, text);
-      if (whole !== null) changed.set(section, JSON.parse(whole));
+    for (const [section, index, of, text] of message.chunks) {
+      const full = this.join(section, index, of, text);
+      if (full !== null) changed.set(section, JSON.parse(full));
     }
     this.listener.connected(true);
     if (changed.size > 0) this.listener.sections(changed);
   }
 
-  /** The whole text once its last piece is there. */
+  /** The text of a section once its last chunk has arrived. */
   private join(section: string, index: number, of: number, text: string): string | null {
     if (of === 1) {
       this.parts.delete(section);

@@ -33,13 +33,13 @@ function click(element: Element | null | undefined): void {
 const panel = (root: Element, name: string) => root.querySelector<HTMLElement>(`[data-panel="${name}"]`);
 const running = (): Sections => {
   const all = recorded();
-  return { ...all, transport: { ...all.transport, state: "running", can: ["pause", "cancel"] } };
+  return { ...all, transport: { ...all.transport, state: "running", enabled: ["pause", "cancel"] } };
 };
 const paused = (): Sections => {
   const all = recorded();
   return {
     ...all,
-    transport: { ...all.transport, state: "paused", can: ["step", "resume", "cancel", "undo"] },
+    transport: { ...all.transport, state: "paused", enabled: ["step", "resume", "cancel", "undo"] },
   };
 };
 
@@ -63,7 +63,7 @@ describe("the explorer", () => {
     expect(panel(root, "graph")?.querySelectorAll(".k-frame-loop")).toHaveLength(1);
     expect(panel(root, "inspector")?.textContent).toContain("mem.smem");
     expect(panel(root, "families")?.querySelectorAll("tbody tr")).toHaveLength(3);
-    expect(panel(root, "eclasses")?.querySelectorAll(".k-eclass-joined").length).toBeGreaterThan(0);
+    expect(panel(root, "eclasses")?.querySelectorAll(".k-eclass-shared").length).toBeGreaterThan(0);
     expect(panel(root, "tuning")?.querySelectorAll(".k-trial-best")).toHaveLength(1);
     expect(panel(root, "ledger")?.textContent).toContain("Nothing was excluded but by sound rules");
   });
@@ -98,9 +98,9 @@ describe("the explorer", () => {
   });
 
   it("says what went wrong in Python", () => {
-    const { root } = shown({ ...recorded(), trouble: "The picture could not be brought up to date" });
+    const { root } = shown({ ...recorded(), error: "The panels could not be updated" });
 
-    expect(root.querySelector(".pe-banner")?.textContent).toContain("could not be brought up to date");
+    expect(root.querySelector(".pe-banner")?.textContent).toContain("could not be updated");
     expect((root.querySelector(".pe-banner") as HTMLElement).hidden).toBe(false);
   });
 
@@ -184,7 +184,7 @@ describe("questions", () => {
   it("keep what is half typed when something else changes", () => {
     const { python, root } = shown();
     field(root, "[name=nodes]").value = "77";
-    python.tell({ questions: { ...recorded().questions, says: "2 open" } });
+    python.tell({ questions: { ...recorded().questions, caption: "2 open" } });
 
     expect(field(root, "[name=nodes]").value).toBe("77");
   });
@@ -216,8 +216,8 @@ describe("time", () => {
   it("says which moment is shown, and leads back to now", () => {
     const { python, root } = shown();
     const { transport } = recorded();
-    python.tell({ transport: { ...transport, cursor: 7, past: "You look back at fact 7." } });
-    expect(root.querySelector(".pe-banner")?.textContent).toBe("You look back at fact 7.");
+    python.tell({ transport: { ...transport, cursor: 7, past_notice: "Earlier state, event 7." } });
+    expect(root.querySelector(".pe-banner")?.textContent).toBe("Earlier state, event 7.");
     expect(root.hasAttribute("data-past")).toBe(true);
     click(root.querySelector(".pe-when"));
     python.tell({ transport });
@@ -246,24 +246,24 @@ describe("evidence", () => {
   const chained: StepRow = {
     ref: "f1.c1/k3.b1",
     name: "k3.b1",
-    says: "mul(%0) = b a",
-    because: "by mul commutes",
+    equation: "mul(%0) = b a",
+    justification: "by mul commutes",
     kind: "proved",
     lines,
   };
   const plain: StepRow = {
     ref: "f1.c1/k3",
     name: "k3",
-    says: "store(%1) = b a",
-    because: "by definition",
+    equation: "store(%1) = b a",
+    justification: "by definition",
     kind: "proved",
   };
   const certificate = (steps: readonly StepRow[], sentence = "2 of 2"): Card => {
     const copies = [{ label: "the case", text: "refutation of f1.c1\nseed 0" }];
     return { title: "certificate", kind: "proved", sentence, label: "Evidence", steps, copies };
   };
-  const inspected = (...why: readonly Card[]): Partial<Sections> => ({
-    inspector: { ref: "f1.c1", title: "f1.c1: a candidate", why },
+  const inspected = (...cards: readonly Card[]): Partial<Sections> => ({
+    inspector: { ref: "f1.c1", title: "f1.c1: a candidate", cards },
   });
   const proved = (): Sections => ({ ...recorded(), ...inspected(certificate([chained, plain])) });
 
@@ -283,7 +283,7 @@ describe("evidence", () => {
     const fold = () => panel(root, "inspector")?.querySelector<HTMLDetailsElement>(".pe-steps details");
     (fold() as HTMLDetailsElement).open = true;
     python.tell({
-      inspector: { ...(proved().inspector as object), word: "proved" } as Sections["inspector"],
+      inspector: { ...(proved().inspector as object), status: "proved" } as Sections["inspector"],
     });
     expect(fold()?.open).toBe(true);
     python.tell({ inspector: { ...(proved().inspector as object), ref: "f2.c1" } as Sections["inspector"] });
@@ -307,7 +307,7 @@ describe("evidence", () => {
     const first = folds()[0] as HTMLDetailsElement;
     first.open = true;
     const other = { ...chained, ref: "f1.c1/k9", name: "k9" };
-    python.tell(inspected(certificate([other, { ...chained, says: "mul(%0) = a b" }, plain])));
+    python.tell(inspected(certificate([other, { ...chained, equation: "mul(%0) = a b" }, plain])));
 
     expect(folds().map((fold) => (fold as HTMLDetailsElement).open)).toEqual([false, true]);
   });
@@ -434,7 +434,7 @@ describe("buttons", () => {
   it("say why something could not be done", () => {
     const { python, root } = shown();
     vi.advanceTimersByTime(2000);
-    python.tell({}, [{ event_id: "x", ok: false, says: "no family 'f9' to reject" }]);
+    python.tell({}, [{ event_id: "x", ok: false, message: "no family 'f9' to reject" }]);
 
     expect(root.querySelector(".pe-status")?.textContent).toBe("no family 'f9' to reject");
   });

@@ -1,4 +1,4 @@
-// Plays Python's part for harness.html: answers hello with the recorded sections, and every command with yes.
+// Replaces Python for harness.html: answers hello with the recorded sections, and every command with yes.
 
 import explorer from "../../prism_explore/widgets/static/explorer.js";
 
@@ -40,9 +40,9 @@ class RecordedModel {
 
   tell(changed, after, replies) {
     this.seq += 1;
-    const pieces = Object.entries(changed).map(([name, payload]) => [name, 0, 1, JSON.stringify(payload)]);
+    const chunks = Object.entries(changed).map(([name, payload]) => [name, 0, 1, JSON.stringify(payload)]);
     for (const listener of this.listeners.get("msg:custom") ?? []) {
-      listener({ kind: "sections", seq: this.seq, after, pieces, replies });
+      listener({ kind: "sections", seq: this.seq, after, chunks, replies });
     }
   }
 }

@@ -1,22 +1,22 @@
-// Plays Python's part: a model that writes down what the browser says, and answers as a test tells it.
+// A model for tests: it records the messages of the browser, and sends the messages that a test gives it.
 
 import type { Sections } from "../src/sections.ts";
 import type { Model, Reply } from "../src/wire.ts";
 import sections from "./recorded.json";
 
-export interface Said {
+export interface Sent {
   readonly kind: string;
   readonly [field: string]: unknown;
 }
 
 export class FakeModel {
-  readonly said: Said[] = [];
+  readonly sent: Sent[] = [];
   seq = 0;
   private listener: ((content: unknown) => void) | null = null;
 
   constructor(private readonly traits: Readonly<Record<string, unknown>> = {}) {}
 
-  /** As anywidget's model; a fake has no more than the wire needs. */
+  /** As an anywidget model; this one has only what the wire needs. */
   get model(): Model {
     return this as unknown as Model;
   }
@@ -33,25 +33,25 @@ export class FakeModel {
     this.listener = null;
   }
 
-  send(content: Said): void {
-    this.said.push(content);
+  send(content: Sent): void {
+    this.sent.push(content);
   }
 
-  /** A raw message. */
-  hear(content: unknown): void {
+  /** Send a raw message. */
+  receive(content: unknown): void {
     this.listener?.(content);
   }
 
-  /** A message with whole sections. */
+  /** Send sections. */
   tell(sections: Partial<Sections>, replies: readonly Reply[] = [], after = this.seq): void {
     this.seq += 1;
-    const pieces = Object.entries(sections).map(([name, value]) => [name, 0, 1, JSON.stringify(value)]);
-    this.hear({ kind: "sections", seq: this.seq, after, pieces, replies });
+    const chunks = Object.entries(sections).map(([name, value]) => [name, 0, 1, JSON.stringify(value)]);
+    this.receive({ kind: "sections", seq: this.seq, after, chunks, replies });
   }
 
-  /** What was sent of a kind, oldest first. */
-  of(kind: string): readonly Said[] {
-    return this.said.filter((s) => s.kind === kind);
+  /** The recorded messages of a kind, oldest first. */
+  of(kind: string): readonly Sent[] {
+    return this.sent.filter((s) => s.kind === kind);
   }
 
   /** Names and arguments of the commands that were sent. */

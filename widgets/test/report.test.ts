@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from "vitest";
-import { type Report, Told } from "../src/report.ts";
+import { type Report, ReportModel } from "../src/report.ts";
 import { recorded } from "./python.ts";
 
 const inspector = { ref: "f2", title: "f2: a family" };
@@ -12,36 +12,36 @@ const report: Report = {
   owners: { f2: "f2" },
 };
 
-interface Heard {
-  readonly pieces: readonly (readonly [string, number, number, string])[];
-  readonly replies: readonly { readonly ok: boolean; readonly says?: string }[];
+interface Received {
+  readonly chunks: readonly (readonly [string, number, number, string])[];
+  readonly replies: readonly { readonly ok: boolean; readonly message?: string }[];
   readonly seq: number;
   readonly after: number;
 }
 
-function told(...said: readonly Record<string, unknown>[]): Heard[] {
+function answers(...messages: readonly Record<string, unknown>[]): Received[] {
   vi.useFakeTimers();
-  const heard: Heard[] = [];
-  const model = new Told(report);
-  model.on("msg:custom", (content) => heard.push(content as Heard));
-  for (const one of said) model.send(one as never);
+  const received: Received[] = [];
+  const model = new ReportModel(report);
+  model.on("msg:custom", (content) => received.push(content as Received));
+  for (const one of messages) model.send(one as never);
   vi.runAllTimers();
   vi.useRealTimers();
-  return heard;
+  return received;
 }
 
 describe("a report", () => {
   it("answers hello with every section", () => {
-    const [message] = told({ kind: "hello", have: 0 });
+    const [message] = answers({ kind: "hello", have: 0 });
 
-    expect(message?.pieces.map(([name]) => name).sort()).toEqual(Object.keys(recorded()).sort());
+    expect(message?.chunks.map(([name]) => name).sort()).toEqual(Object.keys(recorded()).sort());
   });
 
   it("answers a selection with its inspector, graph, classes and code, in numbered messages", () => {
     const select = { kind: "command", event_id: "e1", name: "select", args: { id: "f2" } };
-    const [, message] = told({ kind: "hello", have: 0 }, select);
+    const [, message] = answers({ kind: "hello", have: 0 }, select);
     const sections = Object.fromEntries(
-      (message?.pieces ?? []).map(([name, , , text]) => [name, JSON.parse(text)]),
+      (message?.chunks ?? []).map(([name, , , text]) => [name, JSON.parse(text)]),
     );
 
     expect(sections.inspector).toEqual(inspector);
@@ -51,17 +51,17 @@ describe("a report", () => {
   });
 
   it("says so where it does not hold what is selected", () => {
-    const [message] = told({ kind: "command", event_id: "e1", name: "select", args: { id: "p99" } });
-    const inspector = message?.pieces.find(([name]) => name === "inspector")?.[3] ?? "";
+    const [message] = answers({ kind: "command", event_id: "e1", name: "select", args: { id: "p99" } });
+    const inspector = message?.chunks.find(([name]) => name === "inspector")?.[3] ?? "";
 
-    expect(inspector).toContain("This report does not hold it");
+    expect(inspector).toContain("This report does not contain it");
   });
 
   it("refuses to steer, and says where one can", () => {
-    const [message] = told({ kind: "command", event_id: "e1", name: "reject", args: { id: "f2" } });
+    const [message] = answers({ kind: "command", event_id: "e1", name: "reject", args: { id: "f2" } });
 
     expect(message?.replies).toEqual([
-      { event_id: "e1", ok: false, says: expect.stringContaining("in a notebook") },
+      { event_id: "e1", ok: false, message: expect.stringContaining("in a notebook") },
     ]);
   });
 });

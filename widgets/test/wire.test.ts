@@ -2,29 +2,29 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Reply, Wire } from "../src/wire.ts";
 import { FakeModel } from "./python.ts";
 
-interface Heard {
+interface Received {
   readonly changed: Record<string, unknown>[];
   readonly replies: Reply[];
   readonly connected: boolean[];
 }
 
-function opened(traits: Record<string, unknown> = {}): { python: FakeModel; wire: Wire; heard: Heard } {
+function opened(traits: Record<string, unknown> = {}): { python: FakeModel; wire: Wire; received: Received } {
   const python = new FakeModel(traits);
-  const heard: Heard = { changed: [], replies: [], connected: [] };
+  const received: Received = { changed: [], replies: [], connected: [] };
   const wire = new Wire(python.model, {
-    sections: (changed) => heard.changed.push(Object.fromEntries(changed)),
-    reply: (reply) => heard.replies.push(reply),
-    connected: (yes) => heard.connected.push(yes),
+    sections: (changed) => received.changed.push(Object.fromEntries(changed)),
+    reply: (reply) => received.replies.push(reply),
+    connected: (yes) => received.connected.push(yes),
   });
   wire.open();
-  return { python, wire, heard };
+  return { python, wire, received };
 }
 
-const part = (seq: number, after: number, pieces: readonly unknown[]) => ({
+const part = (seq: number, after: number, chunks: readonly unknown[]) => ({
   kind: "sections",
   seq,
   after,
-  pieces,
+  chunks,
   replies: [],
 });
 
@@ -37,86 +37,86 @@ afterEach(() => {
 
 describe("the wire", () => {
   it("says hello with nothing, and takes what comes", () => {
-    const { python, heard } = opened();
-    python.hear(part(1, 0, [["trouble", 0, 1, '"none"']]));
+    const { python, received } = opened();
+    python.receive(part(1, 0, [["error", 0, 1, '"none"']]));
 
-    expect(python.said).toEqual([{ kind: "hello", have: 0 }]);
-    expect(heard.changed).toEqual([{ trouble: "none" }]);
+    expect(python.sent).toEqual([{ kind: "hello", have: 0 }]);
+    expect(received.changed).toEqual([{ error: "none" }]);
   });
 
   it("asks once for what it missed, and passes over what it cannot use", () => {
-    const { python, heard } = opened();
-    python.hear(part(1, 0, [["a", 0, 1, "1"]]));
-    python.hear(part(3, 2, [["a", 0, 1, "3"]]));
-    python.hear(part(4, 3, [["a", 0, 1, "4"]]));
+    const { python, received } = opened();
+    python.receive(part(1, 0, [["a", 0, 1, "1"]]));
+    python.receive(part(3, 2, [["a", 0, 1, "3"]]));
+    python.receive(part(4, 3, [["a", 0, 1, "4"]]));
 
-    expect(heard.changed).toEqual([{ a: 1 }]);
-    expect(python.said.slice(1)).toEqual([{ kind: "hello", have: 1 }]);
+    expect(received.changed).toEqual([{ a: 1 }]);
+    expect(python.sent.slice(1)).toEqual([{ kind: "hello", have: 1 }]);
   });
 
   it("goes on from the answer", () => {
-    const { python, heard } = opened();
-    python.hear(part(1, 0, [["a", 0, 1, "1"]]));
-    python.hear(part(3, 2, [["a", 0, 1, "3"]]));
-    python.hear(part(4, 1, [["a", 0, 1, "4"]]));
-    python.hear(part(5, 4, [["a", 0, 1, "5"]]));
+    const { python, received } = opened();
+    python.receive(part(1, 0, [["a", 0, 1, "1"]]));
+    python.receive(part(3, 2, [["a", 0, 1, "3"]]));
+    python.receive(part(4, 1, [["a", 0, 1, "4"]]));
+    python.receive(part(5, 4, [["a", 0, 1, "5"]]));
 
-    expect(heard.changed).toEqual([{ a: 1 }, { a: 4 }, { a: 5 }]);
+    expect(received.changed).toEqual([{ a: 1 }, { a: 4 }, { a: 5 }]);
   });
 
   it("uses what another page asked for", () => {
-    const { python, heard } = opened();
-    python.hear(part(1, 0, []));
-    python.hear(part(2, 0, [["a", 0, 1, "2"]]));
+    const { python, received } = opened();
+    python.receive(part(1, 0, []));
+    python.receive(part(2, 0, [["a", 0, 1, "2"]]));
 
-    expect(heard.changed).toEqual([{ a: 2 }]);
+    expect(received.changed).toEqual([{ a: 2 }]);
     expect(python.of("hello")).toHaveLength(1);
   });
 
   it("joins a section that came in parts", () => {
-    const { python, heard } = opened();
-    python.hear(part(1, 0, [["a", 0, 3, '"lo']]));
-    python.hear(part(2, 1, [["a", 1, 3, "ng"]]));
-    python.hear(part(3, 2, [["a", 2, 3, '"']]));
+    const { python, received } = opened();
+    python.receive(part(1, 0, [["a", 0, 3, '"lo']]));
+    python.receive(part(2, 1, [["a", 1, 3, "ng"]]));
+    python.receive(part(3, 2, [["a", 2, 3, '"']]));
 
-    expect(heard.changed).toEqual([{ a: "long" }]);
+    expect(received.changed).toEqual([{ a: "long" }]);
   });
 
   it("does not join parts of two texts", () => {
-    const { python, heard } = opened();
-    python.hear(part(1, 0, [["a", 0, 2, '"old']]));
-    python.hear(part(2, 1, [["a", 0, 2, '"new']]));
-    python.hear(part(3, 2, [["a", 1, 2, '"']]));
+    const { python, received } = opened();
+    python.receive(part(1, 0, [["a", 0, 2, '"old']]));
+    python.receive(part(2, 1, [["a", 0, 2, '"new']]));
+    python.receive(part(3, 2, [["a", 1, 2, '"']]));
 
-    expect(heard.changed).toEqual([{ a: "new" }]);
+    expect(received.changed).toEqual([{ a: "new" }]);
   });
 
   it("gives replies even with a message that it cannot use", () => {
-    const { python, heard } = opened();
-    python.hear({ ...part(9, 8, []), replies: [{ event_id: "x", ok: true, python: "sess.step()" }] });
+    const { python, received } = opened();
+    python.receive({ ...part(9, 8, []), replies: [{ event_id: "x", ok: true, python: "sess.step()" }] });
 
-    expect(heard.replies).toEqual([{ event_id: "x", ok: true, python: "sess.step()" }]);
+    expect(received.replies).toEqual([{ event_id: "x", ok: true, python: "sess.step()" }]);
   });
 
   it("draws the kept picture first, and asks only for what came after", () => {
-    const { python, heard } = opened({ snapshot: { seq: 7, texts: { a: "1" }, left_out: [] } });
+    const { python, received } = opened({ snapshot: { seq: 7, texts: { a: "1" }, left_out: [] } });
 
-    expect(heard.changed).toEqual([{ a: 1 }]);
-    expect(python.said).toEqual([{ kind: "hello", have: 7 }]);
+    expect(received.changed).toEqual([{ a: 1 }]);
+    expect(python.sent).toEqual([{ kind: "hello", have: 7 }]);
   });
 
   it("asks for everything when the kept picture was not whole", () => {
     const { python } = opened({ snapshot: { seq: 7, texts: { a: "1" }, left_out: ["b"] } });
 
-    expect(python.said).toEqual([{ kind: "hello", have: 0 }]);
+    expect(python.sent).toEqual([{ kind: "hello", have: 0 }]);
   });
 
   it("says when nobody answers, and when somebody does again", () => {
-    const { python, heard } = opened();
+    const { python, received } = opened();
     vi.advanceTimersByTime(60_000);
-    python.hear(part(1, 0, []));
+    python.receive(part(1, 0, []));
 
-    expect(heard.connected).toEqual([false, true]);
+    expect(received.connected).toEqual([false, true]);
   });
 
   it("gives every click an id of its own", () => {
@@ -128,10 +128,10 @@ describe("the wire", () => {
   });
 
   it("hears nothing after it was closed", () => {
-    const { python, wire, heard } = opened();
+    const { python, wire, received } = opened();
     wire.close();
-    python.hear(part(1, 0, [["a", 0, 1, "1"]]));
+    python.receive(part(1, 0, [["a", 0, 1, "1"]]));
 
-    expect(heard.changed).toEqual([]);
+    expect(received.changed).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-// Elements by hand. Every text goes through textContent: what comes over the wire is data, never markup.
+// Create and change elements. Every text is set as a text node: data from Python is never markup.
 
 export type Child = Node | string | null | false;
 type Attributes = Record<string, string | number | boolean | null | undefined | EventListener>;
@@ -47,7 +47,7 @@ export function refill(element: Element, ...children: readonly Child[]): void {
   add(element, ...children);
 }
 
-/** Set or remove an attribute, and touch the page only when it changes. */
+/** Set or remove an attribute; an attribute with the same value is not set again. */
 export function mark(element: Element, name: string, value: string | boolean | null): void {
   const text = value === true ? "" : value === false ? null : value;
   if (element.getAttribute(name) === text) return;
@@ -55,14 +55,14 @@ export function mark(element: Element, name: string, value: string | boolean | n
   else element.setAttribute(name, text);
 }
 
-/** Set an element's text, and touch the page only when it changes: somebody may be selecting in it. */
+/** Set the text of an element; the same text is not set again, because the user can be selecting in it. */
 export function rewrite(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
 let last = 0;
 
-/** An id that no other element of the page has. */
+/** An id that is unique in the page. */
 export function fresh(stem: string): string {
   last += 1;
   return `prism-${stem}-${last}`;

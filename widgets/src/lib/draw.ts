@@ -1,7 +1,7 @@
-// Draws a Scene as SVG. Geometry is Python's; this file adds ink, by the same rules as svg.py.
+// Draw a Scene as SVG, by the same rules as drawing/svg.py. The geometry is computed in Python.
 //
-// Elements are kept from one drawing to the next when their item did not change, so selection, focus
-// and hover survive an update, and a step of the search touches only what it changed.
+// An item that did not change keeps its element in the next drawing, so selection, focus and hover survive an update,
+// and a step of the search changes only the elements that it must.
 
 import {
   CORNERS,
@@ -24,11 +24,11 @@ interface Kept {
   readonly element: SVGGElement;
 }
 
-/** One scene in one group; `update` draws it or what changed of it. */
+/** One scene in one group; `update` draws the items that changed. */
 export class Drawing {
   readonly element = s("g", { class: "drawing" });
   readonly patterns = s("defs");
-  /** What can be selected, in drawing order. */
+  /** The shapes that can be selected, in drawing order. */
   targets: readonly Shape[] = [];
   private readonly prefix = fresh("pattern");
   private kept = new Map<string, Kept>();
@@ -185,14 +185,14 @@ function outline(shape: Shape): SVGElement | null {
   }
 }
 
-/** A number that SVG accepts, whatever came over the wire. */
+/** A number that SVG accepts. */
 function number(value: number): number {
   return Number.isFinite(value) ? Math.max(-FAR, Math.min(FAR, value)) : 0;
 }
 
 export type Direction = "left" | "right" | "up" | "down";
 
-/** The nearest shape that way; what lies straight ahead is nearer than what lies aside. */
+/** The nearest shape in a direction; a distance to the side counts three times. */
 export function neighbour(from: Shape, shapes: readonly Shape[], way: Direction): Shape | null {
   const sign = way === "left" || way === "up" ? -1 : 1;
   const level = way === "left" || way === "right";
@@ -202,17 +202,17 @@ export function neighbour(from: Shape, shapes: readonly Shape[], way: Direction)
     if (shape.ref === from.ref) continue;
     const [near, far] = level ? [from.x, from.x + from.w] : [from.y, from.y + from.h];
     const [start, end] = level ? [shape.x, shape.x + shape.w] : [shape.y, shape.y + shape.h];
-    const ahead = sign > 0 ? start - far : near - end;
-    if (ahead < -1) continue;
-    const aside = level
+    const forward = sign > 0 ? start - far : near - end;
+    if (forward < -1) continue;
+    const sideways = level
       ? gap(from.y, from.y + from.h, shape.y, shape.y + shape.h)
       : gap(from.x, from.x + from.w, shape.x, shape.x + shape.w);
     const middles = level
       ? Math.abs(from.y + from.h / 2 - shape.y - shape.h / 2)
       : Math.abs(from.x + from.w / 2 - shape.x - shape.w / 2);
-    const far_off = ahead + 3 * aside + 0.05 * middles;
-    if (far_off < least) {
-      least = far_off;
+    const distance = forward + 3 * sideways + 0.05 * middles;
+    if (distance < least) {
+      least = distance;
       best = shape;
     }
   }

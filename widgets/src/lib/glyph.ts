@@ -1,11 +1,11 @@
-// Small marks beside a word: a status has its own outline, so that it is told without its colour.
+// Small marks before a text, and icons. Each status has an outline of its own, so it can be told without colour.
 
 import { CORNERS } from "../scene.ts";
 import { s } from "./dom.ts";
 
 const SIDE = 12;
 
-/** The outline of a status; the words that go with them are Python's. */
+/** The outline of a status. */
 const OUTLINE: Readonly<Record<string, string>> = {
   proved: "diamond",
   family: "diamond",

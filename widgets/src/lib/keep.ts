@@ -1,16 +1,16 @@
-// A panel that is drawn again keeps what its reader did to it: folds, scroll positions, the focus.
+// Draw a panel again and keep its open folds, scroll positions and focus.
 
-/** A piece of a panel: a text that changes with it, and how it is drawn. */
+/** A part of a panel: its data as text, and the function that draws it. */
 export type Part = readonly [data: string, draw: () => HTMLElement];
 
-/** The parts of a panel about one thing; those whose data stay the same are the very same elements. */
+/** The parts of a panel; a part whose data did not change keeps its element. */
 export class Parts {
   private subject = "";
   private drawn: (readonly [data: string, element: HTMLElement])[] = [];
 
   constructor(private readonly body: HTMLElement) {}
 
-  /** Draw what is new of a thing; of another thing than before, all of it, from its top. */
+  /** Draw the parts that changed; for a new subject, draw all parts and scroll to the top. */
   draw(subject: string, parts: readonly Part[]): void {
     const same = subject === this.subject;
     const left = same ? [...this.drawn] : [];
@@ -18,22 +18,22 @@ export class Parts {
       const at = left.findIndex(([known]) => known === data);
       return left.splice(at, at < 0 ? 0 : 1)[0] ?? ([data, draw()] as const);
     });
-    const restore = same ? remembered(this.body) : () => this.body.scrollTo(0, 0);
+    const restore = same ? saved(this.body) : () => this.body.scrollTo(0, 0);
     this.subject = subject;
     this.drawn = now;
     const kept = new Set<Element>(now.map(([, element]) => element));
     for (const child of [...this.body.children]) if (!kept.has(child)) child.remove();
     now.forEach(([, element], n) => {
       const there = this.body.children[n];
-      // What stays where it is, is not touched: moving an element takes its focus and its scroll position.
+      // An element in its place is not moved, because moving it loses its focus and scroll position.
       if (there !== element) this.body.insertBefore(element, there ?? null);
     });
     restore();
   }
 }
 
-/** What a reader did to the elements below one; calling it does so to those that are there now. */
-function remembered(body: HTMLElement): () => void {
+/** Save folds, scroll positions and focus below an element; the result restores them on the current elements. */
+function saved(body: HTMLElement): () => void {
   const folds = new Map([...foldsOf(body)].map(([name, fold]) => [name, fold.open]));
   const scrolled = [body, ...body.querySelectorAll<HTMLElement>("*")]
     .filter((e) => e.scrollTop > 0 || e.scrollLeft > 0)
@@ -54,7 +54,7 @@ function remembered(body: HTMLElement): () => void {
   };
 }
 
-/** Folds by name; the second of one name is another. */
+/** Folds by name; repeated names get a suffix. */
 function foldsOf(body: Element): Map<string, HTMLDetailsElement> {
   const found = new Map<string, HTMLDetailsElement>();
   for (const fold of body.querySelectorAll("details")) {
@@ -65,7 +65,7 @@ function foldsOf(body: Element): Map<string, HTMLDetailsElement> {
   return found;
 }
 
-/** What stays the same when it is drawn again: the name that it was given, else its words. */
+/** A name that stays the same in the next drawing: the attribute data-keep, else the text. */
 function nameOf(element: HTMLElement): string {
   return (
     element.getAttribute("data-keep") ??
@@ -74,7 +74,7 @@ function nameOf(element: HTMLElement): string {
   );
 }
 
-/** By which children one comes from an element to one below it. */
+/** The child indices from an element down to one below it. */
 function pathOf(element: Element, top: Element): readonly number[] {
   const path: number[] = [];
   for (let e: Element = element; e !== top && e.parentElement; e = e.parentElement)

@@ -1,20 +1,20 @@
-// The keyboard: one row per key, shown by the help and read by nothing else.
+// The keyboard: the type of a key binding, and tests of key events.
 
 export interface Key {
-  /** As `KeyboardEvent.key` says it, with Ctrl+ before it where that must be held. */
+  /** Names as in `KeyboardEvent.key`, with the prefix Ctrl+ if Ctrl is held. */
   readonly keys: readonly string[];
-  /** As the help shows it. */
+  /** The text in the help; empty for a binding that the help does not list. */
   readonly shown: string;
-  readonly says: string;
+  readonly help: string;
   readonly act: () => void;
 }
 
-/** Whether a keystroke belongs to what is being typed or chosen rather than to the widget. */
+/** Whether the target of a key event takes text or choices, so that the widget ignores the key. */
 export function isTyping(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest("input, select, textarea, [contenteditable]") !== null;
 }
 
-/** Whether Space and Enter mean "press" there. */
+/** Whether Space and Enter press the target of the event. */
 export function isPressable(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest("button, a, summary") !== null;
 }
@@ -23,7 +23,7 @@ export function nameOf(event: KeyboardEvent): string {
   return (event.ctrlKey || event.metaKey ? "Ctrl+" : "") + event.key;
 }
 
-/** Whether a key is a bare letter or sign, which a reader may turn off (WCAG 2.1.4). */
+/** Whether a key is a single character, whose bindings the user can turn off (WCAG 2.1.4). */
 export function isCharacter(name: string): boolean {
   return name.length === 1 && name !== " ";
 }

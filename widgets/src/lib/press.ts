@@ -1,8 +1,8 @@
-// A click is a press and a release on one element: what would draw it anew in between waits for the release.
+// Delay updates between press and release, because a click needs both on the same element.
 
-/** What is pressed and then drawn again would swallow the click. */
+/** Elements whose click would be lost if they were drawn again between press and release. */
 const PRESSABLE = "button, summary, tr[data-ref]";
-/** Nothing waits longer than this. */
+/** Longest delay of an update. */
 const PRESS_MS = 2000;
 
 export class Press {
@@ -13,7 +13,7 @@ export class Press {
     this.held = (event.target as Element).closest(PRESSABLE) !== null;
     this.later(PRESS_MS);
   };
-  // The click comes behind the release, and before what is next in line.
+  // The click event comes after the release and before the next task.
   private readonly up = (): void => this.later(0);
 
   constructor(
@@ -24,7 +24,7 @@ export class Press {
     for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, this.up);
   }
 
-  /** Sections that changed; the last of each is given, at once or behind the press in hand. */
+  /** Pass sections on, at once or after the release; of several updates of a section, only the last. */
   take(sections: ReadonlyMap<string, unknown>): void {
     if (!this.held) this.give(sections);
     else for (const [name, data] of sections) this.waiting.set(name, data);
@@ -42,9 +42,9 @@ export class Press {
   }
 
   private release(): void {
-    const given = this.waiting;
+    const sections = this.waiting;
     this.held = false;
     this.waiting = new Map();
-    if (given.size > 0) this.give(given);
+    if (sections.size > 0) this.give(sections);
   }
 }

@@ -1,7 +1,7 @@
-// A panel's picture: an SVG that can be dragged, zoomed and walked through with the keyboard.
+// The picture of a panel: an SVG that can be dragged, zoomed, and navigated with the keyboard.
 //
-// The wheel scrolls, as everywhere: a picture higher than its panel, then the notebook. With Ctrl or ⌘
-// (or a pinch) it zooms.
+// The wheel scrolls the picture if it is higher than its panel, then the notebook. With Ctrl or ⌘, or by a pinch, it
+// zooms.
 
 import type { Item, Scene, Shape } from "../scene.ts";
 import { add, fresh, h, mark, s } from "./dom.ts";
@@ -16,7 +16,7 @@ export interface StageEvents {
 
 const LEAST_SCALE = 0.15;
 const MOST_SCALE = 4;
-/** Fitting never makes texts smaller than about 10 px, nor a small picture huge. */
+/** Limits of fitting: texts stay at least about 10 px high, and small pictures do not become huge. */
 const LEAST_FIT = 0.8;
 const MOST_FIT = 1.15;
 const MARGIN = 8;
@@ -34,9 +34,9 @@ export class Stage {
   private x = 0;
   private y = 0;
   private scale = 1;
-  /** Whether Python makes it as wide as the panel, so that only its height may be too much. */
+  /** Whether Python draws it as wide as the panel, so that it only scrolls vertically. */
   scroll = false;
-  /** Whether the reader moved it; a picture that nobody moved is fitted again when it grows. */
+  /** Whether the user moved it; otherwise it is fitted again when its size changes. */
   private moved = false;
   private selected: readonly string[] = [];
   private dragged = false;
@@ -109,7 +109,7 @@ export class Stage {
     return this.scene ? this.drawing.find(pattern, this.scene) : 0;
   }
 
-  /** Show all of it if its texts stay readable, else its upper left part. */
+  /** Show the full picture if its texts stay readable, else its upper left part. */
   fit(): void {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!this.scene || width === 0 || height === 0) return;
@@ -138,7 +138,7 @@ export class Stage {
     this.place();
   }
 
-  /** Bring an item into view. */
+  /** Move the picture so that an item is visible. */
   reveal(ref: string): void {
     const shape = this.drawing.targets.find((t) => t.ref === ref);
     const { clientWidth: width, clientHeight: height } = this.element;
@@ -155,7 +155,7 @@ export class Stage {
     }
   }
 
-  /** Select the next item that way. */
+  /** Select the next item in a direction. */
   walk(way: Direction): void {
     const from = this.current();
     const to = from ? neighbour(from, this.drawing.targets, way) : (this.drawing.targets[0] ?? null);
@@ -168,20 +168,19 @@ export class Stage {
     this.svg.focus({ preventScroll: true });
   }
 
-  /** The picture as rows of text: what can be selected, and what is said of it. */
+  /** The picture as a table: per id, its longest text. */
   table(): HTMLTableElement {
     const body = h("tbody");
     const rows = new Map<string, string>();
     for (const item of this.scene?.items ?? []) {
       if (!item.ref) continue;
-      // Of several marks of one thing, the one that says most is its own.
-      const says = item.tip || (item.texts ?? []).map((t) => t.text).join(" ");
-      if (says.length >= (rows.get(item.ref) ?? "").length) rows.set(item.ref, says);
+      const text = item.tip || (item.texts ?? []).map((t) => t.text).join(" ");
+      if (text.length >= (rows.get(item.ref) ?? "").length) rows.set(item.ref, text);
     }
-    for (const [ref, says] of rows) {
+    for (const [ref, text] of rows) {
       const choose = h("button", { class: "pe-link", type: "button" }, ref);
       choose.addEventListener("click", () => this.events.select(ref));
-      add(body, h("tr", { "data-ref": ref }, h("th", { scope: "row" }, choose), h("td", {}, says)));
+      add(body, h("tr", { "data-ref": ref }, h("th", { scope: "row" }, choose), h("td", {}, text)));
     }
     const head = h(
       "thead",
@@ -189,7 +188,9 @@ export class Stage {
       h(
         "tr",
         {},
-        ...["id", "what"].map((head) => h("th", { scope: "col" }, h("span", { class: "pe-sort" }, head))),
+        ...["id", "description"].map((head) =>
+          h("th", { scope: "col" }, h("span", { class: "pe-sort" }, head)),
+        ),
       ),
     );
     return h("table", { class: "pe-table" }, h("caption", {}, this.scene?.desc ?? ""), head, body);
@@ -251,7 +252,7 @@ export class Stage {
     );
   }
 
-  /** Move a picture that is higher than its panel, up to its ends; whether there was anything to move. */
+  /** Scroll a picture that is higher than its panel; whether it moved. */
   private scrollBy(dy: number): boolean {
     const high = (this.scene?.height ?? 0) * this.scale + 2 * MARGIN;
     const least = Math.min(MARGIN, this.element.clientHeight - high + MARGIN);

@@ -1,16 +1,16 @@
-// A table that sorts by a click on its head, and is walked with the arrow keys.
+// A table that is sorted by a click on a heading, and navigated with the arrow keys.
 
 import type { Cell, Row, Table } from "../sections.ts";
 import { add, h, mark, refill } from "./dom.ts";
 import { glyph } from "./glyph.ts";
 
-/** Texts up to this many letters are not broken into lines. */
+/** Texts up to this many letters are not wrapped. */
 const SHORT = 24;
 
 export interface TableEvents {
   select(ref: string): void;
   hover(ref: string | null): void;
-  /** What stands at the end of a row. */
+  /** Buttons at the end of a row. */
   tools?(row: Row): readonly Node[];
 }
 
@@ -73,7 +73,7 @@ export class TableView {
     refill(this.body, ...this.order(data).map((row) => this.row(data, row)));
     if (data.rows.length === 0) {
       const span = data.columns.length + (this.events.tools ? 1 : 0);
-      add(this.body, h("tr", {}, h("td", { class: "pe-empty", colspan: span }, data.empty)));
+      add(this.body, h("tr", {}, h("td", { class: "pe-empty", colspan: span }, data.empty_text)));
     }
     this.note.textContent = data.omitted;
     this.note.hidden = data.omitted === "";
@@ -161,7 +161,7 @@ export class TableView {
 function compare(a: string | Cell | undefined, b: string | Cell | undefined): number {
   const [x, y] = [key(a), key(b)];
   if (typeof x === "number" && typeof y === "number") return x - y;
-  // What has no number (not measured yet) comes last, whichever way the rest is sorted up.
+  // Cells without a number, such as times that are not measured yet, come last in ascending order.
   if (typeof x === "number") return -1;
   if (typeof y === "number") return 1;
   return x.localeCompare(y, undefined, { numeric: true });

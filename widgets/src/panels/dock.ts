@@ -1,4 +1,4 @@
-// The panels behind the tabs: families, e-classes, tuning, ledger, code.
+// Panels of the dock: families, e-classes, tuning, ledger, code.
 
 import { h, mark, refill, rewrite } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
@@ -54,7 +54,7 @@ export class FamiliesPanel implements Panel<Table> {
   }
 }
 
-/** A picture beside a table. */
+/** A picture with a table next to it. */
 class SplitPanel {
   readonly element: HTMLElement;
   readonly frame: Frame;
@@ -67,7 +67,7 @@ class SplitPanel {
     title: string,
     label: string,
     host: Host,
-    private readonly nothing: string,
+    private readonly emptyText: string,
   ) {
     const events = {
       select: (ref: string) => host.select(ref),
@@ -78,20 +78,20 @@ class SplitPanel {
     this.stage.scroll = true;
     this.table = new TableView(label, events);
     this.frame = new Frame(name, title, host, [
-      tool("minus", "smaller (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
-      tool("plus", "larger (Ctrl + wheel)", () => this.stage.zoom(1.25)),
-      tool("fit", "fit (0)", () => this.stage.fit()),
+      tool("minus", "zoom out (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
+      tool("plus", "zoom in (Ctrl + wheel)", () => this.stage.zoom(1.25)),
+      tool("fit", "fit into the panel (0)", () => this.stage.fit()),
     ]);
     const left = h("div", { class: "pe-left" }, this.stage.element, this.empty);
     this.frame.body.append(h("div", { class: "pe-split" }, left, this.table.element));
     this.element = this.frame.element;
   }
 
-  show(says: string, scene: Parameters<Stage["update"]>[0] | null, table: Table): void {
-    this.frame.says.textContent = says;
+  show(caption: string, scene: Parameters<Stage["update"]>[0] | null, table: Table): void {
+    this.frame.caption.textContent = caption;
     this.stage.element.classList.toggle("pe-hidden", scene === null);
     this.empty.hidden = scene !== null;
-    this.empty.textContent = scene === null ? this.nothing : "";
+    this.empty.textContent = scene === null ? this.emptyText : "";
     if (scene) this.stage.update(scene);
     this.table.update(table);
   }
@@ -115,11 +115,11 @@ export class EClassesPanel extends SplitPanel implements Panel<EClasses> {
   readonly name = "eclasses";
 
   constructor(host: Host) {
-    super("eclasses", "E-classes", "lemmas of the proof", host, "No candidate has been examined yet.");
+    super("eclasses", "E-classes", "lemmas of the proof", host, "No candidate has a verdict yet.");
   }
 
   update(data: EClasses): void {
-    this.show(data.says, data.scene, data.lemmas);
+    this.show(data.caption, data.scene, data.lemmas);
   }
 }
 
@@ -127,11 +127,11 @@ export class TuningPanel extends SplitPanel implements Panel<Tuning> {
   readonly name = "tuning";
 
   constructor(host: Host) {
-    super("tuning", "Tuning", "trials", host, "Nothing has been measured yet.");
+    super("tuning", "Tuning", "trials", host, "No trial has been measured yet.");
   }
 
   update(data: Tuning): void {
-    this.show(data.says, data.scene, data.trials);
+    this.show(data.caption, data.scene, data.trials);
   }
 }
 
@@ -156,8 +156,8 @@ export class LedgerPanel implements Panel<LedgerSection> {
       hover: (ref: string | null) => host.hover(ref),
     };
     this.tables = {
-      soundness: new TableView("cuts by soundness", events),
-      reasons: new TableView("cuts by reason", events),
+      soundness: new TableView("pruned, by kind of rule", events),
+      reasons: new TableView("pruned, by reason", events),
       steering: new TableView("steering", events),
       log: new TableView("log", events),
     };
@@ -180,7 +180,11 @@ export class LedgerPanel implements Panel<LedgerSection> {
         h(
           "div",
           { class: "pe-columns" },
-          column("What was cut, and how surely", this.tables.soundness.element, this.tables.reasons.element),
+          column(
+            "Pruned, by kind of rule and by reason",
+            this.tables.soundness.element,
+            this.tables.reasons.element,
+          ),
           column(
             "Steering",
             h("div", { class: "pe-group" }, this.undo, this.redo, copy),
@@ -206,7 +210,7 @@ export class LedgerPanel implements Panel<LedgerSection> {
     ] as const) {
       refill(button, icon(action.command === "redo" ? "redo" : "undo"), h("span", {}, action.label));
       button.disabled = !action.enabled;
-      mark(button, "title", `${action.says}\n${action.python}`);
+      mark(button, "title", `${action.description}\n${action.python}`);
     }
   }
 
@@ -251,7 +255,7 @@ export class CodePanel implements Panel<Code> {
 
   update(data: Code): void {
     this.data = data;
-    this.frame.says.textContent = [data.title, data.says].filter(Boolean).join(" · ");
+    this.frame.caption.textContent = [data.title, data.caption].filter(Boolean).join(" · ");
     rewrite(this.source, data.source || "No source has been generated yet.");
     const count = data.source ? data.source.split("\n").length : 0;
     this.numbers.textContent = Array.from({ length: count }, (_, i) => String(i + 1)).join("\n");

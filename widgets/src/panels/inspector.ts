@@ -1,4 +1,4 @@
-// What is this, why is it so, and what can be done about it.
+// The inspector: the selected thing, the reasons for its status, and the commands for it.
 
 import { add, h } from "../lib/dom.ts";
 import { glyph, type Icon, icon } from "../lib/glyph.ts";
@@ -6,38 +6,39 @@ import { type Part, Parts } from "../lib/keep.ts";
 import type { Action, Card, Copy, Inspector, StepRow } from "../sections.ts";
 import { Frame, type Host, type Panel } from "./panel.ts";
 
-/** What an absent field is. */
+/** Values of absent fields. */
 const NOTHING = {
   kind: "",
-  word: "",
-  what: [],
-  facts: [],
+  status: "",
+  description: [],
+  details: [],
   code: "",
-  why: [],
+  cards: [],
   actions: [],
   links: [],
 } as const;
 const NO_CARD = {
   soundness: "",
-  soundness_says: "",
+  soundness_text: "",
   label: "Why",
   formula: "",
   substituted: "",
-  facts: [],
+  details: [],
   would_reopen_if: "",
   steps: [],
   copies: [],
 } as const;
 
-/** More facts than this are folded to the first few. */
+/** If there are more details than this, only the first `SHOWN` are unfolded. */
 const MANY = 9;
 const SHOWN = 6;
 
-type Whole = Required<Inspector>;
+type Full = Required<Inspector>;
 
 const NO_SUBJECT: Part = [
   "",
-  () => h("p", { class: "pe-empty" }, "Select something: a block of the map, an operator, a family."),
+  () =>
+    h("p", { class: "pe-empty" }, "Nothing is selected: click a block of the map, an operator, or a family."),
 ];
 
 export class InspectorPanel implements Panel<Inspector | null> {
@@ -61,16 +62,16 @@ export class InspectorPanel implements Panel<Inspector | null> {
 
   update(given: Inspector | null): void {
     const data = given && { ...NOTHING, ...given };
-    this.frame.says.textContent = data?.ref ?? "";
+    this.frame.caption.textContent = data?.ref ?? "";
     this.parts.draw(data?.ref ?? "", data ? this.drawn(data) : [NO_SUBJECT]);
   }
 
-  /** What is shown of a thing, part by part. */
-  private drawn(data: Whole): Part[] {
-    const { why, actions, ...what } = data;
+  /** The parts that are drawn of a thing. */
+  private drawn(data: Full): Part[] {
+    const { cards, actions, ...summary } = data;
     return [
-      [JSON.stringify(what), () => this.what(data)],
-      ...why.map((card): Part => [JSON.stringify(card), () => this.card(card)]),
+      [JSON.stringify(summary), () => this.summary(data)],
+      ...cards.map((card): Part => [JSON.stringify(card), () => this.card(card)]),
       ...(actions.length > 0 ? [[JSON.stringify(actions), () => this.actions(actions)] as const] : []),
     ];
   }
@@ -79,8 +80,8 @@ export class InspectorPanel implements Panel<Inspector | null> {
   hover(): void {}
   close(): void {}
 
-  private what(data: Whole): HTMLElement {
-    const facts = data.facts.length > 0 ? definitions(data.facts) : null;
+  private summary(data: Full): HTMLElement {
+    const details = data.details.length > 0 ? definitions(data.details) : null;
     const links = data.links.map(({ ref, label }) => {
       const link = h("button", { type: "button", class: "pe-chip" }, label);
       link.addEventListener("click", () => this.host.select(ref));
@@ -94,11 +95,11 @@ export class InspectorPanel implements Panel<Inspector | null> {
         {},
         data.kind ? glyph(data.kind) : null,
         h("span", {}, data.title),
-        data.word ? h("span", { class: "pe-word" }, data.word) : null,
+        data.status ? h("span", { class: "pe-word" }, data.status) : null,
       ),
-      ...data.what.map((line) => h("p", {}, line)),
+      ...data.description.map((line) => h("p", {}, line)),
       data.code ? h("pre", { class: "pe-snippet" }, data.code) : null,
-      facts,
+      details,
       links.length > 0 ? h("div", { class: "pe-chips" }, ...links) : null,
     );
   }
@@ -114,42 +115,42 @@ export class InspectorPanel implements Panel<Inspector | null> {
         h("span", { class: "pe-eyebrow" }, card.label),
         card.kind ? glyph(card.kind) : null,
         h("code", {}, card.title),
-        card.soundness ? h("span", { class: "pe-word", title: card.soundness_says }, card.soundness) : null,
+        card.soundness ? h("span", { class: "pe-word", title: card.soundness_text }, card.soundness) : null,
       ),
       h("p", { class: "pe-sentence" }, card.sentence),
       card.formula ? h("pre", { class: "pe-formula" }, card.formula) : null,
       card.substituted ? h("pre", { class: "pe-formula pe-numbers" }, card.substituted) : null,
       card.steps.length > 0 ? this.steps(card.steps) : null,
-      card.facts.length > 0 ? this.facts(card.facts, `${card.label} ${card.title}`) : null,
+      card.details.length > 0 ? this.details(card.details, `${card.label} ${card.title}`) : null,
       ...card.copies.map((copy) => this.copy(copy)),
-      card.soundness_says ? h("p", { class: "pe-muted" }, card.soundness_says) : null,
+      card.soundness_text ? h("p", { class: "pe-muted" }, card.soundness_text) : null,
       card.would_reopen_if
         ? h("p", { class: "pe-reopen" }, h("b", {}, "Would reopen if "), card.would_reopen_if)
         : null,
     );
   }
 
-  /** Facts; many of them behind a word, because a card is read from its sentence down. */
-  private facts(facts: Whole["facts"], name: string): HTMLElement {
-    if (facts.length <= MANY) return definitions(facts);
+  /** The details of a card; if there are many, all but the first are folded. */
+  private details(details: Full["details"], name: string): HTMLElement {
+    if (details.length <= MANY) return definitions(details);
     const rest = h(
       "details",
       { "data-keep": name },
-      h("summary", {}, `${facts.length - SHOWN} more`),
-      definitions(facts.slice(SHOWN)),
+      h("summary", {}, `${details.length - SHOWN} more`),
+      definitions(details.slice(SHOWN)),
     );
-    return h("div", { class: "pe-part" }, definitions(facts.slice(0, SHOWN)), rest);
+    return h("div", { class: "pe-part" }, definitions(details.slice(0, SHOWN)), rest);
   }
 
-  /** A derivation, lemma by lemma; one with a chain opens to it. */
+  /** The lemmas of a derivation; one with a derivation of its own can be unfolded. */
   private steps(steps: readonly StepRow[]): HTMLElement {
     const list = h("ol", { class: "pe-steps" });
     for (const step of steps) {
       const name = h("button", { type: "button", class: "pe-link pe-mono" }, step.name);
       name.addEventListener("click", () => this.host.select(step.ref));
-      const head = [glyph(step.kind), name, h("code", {}, step.says)];
+      const head = [glyph(step.kind), name, h("code", {}, step.equation)];
       const lines = step.lines ?? [];
-      const because = h("p", { class: "pe-muted" }, step.because);
+      const justification = h("p", { class: "pe-muted" }, step.justification);
       const chain = h("div", { class: "pe-chain" });
       for (const [n, [expression, by]] of lines.entries())
         add(
@@ -168,11 +169,11 @@ export class InspectorPanel implements Panel<Inspector | null> {
                 "details",
                 { open, "data-keep": `${step.ref} ${step.name}` },
                 h("summary", {}, ...head),
-                because,
+                justification,
                 chain,
               ),
             )
-          : h("li", {}, ...head, because),
+          : h("li", {}, ...head, justification),
       );
     }
     return list;
@@ -191,7 +192,7 @@ export class InspectorPanel implements Panel<Inspector | null> {
   }
 
   private actions(actions: readonly Action[]): HTMLElement {
-    const box = h("div", { class: "pe-part pe-do" }, h("span", { class: "pe-eyebrow" }, "Do"));
+    const box = h("div", { class: "pe-part pe-do" }, h("span", { class: "pe-eyebrow" }, "Commands"));
     for (const action of actions) {
       const name = action.command as Icon;
       const act = h(
@@ -200,7 +201,7 @@ export class InspectorPanel implements Panel<Inspector | null> {
           type: "button",
           class: "pe-button",
           disabled: !action.enabled,
-          title: action.says,
+          title: action.description,
           "data-command": action.command,
         },
         ["accept", "reject", "undo", "redo"].includes(action.command) ? icon(name) : null,
@@ -219,8 +220,8 @@ export class InspectorPanel implements Panel<Inspector | null> {
   }
 }
 
-function definitions(facts: readonly (readonly [string, string])[]): HTMLElement {
+function definitions(details: readonly (readonly [string, string])[]): HTMLElement {
   const list = h("dl", { class: "pe-facts" });
-  for (const [label, value] of facts) add(list, h("dt", {}, label), h("dd", {}, value));
+  for (const [label, value] of details) add(list, h("dt", {}, label), h("dd", {}, value));
   return list;
 }

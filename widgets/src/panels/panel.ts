@@ -1,4 +1,4 @@
-// What every panel has: a heading, a line about what it shows, tools, and a body.
+// What every panel has: a title, a caption, tools, and a body.
 
 import { h } from "../lib/dom.ts";
 import { type Icon, icon } from "../lib/glyph.ts";
@@ -15,21 +15,21 @@ export type PanelName =
   | "questions"
   | "code";
 
-/** What a panel may ask of the widget around it. */
+/** The requests that a panel can make to the widget. */
 export interface Host {
   /** Send a command to Python. */
   command(name: string, args?: Args): void;
-  /** Say what to show, which changes no search. */
+  /** Change what is shown; this has no influence on the search. */
   look(what: Look): void;
   select(ref: string): void;
-  /** Open it: a custom kernel is expanded, a family's graph comes into view. */
+  /** Open an id: expand a custom kernel, show the graph of a family, zoom into a node. */
   enter(ref: string): void;
   hover(ref: string | null): void;
   copy(text: string, what: string): void;
   maximise(panel: PanelName): void;
 }
 
-/** A panel that shows one section; it draws what it is given and keeps nothing else. */
+/** A panel draws one section; it has no other state of the search. */
 export interface Panel<T> {
   readonly name: PanelName;
   readonly element: HTMLElement;
@@ -51,7 +51,7 @@ export function tool(name: Icon, label: string, act: () => void): HTMLButtonElem
 
 export class Frame {
   readonly element: HTMLElement;
-  readonly says = h("span", { class: "pe-says" });
+  readonly caption = h("span", { class: "pe-caption" });
   readonly tools = h("span", { class: "pe-tools" });
   readonly body = h("div", { class: "pe-body" });
 
@@ -65,7 +65,7 @@ export class Frame {
       ...tools,
       tool("maximise", `maximise ${title.toLowerCase()} (m)`, () => host.maximise(name)),
     );
-    const head = h("header", { class: "pe-head" }, h("h3", {}, title), this.says, this.tools);
+    const head = h("header", { class: "pe-head" }, h("h3", {}, title), this.caption, this.tools);
     this.element = h(
       "section",
       { class: "pe-panel", "data-panel": name, "aria-label": title },

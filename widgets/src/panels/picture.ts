@@ -1,4 +1,4 @@
-// Panels that show a scene: the search map and the sGraph.
+// Panels with a picture: the search map and the sGraph.
 
 import { h, mark, refill } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
@@ -6,7 +6,7 @@ import { Stage } from "../lib/stage.ts";
 import type { GraphSection, MapSection } from "../sections.ts";
 import { Frame, type Host, type Panel, type PanelName, tool } from "./panel.ts";
 
-/** A stage, its tools, and its table for those who would rather read. */
+/** A stage with its tools, and the same content as a table. */
 class Picture {
   readonly stage: Stage;
   readonly frame: Frame;
@@ -26,10 +26,10 @@ class Picture {
     });
     this.frame = new Frame(name, title, host, [
       ...tools,
-      tool("minus", "smaller (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
-      tool("plus", "larger (Ctrl + wheel)", () => this.stage.zoom(1.25)),
-      tool("fit", "fit (0)", () => this.stage.fit()),
-      tool("table", "as a table (t)", () => this.toggleTable()),
+      tool("minus", "zoom out (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
+      tool("plus", "zoom in (Ctrl + wheel)", () => this.stage.zoom(1.25)),
+      tool("fit", "fit into the panel (0)", () => this.stage.fit()),
+      tool("table", "show as a table (t)", () => this.toggleTable()),
     ]);
     this.frame.body.append(this.stage.element, this.table);
   }
@@ -69,7 +69,7 @@ export class MapPanel implements Panel<MapSection> {
     this.picture.stage.update(data.scene);
     this.picture.updated();
     this.reasons.update(data.reasons);
-    this.picture.frame.says.textContent = data.summary;
+    this.picture.frame.caption.textContent = data.summary;
   }
 
   select(refs: readonly string[]): void {
@@ -92,7 +92,7 @@ export class GraphPanel implements Panel<GraphSection> {
   readonly name = "graph";
   readonly element: HTMLElement;
   readonly picture: Picture;
-  private readonly others = h("div", { class: "pe-chips", role: "group", "aria-label": "candidates" });
+  private readonly alternatives = h("div", { class: "pe-chips", role: "group", "aria-label": "candidates" });
   private readonly toggle: HTMLButtonElement;
   private readonly empty = h("p", { class: "pe-empty" });
   private expanded: boolean | null = null;
@@ -101,7 +101,7 @@ export class GraphPanel implements Panel<GraphSection> {
     this.toggle = tool("collapse", "collapse custom kernels (Enter)", () => this.toggleKernels());
     this.picture = new Picture("graph", "sGraph", "listbox", host, [this.toggle]);
     this.element = this.picture.frame.element;
-    this.picture.frame.body.prepend(this.others);
+    this.picture.frame.body.prepend(this.alternatives);
     this.picture.frame.body.append(this.empty);
   }
 
@@ -116,17 +116,17 @@ export class GraphPanel implements Panel<GraphSection> {
     const label = data.expanded ? "collapse custom kernels (Enter)" : "expand custom kernels (Enter)";
     mark(this.toggle, "title", label);
     mark(this.toggle, "aria-label", label);
-    this.picture.frame.says.textContent = data.says;
+    this.picture.frame.caption.textContent = data.caption;
     this.empty.hidden = data.scene !== null;
     this.empty.textContent =
-      data.scene === null ? "No graph yet: step the search until a family is complete." : "";
+      data.scene === null ? "No graph yet: run the search until a family is complete." : "";
     this.picture.stage.element.classList.toggle("pe-hidden", data.scene === null);
     if (data.scene) this.picture.stage.update(data.scene);
     this.picture.updated();
-    this.others.hidden = data.others.length < 2;
+    this.alternatives.hidden = data.alternatives.length < 2;
     refill(
-      this.others,
-      ...data.others.map(({ ref, label: text }) => {
+      this.alternatives,
+      ...data.alternatives.map(({ ref, label: text }) => {
         const chip = h(
           "button",
           { type: "button", class: "pe-chip", "aria-pressed": ref === data.subject ? "true" : "false" },

@@ -1,4 +1,4 @@
-// What if: another machine, another limit, a rule switched off; and what was asked beside the search so far.
+// The form for a what-if (another machine, other limits, rules off), and the table of questions.
 
 import { add, h, mark, refill } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
@@ -25,19 +25,19 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
     });
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.ask();
+      this.submit();
     });
-    this.frame.body.append(h("div", { class: "pe-asking" }, this.form, this.table.element));
+    this.frame.body.append(h("div", { class: "pe-questions" }, this.form, this.table.element));
     this.element = this.frame.element;
   }
 
   update(data: QuestionsSection): void {
     this.open = data.open;
-    this.frame.says.textContent = data.says;
+    this.frame.caption.textContent = data.caption;
     this.table.update(data.table);
     const text = JSON.stringify(data.form);
     if (text === this.text) return;
-    // Drawn again only when the search's own numbers changed, so that nothing half typed is lost.
+    // The form is drawn again only if its defaults changed, so that no input of the user is lost.
     this.text = text;
     this.form.hidden = data.form === null;
     if (data.form) this.draw(data.form);
@@ -64,10 +64,10 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
         h("span", {}, label),
         h("input", { class: "pe-number", type: "number", min: 0, name, value, placeholder: hint }),
       );
-    const rules = form.rules.map(([rule, says]) =>
+    const rules = form.rules.map(([rule, description]) =>
       h(
         "label",
-        { class: "pe-check", title: says },
+        { class: "pe-check", title: description },
         h("input", { type: "checkbox", name: "rules_off", value: rule }),
         h("code", {}, rule),
       ),
@@ -86,25 +86,29 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
         ),
         h(
           "label",
-          { class: "pe-check", title: "Grow and prove there too, and compare the families; takes longer." },
+          {
+            class: "pe-check",
+            title:
+              "Run the search with the changed settings too, and compare the proved families; this takes longer.",
+          },
           run,
-          "search there too",
+          "run the search too",
         ),
       ),
       h(
         "div",
         { class: "pe-fields" },
         h("label", {}, h("span", {}, "machine"), target),
-        number("shared_memory_bytes", "shared memory, B", "", "as it is"),
+        number("shared_memory_bytes", "shared memory, B", "", "unchanged"),
         ...form.limits.map(({ name, label, value }) => number(name, label, "", String(value))),
       ),
-      h("fieldset", {}, h("legend", {}, "rules switched off"), h("div", { class: "pe-checks" }, ...rules)),
+      h("fieldset", {}, h("legend", {}, "rules off"), h("div", { class: "pe-checks" }, ...rules)),
     );
     mark(this.form, "data-target", form.target);
   }
 
-  /** What differs from the search as it is, as a command. */
-  private ask(): void {
+  /** Send the settings that differ from those of the search. */
+  private submit(): void {
     const given = new FormData(this.form);
     const args: Record<string, Args[string]> = {};
     for (const [name, value] of given) {
@@ -121,7 +125,7 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
 
   private tools(row: Row): readonly Node[] {
     if (!this.open.includes(row.ref)) return [];
-    const label = `take back ${row.ref}`;
+    const label = `cancel ${row.ref}`;
     const button = h(
       "button",
       { type: "button", class: "pe-tool", title: label, "aria-label": label, "data-command": "withdraw" },

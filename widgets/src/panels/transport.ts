@@ -1,4 +1,4 @@
-// The bar on top: what is searched, how far it is, and the buttons that move it.
+// The bar on top: what is searched, its state and counts, and the buttons that run it.
 
 import { add, h, mark, refill } from "../lib/dom.ts";
 import { glyph, type Icon, icon } from "../lib/glyph.ts";
@@ -20,21 +20,21 @@ export class TransportBar {
   private readonly counters = h("ul", { class: "pe-counters", "aria-label": "counts" });
   private readonly grain = h("select", {
     class: "pe-select",
-    "aria-label": "how far one step goes",
-    title: "how far one step goes",
+    "aria-label": "size of one step",
+    title: "size of one step",
   });
   private readonly state = h("span", { class: "pe-state" });
   private readonly moment = h("input", {
     type: "range",
     class: "pe-moment",
     min: 1,
-    "aria-label": "look back at a moment of the search",
-    title: "look back at a moment of the search; the search itself stays where it is\nkeys: [ and ]",
+    "aria-label": "show an earlier state of the search",
+    title: "show an earlier state of the search; the search itself is not changed\nkeys: [ and ]",
   });
   private readonly when = h("button", { type: "button", class: "pe-link pe-when" }, "now");
   private readonly buttons: readonly Button[];
   private data: Transport | null = null;
-  /** Whether a pause was asked for; the step in hand ends first, and may take seconds. */
+  /** Whether a pause was requested; the current step ends first, which can take seconds. */
   private pausing = false;
 
   constructor(private readonly host: Host) {
@@ -88,7 +88,7 @@ export class TransportBar {
     if (this.can("step")) this.host.command("step", { n: 1, grain: this.grain.value });
   }
 
-  /** Run, resume or pause, whichever it is time for. */
+  /** Run, resume or pause, depending on the state. */
   toggleRun(): void {
     const command = this.runCommand();
     if (!this.can(command) || this.pausing) return;
@@ -97,29 +97,33 @@ export class TransportBar {
     if (this.pausing && this.data) this.update(this.data);
   }
 
-  /** Show the search as it was behind so many facts; 0, or all of them, is now. */
+  /** Show the state after the first `cursor` events; 0, or all of them, is the current state. */
   private lookBack(cursor: number): void {
     const total = this.data?.events ?? 0;
     this.host.look({ cursor: cursor < total ? cursor : 0 });
   }
 
-  /** One fact back or on. */
+  /** Look back by one event, or forward. */
   move(by: -1 | 1): void {
     if (!this.data) return;
     this.lookBack(Math.max(1, (this.data.cursor || this.data.events) + by));
   }
 
   can(command: string): boolean {
-    return this.data?.can.includes(command) ?? false;
+    return this.data?.enabled.includes(command) ?? false;
   }
 
-  /** Tooltips: what a command does, its key, and the same in Python. */
+  /** Set the tooltips: the effect of a command, its line of Python, its key. */
   describe(commands: Sections["commands"]): void {
     const keys: Readonly<Record<string, string>> = { step: ".", start: "Space", undo: "u", redo: "Shift+U" };
     for (const { name, element } of this.buttons) {
       const row = commands[name];
       if (row)
-        mark(element, "title", `${row.says}\n${row.python}${keys[name] ? `\nkey: ${keys[name]}` : ""}`);
+        mark(
+          element,
+          "title",
+          `${row.description}\n${row.python}${keys[name] ? `\nkey: ${keys[name]}` : ""}`,
+        );
     }
   }
 
@@ -130,12 +134,12 @@ export class TransportBar {
       this.title,
       h("span", { class: "pe-brand" }, "Prism"),
       h("strong", { class: "pe-mono" }, data.program),
-      h("span", { class: "pe-muted" }, data.where),
+      h("span", { class: "pe-muted" }, data.target),
     );
     this.state.textContent = `${data.state} · ${data.events.toLocaleString("en")} events`;
     mark(this.state, "data-state", data.state);
     mark(this.moment, "max", String(Math.max(1, data.events)));
-    // While it is dragged, its own value is ahead of what Python has drawn.
+    // While the slider is dragged, its value is newer than the data.
     if (!this.moment.matches(":active")) this.moment.value = String(data.cursor || data.events);
     this.when.textContent = data.cursor > 0 ? `${data.cursor.toLocaleString("en")} · back to now` : "now";
     this.when.disabled = data.cursor === 0;
@@ -146,18 +150,21 @@ export class TransportBar {
         glyph("badge-best"),
         h("span", {}, "best "),
         h("strong", {}, data.best.time),
-        ...data.best.facts.map((fact) => h("span", { class: "pe-muted" }, fact)),
+        ...data.best.notes.map((note) => h("span", { class: "pe-muted" }, note)),
       );
     }
     refill(
       this.phases,
       ...data.phases.map((phase) =>
-        h("li", { "aria-current": phase.now ? "step" : null, title: phase.says }, phase.name),
+        h("li", { "aria-current": phase.current ? "step" : null, title: phase.description }, phase.name),
       ),
     );
     this.counters.replaceChildren();
-    for (const { kind, word, value, says } of data.counters) {
-      add(this.counters, h("li", { title: says }, glyph(kind), h("strong", {}, value), h("span", {}, word)));
+    for (const { kind, label, value, description } of data.counters) {
+      add(
+        this.counters,
+        h("li", { title: description }, glyph(kind), h("strong", {}, value), h("span", {}, label)),
+      );
     }
     for (const { name, element } of this.buttons) {
       element.disabled =
