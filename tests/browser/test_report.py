@@ -52,16 +52,16 @@ def test_a_report_opens_from_the_disk_and_everything_in_it_can_be_selected(chrom
     page.goto(path.as_uri())
     explorer = page.locator(".prism-explore")
     inspector = explorer.locator("[data-panel=inspector]")
-    expect(inspector).to_contain_text("What may be claimed so far")
+    expect(inspector).to_contain_text("The result so far")
 
     explorer.get_by_role("row").filter(has_text="f1").first.click()
     expect(inspector).to_contain_text("f1: a family")
-    expect(explorer.locator("[data-panel=graph]")).to_contain_text("maps still open")
+    expect(explorer.locator("[data-panel=graph]")).to_contain_text("maps are open")
     explorer.locator("[data-panel=graph] .pe-chip", has_text="f1.c1").first.click()
     expect(inspector).to_contain_text("f1.c1: a candidate")
     expect(inspector.locator(".pe-card").first).to_contain_text("Evidence")
     explorer.locator("[data-panel=map] g.item[data-ref=p3]").first.click()
-    expect(inspector).to_contain_text("p3: a region that was cut")
+    expect(inspector).to_contain_text("p3: a pruned region")
     expect(explorer.locator("[data-command=step]")).to_be_hidden()
 
     assert [path.as_uri()] == asked
