@@ -14,10 +14,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, prod
+from math import floor
 from typing import Any, TypeVar, TypeVarTuple, assert_never
 
-from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.ir.dims import Dim
 from prism_explore.verify.normal_form import index
 from prism_explore.verify.normal_form.bound_names import Budget as Budget
 from prism_explore.verify.normal_form.bound_names import Collapsed, Naming, Opened, by_key, checked, moves_one_to_one
@@ -46,19 +46,18 @@ from prism_explore.verify.normal_form.forms import (
     single,
 )
 from prism_explore.verify.normal_form.functions import apply, exp
-from prism_explore.verify.normal_form.index import MOVED, Index, Var, moved
+from prism_explore.verify.normal_form.index import MOVED, Index, Var
 from prism_explore.verify.normal_form.indicators import (
     Known,
     band,
     common_bands,
     intersection,
     interval,
-    is_part,
     joined,
 )
 from prism_explore.verify.normal_form.maxima import maximum, running
 from prism_explore.verify.normal_form.powers import ROOT, power
-from prism_explore.verify.normal_form.sums import components, fuse, indices_of, place_of, split
+from prism_explore.verify.normal_form.sums import canonical_sum, join_adjacent_sums
 
 _HALF = Fraction(1, 2)
 _Operands = TypeVarTuple("_Operands")
@@ -73,26 +72,6 @@ class _Tensor:
     steps: int
     candidate: int
     """Which one has paid for it last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lifted:
-    """A sum over a piece of a dim, as if it ran over the whole dim."""
-
-    term: int
-    """Which one of several."""
-    whole: Var
-    """The dim's index."""
-    over: tuple[Var, ...]
-    """All that it sums over, the dim among them."""
-    factors: tuple[Factor, ...]
-    low: Dim
-    high: Dim
-    """Where the piece begins, and where it ends."""
-
-    def beside(self, other: Lifted) -> bool:
-        """Whether the pieces of two terms are neighbours."""
-        return self.term != other.term and (self.high == other.low or other.high == self.low)
 
 
 class Algebra(Naming):
@@ -203,54 +182,10 @@ class Algebra(Naming):
                 break
             return self.collect(fewer)
         if pieces > 1:
-            fewer = self._joined_sums(found)
+            fewer = join_adjacent_sums(self, found)
             if fewer is not None:
                 return self.collect(fewer)
         return self.ordered(found)
-
-    def _joined_sums(self, terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
-        """Sums over neighbouring pieces of one dim as one sum (rules S6, C2); None where there are no such."""
-        seen: dict[tuple[str, Number], list[Lifted]] = {}
-        for n, (t, c) in enumerate(terms):
-            if not t.bound or MOVED not in t.key:
-                continue
-            bound, factors = self.open_term(t)
-            for v in bound:
-                place = place_of(v, indices_of(factors, bare=False))
-                if place is None:
-                    continue
-                low, size = place
-                whole = Var(self.fresh(v).name, size)
-                with suppress(Collapsed):
-                    lifted = [(self.rename(a, {v.name: moved(whole, ZERO - low, v.extent)}), e) for a, e in factors]
-                    over = tuple(whole if w is v else w for w in bound)
-                    mine = Lifted(n, whole, over, tuple(lifted), low, low + v.extent)
-                    without_bands = [f for f in lifted if not isinstance(f[0], InBand)]
-                    alike = seen.setdefault((self.close(over, without_bands).key, c), [])
-                    for other in alike:
-                        both = self._both(mine, other, terms) if mine.beside(other) else None
-                        if both is None:
-                            continue
-                        start, stop = (mine.low, other.high) if mine.high == other.low else (other.low, mine.high)
-                        inside = interval(both.whole, start, stop)
-                        more: list[Factor] = [(inside, 1)] if isinstance(inside, Interval) else []
-                        left = [p for k, p in enumerate(terms) if k not in (n, other.term)]
-                        return [*left, *self.term(both.over, [*both.factors, *more], c).terms]
-                    alike.append(mine)
-        return None
-
-    def _both(self, a: Lifted, b: Lifted, terms: Sequence[tuple[Term, Number]]) -> Lifted | None:
-        """The one that says what each is on its piece, where a band may have lost a bound that all of it keeps."""
-        if self.close(a.over, a.factors) == self.close(b.over, b.factors):
-            return a
-        for one, other in ((a, b), (b, a)):
-            here = Var(self.fresh(other.whole).name, other.high - other.low)
-            placed = self.substitute_factors(one.factors, {one.whole.name: moved(here, other.low, one.whole.extent)})
-            for w in one.over:
-                placed = self.sum(placed, here if w is one.whole else w)
-            if placed == NormalForm(((terms[other.term][0], 1),)):
-                return one
-        return None
 
     def scale(self, a: NormalForm, by: Number) -> NormalForm:
         """A rational number times a."""
@@ -544,7 +479,7 @@ class Algebra(Naming):
                 result = self.sum(result, v)
             return result
         if bound:
-            return self._summed(bound, kept, coefficient)
+            return canonical_sum(self, bound, kept, coefficient)
         return NormalForm(((Term((), tuple(sorted(kept, key=by_key))), number(coefficient)),))
 
     def _masked(self, bound: Sequence[Var], factors: Iterable[Factor], coefficient: Number) -> NormalForm:
@@ -558,74 +493,6 @@ class Algebra(Naming):
         if any(v.name in bottom.free for v in bound):
             raise Stuck("a masked value (minus infinity) is summed")
         return single(bottom)
-
-    def _summed(self, bound: Sequence[Var], factors: list[Factor], coefficient: Number) -> NormalForm:
-        """Rules S3 to S8, each applied where it can be, then canonical names."""
-        free: set[str] = set()
-        for a, _ in factors:
-            free |= a.free
-        vain = [v.extent for v in bound if v.name not in free]
-        if vain:
-            rest = self.term([v for v in bound if v.name in free], factors, coefficient)
-            return self.mul(rest, self.size(prod(vain, start=ONE)))
-        names = {v.name: v for v in bound}
-        for a, _ in factors:
-            if not isinstance(a, Interval) or not isinstance(a.index, Var) or a.index.name not in names:
-                continue
-            if is_part(a.low, a.high, a.index.extent, self.integers):
-                return self._over_piece(bound, factors, coefficient, a, a.index)
-        step = fuse(bound, indices_of(factors)) or split(bound, indices_of(factors))
-        if step is not None:
-            by, sizes = step
-            new = {old: self.unused() for old in sizes}
-            put = {v: self.put(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
-            inner = self.substitute_factors(factors, put)
-            for v in bound:
-                if v.name not in by:
-                    inner = self.sum(inner, v)
-            for old, size in sizes.items():
-                inner = self.sum(inner, index.var(new[old], size))
-            return self.scale(inner, coefficient)
-        joined_power = self._join_power(bound, factors)
-        if joined_power is not None:
-            return self.term(*joined_power, coefficient)
-        return NormalForm(((self.close(bound, factors), number(coefficient)),))
-
-    def _over_piece(
-        self, bound: Sequence[Var], factors: list[Factor], coefficient: Number, where: Interval, v: Var
-    ) -> NormalForm:
-        """Rule S6."""
-        size = where.high - where.low
-        here = index.var(self.fresh(v).name, size)
-        left = [f for f in factors if f[0] is not where]
-        inner = self.sum(self.substitute_factors(left, {v.name: moved(here, where.low, v.extent)}), here)
-        for w in bound:
-            if w.name != v.name:
-                inner = self.sum(inner, w)
-        return self.scale(inner, coefficient)
-
-    def _join_power(self, bound: Sequence[Var], factors: list[Factor]) -> tuple[list[Var], list[Factor]] | None:
-        """Rule S7: a sum times a negative power of itself; rule S8: times its power 0."""
-        for group, e in factors:
-            if not isinstance(group, Group) or e > 0 or len(group.inner.terms) != 1:
-                continue
-            wanted = _sort(group.inner.terms[0][0])
-            others = [f for f in factors if f[0] is not group]
-            for over, inside in components([v for v in bound if v.name not in group.free], others):
-                if not over:
-                    continue
-                if e < 0 and _sort_of(over, inside) == wanted and self._is_sum(group, over, inside):
-                    rest = [f for f in others if f not in inside]
-                    return [v for v in bound if v not in over], [*rest, (group, number(e + 1))]
-                weights = tuple(f for f in inside if f[0].sign or (isinstance(f[1], int) and f[1] % 2 == 0))
-                if e == 0 and group.sign and _sort_of(over, weights) == wanted and self._is_sum(group, over, weights):
-                    return list(bound), others
-        return None
-
-    def _is_sum(self, group: Group, over: Sequence[Var], factors: Sequence[Factor]) -> bool:
-        if not all(any(v.name in a.free for a, _ in factors) for v in over):
-            return False
-        return NormalForm(((self.close(over, factors), 1),)) == group.inner
 
     # ------------------------------------------------------------ equality
     def cleared(self, a: NormalForm, b: NormalForm, rounds: int = 4) -> bool:
@@ -659,14 +526,3 @@ class Algebra(Naming):
                 total += self.term(bound, (*factors, *by), c).terms
             difference = self.collect(total)
         return not difference.terms
-
-
-# ---------------------------------------------------------------- helpers without state
-def _sort(t: Term) -> str:
-    return _sort_of(t.bound, t.factors)
-
-
-def _sort_of(bound: Sequence[Var], factors: Sequence[Factor]) -> str:
-    """What two products have in common that differ by names only."""
-    kinds = sorted([f"{type(a).__name__}{len(a.free)}^{e}" for a, e in factors])
-    return f"{len(bound)} {sorted([str(v.extent) for v in bound])} {kinds}"

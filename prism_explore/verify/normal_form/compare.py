@@ -8,15 +8,13 @@ but what is not below 0 on the one hand and what only a mask adds, which is not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from prism_explore.verify.normal_form.bound_names import Opened
 from prism_explore.verify.normal_form.forms import Max, NormalForm, Number, Term
 from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, extent, radix
+from prism_explore.verify.normal_form.ring import Ring
 from prism_explore.verify.normal_form.sums import indices_of_form
-
-if TYPE_CHECKING:
-    from prism_explore.verify.normal_form.algebra import Algebra
 
 _Side: TypeAlias = "dict[str, tuple[Term, Number]]"
 """Terms with positive coefficients, by their keys."""
@@ -24,22 +22,22 @@ _DEEP = 3
 """How many maxima are replaced by entries, one after the other."""
 
 
-def without_lesser(algebra: Algebra, pieces: list[Opened]) -> list[Opened]:
+def without_lesser(ring: Ring, pieces: list[Opened]) -> list[Opened]:
     """Pieces of a maximum without those that never exceed another one (rule M6)."""
     kept = list(pieces)
     for p in pieces:
         others = [q for q in kept if q is not p]
-        if len(others) < len(kept) and any(_covers(algebra, q, p) for q in others):
+        if len(others) < len(kept) and any(_covers(ring, q, p) for q in others):
             kept = others
     return kept
 
 
-def never_greater(algebra: Algebra, low: NormalForm, high: NormalForm) -> bool:
+def never_greater(ring: Ring, low: NormalForm, high: NormalForm) -> bool:
     """Whether low <= high at all places."""
-    return (_has_maximum(low) or _has_maximum(high)) and _ordered(algebra, *_apart(low, high), _DEEP)
+    return (_has_maximum(low) or _has_maximum(high)) and _ordered(ring, *_apart(low, high), _DEEP)
 
 
-def _covers(algebra: Algebra, greater: Opened, lesser: Opened) -> bool:
+def _covers(ring: Ring, greater: Opened, lesser: Opened) -> bool:
     """Whether one piece of a maximum is never less than another."""
     bound, high = greater
     _, low = lesser
@@ -47,9 +45,9 @@ def _covers(algebra: Algebra, greater: Opened, lesser: Opened) -> bool:
         return False
     left, right = _apart(low, high)
     if not bound:
-        return _ordered(algebra, left, right, _DEEP)
+        return _ordered(ring, left, right, _DEEP)
     return any(
-        _ordered(algebra, *_apart(low, algebra.substitute(high, by)), _DEEP - 1)
+        _ordered(ring, *_apart(low, ring.substitute(high, by)), _DEEP - 1)
         for by in instances(high, low, frozenset(v.name for v in bound))
     )
 
@@ -91,10 +89,10 @@ def _cancelled(left: _Side, right: _Side) -> tuple[_Side, _Side]:
     return a, b
 
 
-def _ordered(algebra: Algebra, left: _Side, right: _Side, deep: int) -> bool:
+def _ordered(ring: Ring, left: _Side, right: _Side, deep: int) -> bool:
     """Whether the sum of the left side is at most that of the right."""
     left, right = _cancelled(left, right)
-    algebra.spend(1 + len(left) + len(right))
+    ring.spend(1 + len(left) + len(right))
     if all(t.masked for t, _ in left.values()) and all(t.sign and not t.masked for t, _ in right.values()):
         return True
     if not deep:
@@ -105,13 +103,13 @@ def _ordered(algebra: Algebra, left: _Side, right: _Side, deep: int) -> bool:
             continue
         rest = {k: p for k, p in right.items() if k != key}
         target = NormalForm(tuple(left[k] for k in sorted(left)))
-        for bound, inner in map(algebra.open_piece, atom.pieces):
+        for bound, inner in map(ring.open_piece, atom.pieces):
             for by in instances(inner, target, frozenset(v.name for v in bound)):
-                entry = algebra.scale(algebra.substitute(inner, by), c)
+                entry = ring.scale(ring.substitute(inner, by), c)
                 more, less = dict(rest), dict(left)
                 for u, d in entry.terms:
                     _put(more if d > 0 else less, u, abs(d))
-                if _ordered(algebra, less, more, deep - 1):
+                if _ordered(ring, less, more, deep - 1):
                     return True
     return False
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from prism_explore.verify.normal_form.bound_names import Stuck
 from prism_explore.verify.normal_form.compare import never_greater
 from prism_explore.verify.normal_form.forms import NF_ONE, NF_ZERO, Bottom, Exp, Max, NormalForm, Opaque, single
 from prism_explore.verify.normal_form.powers import by_cases, content, leads_negative, number_power, without
-
-if TYPE_CHECKING:
-    from prism_explore.verify.normal_form.algebra import Algebra
+from prism_explore.verify.normal_form.ring import Ring
 
 _HALF = Fraction(1, 2)
 _ODD, _EVEN = frozenset({"tanh", "erf"}), frozenset({"abs"})
@@ -19,22 +16,22 @@ DEFINED = frozenset({"silu", "sigmoid", "tanh", "gelu", "abs", "relu"})
 """Functions that `Algebra(spell_out=True)` puts definitions for, as it does for the greater of two values."""
 
 
-def exp(algebra: Algebra, n: NormalForm) -> NormalForm:
+def exp(ring: Ring, n: NormalForm) -> NormalForm:
     """The exponential function (rules E1, E2, F5, B1)."""
     if n.guarded:
-        by_case = by_cases(algebra, n, algebra.exp)
+        by_case = by_cases(ring, n, ring.exp)
         if by_case is not None:
             return by_case
-    result = algebra.term((), [(Exp(t), c) for t, c in n.terms if not t.masked], 1)
+    result = ring.term((), [(Exp(t), c) for t, c in n.terms if not t.masked], 1)
     if n.masked:
         for t, _ in n.terms:
             for a, _ in t.factors:
                 if isinstance(a, Bottom):
-                    result = algebra.mul(result, a.keep)
+                    result = ring.mul(result, a.keep)
     return result
 
 
-def apply(algebra: Algebra, function: str, n: NormalForm) -> NormalForm:
+def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
     """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F7).
 
     Raises:
@@ -42,61 +39,61 @@ def apply(algebra: Algebra, function: str, n: NormalForm) -> NormalForm:
     """
     if n.masked:
         if function == "relu":
-            return algebra.maximum([((), n), ((), NF_ZERO)])
+            return ring.maximum([((), n), ((), NF_ZERO)])
         raise Stuck(f"{function} of a masked value (minus infinity)")
     if n.guarded:
-        by_case = by_cases(algebra, n, lambda piece: algebra.apply(function, piece))
+        by_case = by_cases(ring, n, lambda piece: ring.apply(function, piece))
         if by_case is not None:
             return by_case
-    if algebra.spell_out:
-        spelled = _spelled(algebra, function, n)
+    if ring.spell_out:
+        spelled = _spelled(ring, function, n)
         if spelled is not None:
             return spelled
     if function == "relu":
-        return _relu(algebra, n)
-    if function == "abs" and (n.sign or never_greater(algebra, NF_ZERO, n)):
+        return _relu(ring, n)
+    if function == "abs" and (n.sign or never_greater(ring, NF_ZERO, n)):
         return n
-    if function == "abs" and never_greater(algebra, n, NF_ZERO):
-        return algebra.scale(n, -1)
+    if function == "abs" and never_greater(ring, n, NF_ZERO):
+        return ring.scale(n, -1)
     if not n.terms and function in _ODD | _EVEN:
         return NF_ZERO
     if function in _ODD | _EVEN and leads_negative(n.terms):
-        return algebra.scale(algebra.apply(function, algebra.scale(n, -1)), -1 if function in _ODD else 1)
+        return ring.scale(ring.apply(function, ring.scale(n, -1)), -1 if function in _ODD else 1)
     if function == "abs":
-        outside, inner = _homogeneous(algebra, n)
-        return algebra.mul(outside, _absolute(algebra, inner))
+        outside, inner = _homogeneous(ring, n)
+        return ring.mul(outside, _absolute(ring, inner))
     return single(Opaque(function, (n,)))
 
 
-def _spelled(algebra: Algebra, function: str, n: NormalForm) -> NormalForm | None:
+def _spelled(ring: Ring, function: str, n: NormalForm) -> NormalForm | None:
     """Rule F1; None where a function has no definition here."""
     match function:
         case "silu" | "sigmoid":
-            sigmoid = algebra.power(algebra.add(NF_ONE, algebra.exp(algebra.scale(n, -1))), -1)
-            return algebra.mul(n, sigmoid) if function == "silu" else sigmoid
+            sigmoid = ring.power(ring.add(NF_ONE, ring.exp(ring.scale(n, -1))), -1)
+            return ring.mul(n, sigmoid) if function == "silu" else sigmoid
         case "tanh":
-            double = algebra.exp(algebra.scale(n, 2))
-            return algebra.sub(NF_ONE, algebra.scale(algebra.power(algebra.add(NF_ONE, double), -1), 2))
+            double = ring.exp(ring.scale(n, 2))
+            return ring.sub(NF_ONE, ring.scale(ring.power(ring.add(NF_ONE, double), -1), 2))
         case "gelu":
-            inner = algebra.mul(n, number_power(algebra, 2, -_HALF))
-            return algebra.scale(algebra.mul(n, algebra.add(NF_ONE, algebra.apply("erf", inner))), _HALF)
+            inner = ring.mul(n, number_power(ring, 2, -_HALF))
+            return ring.scale(ring.mul(n, ring.add(NF_ONE, ring.apply("erf", inner))), _HALF)
         case _:
             return None
 
 
-def _relu(algebra: Algebra, n: NormalForm) -> NormalForm:
-    if n.sign or never_greater(algebra, NF_ZERO, n):
+def _relu(ring: Ring, n: NormalForm) -> NormalForm:
+    if n.sign or never_greater(ring, NF_ZERO, n):
         return n
     if any(isinstance(a, Max) for t, _ in n.terms for a, _ in t.factors) and len(n.terms) == 1:
         ((t, c),) = n.terms
         if c == 1 and len(t.factors) == 1 and t.factors[0][1] == 1 and not t.bound:
-            return algebra.maximum([((), n), ((), NF_ZERO)])
-    outside, inner = _homogeneous(algebra, n)
-    this = greater(algebra, inner, NF_ZERO) if algebra.spell_out else single(Opaque("relu", (inner,)))
-    return algebra.mul(outside, this)
+            return ring.maximum([((), n), ((), NF_ZERO)])
+    outside, inner = _homogeneous(ring, n)
+    this = greater(ring, inner, NF_ZERO) if ring.spell_out else single(Opaque("relu", (inner,)))
+    return ring.mul(outside, this)
 
 
-def _homogeneous(algebra: Algebra, n: NormalForm) -> tuple[NormalForm, NormalForm]:
+def _homogeneous(ring: Ring, n: NormalForm) -> tuple[NormalForm, NormalForm]:
     """A number and factors that are not negative, which relu and abs let through; and the rest (rule F2)."""
     if len(n.terms) == 1:
         ((t, c),) = n.terms
@@ -105,15 +102,15 @@ def _homogeneous(algebra: Algebra, n: NormalForm) -> tuple[NormalForm, NormalFor
         g = abs(c)
     else:
         g, outside = content(n.terms, roots=True)
-    return algebra.term((), outside, g), without(algebra, n, g, outside)
+    return ring.term((), outside, g), without(ring, n, g, outside)
 
 
-def _absolute(algebra: Algebra, n: NormalForm) -> NormalForm:
+def _absolute(ring: Ring, n: NormalForm) -> NormalForm:
     """A value without its sign, as a root where functions are spelled out (rule F1)."""
-    return algebra.power(algebra.power(n, 2), _HALF) if algebra.spell_out else single(Opaque("abs", (n,)))
+    return ring.power(ring.power(n, 2), _HALF) if ring.spell_out else single(Opaque("abs", (n,)))
 
 
-def greater(algebra: Algebra, a: NormalForm, b: NormalForm) -> NormalForm:
+def greater(ring: Ring, a: NormalForm, b: NormalForm) -> NormalForm:
     """The greater of two values, spelled out (rule F7)."""
-    apart = algebra.apply("abs", algebra.sub(a, b))
-    return algebra.scale(algebra.add(algebra.add(a, b), apart), _HALF)
+    apart = ring.apply("abs", ring.sub(a, b))
+    return ring.scale(ring.add(ring.add(a, b), apart), _HALF)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify.normal_form import index
@@ -34,10 +33,8 @@ from prism_explore.verify.normal_form.functions import greater
 from prism_explore.verify.normal_form.index import MOVED, Index, Var, Zero, moved
 from prism_explore.verify.normal_form.indicators import cases, is_part
 from prism_explore.verify.normal_form.powers import content, without
+from prism_explore.verify.normal_form.ring import Ring
 from prism_explore.verify.normal_form.sums import fuse, indices_of_form, place_of, split
-
-if TYPE_CHECKING:
-    from prism_explore.verify.normal_form.algebra import Algebra
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,43 +53,41 @@ class _Lifted:
     """Where the piece begins, and where it ends."""
 
 
-def maximum(algebra: Algebra, given: Sequence[Opened]) -> NormalForm:
+def maximum(ring: Ring, given: Sequence[Opened]) -> NormalForm:
     """The greatest value of any piece; bound names are fresh ones."""
-    flat = _flatten(algebra, given)
+    flat = _flatten(ring, given)
     if any(n.guarded for _, n in flat):
         names = frozenset(v.name for bound, _ in flat for v in bound)
         cut = cases([n for _, n in flat], names)
         if cut is not None:
             found: list[tuple[NormalForm, NormalForm]] = []
             for where, here in cut:
-                pieces = [(bound, algebra.collect(terms)) for (bound, _), terms in zip(flat, here, strict=True)]
-                found.append((algebra.known(where), maximum(algebra, pieces)))
-            return algebra.beside(found)
-    while (fewer := _joined(algebra, flat)) is not None:
+                pieces = [(bound, ring.collect(terms)) for (bound, _), terms in zip(flat, here, strict=True)]
+                found.append((ring.known(where), maximum(ring, pieces)))
+            return ring.beside(found)
+    while (fewer := _joined(ring, flat)) is not None:
         flat = fewer
     if len(flat) > 1:
-        flat = without_lesser(algebra, flat)
-    shared, flat = _shared(algebra, flat)
-    g, outside, flat = _factored(algebra, flat)
+        flat = without_lesser(ring, flat)
+    shared, flat = _shared(ring, flat)
+    g, outside, flat = _factored(ring, flat)
     if g == 1 and not outside:
-        result = _closed(algebra, flat)
-    else:
-        result = algebra.mul(algebra.term((), outside, g), maximum(algebra, flat))
-    return algebra.add(shared, result)
+        return ring.add(shared, _closed(ring, flat))
+    return ring.add(shared, ring.mul(ring.term((), outside, g), maximum(ring, flat)))
 
 
-def running(algebra: Algebra, v: Var, inner: NormalForm, at: Index) -> NormalForm:
+def running(ring: Ring, v: Var, inner: NormalForm, at: Index) -> NormalForm:
     """The greatest value of `inner` for v up to and including `at`; v is a fresh name."""
     if v.name not in inner.free:
         return inner
     if at == last(v.extent):
-        return maximum(algebra, [((v,), inner)])
-    shared, flat = _shared(algebra, [((v,), inner)])
-    g, outside, flat = _factored(algebra, flat)
+        return maximum(ring, [((v,), inner)])
+    shared, flat = _shared(ring, [((v,), inner)])
+    g, outside, flat = _factored(ring, flat)
     ((_, left),) = flat
     name = Var(f"b{left.height + 1}.0", v.extent)
-    atom = Running(name, algebra.rename_form(left, {v.name: name}), at)
-    return algebra.add(shared, algebra.term((), [*outside, (atom, 1)], g))
+    atom = Running(name, ring.rename_form(left, {v.name: name}), at)
+    return ring.add(shared, ring.term((), [*outside, (atom, 1)], g))
 
 
 def last(size: index.Dim) -> Index:
@@ -100,31 +95,31 @@ def last(size: index.Dim) -> Index:
     return moved(Zero(), size - ONE, size)
 
 
-def _flatten(algebra: Algebra, given: Sequence[Opened]) -> list[Opened]:
+def _flatten(ring: Ring, given: Sequence[Opened]) -> list[Opened]:
     """Rule M1: one level of pieces, blocks of indices joined, none bound in vain."""
     flat: list[Opened] = []
     pending = list(reversed(given))
     while pending:
         bound, n = pending.pop()
-        algebra.spend(1 + len(n.terms))
+        ring.spend(1 + len(n.terms))
         bound = tuple(v for v in bound if v.name in n.free)
-        inside = _nested(algebra, bound, n) or _by_pieces(algebra, bound, n)
+        inside = _nested(ring, bound, n) or _by_pieces(ring, bound, n)
         if inside is not None:
             pending += inside
             continue
         step = (fuse(bound, indices_of_form(n)) or split(bound, indices_of_form(n))) if bound else None
         if step is not None:
             by, sizes = step
-            new = {old: algebra.fresh(Var(old, size)) for old, size in sizes.items() if size != ONE}
-            put = {v: algebra.put(i, {**new}) for v, i in by.items()}
+            new = {old: ring.fresh(Var(old, size)) for old, size in sizes.items() if size != ONE}
+            put = {v: ring.put(i, {**new}) for v, i in by.items()}
             left = tuple(v for v in bound if v.name not in by)
-            pending.append(((*left, *new.values()), algebra.substitute(n, put)))
+            pending.append(((*left, *new.values()), ring.substitute(n, put)))
             continue
         flat.append((bound, n))
     return flat
 
 
-def _nested(algebra: Algebra, bound: tuple[Var, ...], n: NormalForm) -> list[Opened] | None:
+def _nested(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[Opened] | None:
     """The pieces of a form that is itself a maximum."""
     if len(n.terms) != 1 or n.terms[0][1] != 1 or n.terms[0][0].bound or len(n.terms[0][0].factors) != 1:
         return None
@@ -133,39 +128,39 @@ def _nested(algebra: Algebra, bound: tuple[Var, ...], n: NormalForm) -> list[Ope
         return None
     match a:
         case Max(pieces):
-            opened = (algebra.open_piece(p) for p in pieces)
+            opened = (ring.open_piece(p) for p in pieces)
             return [((*bound, *more), inner) for more, inner in opened]
         case Opaque("relu", (inner,)):
             return [(bound, inner), ((), NF_ZERO)]
         case Running(v, inner, Var(name, _)) if name not in inner.free and any(w.name == name for w in bound):
-            fresh = algebra.fresh(v)
+            fresh = ring.fresh(v)
             left = tuple(w for w in bound if w.name != name)
-            return [((*left, fresh), algebra.rename_form(inner, {v.name: fresh}))]
+            return [((*left, fresh), ring.rename_form(inner, {v.name: fresh}))]
         case _:
             return None
 
 
-def _by_pieces(algebra: Algebra, bound: tuple[Var, ...], n: NormalForm) -> list[Opened] | None:
+def _by_pieces(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[Opened] | None:
     """Rule S6 for maxima: over a dim that is cut into pieces, the pieces' maxima."""
     if not n.guarded or not bound:
         return None
     for v in bound:
         names = frozenset(w.name for w in bound if w is not v)
         cut = cases([n], names, only=v)
-        if cut is None or not all(is_part(i.low, i.high, v.extent, algebra.integers) for i, _ in cut):
+        if cut is None or not all(is_part(i.low, i.high, v.extent, ring.integers) for i, _ in cut):
             continue
         out: list[Opened] = []
         for where, (terms,) in cut:
             size = where.high - where.low
-            fresh = algebra.fresh(Var("k", size))
+            fresh = ring.fresh(Var("k", size))
             here = moved(fresh if size != ONE else Zero(), where.low, v.extent)
-            inner = algebra.substitute(algebra.collect(terms), {v.name: here})
+            inner = ring.substitute(ring.collect(terms), {v.name: here})
             out.append(((*(w for w in bound if w is not v), *((fresh,) if size != ONE else ())), inner))
         return out
     return None
 
 
-def _joined(algebra: Algebra, flat: list[Opened]) -> list[Opened] | None:
+def _joined(ring: Ring, flat: list[Opened]) -> list[Opened] | None:
     """Rule M5: over neighbouring pieces of a dim, one maximum; None where there are no such."""
     if sum(bool(bound) and MOVED in n.key for bound, n in flat) < 2:
         return None
@@ -176,39 +171,39 @@ def _joined(algebra: Algebra, flat: list[Opened]) -> list[Opened] | None:
             if place is None:
                 continue
             low, size = place
-            whole = algebra.fresh(Var(v.name, size))
+            whole = ring.fresh(Var(v.name, size))
             with suppress(Collapsed):
-                lifted = algebra.rename_form(n, {v.name: moved(whole, ZERO - low, v.extent)})
+                lifted = ring.rename_form(n, {v.name: moved(whole, ZERO - low, v.extent)})
                 over = tuple(whole if w is v else w for w in bound)
                 mine = _Lifted(at, whole, over, lifted, low, low + v.extent)
                 for other in seen:
                     if other.at == at or (mine.low != other.high and other.low != mine.high):
                         continue
-                    both = _both(algebra, mine, other, flat)
+                    both = _both(ring, mine, other, flat)
                     if both is not None:
                         start, stop = (other.low, mine.high) if other.high == mine.low else (mine.low, other.high)
-                        here = algebra.fresh(Var("k", stop - start))
-                        inner = algebra.substitute(both.inner, {both.whole.name: moved(here, start, size)})
+                        here = ring.fresh(Var("k", stop - start))
+                        inner = ring.substitute(both.inner, {both.whole.name: moved(here, start, size)})
                         joined = tuple(here if w is both.whole else w for w in both.over)
                         return [(joined, inner), *(p for k, p in enumerate(flat) if k not in (at, other.at))]
                 seen.append(mine)
     return None
 
 
-def _both(algebra: Algebra, a: _Lifted, b: _Lifted, flat: Sequence[Opened]) -> _Lifted | None:
+def _both(ring: Ring, a: _Lifted, b: _Lifted, flat: Sequence[Opened]) -> _Lifted | None:
     """The one that says what each is on its piece, where a band may have lost a bound that all of it keeps."""
-    if algebra.close_piece(a.over, a.inner) == algebra.close_piece(b.over, b.inner):
+    if ring.close_piece(a.over, a.inner) == ring.close_piece(b.over, b.inner):
         return a
     for one, other in ((a, b), (b, a)):
-        here = algebra.fresh(Var("k", other.high - other.low))
-        placed = algebra.substitute(one.inner, {one.whole.name: moved(here, other.low, one.whole.extent)})
+        here = ring.fresh(Var("k", other.high - other.low))
+        placed = ring.substitute(one.inner, {one.whole.name: moved(here, other.low, one.whole.extent)})
         over = tuple(here if w is one.whole else w for w in one.over)
-        if algebra.close_piece(over, placed) == algebra.close_piece(*flat[other.at]):
+        if ring.close_piece(over, placed) == ring.close_piece(*flat[other.at]):
             return one
     return None
 
 
-def _shared(algebra: Algebra, flat: list[Opened]) -> tuple[NormalForm, list[Opened]]:
+def _shared(ring: Ring, flat: list[Opened]) -> tuple[NormalForm, list[Opened]]:
     """Rule M2: summands of all pieces, and the pieces without them."""
     first, *others = flat
     common: list[tuple[Term, Number]] = []
@@ -224,7 +219,7 @@ def _shared(algebra: Algebra, flat: list[Opened]) -> tuple[NormalForm, list[Open
     return NormalForm(tuple(common)), rest
 
 
-def _factored(algebra: Algebra, flat: list[Opened]) -> tuple[Number, tuple[Factor, ...], list[Opened]]:
+def _factored(ring: Ring, flat: list[Opened]) -> tuple[Number, tuple[Factor, ...], list[Opened]]:
     """Rule M3: a number and factors of all pieces, and the pieces without them."""
     terms = [p for _, n in flat for p in n.terms if not p[0].masked]
     if not terms:
@@ -236,27 +231,27 @@ def _factored(algebra: Algebra, flat: list[Opened]) -> tuple[Number, tuple[Facto
         common = tuple((a, e) for a, e in common if isinstance(a, Size | Prime))
     if g == 1 and not common:
         return 1, (), flat
-    return g, common, [(bound, without(algebra, n, g, common)) for bound, n in flat]
+    return g, common, [(bound, without(ring, n, g, common)) for bound, n in flat]
 
 
-def _closed(algebra: Algebra, flat: list[Opened]) -> NormalForm:
+def _closed(ring: Ring, flat: list[Opened]) -> NormalForm:
     """Rule M4, else the atom."""
-    pieces = {p.key: p for p in (algebra.close_piece(bound, n) for bound, n in flat)}
+    pieces = {p.key: p for p in (ring.close_piece(bound, n) for bound, n in flat)}
     numbers = [p.inner.terms[0][1] if p.inner.terms else 0 for p in pieces.values() if _is_number(p.inner)]
     others = [p for p in pieces.values() if not _is_number(p.inner)]
     if numbers and not (max(numbers) <= 0 and any(p.inner.sign for p in others)):
-        others.append(Piece((), algebra.constant(max(numbers))))
+        others.append(Piece((), ring.constant(max(numbers))))
     if len(others) == 1 and not others[0].bound:
         return others[0].inner
-    if len(others) == 2 and algebra.spell_out and not any(p.inner.masked for p in others):
-        return greater(algebra, *(single(Max((p,))) if p.bound else p.inner for p in others))
+    if len(others) == 2 and ring.spell_out and not any(p.inner.masked for p in others):
+        return greater(ring, *(single(Max((p,))) if p.bound else p.inner for p in others))
     if len(others) == 2 and not any(p.bound or p.inner.masked for p in others):
         a, b = (p.inner for p in others)
         if not b.terms or not a.terms:
-            return algebra.apply("relu", a if a.terms else b)
-        if a == algebra.scale(b, -1):
-            return algebra.apply("abs", a)
-    return algebra.term((), [(Max(tuple(sorted(others))), 1)], 1)
+            return ring.apply("relu", a if a.terms else b)
+        if a == ring.scale(b, -1):
+            return ring.apply("abs", a)
+    return ring.term((), [(Max(tuple(sorted(others))), 1)], 1)
 
 
 def _is_number(n: NormalForm) -> bool:

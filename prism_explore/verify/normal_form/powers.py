@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import floor, gcd, lcm
-from typing import TYPE_CHECKING
 
 from prism_explore.verify.normal_form.bound_names import checked, erased
 from prism_explore.verify.normal_form.forms import (
@@ -26,52 +25,48 @@ from prism_explore.verify.normal_form.forms import (
     single,
 )
 from prism_explore.verify.normal_form.indicators import cases
+from prism_explore.verify.normal_form.ring import Ring
 from prism_explore.verify.normal_form.sums import components
-
-if TYPE_CHECKING:
-    from prism_explore.verify.normal_form.algebra import Algebra
 
 _LARGEST_TRIAL_DIVISOR = 10_000
 ROOT = "root"
 """With a degree, the name of a root of what may be negative; of degree 2 it is sqrt."""
 
 
-def power(algebra: Algebra, n: NormalForm, q: Number) -> NormalForm:
+def power(ring: Ring, n: NormalForm, q: Number) -> NormalForm:
     """n, which is not 0 everywhere, to the power q, which is not 1."""
     if q == 0 and n.sign == 2:
         return NF_ONE
     if isinstance(q, int) and q > 0:
         if len(n.terms) == 1 and not n.terms[0][0].bound:
-            return _power_of_product(algebra, *n.terms[0], q)
+            return _power_of_product(ring, *n.terms[0], q)
         result = n
         for _ in range(q - 1):
-            algebra.spend(1)
-            result = algebra.mul(result, n)
+            ring.spend(1)
+            result = ring.mul(result, n)
         return result
     if n.guarded and len(n.terms) > 1:
-        by_case = by_cases(algebra, n, lambda piece: algebra.power(piece, q))
+        by_case = by_cases(ring, n, lambda piece: ring.power(piece, q))
         if by_case is not None:
             return by_case
     if not isinstance(q, int) and not n.sign:
         name = "sqrt" if q.denominator == 2 else f"{ROOT}{q.denominator}"
-        return algebra.power(single(Opaque(name, (n,))), q.numerator)
+        return ring.power(single(Opaque(name, (n,))), q.numerator)
     if len(n.terms) == 1:
-        return _power_of_product(algebra, *n.terms[0], q)
+        return _power_of_product(ring, *n.terms[0], q)
     g, common = content(n.terms, roots=not isinstance(q, int))
     if g == 1 and not common:
-        return algebra.term((), ((Group(n), q),), 1)
-    outside = algebra.term((), [(a, e * q) for a, e in common], 1)
-    return algebra.mul(
-        algebra.mul(number_power(algebra, g, q), outside), algebra.power(without(algebra, n, g, common), q)
-    )
+        return ring.term((), ((Group(n), q),), 1)
+    outside = ring.term((), [(a, e * q) for a, e in common], 1)
+    return ring.mul(ring.mul(number_power(ring, g, q), outside), ring.power(without(ring, n, g, common), q))
 
 
-def _power_of_product(algebra: Algebra, t: Term, c: Number, q: Number) -> NormalForm:
-    result = number_power(algebra, c, q)
-    for bound, factors in components(*algebra.open_term(t)):
+def _power_of_product(ring: Ring, t: Term, c: Number, q: Number) -> NormalForm:
+    result = number_power(ring, c, q)
+    for bound, factors in components(*ring.open_term(t)):
         if bound:
-            inner = NormalForm(((algebra.close(bound, factors), 1),))
-            result = algebra.mul(result, algebra.term((), ((Group(inner), q),), 1))
+            inner = NormalForm(((ring.close(bound, factors), 1),))
+            result = ring.mul(result, ring.term((), ((Group(inner), q),), 1))
             continue
         powers: list[Factor] = []
         for a, e in factors:
@@ -79,7 +74,7 @@ def _power_of_product(algebra: Algebra, t: Term, c: Number, q: Number) -> Normal
                 powers.append((a, e * q))
             else:
                 powers.append((Group(NormalForm(((Term((), ((a, 2),)), 1),))), e * q / 2))
-        result = algebra.mul(result, algebra.term((), powers, 1))
+        result = ring.mul(result, ring.term((), powers, 1))
     return result
 
 
@@ -119,34 +114,34 @@ def content(
     return number(g), tuple(common)
 
 
-def without(algebra: Algebra, n: NormalForm, g: Number, common: tuple[Factor, ...]) -> NormalForm:
+def without(ring: Ring, n: NormalForm, g: Number, common: tuple[Factor, ...]) -> NormalForm:
     """n / (g * common), where each common atom's exponent is lowered; minus infinity stays."""
     total: list[tuple[Term, Number]] = []
     for t, c in n.terms:
         if t.masked:
             total.append((t, c))
             continue
-        bound, factors = algebra.open_term(t)
+        bound, factors = ring.open_term(t)
         exponents = {a.key: (a, e) for a, e in factors}
         for a, e in common:
             left = number(exponents[a.key][1] - e if a.key in exponents else -e)
             exponents[a.key] = (a, left)
             if left == 0:
                 del exponents[a.key]
-        total += algebra.term(bound, tuple(exponents.values()), number(Fraction(c) / g)).terms
-    return algebra.collect(total)
+        total += ring.term(bound, tuple(exponents.values()), number(Fraction(c) / g)).terms
+    return ring.collect(total)
 
 
-def number_power(algebra: Algebra, c: Number, q: Number) -> NormalForm:
+def number_power(ring: Ring, c: Number, q: Number) -> NormalForm:
     """A number, positive where q is no whole number, to the power q; roots of its primes are atoms."""
     bits = max(c.numerator.bit_length(), c.denominator.bit_length()) - 1
     checked(1 << min(bits * abs(floor(q)), 1 << 16))
     if isinstance(q, int):
-        return algebra.constant(Fraction(c) ** q)
+        return ring.constant(Fraction(c) ** q)
     factors: list[Factor] = []
     for value, sign in ((Fraction(c).numerator, 1), (Fraction(c).denominator, -1)):
         factors += [(Prime(p), k * q * sign) for p, k in _factorise(value)]
-    return algebra.term((), factors, 1)
+    return ring.term((), factors, 1)
 
 
 def leads_negative(terms: Sequence[tuple[Term, Number]]) -> bool:
@@ -173,9 +168,9 @@ def _factorise(value: int) -> Iterator[tuple[int, int]]:
         yield value, 1
 
 
-def by_cases(algebra: Algebra, n: NormalForm, f: Callable[[NormalForm], NormalForm]) -> NormalForm | None:
+def by_cases(ring: Ring, n: NormalForm, f: Callable[[NormalForm], NormalForm]) -> NormalForm | None:
     """Rule F5."""
     cut = cases([n], frozenset())
     if cut is None:
         return None
-    return algebra.beside((algebra.known(where), f(algebra.collect(terms))) for where, (terms,) in cut)
+    return ring.beside((ring.known(where), f(ring.collect(terms))) for where, (terms,) in cut)

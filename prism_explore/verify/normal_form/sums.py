@@ -7,12 +7,16 @@ for every summand; here is when they are worth applying, and on what.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from typing import TypeAlias, assert_never
 
-from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.support.union_find import UnionFind
 from prism_explore.verify.normal_form import index
+from prism_explore.verify.normal_form.bound_names import Collapsed
 from prism_explore.verify.normal_form.forms import (
     Atom,
     Bottom,
@@ -23,14 +27,17 @@ from prism_explore.verify.normal_form.forms import (
     Interval,
     Max,
     NormalForm,
+    Number,
     Opaque,
     Prime,
     Read,
     Running,
     Size,
     Term,
+    number,
 )
 from prism_explore.verify.normal_form.index import (
+    MOVED,
     Digit,
     Index,
     Moved,
@@ -39,9 +46,12 @@ from prism_explore.verify.normal_form.index import (
     Zero,
     digit,
     divides,
+    moved,
     quotient,
     radix,
 )
+from prism_explore.verify.normal_form.indicators import interval, is_part
+from prism_explore.verify.normal_form.ring import Ring
 
 
 def components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tuple[Var, ...], tuple[Factor, ...]]]:
@@ -219,3 +229,155 @@ def _is_moved(i: Index, name: str, found: set[tuple[Dim, Dim]]) -> bool:
             return True
         case _:
             assert_never(i)
+
+
+# ---------------------------------------------------------------- sums over adjacent parts of a dim
+@dataclass(frozen=True, slots=True)
+class _PartialSum:
+    """A sum over a piece of a dim, as if it ran over the whole dim."""
+
+    term: int
+    """Which one of several."""
+    whole: Var
+    """The dim's index."""
+    over: tuple[Var, ...]
+    """All that it sums over, the dim among them."""
+    factors: tuple[Factor, ...]
+    low: Dim
+    high: Dim
+    """Where the piece begins, and where it ends."""
+
+    def is_adjacent_to(self, other: _PartialSum) -> bool:
+        """Whether the pieces of two terms are neighbours."""
+        return self.term != other.term and (self.high == other.low or other.high == self.low)
+
+
+def join_adjacent_sums(ring: Ring, terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
+    """Sums over neighbouring pieces of one dim as one sum (rules S6, C2); None where there are no such."""
+    seen: dict[tuple[str, Number], list[_PartialSum]] = {}
+    for n, (t, c) in enumerate(terms):
+        if not t.bound or MOVED not in t.key:
+            continue
+        bound, factors = ring.open_term(t)
+        for v in bound:
+            place = place_of(v, indices_of(factors, bare=False))
+            if place is None:
+                continue
+            low, size = place
+            whole = Var(ring.fresh(v).name, size)
+            with suppress(Collapsed):
+                lifted = [(ring.rename(a, {v.name: moved(whole, ZERO - low, v.extent)}), e) for a, e in factors]
+                over = tuple(whole if w is v else w for w in bound)
+                mine = _PartialSum(n, whole, over, tuple(lifted), low, low + v.extent)
+                without_bands = [f for f in lifted if not isinstance(f[0], InBand)]
+                alike = seen.setdefault((ring.close(over, without_bands).key, c), [])
+                for other in alike:
+                    both = _holds_on_both(ring, mine, other, terms) if mine.is_adjacent_to(other) else None
+                    if both is None:
+                        continue
+                    start, stop = (mine.low, other.high) if mine.high == other.low else (other.low, mine.high)
+                    inside = interval(both.whole, start, stop)
+                    more: list[Factor] = [(inside, 1)] if isinstance(inside, Interval) else []
+                    left = [p for k, p in enumerate(terms) if k not in (n, other.term)]
+                    return [*left, *ring.term(both.over, [*both.factors, *more], c).terms]
+                alike.append(mine)
+    return None
+
+
+def _holds_on_both(
+    ring: Ring, a: _PartialSum, b: _PartialSum, terms: Sequence[tuple[Term, Number]]
+) -> _PartialSum | None:
+    """The one that says what each is on its piece, where a band may have lost a bound that all of it keeps."""
+    if ring.close(a.over, a.factors) == ring.close(b.over, b.factors):
+        return a
+    for one, other in ((a, b), (b, a)):
+        here = Var(ring.fresh(other.whole).name, other.high - other.low)
+        placed = ring.substitute_factors(one.factors, {one.whole.name: moved(here, other.low, one.whole.extent)})
+        for w in one.over:
+            placed = ring.sum(placed, here if w is one.whole else w)
+        if placed == NormalForm(((terms[other.term][0], 1),)):
+            return one
+    return None
+
+
+# ---------------------------------------------------------------- one sum in normal form
+def canonical_sum(ring: Ring, bound: Sequence[Var], factors: list[Factor], coefficient: Number) -> NormalForm:
+    """Rules S3 to S8, each applied where it can be, then canonical names."""
+    free: set[str] = set()
+    for a, _ in factors:
+        free |= a.free
+    vain = [v.extent for v in bound if v.name not in free]
+    if vain:
+        rest = ring.term([v for v in bound if v.name in free], factors, coefficient)
+        return ring.mul(rest, ring.size(prod(vain, start=ONE)))
+    names = {v.name: v for v in bound}
+    for a, _ in factors:
+        if not isinstance(a, Interval) or not isinstance(a.index, Var) or a.index.name not in names:
+            continue
+        if is_part(a.low, a.high, a.index.extent, ring.integers):
+            return _sum_over_interval(ring, bound, factors, coefficient, a, a.index)
+    step = fuse(bound, indices_of(factors)) or split(bound, indices_of(factors))
+    if step is not None:
+        by, sizes = step
+        new = {old: ring.unused() for old in sizes}
+        put = {v: ring.put(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
+        inner = ring.substitute_factors(factors, put)
+        for v in bound:
+            if v.name not in by:
+                inner = ring.sum(inner, v)
+        for old, size in sizes.items():
+            inner = ring.sum(inner, index.var(new[old], size))
+        return ring.scale(inner, coefficient)
+    joined_power = _join_power(ring, bound, factors)
+    if joined_power is not None:
+        return ring.term(*joined_power, coefficient)
+    return NormalForm(((ring.close(bound, factors), number(coefficient)),))
+
+
+def _sum_over_interval(
+    ring: Ring, bound: Sequence[Var], factors: list[Factor], coefficient: Number, where: Interval, v: Var
+) -> NormalForm:
+    """Rule S6."""
+    size = where.high - where.low
+    here = index.var(ring.fresh(v).name, size)
+    left = [f for f in factors if f[0] is not where]
+    inner = ring.sum(ring.substitute_factors(left, {v.name: moved(here, where.low, v.extent)}), here)
+    for w in bound:
+        if w.name != v.name:
+            inner = ring.sum(inner, w)
+    return ring.scale(inner, coefficient)
+
+
+def _join_power(ring: Ring, bound: Sequence[Var], factors: list[Factor]) -> tuple[list[Var], list[Factor]] | None:
+    """Rule S7: a sum times a negative power of itself; rule S8: times its power 0."""
+    for group, e in factors:
+        if not isinstance(group, Group) or e > 0 or len(group.inner.terms) != 1:
+            continue
+        wanted = _sort(group.inner.terms[0][0])
+        others = [f for f in factors if f[0] is not group]
+        for over, inside in components([v for v in bound if v.name not in group.free], others):
+            if not over:
+                continue
+            if e < 0 and _sort_of(over, inside) == wanted and _is_sum(ring, group, over, inside):
+                rest = [f for f in others if f not in inside]
+                return [v for v in bound if v not in over], [*rest, (group, number(e + 1))]
+            weights = tuple(f for f in inside if f[0].sign or (isinstance(f[1], int) and f[1] % 2 == 0))
+            if e == 0 and group.sign and _sort_of(over, weights) == wanted and _is_sum(ring, group, over, weights):
+                return list(bound), others
+    return None
+
+
+def _is_sum(ring: Ring, group: Group, over: Sequence[Var], factors: Sequence[Factor]) -> bool:
+    if not all(any(v.name in a.free for a, _ in factors) for v in over):
+        return False
+    return NormalForm(((ring.close(over, factors), 1),)) == group.inner
+
+
+def _sort(t: Term) -> str:
+    return _sort_of(t.bound, t.factors)
+
+
+def _sort_of(bound: Sequence[Var], factors: Sequence[Factor]) -> str:
+    """What two products have in common that differ by names only."""
+    kinds = sorted([f"{type(a).__name__}{len(a.free)}^{e}" for a, e in factors])
+    return f"{len(bound)} {sorted([str(v.extent) for v in bound])} {kinds}"

@@ -1,0 +1,134 @@
+"""The operations on normal forms that the rules for sums, powers, functions and maxima are written with.
+
+`algebra.Algebra` implements them. The rules import this interface only, so no module imports the algebra back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from prism_explore.ir.dims import Dim
+from prism_explore.verify.normal_form.bound_names import Opened
+from prism_explore.verify.normal_form.forms import Atom, Factor, InBand, Interval, NormalForm, Number, Piece, Term
+from prism_explore.verify.normal_form.index import Index, Var
+from prism_explore.verify.normal_form.indicators import Known
+
+
+class Ring(Protocol):
+    """Operations that take forms in normal form and return one; any of them raises `Stuck` where the budget ends."""
+
+    spell_out: bool
+    """Whether named functions are replaced by their definitions (rules F1, F7)."""
+    integers: tuple[Dim, ...]
+    """Sizes that are integers by the conditions of a candidate."""
+
+    def spend(self, steps: int) -> None:
+        """Count work."""
+
+    # ------------------------------------------------------------ arithmetic
+    def constant(self, value: Number) -> NormalForm:
+        """A rational number."""
+        ...
+
+    def size(self, d: Dim) -> NormalForm:
+        """A size as a number."""
+        ...
+
+    def add(self, a: NormalForm, b: NormalForm) -> NormalForm:
+        """a + b."""
+        ...
+
+    def sub(self, a: NormalForm, b: NormalForm) -> NormalForm:
+        """a - b."""
+        ...
+
+    def mul(self, a: NormalForm, b: NormalForm) -> NormalForm:
+        """a * b."""
+        ...
+
+    def scale(self, a: NormalForm, by: Number) -> NormalForm:
+        """A rational number times a."""
+        ...
+
+    def collect(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
+        """A sum of any terms."""
+        ...
+
+    def term(self, bound: Sequence[Var], factors: Sequence[Factor], coefficient: Number) -> NormalForm:
+        """coefficient * Σ_bound Π factors; the bound names are fresh ones."""
+        ...
+
+    def sum(self, a: NormalForm, over: Index) -> NormalForm:
+        """Σ of a over an index variable."""
+        ...
+
+    def power(self, n: NormalForm, q: Number) -> NormalForm:
+        """n to a rational power."""
+        ...
+
+    # ------------------------------------------------------------ functions, maxima, indicators
+    def exp(self, n: NormalForm) -> NormalForm:
+        """The exponential function."""
+        ...
+
+    def apply(self, function: str, n: NormalForm) -> NormalForm:
+        """A function by its name in `ir.ops.UNARY`."""
+        ...
+
+    def maximum(self, pieces: Sequence[Opened]) -> NormalForm:
+        """The greatest value of any form at any value of its own bound indices."""
+        ...
+
+    def known(self, value: InBand | Interval | Known) -> NormalForm:
+        """A 0/1 value as a form."""
+        ...
+
+    def beside(self, pieces: Iterable[tuple[NormalForm, NormalForm]]) -> NormalForm:
+        """A sum of values, each times a 0/1 value; exactly one of these is 1 at each place."""
+        ...
+
+    # ------------------------------------------------------------ indices
+    def substitute(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
+        """Free index variables replaced by index terms of the same extents."""
+        ...
+
+    def substitute_factors(self, factors: Iterable[Factor], by: Mapping[str, Index]) -> NormalForm:
+        """The same in a product."""
+        ...
+
+    def put(self, i: Index, by: Mapping[str, Index]) -> Index:
+        """The same in an index."""
+        ...
+
+    def fresh(self, of: Var) -> Var:
+        """An index of the same extent that occurs nowhere."""
+        ...
+
+    def unused(self) -> str:
+        """A name that occurs nowhere."""
+        ...
+
+    def rename(self, a: Atom, by: Mapping[str, Index]) -> Atom:
+        """Variables of an atom renamed, one to one."""
+        ...
+
+    def rename_form(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
+        """Variables of a form renamed, one to one."""
+        ...
+
+    def open_term(self, t: Term) -> tuple[tuple[Var, ...], tuple[Factor, ...]]:
+        """A term's bound indices and factors under fresh names."""
+        ...
+
+    def open_piece(self, p: Piece) -> Opened:
+        """A piece's bound indices and its form under fresh names."""
+        ...
+
+    def close(self, bound: Sequence[Var], factors: Sequence[Factor]) -> Term:
+        """The term with canonical bound names."""
+        ...
+
+    def close_piece(self, bound: Sequence[Var], inner: NormalForm) -> Piece:
+        """A maximum's piece with canonical bound names."""
+        ...
