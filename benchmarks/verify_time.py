@@ -171,7 +171,7 @@ def searches(names: Sequence[str]) -> None:
     clocks = Clocks()
     with ExitStack() as stack:
         stack.enter_context(patch.object(Prover, "verify", clocks.around_verdicts(Prover.verify)))
-        for method in ("attempt", "attempt_exact", "attempt_as_given"):
+        for method in ("attempt", "attempt_exact", "attempt_at_given_sizes"):
             stack.enter_context(patch.object(Refuter, method, clocks.around("trials", getattr(Refuter, method))))
         for module in (prover, cut_points):
             stack.enter_context(patch.object(module, "lower", clocks.around("forms", module.lower)))

@@ -36,7 +36,7 @@ from prism_explore.pipeline.stages import (
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.verify.certificate.saturation import LIMITS, prove_equal
 from prism_explore.verify.counterexample.case import Case, Method, read_case, show_witness
-from prism_explore.verify.counterexample.refuter import Apart, Attempt, Refuter, Survived, Untried
+from prism_explore.verify.counterexample.refuter import Attempt, Refuter, Survived, UncertainDifference, Untried
 from prism_explore.verify.egraph.limits import Limits, explain
 from prism_explore.verify.normal_form.algebra import Algebra
 from prism_explore.verify.normal_form.bound_names import DEEP, Budget, Stuck
@@ -179,13 +179,13 @@ class Prover:
         given: Attempt | None = None
         if self.refuter.seems_tied(graph, seed):  # a witness of that is long to find, and refutes no proof
             compared = self._compared(graph)
-            given = self.refuter.attempt_as_given(graph, seed) if isinstance(compared, _Joined) else None
+            given = self.refuter.attempt_at_given_sizes(graph, seed) if isinstance(compared, _Joined) else None
         tied = isinstance(given, Survived)
         attempt = given if isinstance(given, Survived) else self.refuter.attempt(graph, seed)
         if isinstance(attempt, Witness) and not self._audits():
             return Refuted(candidate, attempt)
         compared = compared or self._compared(graph)
-        if isinstance(attempt, Witness | Apart):
+        if isinstance(attempt, Witness | UncertainDifference):
             as_given = self._as_given(candidate, attempt, compared, seed)
             if not isinstance(as_given, Survived):
                 return as_given
@@ -198,7 +198,7 @@ class Prover:
         if isinstance(compared, _Parted):
             compared = self._otherwise(graph, compared)
         if isinstance(compared, _Parted) and not tied and self.refuter.is_doubtful(graph):
-            as_given = self.refuter.attempt_as_given(graph, seed)  # what shrinks unlike may agree by that alone
+            as_given = self.refuter.attempt_at_given_sizes(graph, seed)  # what shrinks unlike may agree by that alone
             if isinstance(as_given, Witness):
                 self._refuted += 1
                 return Refuted(candidate, as_given)
@@ -211,13 +211,13 @@ class Prover:
         return self._confirmed(candidate, compared, attempt.trials, seed, tied)
 
     def _as_given(
-        self, candidate: Candidate, attempt: Witness | Apart, compared: _Joined | _Parted, seed: int
+        self, candidate: Candidate, attempt: Witness | UncertainDifference, compared: _Joined | _Parted, seed: int
     ) -> Verdict | Survived:
         """What the given extents say of a candidate that differs at others."""
         if isinstance(attempt, Witness) and isinstance(compared, _Parted):
             return Refuted(candidate, attempt)
-        again = self.refuter.attempt_as_given(candidate.sgraph, seed)
-        if isinstance(attempt, Apart):  # counted like a witness, where it is as good as one
+        again = self.refuter.attempt_at_given_sizes(candidate.sgraph, seed)
+        if isinstance(attempt, UncertainDifference):  # counted like a witness, where it is as good as one
             self._refuted += isinstance(again, Witness) or (
                 isinstance(again, Untried) and isinstance(compared, _Joined)
             )
@@ -232,7 +232,7 @@ class Prover:
                 )
             case Untried(reason):
                 limit = f"{APART}, and those were not tried: {reason}"
-                witness = attempt.witness if isinstance(attempt, Apart) else attempt
+                witness = attempt.witness if isinstance(attempt, UncertainDifference) else attempt
                 case = self._case(candidate, compared, witness) if isinstance(compared, _Joined) else None
                 return self._unknown(candidate, limit, compared.found, case)
             case _:

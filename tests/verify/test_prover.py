@@ -17,7 +17,7 @@ from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refute
 from prism_explore.targets import target as target_of
 from prism_explore.verify import prover
 from prism_explore.verify.counterexample.case import Case, read_witness
-from prism_explore.verify.counterexample.refuter import Apart, Refuter, replay
+from prism_explore.verify.counterexample.refuter import Refuter, UncertainDifference, replay
 from prism_explore.verify.egraph.limits import Limits
 from prism_explore.verify.normal_form.algebra import Budget
 from prism_explore.verify.normal_form.forms import NormalForm
@@ -256,7 +256,7 @@ def test_a_disagreement_is_unknown_never_offered_and_can_be_replayed(monkeypatch
     program = PROGRAMS["rms_bare"]
     bad = next(c for c in CASES if c.name == "rms_of_a_tile")
     monkeypatch.setattr(NormalForm, "__eq__", lambda self, other: True)
-    monkeypatch.setattr(prover.Refuter, "attempt_as_given", prover.Refuter.attempt)
+    monkeypatch.setattr(prover.Refuter, "attempt_at_given_sizes", prover.Refuter.attempt)
     monkeypatch.setattr(prover, "AUDITED", 1)
     journal = Journal()
     verdict = verify(program, candidate(program, bad.sgraph), journal)
@@ -363,7 +363,7 @@ def test_what_is_proved_and_tied_is_not_run_at_extents_where_it_must_differ(monk
     case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
     refuter = Refuter(PROGRAMS["rms_full"])
     assert refuter.seems_tied(case.sgraph, 0)
-    assert isinstance(refuter.attempt(case.sgraph, 0), Apart)
+    assert isinstance(refuter.attempt(case.sgraph, 0), UncertainDifference)
     monkeypatch.setattr(Refuter, "attempt", lambda *_: pytest.fail("it was run at sizes of its own"))
     assert isinstance(verdict_on(PROGRAMS["rms_full"], case.sgraph), Verified)
 

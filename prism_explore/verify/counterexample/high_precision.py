@@ -206,8 +206,8 @@ class Both:
 
     expected: Array
     found: Array
-    apart: Array
-    """By how much they differ, taken before either became a float."""
+    difference: Array
+    """Their absolute difference, taken before the conversion to floats."""
     largest: float
     """The largest magnitude on the way, of those below the limit."""
 

@@ -1,25 +1,23 @@
-"""Exact evaluation in prime fields: a second opinion with a bound on how often it errs.
+"""Arithmetic in two prime fields, with a bound on how often two different functions give equal results.
 
-The interpreter runs a graph as it does on floats; only the numbers differ. A number is a pair of
-residues, modulo p and modulo q = (p - 1) / 2. Sums, products and quotients are taken in both; exp(x) is a
-power of a random generator of the subgroup of order q, with x's residue modulo q as the exponent, so
-exp(a + b) = exp(a) · exp(b) holds and the result has a residue modulo p alone. A root is that square root
-which is a square itself; where there is none, the inputs it depends on are drawn anew. Functions that are
-nothing to a field (relu, tanh, gelu, erf) are a keyed hash of their argument, so of them nothing is used but
-that equal arguments give equal results. An order there is not: no maximum, no mask, no absolute value.
+The interpreter runs a graph on these numbers as it does on floats. A number is a pair of residues, modulo p and
+modulo q = (p - 1) / 2. Sums, products and quotients are taken in both. exp(x) is a power of a random generator of the
+subgroup of order q, with x's residue modulo q as the exponent; so exp(a + b) = exp(a) · exp(b), and the result has a
+residue modulo p only. A root is the square root that is a square itself; where there is none, the inputs it depends on
+are drawn again. Functions that a field does not have (relu, tanh, gelu, erf) are a keyed hash of their argument: equal
+arguments give equal results, and nothing else is used. A field has no order, so no maximum, mask or absolute value.
 
-Each number carries what the bound needs: as a quotient, the degree of its numerator and its denominators, and
-which exponentials occur in them. A polynomial of degree d with k exponentials that is not 0 is 0 at a draw with
+Each number stores what the bound needs. As a quotient: the degree of its numerator, its denominators, and the
+exponentials that occur in them. A polynomial of degree d with k exponentials that is not 0 is 0 at a draw with
 probability at most
 
     d / q                                where there is no exponential
     8 d k^4 / q + q^(-1/k^2)             otherwise
 
-If two results differ as functions, a trial misses that only where the numerator of their difference is 0, or where
-something is that was divided by on the way, also if it cancels later on: x/0 is 0 there, and the quotients are not the
-functions that the degrees speak of. So a result remembers all that it was divided by, and the bound is the sum over
-these and the numerator. Two arguments of a function that is a hash, if they differ, are the same in both fields even
-less often; they are counted likewise.
+If two results differ as functions, a trial misses that only where the numerator of their difference is 0, or where a
+divisor is 0, even one that cancels later: x/0 is 0 there, so the quotients are not the functions whose degrees are
+counted. A result therefore stores all its divisors, and the bound is the sum over these and the numerator. Two
+different arguments of a hashed function are equal in both fields even less often; they are counted likewise.
 
 Roots, r of them in a result's element, kept only where each is a square in both fields, cost a factor of at most 8^r.
 Two exponents, or two denominators, count as one where their residues are the same; for different ones that has
@@ -32,7 +30,6 @@ uniform, which that system's are not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
@@ -40,21 +37,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.memoized import Alike
-from prism_explore.ir.interpreter.reference import Array, run
-from prism_explore.ir.interpreter.vectorized import run_together
-from prism_explore.ir.ops import Accumulate, Binary, Custom, Op, Reduce, RunningMax, Scalar, Unary, op_name
+from prism_explore.ir.interpreter.reference import Array
 from prism_explore.support.caches import memoize
 
 Q = 1073740571
 P = 2 * Q + 1
-"""Both are prime, and 3 modulo 4: a square's square root is its (m + 1) / 4-th power."""
+"""Both are prime and 3 modulo 4, so a square's square root is its (m + 1) / 4-th power."""
 
 MOST_EXPONENTIALS = 64
-"""In one number; long before that many, the bound says nothing."""
-MOST_DRAWS = 128
-"""Of inputs on which every root of the program exists."""
+"""In one number; with fewer, the bound is already useless."""
 
 Exponents: TypeAlias = frozenset[int]
 """The exponentials that occur in a polynomial, by the residues of their exponents; 0 is none."""
@@ -62,7 +54,7 @@ Below: TypeAlias = tuple[tuple[int, int, int, Exponents], ...]
 """A number's denominators: residue, power, degree and exponentials of each, sorted."""
 
 Slips: TypeAlias = frozenset[tuple[int, int, int]]
-"""What may be 0 by accident and then leads a trial astray: residue, degree and number of exponentials of each."""
+"""Divisors and hashed arguments, which may be 0 or equal by accident: residue, degree and number of exponentials."""
 
 _NONE: Exponents = frozenset((0,))
 _NOTHING: tuple[int, Exponents] = (0, _NONE)
@@ -71,18 +63,18 @@ _EMPTY: Slips = frozenset()
 
 
 class Inconclusive(Exception):
-    """A graph or a draw of which fields say nothing; it never leaves this package."""
+    """A graph or a draw that fields cannot evaluate; it is caught in this package."""
 
     def __init__(self, reason: str, depends: int = 0) -> None:
         super().__init__(reason)
         self.reason = reason
         self.depends = depends
-        """The inputs, as bits, that a draw with another outcome must change; 0 where no draw would help."""
+        """The inputs, as bits, that must be drawn again; 0 where no other draw would help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What one trial draws beside its inputs: a generator of the subgroup, and the key of the hash."""
+    """What one trial draws besides its inputs: a generator of the subgroup, and the key of the hash."""
 
     generator: int
     key: bytes
@@ -135,7 +127,7 @@ class Residue:
     __radd__ = __add__
 
     def _with(self, o: Residue, p: int, q: int | None, degree: int, exponents: Exponents, below: Below) -> Residue:
-        """A sum or product, which inherits from both."""
+        """A sum or product of this and another number."""
         roots, slips = self.roots, self.slips
         if o.roots and o.roots is not roots:
             roots = roots | o.roots if roots else o.roots
@@ -200,8 +192,8 @@ class Residue:
     def __hash__(self) -> int:
         return hash(self.p)
 
-    def is_twin(self, other: object) -> bool:
-        """Whether it is the same number, of the same degrees, denominators and exponentials: bounds are one, too."""
+    def is_identical(self, other: object) -> bool:
+        """Whether residues, degrees, denominators and exponentials are equal, and so all bounds."""
         return self is other or (
             isinstance(other, Residue)
             and (self.p, self.q, self.degree, self.height, self.below)
@@ -210,7 +202,7 @@ class Residue:
         )
 
     def _inverse(self) -> Residue:
-        """1/x, and 0 for 0, as the claim has it."""
+        """1/x, and 0 for 0."""
         q = None if self.q is None else _reciprocal(self.q, Q)
         above: tuple[int, Exponents] = _missing((), self.below)
         below: Below = ((self.p, 1, self.degree, self.exponents),)
@@ -259,7 +251,7 @@ class Residue:
         return Residue(self.field, p, q, degree, _NONE, (), roots, self.depends, self.height, self.slips)
 
     def _hashed(self, name: str) -> Residue:
-        """A function of which nothing is known: a variable of its own per argument."""
+        """An unknown function: a new variable per argument."""
         if self.q is None:
             raise Inconclusive(f"{name} of an exponential")
         text = f"{name} {self.p} {self.q}".encode()
@@ -294,11 +286,11 @@ def _sample(value: Array) -> tuple[int, ...]:
     return tuple(x.p for n in (0, -1) if isinstance(x := value.item(n), Residue)) if value.size else ()
 
 
-def _twins(one: Array, other: Array) -> bool:
-    return all(isinstance(x, Residue) and x.is_twin(y) for x, y in zip(one.flat, other.flat, strict=True))
+def _identical(one: Array, other: Array) -> bool:
+    return all(isinstance(x, Residue) and x.is_identical(y) for x, y in zip(one.flat, other.flat, strict=True))
 
 
-ALIKE = Alike(_sample, _twins)
+ALIKE = Alike(_sample, _identical)
 
 
 def _reciprocal(number: int, modulus: int) -> int:
@@ -378,121 +370,3 @@ def _vanishes(degree: int, exponentials: int) -> float:
     if not exponentials:
         return degree / Q
     return 8 * degree * exponentials**4 / Q + Q ** (-1 / exponentials**2)
-
-
-# ---------------------------------------------------------------- graphs
-def obstacle(graph: SGraph) -> str:
-    """The operator of a graph that fields do not have; empty where there is none."""
-    for node in graph.nodes:
-        if named := _missing_operator(node.op):
-            return named
-        if isinstance(node.op, Custom):
-            for inner in node.op.block.nodes:
-                if named := _missing_operator(inner.op):
-                    return named
-    return ""
-
-
-def _missing_operator(op: Op) -> str:
-    match op:
-        case Binary("max" | "min" | "mask") | Scalar("max" | "min", _) | Unary("abs"):
-            return op_name(op)
-        case Reduce("max", _) | Accumulate("max", _) | RunningMax():
-            return op_name(op)
-        case _:
-            return ""
-
-
-def guesses(graph: SGraph) -> bool:
-    """Whether a graph has functions of which fields know less than is true: roots, and what is hashed."""
-    known: list[Op] = [node.op for node in graph.nodes]
-    known += [inner.op for _, block in graph.customs for inner in block.nodes]
-    return any(
-        (isinstance(op, Unary) and op.fn not in ("exp", "square", "recip", "neg", "silu", "sigmoid"))
-        or (isinstance(op, Reduce | Accumulate) and op.fn == "rms")
-        or (isinstance(op, Scalar) and op.fn == "pow" and op.value.denominator != 1)
-        for op in known
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """Inputs of a trial, and what the program gives on them."""
-
-    inputs: Mapping[str, Array]
-    values: tuple[Array, ...]
-    """All of its tensors."""
-    expected: Array
-
-
-def draw(graph: SGraph, shapes: tuple[tuple[str, tuple[int, ...]], ...], symbols: Mapping[str, int], seed: int) -> Draw:
-    """Uniform independent inputs on which the program has a value, the same for the same seed.
-
-    Where a root does not exist, the inputs that it depends on are drawn again, and only those: rows are
-    rejected, not draws.
-
-    Raises:
-        Inconclusive: no such inputs in as many draws as are allowed, or fields say nothing about this program.
-    """
-    rng = np.random.default_rng((seed, P))
-    field = Field.draw(rng)
-    inputs: dict[str, Array] = {}
-    bit = 1
-    places: list[tuple[str, tuple[int, ...]]] = []
-    for name, shape in shapes:
-        values = np.empty(shape, dtype=object)
-        for place in np.ndindex(*shape):
-            values[place] = _variable(field, rng, bit)
-            places.append((name, place))
-            bit <<= 1
-        inputs[name] = values
-    for _ in range(MOST_DRAWS):
-        try:
-            values = run(graph, inputs, symbols, blocks=run_together)
-            return Draw(inputs, values, values[graph.output])
-        except Inconclusive as stuck:
-            if not stuck.depends:
-                raise
-            for n, (name, place) in enumerate(places):
-                if stuck.depends >> n & 1:
-                    inputs[name][place] = _variable(field, rng, 1 << n)
-    raise Inconclusive(f"no square roots in the fields in {MOST_DRAWS} draws")
-
-
-def _variable(field: Field, rng: np.random.Generator, bit: int) -> Residue:
-    return Residue(field, int(rng.integers(P)), int(rng.integers(Q)), 1, depends=bit)
-
-
-@dataclass(frozen=True, slots=True)
-class Differs:
-    """Where a candidate gives something else than the program, and the residues modulo p."""
-
-    place: tuple[int, ...]
-    expected: int
-    found: int
-
-
-def compare(draw: Draw, graph: SGraph, symbols: Mapping[str, int]) -> float | Differs:
-    """The error bound where a candidate gives what the program did, else a difference.
-
-    Raises:
-        Inconclusive: a root that the candidate takes does not exist here, or fields say nothing about it.
-    """
-    return compared(draw.expected, run(graph, draw.inputs, symbols, blocks=run_together)[graph.output])
-
-
-def compared(expected: Array, found: Array) -> float | Differs:
-    """The error bound where two results are alike, else a difference.
-
-    Raises:
-        Inconclusive: the program's result depends on no input.
-    """
-    bound = 0.0
-    for place in np.ndindex(*found.shape):
-        one, other = expected.item(place), found.item(place)
-        if not isinstance(one, Residue):
-            raise Inconclusive("a result without inputs")
-        if one != other:
-            return Differs(place, one.p, other.p if isinstance(other, Residue) else -1)
-        bound = max(bound, error_bound(one, other))
-    return bound

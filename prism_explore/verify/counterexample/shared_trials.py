@@ -1,10 +1,11 @@
-"""Trials at sizes that all candidates of a program share, so that these share what they compute alike (`ir.shared`).
+"""Trials at sizes that all candidates of a program share, so that equal values are computed once.
 
-Each axis of the program has one small extent, the same for every candidate, and one with many divisors; grid sizes and
-loop ranges are chosen kernel by kernel among the divisors of what they cut, all at least 2 and all numbers different,
-and no tile is a single element long. A candidate that does not run there, whose own numbers name extents, or that
-differs from the program, is none for this module: `refute` solves for sizes of its own then, and has the last word. So
-nothing is refuted here, and what agrees has agreed at sizes at which it might have been refuted.
+Each axis of the program has one small extent with many divisors, the same for every candidate. Grid sizes and loop
+ranges are chosen kernel by kernel among the divisors of the dims that they tile: all at least 2, all different, and no
+tile a single element long. Values are cached by `ir.interpreter.memoized`.
+
+Only agreement counts at these sizes. A candidate that does not run there, that names extents as numbers, or that
+differs from the program is tried again by the refuter, at sizes of its own.
 """
 
 from __future__ import annotations
@@ -26,37 +27,37 @@ from prism_explore.support.caches import memoize
 from prism_explore.verify.shapes.concretize import Instance
 
 CUTS = range(2, 13)
-"""Grid sizes and loop ranges of such a trial."""
-MOST_KNOWN = 2048
-"""Choices of numbers that are remembered."""
-MANY_CUTS = 4
-"""Of a candidate, that may be equal to each other where no numbers that all differ will do."""
+"""Candidates for grid sizes and loop ranges."""
+CACHED_CHOICES = 2048
+"""Choices of sizes that are cached."""
+MANY_SIZES = 4
+"""From so many grid sizes and loop ranges on, some may be equal where no different numbers fit."""
 
 ROUNDING = 1e-12
-"""Relative: sums of as few terms as there are here, added in another order, mostly differ by less."""
+"""Relative: sums of the few terms of a trial, added in another order, mostly differ by less."""
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
 Known: TypeAlias = dict[tuple[object, ...], tuple[int, ...]]
-"""Numbers for cuts, none where there are none, by how many there are, what they cut, and the numbers before them."""
+"""Sizes for grid dims and loops (empty where none fit), by their count, the dims that they tile, and earlier sizes."""
 Whole: TypeAlias = Sequence[tuple[int, tuple[int, ...]]]
-"""What is left of dims, and which cuts are still to cut it."""
+"""Remaining extents of dims, and which of the open sizes tile them."""
 
 
 def _sample(value: Array) -> str:
-    """The first of the numbers and the last, without the digits that rounding may touch."""
+    """The first and the last number, without the digits that rounding may change."""
     return f"{value.item(0):.9e} {value.item(-1):.9e}" if value.size else ""
 
 
 def _same(one: Array, other: Array) -> bool:
-    """Whether each number is the other's, up to rounding; what is no number is like nothing."""
+    """Whether all numbers are equal up to rounding; a NaN equals nothing."""
     return bool(((np.abs(one - other) <= ROUNDING * np.abs(other)) | (one == other)).all())
 
 
 FLOATS = Alike(_sample, _same)
 
 
-class Common:
-    """One choice of extents and inputs, on which candidates run one after the other."""
+class SharedTrial:
+    """One choice of extents and inputs, on which candidates are run one after the other."""
 
     def __init__(
         self,
@@ -69,25 +70,25 @@ class Common:
         *,
         tiny: bool = False,
     ) -> None:
-        """Begin with what the program gives there.
+        """Start with the values of the program.
 
         Args:
-            program: as candidates were made of it.
+            program: the program that candidates implement.
             instance: the extents.
             values: every tensor of the program.
-            most: elements that are kept.
-            turn: which numbers grid sizes and loop ranges prefer.
-            alike: which values are one.
-            tiny: whether they are all 2.
+            most: elements that are cached.
+            turn: which of the fitting sizes is tried first.
+            alike: which values count as equal.
+            tiny: whether all sizes are 2.
         """
         self._shared = Shared(program, instance.program, values, instance.symbols, most, alike)
         self._instance, self._turn, self._tiny = instance, turn, tiny
         self._extents = [number for _, number in instance.sizes]
         self._known: Known = {}
 
-    def judged(self, candidate: SGraph, judge: Callable[[Array], float]) -> tuple[Sizes, float] | None:
-        """The sizes of a run of a candidate, and what is said of its result; None where it does not run there."""
-        if len(self._known) >= MOST_KNOWN:
+    def compare(self, candidate: SGraph, error_of: Callable[[Array], float]) -> tuple[Sizes, float] | None:
+        """Run a candidate: its sizes and the error of its result; None where it does not run at these sizes."""
+        if len(self._known) >= CACHED_CHOICES:
             self._known.clear()
         cuts = Cuts(self._instance.symbols, self._extents, self._known, self._turn, tiny=self._tiny)
         shared = self._shared
@@ -95,14 +96,14 @@ class Common:
             with np.errstate(all="ignore"):
                 result = shared.run(candidate, cuts)
                 if result not in shared.judged:
-                    shared.judged[result] = judge(shared.values[result])
+                    shared.judged[result] = error_of(shared.values[result])
         except (ShapeError, ValueError, OverflowError):
             return None
         chosen = tuple(cuts.chosen.items())
         return (*self._named(frozenset(s for s, _ in chosen)), *chosen), shared.judged[result]
 
     def _named(self, cuts: frozenset[str]) -> Sizes:
-        """The program's axes, under names that no cut has."""
+        """The program's axes, under names that no grid dim or loop has."""
         if not any(name in cuts for name, _ in self._instance.sizes):
             return self._instance.sizes
         spelled = ((name, (f"{name}_{k}" for k in count(1))) for name, _ in self._instance.sizes)
@@ -111,31 +112,31 @@ class Common:
 
 
 class Cuts:
-    """Numbers for the grid sizes and loop ranges of one candidate, chosen when its kernels are met."""
+    """Chooses the grid sizes and loop ranges of one candidate, kernel by kernel."""
 
     def __init__(
         self, given: Mapping[str, int], extents: Sequence[int], known: Known, turn: int, *, tiny: bool = False
     ) -> None:
-        """Begin with the numbers of the program's symbols.
+        """Start with the sizes of the program's symbols.
 
         Args:
-            given: these numbers.
-            extents: of its axes, which no cut may equal.
-            known: what was chosen for others, for the same extents and turn.
-            turn: which of the numbers that fit is taken first.
-            tiny: whether all cuts are 2, and tiles may be 1.
+            given: these sizes.
+            extents: of the program's axes; no chosen size may equal one.
+            known: cached choices for the same extents and turn.
+            turn: which of the fitting sizes is tried first.
+            tiny: whether all chosen sizes are 2, and tiles may be 1.
         """
         self.sizes = dict(given)
         self._extents = frozenset[int]() if tiny else frozenset(extents)
         self._known, self._turn, self._tiny = known, turn, tiny
         self.chosen: dict[str, int] = {}
-        """Those that were not given."""
+        """The sizes that were chosen here."""
 
     def __call__(self, block: BlockGraph, shapes: Sequence[tuple[int, ...]]) -> Mapping[str, int]:
-        """Numbers for a block graph's symbols, by the shapes of its kernel's operands.
+        """The sizes of a block graph's symbols, by the shapes of its kernel's operands.
 
         Raises:
-            ShapeError: there are none.
+            ShapeError: no sizes fit.
         """
         cuts = _symbols(block)
         open_cuts = [*dict.fromkeys([s for s in cuts if s is not None and s not in self.sizes])]
@@ -144,7 +145,7 @@ class Cuts:
             key = len(open_cuts), *whole, *before
             fits = self._known.get(key)
             if fits is None:
-                many = len(before) + len(open_cuts) >= MANY_CUTS
+                many = len(before) + len(open_cuts) >= MANY_SIZES
                 fits = self._choose(len(open_cuts), whole, before) or (
                     many and self._choose(len(open_cuts), whole, before, alike=True)
                 )
@@ -159,7 +160,7 @@ class Cuts:
     def _whole(
         self, block: BlockGraph, shapes: Sequence[tuple[int, ...]], cuts: Sequence[str | None], open_cuts: list[str]
     ) -> list[tuple[int, tuple[int, ...]]]:
-        """What is left of each dim that is cut, and by which of the cuts without a number, each pair once."""
+        """The remaining extent of each dim that is tiled, and which open sizes tile it, each pair once."""
         found: dict[tuple[int, tuple[int, ...]], None] = {}
         parallel = block.parallel
         for operand, d, along in _cut_dims(block):
@@ -180,7 +181,7 @@ class Cuts:
     def _choose(
         self, count: int, whole: Whole, before: tuple[int, ...], given: tuple[int, ...] = (), *, alike: bool = False
     ) -> tuple[int, ...] | None:
-        """Numbers for so many cuts behind those given, if there are any; alike says that they need not all differ."""
+        """Sizes for `count` grid dims and loops, first those given; `alike` allows equal ones. None where none fit."""
         cut = len(given)
         if cut == count:
             return given
@@ -203,7 +204,7 @@ class Cuts:
 
 @memoize(512)
 def _cut_dims(block: BlockGraph) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
-    """The dims that loads cut, each once: operand, dim, and which of grid and loop cut it."""
+    """The dims that loads tile, each once: operand, dim, and which grid dims and loop tile it."""
     found: dict[tuple[int, int, tuple[int, ...]], None] = {}
     for node in block.nodes:
         if isinstance(node.op, Load):
@@ -215,12 +216,12 @@ def _cut_dims(block: BlockGraph) -> tuple[tuple[int, int, tuple[int, ...]], ...]
 
 @memoize(512)
 def _symbols(block: BlockGraph) -> tuple[str | None, ...]:
-    """The symbols that the sizes of grid and loop are."""
+    """Per size of the grid and the loop, the symbol that it is."""
     return tuple(_symbol(p.size) for p in block.parallel)
 
 
 def _symbol(size: Dim) -> str | None:
-    """The symbol that a size is."""
+    """The symbol that a size consists of; None for any other size."""
     if len(size.terms) == 1:
         ((powers, coefficient),) = size.terms
         if coefficient == 1 and len(powers) == 1 and powers[0][1] == 1:

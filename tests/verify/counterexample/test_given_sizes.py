@@ -13,7 +13,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.frontend import trace
 from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Refuted, Unknown, Verified
-from prism_explore.verify.counterexample.refuter import Apart, Refuter, Survived
+from prism_explore.verify.counterexample.refuter import Refuter, Survived, UncertainDifference
 from prism_explore.verify.prover import APART, DISAGREE, Prover
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 
@@ -96,8 +96,8 @@ def test_a_difference_at_other_extents_than_those_that_a_view_needs_is_no_witnes
     program, same = traced(ROWS[0].program), traced(ROWS[0].same).graph
     refuter = Refuter(program)
 
-    assert isinstance(refuter.attempt(same, 0), Apart)
-    assert isinstance(refuter.attempt_as_given(same, 0), Survived)
+    assert isinstance(refuter.attempt(same, 0), UncertainDifference)
+    assert isinstance(refuter.attempt_at_given_sizes(same, 0), Survived)
 
 
 def test_where_one_of_two_axes_that_a_number_may_speak_of_was_not_tried_nothing_is_refuted():

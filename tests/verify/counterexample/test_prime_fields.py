@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Witness
-from prism_explore.verify.counterexample import prime_fields
+from prism_explore.verify.counterexample import exact_trials, prime_fields
 from prism_explore.verify.counterexample.prime_fields import Field, Inconclusive, P, Q, Residue, error_bound
 from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried, replay
 from tests.verify.corpus import CASES, PROGRAMS
@@ -284,8 +284,8 @@ def test_a_law_that_fields_do_not_know_is_no_difference():
 def test_inputs_are_uniform_and_independent_of_their_place():
     """Not the index of an element, as in the test that accepted wrong programs."""
     graph = PROGRAMS["quotient"].graph
-    drawn = prime_fields.draw(graph, (("x", (3, 4)), ("y", (3, 4))), {}, 5)
-    again = prime_fields.draw(graph, (("x", (3, 4)), ("y", (3, 4))), {}, 5)
+    drawn = exact_trials.draw(graph, (("x", (3, 4)), ("y", (3, 4))), {}, 5)
+    again = exact_trials.draw(graph, (("x", (3, 4)), ("y", (3, 4))), {}, 5)
     values = [e.p for name in ("x", "y") for e in drawn.inputs[name].flat]
 
     assert 24 == len(set(values))

@@ -13,7 +13,8 @@ from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Witness
-from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried, draw_inputs, replay
+from prism_explore.verify.counterexample.inputs import draw_inputs
+from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried, replay
 from tests.verify.corpus import CASES, PROGRAMS
 
 BY_NAME = {c.name: c for c in CASES}

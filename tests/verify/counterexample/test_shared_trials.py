@@ -12,8 +12,9 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.memoized import Shared
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.text import parse, parse_program
-from prism_explore.verify.counterexample.refuter import Refuter, Survived, Witness, draw_inputs
-from prism_explore.verify.counterexample.shared_trials import FLOATS, Common, Cuts
+from prism_explore.verify.counterexample.inputs import draw_inputs
+from prism_explore.verify.counterexample.refuter import Refuter, Survived, Witness
+from prism_explore.verify.counterexample.shared_trials import FLOATS, Cuts, SharedTrial
 from prism_explore.verify.shapes.concretize import Extents, Instance
 from tests.verify.mutate import mutants
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
@@ -37,7 +38,7 @@ SPLIT = """sgraph
   return %2"""
 
 
-def found(common: Common, graph: SGraph) -> tuple[dict[str, int], Array] | None:
+def found(common: SharedTrial, graph: SGraph) -> tuple[dict[str, int], Array] | None:
     """The sizes at which a graph ran, and its result."""
     results: list[Array] = []
 
@@ -46,16 +47,16 @@ def found(common: Common, graph: SGraph) -> tuple[dict[str, int], Array] | None:
         return 0.0
 
     common._shared.judged.clear()  # what is known would not be shown again
-    judged = common.judged(graph, judge)
+    judged = common.compare(graph, judge)
     return None if judged is None or not results else (dict(judged[0]), results[0])
 
 
-def begun(extents: Extents, turn: int, most: int = 1 << 20) -> tuple[Common, Instance, dict[str, Array]]:
+def begun(extents: Extents, turn: int, most: int = 1 << 20) -> tuple[SharedTrial, Instance, dict[str, Array]]:
     instance = extents.common(turn)
     assert isinstance(instance, Instance), instance
     inputs = draw_inputs(instance.shapes, 3, (0.05, 0.75))
     values = run(instance.program, inputs, instance.symbols)
-    return Common(extents.program, instance, values, most, turn, FLOATS), instance, inputs
+    return SharedTrial(extents.program, instance, values, most, turn, FLOATS), instance, inputs
 
 
 @pytest.mark.parametrize("name", sorted(BY_WORKLOAD))

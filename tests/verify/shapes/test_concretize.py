@@ -15,7 +15,8 @@ from prism_explore.ir.ops import Band, Reshape, Slice
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.pipeline.stages import Refuted, Verified, Witness
-from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried, draw_inputs
+from prism_explore.verify.counterexample.inputs import draw_inputs
+from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried
 from prism_explore.verify.shapes.concretize import MOST_ELEMENTS, MOST_STEPS, TINY, Extents, Instance
 from prism_explore.verify.shapes.solver import Solver
 from tests.verify.corpus import CASES, PROGRAMS, graph_of

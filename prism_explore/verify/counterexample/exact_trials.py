@@ -1,0 +1,136 @@
+"""Exact trials: program and candidate run on random residues of two prime fields, with a bound on the error rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.reference import Array, run
+from prism_explore.ir.interpreter.vectorized import run_together
+from prism_explore.ir.ops import Accumulate, Binary, Custom, Op, Reduce, RunningMax, Scalar, Unary, op_name
+from prism_explore.verify.counterexample.prime_fields import Field, Inconclusive, P, Q, Residue, error_bound
+
+MOST_DRAWS = 128
+"""Of inputs on which every root of the program exists."""
+
+
+def unsupported_operator(graph: SGraph) -> str:
+    """The first operator of a graph that fields do not have; empty where there is none."""
+    for node in graph.nodes:
+        if named := _unsupported(node.op):
+            return named
+        if isinstance(node.op, Custom):
+            for inner in node.op.block.nodes:
+                if named := _unsupported(inner.op):
+                    return named
+    return ""
+
+
+def _unsupported(op: Op) -> str:
+    match op:
+        case Binary("max" | "min" | "mask") | Scalar("max" | "min", _) | Unary("abs"):
+            return op_name(op)
+        case Reduce("max", _) | Accumulate("max", _) | RunningMax():
+            return op_name(op)
+        case _:
+            return ""
+
+
+def is_incomplete(graph: SGraph) -> bool:
+    """Whether a graph has functions with laws that do not hold in the fields: roots, and functions that are hashed.
+
+    A difference in the fields is no counterexample then.
+    """
+    operators: list[Op] = [node.op for node in graph.nodes]
+    operators += [inner.op for _, block in graph.customs for inner in block.nodes]
+    return any(
+        (isinstance(op, Unary) and op.fn not in ("exp", "square", "recip", "neg", "silu", "sigmoid"))
+        or (isinstance(op, Reduce | Accumulate) and op.fn == "rms")
+        or (isinstance(op, Scalar) and op.fn == "pow" and op.value.denominator != 1)
+        for op in operators
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Inputs of a trial, and the program's values on them."""
+
+    inputs: Mapping[str, Array]
+    values: tuple[Array, ...]
+    """All of its tensors."""
+    expected: Array
+
+
+def draw(graph: SGraph, shapes: tuple[tuple[str, tuple[int, ...]], ...], symbols: Mapping[str, int], seed: int) -> Draw:
+    """Uniform independent inputs on which the program has a value, the same for the same seed.
+
+    Where a root does not exist, only the inputs that it depends on are drawn again.
+
+    Raises:
+        Inconclusive: no such inputs were found in `MOST_DRAWS` draws, or fields cannot evaluate this program.
+    """
+    rng = np.random.default_rng((seed, P))
+    field = Field.draw(rng)
+    inputs: dict[str, Array] = {}
+    bit = 1
+    places: list[tuple[str, tuple[int, ...]]] = []
+    for name, shape in shapes:
+        values = np.empty(shape, dtype=object)
+        for place in np.ndindex(*shape):
+            values[place] = _variable(field, rng, bit)
+            places.append((name, place))
+            bit <<= 1
+        inputs[name] = values
+    for _ in range(MOST_DRAWS):
+        try:
+            values = run(graph, inputs, symbols, blocks=run_together)
+            return Draw(inputs, values, values[graph.output])
+        except Inconclusive as stuck:
+            if not stuck.depends:
+                raise
+            for n, (name, place) in enumerate(places):
+                if stuck.depends >> n & 1:
+                    inputs[name][place] = _variable(field, rng, 1 << n)
+    raise Inconclusive(f"no square roots in the fields in {MOST_DRAWS} draws")
+
+
+def _variable(field: Field, rng: np.random.Generator, bit: int) -> Residue:
+    return Residue(field, int(rng.integers(P)), int(rng.integers(Q)), 1, depends=bit)
+
+
+@dataclass(frozen=True, slots=True)
+class Differs:
+    """A place where a candidate and the program differ, and both residues modulo p."""
+
+    place: tuple[int, ...]
+    expected: int
+    found: int
+
+
+def compare(draw: Draw, graph: SGraph, symbols: Mapping[str, int]) -> float | Differs:
+    """Run a candidate on the inputs: the error bound where it agrees with the program, else a difference.
+
+    Raises:
+        Inconclusive: a root in the candidate does not exist for these inputs, or fields cannot evaluate the candidate.
+    """
+    return compare_results(draw.expected, run(graph, draw.inputs, symbols, blocks=run_together)[graph.output])
+
+
+def compare_results(expected: Array, found: Array) -> float | Differs:
+    """The error bound where two results are equal, else a difference.
+
+    Raises:
+        Inconclusive: the program's result depends on no input.
+    """
+    bound = 0.0
+    for place in np.ndindex(*found.shape):
+        one, other = expected.item(place), found.item(place)
+        if not isinstance(one, Residue):
+            raise Inconclusive("a result without inputs")
+        if one != other:
+            return Differs(place, one.p, other.p if isinstance(other, Residue) else -1)
+        bound = max(bound, error_bound(one, other))
+    return bound
