@@ -1,13 +1,12 @@
-"""Index axes: the dims of all tensors of a program, unified and named once.
+"""Index axes: the dims of all tensors of a program, unified and named.
 
-Dims that an elementwise operator aligns, or that a matmul contracts, are one axis. A map then says
-for each *axis* whether it is whole, cut by a grid dim, cut by the loop, or both; imap, omap and
-fmap are views of that choice. Two axes of equal extent stay two axes, so "the other dim of the
-same size" is never taken by mistake.
+Two dims are one axis if an elementwise operator aligns them, or if a matrix product contracts them. A map then says
+for each *axis* whether it is whole, partitioned by a grid dim, partitioned by the loop, or both; imap, omap and fmap
+are views of that choice (`ir.axis_maps`). Two axes of equal extent stay two axes.
 
-A dim that a view leaves as it is keeps its axis. Of a reshape these are the dims before and behind those that are
-regrouped, dims of size 1 aside. Equal views of tensors with the same axes give the same axes; what a view gives,
-and of what, is read off the program (`AxisTable.views`), because the axes of a part of a dim follow from its uses.
+A dim that a view leaves unchanged keeps its axis. For a reshape these are the dims before and after the regrouped
+dims, dims of size 1 left out. Equal views of tensors with the same axes give the same axes. What a view gives is
+read from the program (`AxisTable.views`), because the axes of a part of a dim depend on how the program uses it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""imap, omap, fmap as views of one choice per axis.
+"""imap, omap and fmap as views of one choice per axis.
 
-A custom kernel's maps are decided by saying, for each index axis, which grid dim cuts it (or none)
-and whether the for-loop cuts it. From that choice every load's imap and fmap and the store's omap
-follow. The published systems enumerate the maps tensor by tensor and filter; see the README.
+For each index axis of a custom kernel, a choice says which grid dim partitions it (or none) and whether the for-loop
+partitions it. The imap and fmap of every load and the omap of the store follow from that. Prism and Mirage enumerate
+the maps tensor by tensor and filter them; see `instantiate/README.md`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Symbolic sizes: integers, symbols, products, sums, exact quotients.
 
-A size is a Laurent polynomial in positive integer symbols with rational coefficients, kept in
-one canonical form so that equality is `==`. Tile sizes such as `4096/(gx*f)` are monomials with
-negative exponents; the claim that they are integers is a *condition* (see `Candidate`), never
-an assumption made here.
+A size is a Laurent polynomial in positive integer symbols with rational coefficients. It is kept in one canonical
+form, so equality is `==`. Tile sizes such as `4096/(gx*f)` are monomials with negative exponents. That they are
+integers is a *condition* of a candidate, and never assumed here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""sGraphs: kernel graphs whose custom kernels hold block graphs.
+"""sGraphs: kernel graphs whose custom kernels contain block graphs.
 
-One node type serves every level. A kernel graph is a tuple of nodes over device-memory tensors;
-a custom kernel's block graph is a tuple of nodes over a block's tiles, run for every point of the
-grid and, up to the accumulators, for every iteration of the for-loop. Grid and loop sizes are
-symbols, so one sGraph stands for a family of programs.
+One node type serves both levels. A kernel graph is a tuple of nodes over tensors in device memory. The block graph of
+a custom kernel is a tuple of nodes over a block's tiles. It runs for every point of the grid and, up to the
+accumulators, for every iteration of the for-loop. Grid and loop sizes are symbols, so one sGraph stands for a family
+of programs.
 
 A tensor program is an sGraph without custom kernels; see `program.py`.
 """

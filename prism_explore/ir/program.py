@@ -1,7 +1,7 @@
-"""The input of a search: a tensor program, and how to write one by hand.
+"""The input of a search: a tensor program, and a builder to write one by hand.
 
-A program is a flat kernel graph with a name and, for each node, the place in the user's code that
-it came from. `ProgramBuilder` writes one operator by operator; `frontend` traces torch code.
+A program is a flat kernel graph with a name. For each node it keeps the line of the user's code that the node comes
+from. `ProgramBuilder` builds a program operator by operator; `frontend` traces torch code.
 """
 
 from __future__ import annotations

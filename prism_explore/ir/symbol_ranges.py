@@ -1,8 +1,7 @@
-"""Symbols with a range: what is proved holds at every value in it, and where that depends on the value, it says so.
+"""Ranges of symbols: which values of a symbol are of interest.
 
-A family is proved for all positive integers at which its conditions hold, so a range adds nothing to search or
-proof. It says which values are of interest: a condition such as "b/4 is whole" is counted over them, and a call
-outside is refused.
+A family is proved for all positive integers that meet its conditions, so a range changes neither search nor proof. A
+condition such as "b/4 is whole" is counted over the values in the range, and a call outside the range is refused.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from prism_explore.ir.dims import Dim
 from prism_explore.ir.tensors import TensorType
 
 MOST_VALUES = 4096
-"""Of all ranged symbols together: with more, conditions are stated and not counted."""
+"""Of all symbols with a range together. Above it, conditions are stated and not counted."""
 _SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Per symbol its least and its largest value."""
+    """The least and the largest value of each symbol that has a range."""
 
     bounds: tuple[tuple[str, int, int], ...] = ()
 
@@ -45,7 +44,7 @@ class Ranges:
                 )
 
     def held(self, conditions: Iterable[Dim], numbers: Mapping[str, int]) -> Held | None:
-        """At which values conditions hold, other symbols having these numbers; None where there are too many.
+        """The values at which conditions hold, with other symbols at these numbers; None if there are too many.
 
         Raises:
             ShapeError: a symbol without a range has no number.

@@ -1,4 +1,4 @@
-"""A tensor's type: its dims, its dtype, and how it lies in memory."""
+"""The type of a tensor: dims, dtype, and the order of its dims in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one textual form of programs and sGraphs: printed, parsed back, diffed, tested, taught.
+"""The textual form of programs and sGraphs: printer and parser.
 
     sgraph
       x = input f32[b, 4096]
@@ -11,8 +11,8 @@
         %4 = store(%3, omap=[1])
       return %2
 
-`imap=[-, 1]` says that grid dim x cuts nothing and y cuts dim 1; `imap=?` is still open. Kernel-level
-inputs are called by name, everything else by position. `parse(show(g)) == g` for every graph.
+`imap=[-, 1]` says that grid dim x partitions nothing and y partitions dim 1; `imap=?` is still open. Kernel-level
+inputs are named, every other tensor is a position. `parse(show(g)) == g` for every graph.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
-"""What a for-loop makes of each tensor of a block graph, once it is said which axes the loop cuts.
+"""Data-flow analysis of the for-loop: the state of each block tensor, given the axes that the loop partitions.
 
-A tile is either the same in all iterations, or holds one *chunk* of a cut axis, or is a *partial* sum
-that is whole only when the iterations are added up. Behind the loop a value is exact, or an axis is
-*pending*: its chunks were added elementwise, and the tile still has to be summed along it. Partial and
-pending values may meet linear operators only. This is the whole legality of fmaps, as one table of
-transitions; `generate` uses it to look ahead, `instantiate` to decide.
+Inside the loop a tile is invariant, or it holds one *chunk* of a partitioned axis, or it is a *partial* sum, which
+becomes complete when all iterations are added. After the loop a value is exact, or an axis is *pending*: its chunks
+were added elementwise, and the tile still has to be summed along the axis. Only linear operators may read partial and
+pending values. The transfer function `flow` is the complete legality rule of fmaps. `generate` uses it to prune
+early, `instantiate` to decide.
 
-A maximum over a cut axis is partial in another sense: it is whole when the iterations' largest is taken,
-and nothing but a maximum may be made of it before. A running maximum *moves* from iteration to iteration,
-and so does what is made of it (`ir.moving`); only an accumulator that rescales by it makes up for that.
+A maximum over a partitioned axis is partial too: it becomes complete when the maximum over all iterations is taken,
+and only a maximum may read it before. A running maximum changes from iteration to iteration, and so does what is
+computed from it (`ir.analysis.running_max`); only an accumulator that rescales by it corrects for that.
 
-    x[b, d], d cut      chunk d
+    x[b, d], d in loop  chunk d
     square(x)           chunk d        pointwise, any function
     matmul(x, w)        partial d      contracts the chunk: linear operators only until accumulated
-    accum(matmul)       exact          behind the loop
-    accum(x)            pending d      behind the loop; sum(accum(x), d) is exact
-    m = running_max(x)  chunk d, moves as m
-    exp(x - m)          chunk d, moves as a factor exp(-m): accum_rescaled(exp(x - m), m, d) is exact
+    accum(matmul)       exact          after the loop
+    accum(x)            pending d      after the loop; sum(accum(x), d) is exact
+    m = running_max(x)  chunk d, depends on m
+    exp(x - m)          chunk d, has the factor exp(-m): accum_rescaled(exp(x - m), m, d) is exact
 """
 
 from __future__ import annotations
@@ -76,23 +76,23 @@ FLOW_RULES: dict[FlowRule, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The state of one block tensor under a choice of axes that the loop cuts."""
+    """The state of one block tensor, given the axes that the loop partitions."""
 
     phase: Phase
     axis: str | None = None
-    """Inside the loop: the cut axis that it varies with."""
+    """Inside the loop: the partitioned axis that it varies with."""
     partial: bool = False
     """Inside the loop: a sum over the chunk of `axis`, not a chunk of it."""
     largest: bool = False
-    """Where it is partial: it is a maximum over the chunk, not a sum."""
+    """If partial: whether it is a maximum over the chunk, not a sum."""
     pending: tuple[str, ...] = ()
-    """Behind the loop: axes along which the tile still has to be summed."""
+    """After the loop: axes along which the tile still has to be summed."""
     moves: Moves | None = None
-    """Inside the loop: how it follows a running maximum."""
+    """Inside the loop: how it depends on a running maximum."""
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is left to be summed."""
+        """Whether no sum is left to be done."""
         return not self.partial and not self.pending
 
 
@@ -109,15 +109,15 @@ def flow(
     looped: Collection[str],
     name: int = 0,
 ) -> Flow | FlowRule:
-    """The state of the result, or the name of the rule that forbids it.
+    """The transfer function: the state of the result, or the name of the rule that forbids it.
 
     Args:
         op: a block operator.
         args: states of its operands.
         axes: axes of its operands.
         result: axes of its result (of the loaded tensor for a load).
-        looped: the axes that the loop cuts.
-        name: what tells the result from other running maxima, if it is one.
+        looped: the axes that the loop partitions.
+        name: a number of its own for the result, if it is a running maximum.
     """
     if any(result.count(a) > 1 for a in looped):
         return "axis.once"
@@ -136,7 +136,7 @@ def flow(
 def _cut(
     op: BlockOp, args: tuple[Flow, ...], axes: tuple[AxisNames, ...], result: AxisNames, looped: Collection[str]
 ) -> Flow | FlowRule:
-    """The state of the result as if running maxima stood still."""
+    """The state of the result, dependence on running maxima left out."""
     match op:
         case Load():
             cut = [a for a in result if a in looped]
@@ -160,9 +160,9 @@ def _cut(
         case Permute():
             return args[0]
         case Expand(along, _) | Slice(along, _, _) | Concat(along):
-            return _apart(args, {result[along], *(a[along] for a in axes)}, looped)
+            return _regrouped(args, {result[along], *(a[along] for a in axes)}, looped)
         case Reshape():
-            return _apart(args, {*axes[0], *result} - unmoved_axes(axes[0], result), looped)
+            return _regrouped(args, {*axes[0], *result} - unmoved_axes(axes[0], result), looped)
         case RunningMax(along):
             state = _accumulate(Accumulate("max", along), args[0], axes[0])
             return Flow("loop", args[0].axis) if isinstance(state, Flow) else state
@@ -198,8 +198,8 @@ def _reduce(op: Reduce, x: Flow, axes: AxisNames) -> Flow | FlowRule:
     return x if op.fn not in ("rms", "max") or x.exact else "loop.partial"
 
 
-def _apart(args: tuple[Flow, ...], touched: Collection[str | None], looped: Collection[str]) -> Flow | FlowRule:
-    """A view that takes axes apart: linear, so sums pass; a chunk of what it touches, or gives, does not."""
+def _regrouped(args: tuple[Flow, ...], touched: Collection[str | None], looped: Collection[str]) -> Flow | FlowRule:
+    """A view that regroups axes: it is linear, so sums pass; a chunk of an axis that it regroups does not."""
     return "loop.unmapped" if any(a != args[0] for a in args) or any(a in looped for a in touched) else args[0]
 
 

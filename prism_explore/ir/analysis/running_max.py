@@ -1,16 +1,16 @@
-"""How values inside a loop follow a running maximum, and what makes up for it.
+"""Running maxima: how values inside a loop depend on one, and which accumulators correct for it.
 
-A running maximum m is the largest so far, so it differs from the whole maximum in all iterations but the last.
-What is made of it *moves*, in one of two ways, where u does not:
+A running maximum m is the largest value so far. It differs from the maximum of all iterations in all iterations but the
+last. A value computed from m depends on it in one of two ways, where u does not depend on it:
 
     a term     u + a*m           m itself, x - m
-    a factor   u * exp(a*m)      exp(x - m), and the products of that with what does not move
+    a factor   u * exp(a*m)      exp(x - m), and its products with values that do not depend on m
 
-An accumulator rescaled by a*m adds up factors of degree -a so that, behind the loop, all are relative to the
-last m, which is the whole maximum. Hence a block graph gives what its twin gives: the same graph in which the
-running maximum is the whole one, computed beforehand, and the rescaled accumulator a plain one. That is what
-the twin's expression says of it in a search (`generate.abstract`), and why a value that moves in any other
-way is forbidden: it would be made of maxima that are not the last.
+An accumulator that is rescaled by a*m adds factors of degree -a. After the loop all of them are relative to the last
+m, which is the maximum of all iterations. So the block graph computes the same as the graph in which the running
+maximum is replaced by the full maximum, computed in advance, and the rescaled accumulator by a plain one. The
+abstract expressions of a search use this (`generate.abstract_expr`). A value that depends on m in any other way is
+forbidden: it would use a maximum that is not the last one.
 
 Source: online softmax, arXiv 1805.02867.
 """
@@ -35,22 +35,22 @@ from prism_explore.ir.ops import (
 )
 
 Lost: TypeAlias = Literal["lost"]
-"""A value that moves in neither way."""
+"""A value that depends on a running maximum in neither way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How a value follows one running maximum."""
+    """How a value depends on one running maximum."""
 
     name: int
     """Which one."""
     along: frozenset[str]
-    """Axes that it varies along: factors that are added up along one of them have nothing in common."""
+    """Axes that it varies along: factors that are summed along one of them have no common factor."""
     degree: Fraction = Fraction(1)
     factor: bool = False
-    """Whether it moves as a factor; else as a term."""
+    """Whether it depends as a factor; else as a term."""
     pure: bool = False
-    """Whether the term is all there is, u = 0, so that it may be what a sum is relative to."""
+    """Whether u = 0, so that a sum may be relative to it."""
 
 
 POWERS: dict[str, Fraction] = {
@@ -61,20 +61,20 @@ POWERS: dict[str, Fraction] = {
     "recip": Fraction(-1),
     "rsqrt": Fraction(-1, 2),
 }
-"""Functions of a product that are products of the function of each factor, up to a sign: what they do to a degree."""
+"""Functions f with f(x*y) = f(x)*f(y) up to a sign, and the factor by which they change a degree."""
 
 
 def moved(
     op: BlockOp, args: tuple[Moves | None, ...], axes: tuple[AxisNames, ...], result: AxisNames, name: int
 ) -> Moves | Lost | None:
-    """How a result moves; None where it stands still, lost also where two of its dims are an axis that it moves along.
+    """How a result depends on a running maximum: None if it does not; "lost" if it does in no supported way.
 
     Args:
-        op: a running maximum, or an operator of which some operand moves.
-        args: how its operands move.
+        op: a running maximum, or an operator with an operand that depends on one.
+        args: how its operands depend on a running maximum.
         axes: axes of its operands.
         result: axes of its result.
-        name: of the result, if it is a running maximum.
+        name: a number of its own for the result, if it is a running maximum.
     """
     moves = _moved(op, args, axes, result, name)
     if isinstance(moves, Moves) and any(result.count(a) > 1 for a in moves.along):
@@ -157,7 +157,7 @@ def _binary(fn: str, a: Moves | None, b: Moves | None) -> Moves | Lost | None:
 
 
 def _summed(x: Moves | Lost | None, axis: str | None) -> Moves | Lost | None:
-    """What is added up along an axis: factors that are the same along it come out of the sum."""
+    """A sum along an axis: a factor that is constant along it can be taken out of the sum."""
     if not isinstance(x, Moves):
         return x
     return x if x.factor and axis not in x.along else "lost"

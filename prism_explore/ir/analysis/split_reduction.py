@@ -1,15 +1,14 @@
-"""An axis split over blocks: what each block has of a value then, and whether a second kernel can put it together.
+"""Split reductions: a grid dim partitions an axis that a kernel reduces, and a second kernel adds the shares.
 
-A grid dim may cut an axis that a kernel sums over. A block then has all of a tensor that does not have the axis,
-one part of a tensor that has it, and of a sum over it the share of its own part. These are the states of
-`ir.flow` inside a loop, invariant, chunk and partial: the blocks of the split are its iterations, only nobody
-adds them up. So one table decides both; a reduction over the for-loop is here one of the tile.
+Each block then has all of a tensor without that axis, one chunk of a tensor with it, and of a sum over it the share
+of its own chunk. These are the states of `ir.analysis.loop_flow` inside a loop (invariant, chunk, partial), so the
+same transfer function decides both. A reduction over the for-loop counts here as one of the tile.
 
-The shares lie side by side in device memory. A second kernel visits them in its for-loop, one share per
-iteration, and its accumulators add up what those of one kernel could have.
+The shares lie next to each other in device memory. The second kernel reads one share per iteration of its for-loop,
+and its accumulators add them. Split-K matrix products and split attention over keys (flash decoding) have this form.
 
-A sum relative to a running maximum is relative to the largest of its own part. Its block stores that maximum as well,
-and the second kernel follows the largest of these, so each share is scaled once more:
+A sum relative to a running maximum is relative to the maximum of its own chunk. Its block stores that maximum as well,
+and the second kernel computes the running maximum of these and scales each share once more:
 
     r = running_max(m);  w = exp(m - r);  accum_rescaled(share * w, r)
 """
@@ -42,16 +41,16 @@ from prism_explore.ir.ops import (
 )
 
 State: TypeAlias = Flow | FlowRule
-"""Of a tensor under a choice of cuts; the name of a rule where the choice forbids it."""
+"""The state of a tensor, or the name of the rule that forbids it."""
 
 
 def parts_of(axis: str) -> str:
-    """The name of the axis that the shares of a split axis lie along."""
+    """The name of the axis along which the shares of a split axis lie."""
     return f"{axis}/s"
 
 
 def split_states(nodes: Sequence[Node], axes: Sequence[AxisNames], axis: str) -> tuple[State, ...]:
-    """What a block has of each tensor where its part of `axis` is all that it sees."""
+    """The state of each tensor in a block that reads one chunk of `axis`."""
     return _states(nodes, axes, {axis}, split=True, given={})
 
 
@@ -61,13 +60,13 @@ def loop_states(
     looped: Collection[str],
     shares: Mapping[int, Flow] | None = None,
 ) -> tuple[State, ...]:
-    """What the for-loop makes of each tensor.
+    """The state of each tensor under the for-loop.
 
     Args:
         nodes: of a block graph.
         axes: of its tensors.
-        looped: the axes that the loop cuts.
-        shares: positions of loads that bring one share per iteration, and the state of each.
+        looped: the axes that the loop partitions.
+        shares: positions of loads that read one share per iteration, and the state of each.
     """
     return _states(nodes, axes, looped, split=False, given=shares or {})
 
@@ -81,16 +80,16 @@ class Share:
     load: int
     """In the second's block graph."""
     whole: int | None
-    """Where it is whole there; None where others are relative to it, and nothing else is made of it."""
+    """The node that is complete there; None if other shares are relative to it and nothing else reads it."""
     scale: int | None = None
     """The load of the maximum that its terms are relative to."""
     between: tuple[int, ...] = ()
-    """What makes it whole, between its load and there."""
+    """The nodes between its load and there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two custom kernels of a graph, of which the second adds up what the first stores."""
+    """Two custom kernels of a graph; the second adds the shares that the first stores."""
 
     first: int
     second: int
@@ -100,9 +99,9 @@ class Pair:
 
 
 def pair_of(graph: SGraph) -> Pair | None:
-    """The two kernels of a graph that may be one split in two; None where its form is another.
+    """The two kernels of a graph that form a split reduction; None if the graph has another form.
 
-    The second reads all that the first stores, nobody else does, and it begins by making each whole.
+    The second kernel reads every result of the first, no other node does, and it first completes each share.
     """
     if len(graph.customs) != 2:
         return None
@@ -127,7 +126,7 @@ def pair_of(graph: SGraph) -> Pair | None:
 
 
 def _share(nodes: tuple[Node, ...], load: int, store: int) -> Share | None:
-    """How a share is made whole; None where it is not."""
+    """How a share is completed; None if it is not."""
     read = consumers(nodes)
     uses = [(p, nodes[p].op) for p in read[load]]
     sums = [p for p, op in uses if isinstance(op, Accumulate) and op.dim is None]
@@ -157,12 +156,12 @@ def _share(nodes: tuple[Node, ...], load: int, store: int) -> Share | None:
 def joined_states(
     nodes: Sequence[Node], axes: Sequence[AxisNames], shares: Sequence[Share], stored: Sequence[Flow], axis: str
 ) -> tuple[State, ...]:
-    """What the for-loop over the shares makes of each tensor of a second kernel.
+    """The state of each tensor of the second kernel under its for-loop over the shares.
 
     Args:
         nodes: of its block graph.
         axes: of its tensors.
-        shares: how each is made whole.
+        shares: how each is completed.
         stored: the state of each in the first kernel, in the same order.
         axis: the one that is split.
     """
@@ -177,7 +176,7 @@ def joined_states(
 
 
 def stores_shares(graph: SGraph) -> bool:
-    """Whether some kernel stores one share per block for others to add up: what it stores grows with its grid."""
+    """Whether some kernel stores one share per block: the size of its result grows with its grid."""
     numbers = set(graph.parameters)
     return any(numbers & set(d.symbols) for t in graph.types() for d in t.dims)
 

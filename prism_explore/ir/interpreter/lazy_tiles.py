@@ -1,8 +1,8 @@
-"""Tiles that are not made: a whole tensor, and the dims along which grid and loop cut it.
+"""Lazy tiles: a full tensor together with the dims that grid and loop partition, instead of a materialized tile.
 
-Where operands are cut alike, the tiles of an operator's result are tiles of what it gives of the whole tensors:
-`meeting` and `staying` say where that is so. Elsewhere axes of grid and loop go in front of a tensor (`in_front`), as
-in `together`, which has all of them there.
+If operands are partitioned alike, the tiles of an operator's result are tiles of its result on the full tensors;
+`meeting` and `staying` decide where that holds. Elsewhere the axes of grid and loop move to the front of the tensor
+(`in_front`), as in `vectorized`, where all of them are there.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Graphs that run on the same inputs, one after the other: what several compute alike is computed once.
+"""Interpreter with memoization across graphs that run on the same inputs: equal values are computed once.
 
-A value is known by how it is made, by its operator and the values that it takes. Inside a kernel tiles are made only
-where they have to be (`tiles`), so two candidates that multiply the same tensors share the product, however each of
-them cuts these. What is new is compared with what is there, and values that differ by no more than rounding are one; so
-what comes behind a sum over parts is shared by candidates with other parts. Values mean what `together` says, up to
-that; what is kept is bounded.
+A value is identified by its operator and the values of its operands. Inside a kernel, tiles are materialized only
+where necessary (`lazy_tiles`), so two candidates that multiply the same tensors share the product, however they
+partition it. A new value is compared with known ones, and values that differ by no more than rounding become one
+value; so candidates with different partial sums share what follows them. The results equal those of `vectorized` up
+to rounding. The number of cached elements is bounded.
 """
 
 from __future__ import annotations
@@ -49,26 +49,26 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.tensors import TensorType
 
 Numbers: TypeAlias = Callable[[BlockGraph, Sequence[tuple[int, ...]]], Mapping[str, int]]
-"""Numbers for all symbols of a block graph, by the shapes of its kernel's operands."""
+"""The values of all symbols of a block graph, given the shapes of its kernel's operands."""
 
 
 MOST_WAYS = 1 << 15
-"""Ways in which values were made that are kept, about 10 MB: many lead to one value, and its elements count once."""
+"""The most cache keys that are kept, about 10 MB: many keys lead to one value, whose elements count once."""
 _NAMING = (Reshape, Expand, Slice)
 """Operators that name extents."""
 _LOOPING = (Accumulate, AccumulateRescaled, RunningMax)
 
 
 class Alike(NamedTuple):
-    """When two arrays of one shape are one value."""
+    """Equality of arrays of one shape."""
 
     sample: Callable[[Array], Hashable]
-    """The same for nearly all that are; it is cheap, and alone decides nothing."""
+    """A hash that is the same for nearly all equal arrays; it only preselects."""
     same: Callable[[Array, Array], bool]
 
 
 class Shared:
-    """The values of graphs on the same inputs, each once."""
+    """An interpreter of graphs on the same inputs that computes equal values once."""
 
     def __init__(
         self,
@@ -79,26 +79,26 @@ class Shared:
         most: int,
         alike: Alike,
     ) -> None:
-        """Begin with what a program gives.
+        """Start with the values of a program.
 
         Args:
-            program: a graph without custom kernels, as it was written.
-            numbered: the same graph at the extents that its tensors have here, which need not be those.
-            values: every one of these tensors.
-            sizes: numbers for the symbols in its dims.
-            most: so many elements are kept beside the program's.
-            alike: which values are one.
+            program: a graph without custom kernels.
+            numbered: the same graph with the extents that its tensors have here.
+            values: all of its tensors.
+            sizes: the values of the symbols in its dims.
+            most: the number of cached elements, the program's not counted.
+            alike: which arrays are equal.
         """
         self._sizes, self._most, self._elements, self._alike = sizes, most, 0, alike
         self._ids: dict[tuple[object, ...], int] = {}
         self._made: dict[tuple[object, ...], Tile] = {}
-        """What operators gave of tiles, by the numbers of grid and loop."""
+        """Results of operators on tiles, by the sizes of grid and loop."""
         self._sampled: dict[Hashable, list[int]] = {}
-        """Values by their shapes and samples."""
+        """Values by shape and hash."""
         self.values: list[Array] = []
         self._inputs: dict[str, int] = {}
         self._numbered: dict[tuple[object, ...], ComputeOp] = {}
-        """What an operator that names extents is here, by the shape of what it takes."""
+        """Operators that name extents, with the extents here, by the shape of their operand."""
         ids: list[int] = []
         for node, here, value in zip(program.nodes, numbered.nodes, values, strict=True):
             if isinstance(here.op, Reshape | Expand | Slice):
@@ -110,17 +110,17 @@ class Shared:
             if isinstance(node.op, Input):
                 self._inputs[node.op.name] = ids[-1]
         self.program = ids[program.output]
-        """The value that is the program's result."""
+        """The value of the program's result."""
         self._first, self._elements, self._begun = len(self.values), 0, dict(self._ids)
         self.judged: dict[int, float] = {}
-        """What the caller found out about a value; forgotten with it."""
+        """A cache for the caller: results about values; cleared together with them."""
 
     def run(self, graph: SGraph, numbers: Numbers) -> int:
-        """The value that is a graph's result.
+        """The value of a graph's result.
 
         Raises:
-            ShapeError: a tile is not whole, maps are open, tiles fall on one another, or an operator names extents in
-                numbers, which are not those of these inputs.
+            ShapeError: a tile is not whole, maps are open, tiles overlap, or an operator names extents by number that
+                are not those of these inputs.
             ValueError: extents do not fit each other.
         """
         if self._elements > self._most or len(self._ids) + len(self._made) > MOST_WAYS:
@@ -278,7 +278,7 @@ class Shared:
     def _stored(self, store: Store, tile: Tile, lanes: Lanes) -> Tile:
         """What a kernel gives: the whole tensor, where its tiles are laid as they were cut."""
         if overlaps(store):
-            raise ShapeError("tiles fall on one another")
+            raise ShapeError("tiles overlap")
         omap = store.omap or ()
         tile = self._in_front(tile, [d for d, to in zip(tile.cut, (*omap, None), strict=True) if d != to], lanes)
         if not tile.led and all(to is None or d == to for d, to in zip(tile.cut, omap, strict=False)):

@@ -1,10 +1,9 @@
-"""What programs and sGraphs mean, plainly: NumPy, block by block and iteration by iteration.
+"""Reference interpreter: the meaning of programs and sGraphs in NumPy, block by block and iteration by iteration.
 
-This is the slow truth that every fast path is tested against. It shares nothing with the prover:
-a custom kernel really runs over its grid, its loop really iterates, accumulators really add up.
+Every faster path is tested against it. It shares no code with the prover. A custom kernel runs over its grid, its
+loop iterates, accumulators add.
 
-Where two blocks write different values to one place (a race), the result there is NaN, which equals
-nothing.
+Where two blocks write different values to one place (a race), the result there is NaN, which equals nothing.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""All blocks and iterations at once: what `evaluate.run_blocks` gives, with far fewer calls of NumPy.
+"""Vectorized interpreter of block graphs: all blocks and iterations at once, with few NumPy calls.
 
-Every grid dim, and then the loop, is a leading axis of each value in a block, of length 1 where the value is the same
-along it; so a tile that all blocks load is there once, and broadcasting does the rest. A load is a view: the dim that
-grid and loop cut is reshaped to their numbers and the tile's extent, and theirs go to the front. A store is the
-reverse. An accumulator reduces along the loop's axis; one that is rescaled goes along it step by step.
+Each value inside a block has the grid dims and then the loop as leading axes. An axis has length 1 if the value is
+the same along it, so a tile that all blocks load exists once, and broadcasting does the rest. A load is a view: the
+dim that grid and loop partition is reshaped to their sizes and the tile's extent, and their axes move to the front. A
+store is the inverse. An accumulator reduces the loop's axis; a rescaled accumulator goes along it step by step.
 
-Operators mean what `evaluate.apply` says, at axes that are moved behind those of grid and loop.
+Operators compute what `reference.apply` does, on the axes after those of grid and loop. The results equal those of
+`reference.run_blocks`.
 """
 
 from __future__ import annotations

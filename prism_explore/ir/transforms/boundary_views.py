@@ -1,10 +1,10 @@
-"""A program between its views: what is only seen differently before a kernel, and behind it.
+"""Boundary views: the views of a program's inputs and of its result, which cost nothing, apart from its core.
 
-Where every use of an input begins with the same view of it, a kernel may be given that view; where the result is
-a regrouped or a permuted tensor, a kernel may write that tensor. Neither costs anything, because a contiguous
-tensor is regrouped by its description alone. So a program `view(core(view(inputs)))` has a kernel graph for every
-kernel graph of its core, with the same views around it, and a search may look at the core alone. What the search
-leaves out are graphs that spell those views inside a kernel.
+If every use of an input starts with the same view of it, a kernel can be given that view. If the result is a
+regrouped or permuted tensor, a kernel can write the tensor before that view. Neither costs anything, because a view
+of a contiguous tensor changes only its description. So a program `view(core(view(inputs)))` has a kernel graph for
+every kernel graph of its core, with the same views around it, and the search enumerates graphs of the core only. It
+leaves out graphs that compute those views inside a kernel.
 
     q[b, 32, 1, 64] -> reshape -> [b, 8, 4, 64] -> attention -> [b, 8, 4, 64] -> reshape -> [b, 32, 1, 64]
                                                  `-- core --'
@@ -20,36 +20,36 @@ from prism_explore.ir.ops import Band, Input, Node, Op, Permute, Reshape, Slice
 from prism_explore.ir.tensors import TensorType
 
 Lead: TypeAlias = Permute | Reshape | Slice
-"""A view that is a description of the same memory. A repeated tensor is one too, but kernels do without it."""
+"""A view that describes the same memory. (Expand is one too, but kernels do not need it.)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What kernels are given of an input: a view of it, of another view of it, and so on."""
+    """What kernels get of an input: the input under a chain of views."""
 
     input: int
     """Position of the input in the program."""
     views: tuple[Lead, ...]
     at: frozenset[int]
-    """Every position of the program where the last of them stands; the input's own where there are none."""
+    """The positions of the last view in the program; the input's own position if there is no view."""
     type: TensorType
 
 
 @dataclass(frozen=True, slots=True)
 class Peeled:
-    """Where a program's core begins and ends."""
+    """A program, and where its core begins and ends."""
 
     graph: SGraph
     given: tuple[Given, ...]
     """Per input, in the order of the program's inputs."""
     result: int
-    """Position of what the core computes."""
+    """Position of the core's result."""
     behind: tuple[Permute | Reshape, ...]
-    """Views that make the program's result of it, in order."""
+    """The views from there to the program's result, in order."""
 
     @property
     def core(self) -> tuple[int, ...]:
-        """Positions of the core's operators, and of the bands that it uses, in order."""
+        """Positions of the core's operators and of the bands that they use, in order."""
         outside = {p for g in self.given for p in g.at}
         seen: set[int] = set()
         stack = [self.result]
@@ -61,7 +61,7 @@ class Peeled:
         return tuple(sorted(seen))
 
     def wrapped(self, graph: SGraph) -> SGraph:
-        """The program's kernel graph for one of its core, which has inputs and bands first."""
+        """The program's kernel graph for a kernel graph of its core, which lists inputs and bands first."""
         count = len(self.given)
         rest = graph.nodes[count:]
         bands = next((i for i, n in enumerate(rest) if not isinstance(n.op, Band)), len(rest))
@@ -82,7 +82,7 @@ class Peeled:
         return SGraph(tuple(nodes), at)
 
     def unwrapped(self, graph: SGraph) -> SGraph | None:
-        """The core of a kernel graph that `wrapped` made; None of any other."""
+        """The inverse of `wrapped`; None for a graph that `wrapped` did not make."""
         count, lead = len(self.given), sum(len(g.views) for g in self.given)
         bands = sum(isinstance(n.op, Band) for n in graph.nodes)
         last = len(graph.nodes) - len(self.behind)
@@ -101,12 +101,12 @@ class Peeled:
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        """The inputs of the core: the program's, as kernels are given them."""
+        """The inputs of the core: the program's inputs under their views."""
         return tuple(Node(replace(op, type=g.type)) for op, g in zip(self.graph.inputs, self.given, strict=True))
 
 
 def peel(graph: SGraph) -> Peeled:
-    """The views around a program's core."""
+    """Separate the boundary views of a program from its core."""
     types = graph.types()
     live = _live(graph)
     used: dict[int, list[int]] = {p: [] for p in live}
@@ -139,7 +139,7 @@ def peel(graph: SGraph) -> Peeled:
 
 
 def _shared(ops: set[Op]) -> Lead | None:
-    """The view that they all are, if there is one."""
+    """The view that all of these operators are, if there is one."""
     if len(ops) != 1:
         return None
     (op,) = ops

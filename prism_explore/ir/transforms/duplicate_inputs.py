@@ -1,13 +1,14 @@
-"""A tensor that a program reads along two axes at once, told apart into two inputs.
+"""Duplicate an input that the program reads along two axes, so that each copy has one axis per dim.
 
-The cosines of a rotary embedding belong to the rows of the queries and to those of the keys. Read as one tensor they
-make one axis of both, and no kernel could cut the products of all rows with all rows: an axis that fills two dims of
-one tensor is whole everywhere. Read twice, each time along its own axis, every cut is possible. So is a product of
-a matrix with its own transpose.
+The cosines of a rotary embedding belong to the rows of the queries and to those of the keys. Read as one tensor, they
+make both one axis, and no kernel could partition the products of all rows with all rows: an axis that fills two dims
+of one tensor must stay whole. Read as two inputs, each along its own axis, every partition is possible. The product
+of a matrix with its own transpose is another case.
 
-A program is told apart where this leaves an axis in fewer than two dims of some tensor. Each operator is followed
-from the result down, and its dims know which dim of the result they end up in, or that they are summed over; an
-input that is asked for in two ways is two inputs, and what is made of it is made twice.
+Input: a program. Output: the program with duplicated inputs, where this leaves an axis in fewer than two dims of some
+tensor. Method: from the result down, each dim of each operator gets the dim of the result that it ends up in, or none
+if it is reduced. An input that is needed in two ways becomes two inputs, and what is computed from it is computed
+twice.
 
     scores = rotate(q, cos) @ rotate(k, cos).T       cos[s, d]    q, k [s, d]   scores [s, s]
            = rotate(q, cos) @ rotate(k, cos_2).T     cos[s, d], cos_2[t, d]     scores [s, t]
@@ -42,20 +43,20 @@ from prism_explore.ir.transforms.hoist_views import lifted
 from prism_explore.support.caches import memoize
 
 Ends: TypeAlias = tuple[int | None, ...]
-"""Per dim of a tensor, the dim of the result that it ends up in; None: in none, or it does not matter."""
+"""Per dim of a tensor, the dim of the result that it ends up in; None: in none, or it is irrelevant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """A program whose inputs are read along one axis per dim, and the program that it was."""
+    """A program whose inputs have one axis per dim, and how its graphs correspond to those of the original."""
 
     program: TensorProgram
-    """With its views lifted and more inputs; given the same tensor for each copy, it computes what the other does."""
+    """With hoisted views and more inputs. If all copies are the same tensor, it computes what the original does."""
     copies: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Per input that was not there before, the one that it is a copy of."""
+    """Per new input, the original input that it copies."""
 
     def rejoined(self, graph: SGraph) -> SGraph:
-        """A kernel graph of the program as one of the original: a copy is the same tensor, loaded once more."""
+        """The kernel graph of the original for one of the program: a copy becomes one more load of the same tensor."""
         if not self.copies:
             return graph
         place: dict[str, int] = {}
@@ -84,10 +85,10 @@ class Apart:
         return SGraph(tuple(nodes), at[graph.output])
 
     def told(self, graph: SGraph) -> SGraph:
-        """The kernel graph that `rejoined` made this one of.
+        """The inverse of `rejoined`.
 
-        An input under some views is that copy of it which kernels are given so (`ir.peel`); where several copies
-        are, the second load of a kernel is that of the second.
+        An input under a chain of views is the copy that kernels get under this chain. If there are several such
+        copies, the second load of a kernel reads the second copy.
         """
         if not self.copies:
             return graph
@@ -119,7 +120,7 @@ class Apart:
             ends.setdefault(key, []).append(end)
 
         def copies(position: int) -> list[int]:
-            """Where a tensor is, once per copy."""
+            """The positions of a tensor, one per copy."""
             if position in at:
                 return [at[position]]
             if seen[position] in ends:
@@ -143,11 +144,11 @@ class Apart:
 
 
 _Seen: TypeAlias = tuple[str, tuple[Op, ...]]
-"""An input of the original, and the views of it."""
+"""An input of the original, and a chain of views of it."""
 
 
 def _apart(block: BlockGraph, operands: list[list[int]]) -> Node:
-    """A custom kernel each of whose loads has an operand of its own, the next copy of the tensor that it read."""
+    """A custom kernel with one operand per load: the next copy of the tensor that it read."""
     reads: list[int] = []
     nodes: list[Node] = []
     for node in block.nodes:
@@ -161,7 +162,7 @@ def _apart(block: BlockGraph, operands: list[list[int]]) -> Node:
 
 
 def _reading(block: BlockGraph, operands: list[int]) -> BlockGraph:
-    """A block graph whose loads read these operands instead."""
+    """The block graph with other operand numbers in its loads."""
     nodes = (
         Node(Load(operands[n.op.operand], n.op.imap, n.op.fmap), ()) if isinstance(n.op, Load) else n
         for n in block.nodes
@@ -171,7 +172,7 @@ def _reading(block: BlockGraph, operands: list[int]) -> BlockGraph:
 
 @memoize(256)
 def apart(program: TensorProgram) -> Apart:
-    """The program with views at its inputs (`ir.lifted`), and inputs told apart where that frees an axis."""
+    """Hoist the views of a program, and duplicate inputs where that leaves an axis in fewer dims of some tensor."""
     program = lifted(program)
     named = axes_of(program.graph).of
     double = _double(named)
@@ -184,12 +185,12 @@ def apart(program: TensorProgram) -> Apart:
 
 
 def _double(named: tuple[AxisNames, ...]) -> frozenset[str]:
-    """The axes that fill two dims of some tensor."""
+    """The axes that occur in two dims of some tensor."""
     return frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
 
 
 def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: frozenset[str]) -> Apart:
-    """The program as a graph in which an operator is one for each way in which its result's dims end up."""
+    """The program with one copy of each operator per way in which its dims end up in the result."""
     graph = program.graph
     types = graph.types()
 
@@ -238,7 +239,7 @@ def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: froz
 
 
 def _below(op: Op, ends: Ends, operands: tuple[tuple[Dim, ...], ...], result: tuple[Dim, ...]) -> tuple[Ends, ...]:
-    """Where the dims of an operator's operands end up, by where those of its result do."""
+    """Where the dims of an operator's operands end up, given where those of its result do."""
     match op:
         case Input() | Band():
             return ()

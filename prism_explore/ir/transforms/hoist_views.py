@@ -1,13 +1,13 @@
-"""Views moved to a program's inputs, past operators that do the same in any order of dims.
+"""View hoisting: move views to a program's inputs, past operators that do not depend on the order of dims.
 
-A model normalises keys as they are cached and transposes them for attention, or splits heads behind what it does to
-each of them. Such a view stands between operators, where a kernel has to make it, no axis that it regroups can be
-cut, and no law leads past it. Elementwise operators and reductions do the same on the other side of it, and there it is
-a view of an input, which a kernel is given for nothing (`ir.peel`):
+A model may normalize keys in the layout of its cache and transpose them for attention, or split heads after
+elementwise work. Such a view stands between operators. There a kernel has to compute it, no axis that it regroups can
+be partitioned, and no algebraic law applies across it. Elementwise operators and reductions compute the same on the
+other side of the view, where it is a view of an input and costs nothing (`ir.transforms.boundary_views`):
 
     transpose(k / rms(k, dim=1))  =  transpose(k) / rms(transpose(k), dim=0)
 
-A program with this changed is another program with the same result; whoever uses it proves it.
+Output: a program with the same result. The transform is not trusted: the caller proves that both programs are equal.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from prism_explore.support.caches import memoize
 
 @memoize(256)
 def lifted(program: TensorProgram) -> TensorProgram:
-    """The program with views at its inputs where that leaves fewer between its operators; itself where it does not."""
+    """Hoist views to the inputs as long as that leaves fewer views between operators."""
     while (changed := _once(program)) is not None:
         program = changed
     return program
 
 
 def _once(program: TensorProgram) -> TensorProgram | None:
-    """The program with the first view lifted that can be."""
+    """The program with the first view hoisted that can be."""
     operators, views = _inside(program.graph)
     for position in peel(program.graph).core:
         op = program.graph.nodes[position].op
@@ -68,7 +68,7 @@ def _once(program: TensorProgram) -> TensorProgram | None:
 
 
 def _inside(graph: SGraph) -> tuple[int, int]:
-    """Operators that are no views, and views, between what kernels are given and what they write."""
+    """The operators of the core: those that are no views, and the views."""
     core = [graph.nodes[p].op for p in peel(graph).core]
     views = sum(isinstance(op, ViewOp) for op in core)
     return len(core) - views, views
@@ -76,13 +76,13 @@ def _inside(graph: SGraph) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A view of tensors that are repeated to some dims, as operands of an operator are."""
+    """A view of operands that an operator broadcasts to some dims."""
 
     op: Permute | Reshape
     whole: tuple[Dim, ...]
 
     def of(self, own: tuple[Dim, ...]) -> tuple[Permute | Reshape, ...] | None:
-        """Views of a tensor that make of it what this makes of it repeated; None where none do.
+        """The views of a tensor that give what this view gives of the broadcast tensor; None if there are none.
 
         >>> _View(Permute((1, 0)), (dim(8), dim(4))).of((dim(4),))
         (Reshape(dims=(Dim(4), Dim(1))),)
@@ -107,7 +107,7 @@ class _View:
         return () if new == own else (Reshape(new),)
 
     def along(self, d: int) -> int | None:
-        """Where a dim is behind it; None where it is regrouped."""
+        """The position of a dim after the view; None if the view regroups it."""
         match self.op:
             case Permute(order):
                 return order.index(d)
@@ -116,7 +116,7 @@ class _View:
 
 
 class _Lift:
-    """One view of a program, and the operators before it made anew of views of inputs."""
+    """One view of a program, and the operators before it, rebuilt on views of the inputs."""
 
     def __init__(self, program: TensorProgram, position: int, op: Permute | Reshape) -> None:
         self._old, self._position, self._op = program, position, op
@@ -126,7 +126,7 @@ class _Lift:
         self._at = {node: n for n, node in reversed([*enumerate(self._nodes)])}
 
     def program(self) -> TensorProgram | None:
-        """The whole program with it; None where it is lifted already, or some operator stands in the way."""
+        """The program with the view hoisted; None if it is at the inputs already, or an operator prevents it."""
         graph = self._old.graph
         (below,) = graph.nodes[self._position].args
         made = None if self._is_given(below) else self._seen(below, _View(self._op, self._types[below].dims))
@@ -137,7 +137,7 @@ class _Lift:
         return TensorProgram(self._old.name, lifted_graph, lines)
 
     def _seen(self, position: int, view: _View) -> int | None:
-        """A tensor of the program under a view, as an operator of its own; None where that cannot be."""
+        """A tensor of the program under a view, as an operator on hoisted views; None if that is impossible."""
         node, own = self._nodes[position], self._types[position].dims
         views = view.of(own)
         if not views:
@@ -173,14 +173,14 @@ class _Lift:
         return self._put(Node(op, tuple(args)), position)
 
     def _is_given(self, position: int) -> bool:
-        """Whether it is an input under views only."""
+        """Whether a tensor is an input under views only."""
         node = self._nodes[position]
         if isinstance(node.op, Permute | Reshape | Slice):
             return self._is_given(node.args[0])
         return isinstance(node.op, Input)
 
     def _put(self, node: Node, origin: int) -> int:
-        """An operator, once."""
+        """Add an operator unless the same one is there."""
         if node not in self._at:
             self._at[node] = len(self._nodes)
             self._nodes.append(node)

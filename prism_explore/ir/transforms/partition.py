@@ -1,8 +1,8 @@
-"""A program too large to be searched as one, cut into parts that are programs themselves, and put together again.
+"""Partition of a program that is too large for one search into parts, and assembly of the parts' kernel graphs.
 
-A part is a run of consecutive operators whose outside sees one result, so that a kernel for it can take its
-place. Cut points are chosen so that as many operators as possible lie in parts worth a search, in as few parts
-as possible; every operator is in exactly one part.
+A part is a run of consecutive operators of which the rest reads one result, so a kernel can replace it. Dynamic
+programming over the cut points chooses parts so that as many operators as possible lie in parts worth a search, in as
+few parts as possible. Every operator is in exactly one part.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ class Part:
 
 
 def partition(program: TensorProgram, fits: Callable[[TensorProgram], bool]) -> tuple[Part, ...]:
-    """The parts of a program in order, for the first way to cut it; see `partitions`."""
+    """The parts of a program in order, for the first partition; see `partitions`."""
     return partitions(program, fits, 1)[0]
 
 
 def partitions(
     program: TensorProgram, fits: Callable[[TensorProgram], bool], most: int
 ) -> tuple[tuple[Part, ...], ...]:
-    """The ways to cut a program into parts, in order: as many operators in searched parts as may be, as few parts.
+    """The best partitions of a program: most operators in searched parts, then fewest parts, then fewest bytes.
 
     Args:
-        program: the whole.
-        fits: whether a part may be searched as one; asked of parts with two operators and more.
-        most: how many ways are looked for; first are those whose parts pass the fewest bytes, where symbols are 1.
+        program: the full program.
+        fits: whether a part is small enough for one search; called for parts with two operators or more.
+        most: how many partitions to look for; those whose parts pass the fewest bytes (symbols set to 1) come first.
     """
     nodes = program.graph.nodes
     types = program.graph.types()
@@ -87,13 +87,13 @@ def partitions(
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to cut the first operators of a program."""
+    """A partition of the first operators of a program."""
 
     cost: tuple[int, int, int]
     """Operators outside searched parts, parts, and bytes that they write."""
     last: Part | None
     before: int
-    """Which of the ways to cut what is before the last part."""
+    """The index of the partition of the operators before the last part."""
 
 
 def _parts(best: Sequence[Sequence[_Way]], rank: int) -> tuple[Part, ...]:
@@ -106,13 +106,13 @@ def _parts(best: Sequence[Sequence[_Way]], rank: int) -> tuple[Part, ...]:
 
 
 def put_together(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[int, SGraph]) -> SGraph:
-    """The whole with graphs in the places of some parts; the others stay the operators that they are.
+    """The kernel graph of a program, with a graph in place of each of some parts.
 
-    It equals the program wherever each graph equals its part. Grid sizes and loop ranges keep their names, with
-    the number of the part behind them.
+    The other parts stay predefined operators. The result equals the program if each graph equals its part. The names of
+    grid sizes and loop ranges get the number of their part as a suffix.
 
     Args:
-        program: the whole.
+        program: the full program.
         parts: of the program, from `partition`.
         graphs: by the number of the part, from 0.
 
@@ -149,7 +149,7 @@ def put_together(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[
 
 
 def _without_idle_bands(graph: SGraph) -> SGraph:
-    """The graph without bands that nobody reads, since kernels in the places of parts bring their own."""
+    """The graph without bands that no node reads: kernels bring their own."""
     read = {graph.output, *(a for n in graph.nodes for a in n.args)}
     kept = [p for p, n in enumerate(graph.nodes) if p in read or not isinstance(n.op, Band)]
     at = {p: k for k, p in enumerate(kept)}
@@ -158,7 +158,7 @@ def _without_idle_bands(graph: SGraph) -> SGraph:
 
 
 def alike(part: TensorProgram) -> str:
-    """The text of a part, the names of inputs apart: parts with the same text are searched once."""
+    """The text of a part with its inputs renamed in order: parts with the same text are searched once."""
     numbered = iter(range(len(part.graph.nodes)))
     nodes = tuple(
         Node(Input(f"i{next(numbered)}", n.op.type)) if isinstance(n.op, Input) else n for n in part.graph.nodes
@@ -167,7 +167,7 @@ def alike(part: TensorProgram) -> str:
 
 
 def with_names(graph: SGraph, part: TensorProgram) -> SGraph:
-    """A graph of a part that is alike, with this part's names of inputs."""
+    """A graph of an equal part, with the input names of this part."""
     if len(graph.inputs) != len(part.inputs):
         raise ShapeError(f"a kernel for {part.name} reads {len(graph.inputs)} of its {len(part.inputs)} inputs")
     order = {op: n for n, op in enumerate(graph.inputs)}
@@ -176,7 +176,7 @@ def with_names(graph: SGraph, part: TensorProgram) -> SGraph:
 
 
 def _names(program: TensorProgram) -> dict[int, str]:
-    """A name for every tensor, should it be a part's input."""
+    """A name for every tensor, in case it becomes the input of a part."""
     given = {op.name for op in program.inputs}
     names: dict[int, str] = {}
     for n, node in enumerate(program.graph.nodes):

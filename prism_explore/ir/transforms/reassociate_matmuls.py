@@ -1,16 +1,17 @@
-"""Products of matrices in the cheaper order: (a b) c and a (b c) are one value, and may cost very different work.
+"""Reassociation of matrix products: (a b) c and a (b c) are equal, and may cost very different work.
 
-Keys made of a low-rank cache are never needed where there are few queries:
+Keys that are computed from a low-rank cache are not needed if there are few queries:
 
     q (c u)ᵀ = (q uᵀ) cᵀ        p (c v) = (p c) v
 
-So are products of what is scaled. A scale that is the same along the axis that is summed may as well come behind, one
-that is the same along all others as well before the other matrix. Of keys that are normalised, few queries then
-meet the weights, and the scores the norms, of which there are fewer than elements of the keys:
+Scales move likewise. A scale that is constant along the contracted axis can be applied after the product; one that is
+constant along all other axes can be applied to the other matrix. With normalized keys, few queries then meet the
+weights, and the scores meet the norms, of which there are fewer than elements of the keys:
 
     q (diag(n)⁻¹ k diag(g))ᵀ = ((q diag(g)) kᵀ) diag(n)⁻¹
 
-A program with this changed is another program with the same result over the reals; whoever uses it proves it.
+Output: a program with the same result over the reals. The transform is not trusted: the caller proves that both
+programs are equal.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 
 Below = Callable[[Dim, Dim], bool]
-"""Whether the first is no larger than the second, for all values of symbols; no where that was not shown."""
+"""Whether the first size is at most the second for all values of symbols; False if that was not shown."""
 
 
 def regrouped(program: TensorProgram, below: Below) -> TensorProgram:
-    """The program with its products grouped so that each change makes less work; itself where none does."""
+    """Reassociate products as long as that makes less work."""
     while (graph := _once(program.graph, below)) is not None:
         program = TensorProgram(program.name, graph)
     return program
 
 
 def _once(graph: SGraph, below: Below) -> SGraph | None:
-    """The graph with the first two products regrouped that cost less the other way."""
+    """The graph with the first pair of products reassociated that costs less in the other order."""
     types, users = graph.types(), consumers(graph.nodes)
     for outer, node in enumerate(graph.nodes):
         if not isinstance(node.op, MatMul):
@@ -62,7 +63,7 @@ def _once(graph: SGraph, below: Below) -> SGraph | None:
 
 
 def _scaled(graph: SGraph, types: tuple[TensorType, ...], outer: int, side: int, below: Below) -> SGraph | None:
-    """The graph with a scale of one of a product's operands moved to where it meets fewer elements."""
+    """The graph with a scale of an operand of a product moved to where it is applied to fewer elements."""
     matrices = list(graph.nodes[outer].args)
     matrix, other = matrices[side], matrices[1 - side]
     node, dims = graph.nodes[matrix], types[matrix].dims
@@ -88,7 +89,7 @@ def _scaled(graph: SGraph, types: tuple[TensorType, ...], outer: int, side: int,
 
 
 def _through(graph: SGraph, position: int) -> tuple[int, bool]:
-    """What a transposed matrix is made of, and whether it is one."""
+    """The matrix under a transposition, and whether there is a transposition."""
     node = graph.nodes[position]
     return (node.args[0], True) if isinstance(node.op, Permute) and _turns(node.op) else (position, False)
 
@@ -114,7 +115,7 @@ def _volume(dims: tuple[Dim, ...]) -> Dim:
 
 
 class _Maker:
-    """New operators in the place of one."""
+    """New operators that replace one."""
 
     def __init__(self, graph: SGraph, types: tuple[TensorType, ...], place: int) -> None:
         self._graph, self._place = graph, place
@@ -129,7 +130,7 @@ class _Maker:
         return at
 
     def turned(self, position: int) -> int:
-        """A transposed matrix, or what one was made of."""
+        """The transpose of a matrix; of a transposed matrix, the original."""
         if position < len(self._graph.nodes) and _through(self._graph, position)[1]:
             return self._graph.nodes[position].args[0]
         *batch, rows, columns = self._dims[position]
@@ -138,7 +139,7 @@ class _Maker:
         return self._put(Node(Permute(order), (position,)), (*batch, columns, rows))
 
     def product(self, left: int, right: int) -> int:
-        """A product of matrices, batches repeated as need be."""
+        """A product of matrices, batch dims broadcast."""
         a, b = self._dims[left], self._dims[right]
         rank = max(len(a), len(b)) - 2
         batches = [((ONE,) * (rank + 2 - len(d)) + d)[:rank] for d in (a, b)]
@@ -147,7 +148,7 @@ class _Maker:
         return self._put(Node(MatMul(), (left, right)), (*batch, a[-2], b[-1]))
 
     def reshaped(self, position: int, dims: tuple[Dim, ...]) -> int:
-        """A tensor with other dims, or what one with others was made of."""
+        """A tensor under a reshape; the original if it is the reshape of one with these dims."""
         node = self._graph.nodes[position]
         if self._dims[position] == dims:
             return position
@@ -156,7 +157,7 @@ class _Maker:
         return self._put(Node(Reshape(dims), (position,)), dims)
 
     def scaled(self, op: Binary, position: int, scale: int) -> int:
-        """A tensor times another one, or over it, which is repeated as need be."""
+        """A tensor multiplied or divided by another one, which is broadcast."""
         return self._put(Node(op, (position, scale)), self._dims[position])
 
     def is_less_to_scale(self, position: int, than: int, below: Below) -> bool:
@@ -169,5 +170,5 @@ class _Maker:
         return self._work != before and below(self._work, before) and not below(before, self._work)
 
     def graph(self, result: int) -> SGraph:
-        """The graph with the new operators, and without those that nobody needs any more."""
+        """The graph with the new operators and without unused ones."""
         return instead(self._graph, self._new, self._place, result)[0]
