@@ -83,7 +83,7 @@ def run_together(
 
 
 def overlaps(store: Store) -> bool:
-    """Whether two grid dims lay tiles along one dim, so that they fall on one another."""
+    """Whether two grid dims lay tiles along one dim, so that tiles overlap."""
     along = [d for d in store.omap or () if d is not None]
     return len(along) != len(set(along))
 

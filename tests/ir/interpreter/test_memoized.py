@@ -77,7 +77,7 @@ def test_maps_of_every_kind_right_or_wrong_one_after_the_other(later: str) -> No
         try:
             found = result(shared, graph, SIZES)
         except ShapeError as error:
-            assert str(error) == "tiles fall on one another"
+            assert str(error) == "tiles overlap"
             continue
         np.testing.assert_allclose(found, plain, rtol=1e-9, atol=1e-12)
         ran += 1

@@ -50,7 +50,7 @@ def assert_alike(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str,
 @pytest.mark.parametrize("w", ["[-, 1], fmap=0", "[1, -], fmap=0", "[1, -]", "[-, 0]", "[-, 0], fmap=0"])
 @pytest.mark.parametrize("out", ["[0, 1]", "[1, 0]", "[-, 1]", "[0, -]", "[-, -]", "[1, 1]"])
 def test_maps_of_every_kind_right_or_wrong(x, w, out):
-    """Also where two grid dims or the loop cut one dim, where blocks race, and where tiles fall on one another."""
+    """Also where two grid dims or the loop cut one dim, where blocks race, and where tiles overlap."""
     text = MATMUL.replace("[0, -], fmap=1", x).replace("[-, 1], fmap=0", w).replace("omap=[0, 1]", f"omap={out}")
     graph, inputs = parse(text), random_inputs(parse(MATMUL), {"b": 12})
     try:
