@@ -53,7 +53,8 @@ class Explorer(anywidget.AnyWidget):
         """The events up to the earlier state that was shown last."""
         self._memo = Memo()
         self._view = ViewState()
-        self._lines: list[str] = []
+        self._lines: list[tuple[str, str]] = []
+        """The commands given so far: name, line of Python."""
         self._lock = threading.Lock()
         self._publisher = Publisher(self._render, self.send, self._save_snapshot)
         self._bridge = Bridge(session, self._publisher.mark)
@@ -75,7 +76,7 @@ class Explorer(anywidget.AnyWidget):
                 if reply is None:
                     return
                 if line := reply.get("python"):
-                    self._add_line(line)
+                    self._add_line(str(content.get("name")), line)
                 self._publisher.reply(reply)
             case _:
                 pass
@@ -97,13 +98,12 @@ class Explorer(anywidget.AnyWidget):
                     return
         self._publisher.mark()
 
-    def _add_line(self, line: str) -> None:
+    def _add_line(self, command: str, line: str) -> None:
         """Keep a command as a line of Python; of several selections in a row, only the last."""
         with self._lock:
-            select = "sess.select("
-            if self._lines and self._lines[-1].startswith(select) and line.startswith(select):
+            if command == "select" and self._lines and self._lines[-1][0] == "select":
                 self._lines.pop()
-            self._lines = [*self._lines[1 - LINES :], line]
+            self._lines = [*self._lines[1 - LINES :], (command, line)]
 
     # ------------------------------------------------------------ panels for the browser
     def _render(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Explorer(anywidget.AnyWidget):
         with self._lock:
             if selection != self._view.selection:
                 self._view = _selected(self._view, selection, self._folds.events)
-            view, lines = self._view, tuple(self._lines)
+            view, lines = self._view, tuple(line for _, line in self._lines)
         folds = self._folds
         if 0 < view.cursor < folds.events.count:
             folds = self._until(view.cursor)

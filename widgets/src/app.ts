@@ -6,6 +6,7 @@ import type { Direction } from "./lib/draw.ts";
 import { icon } from "./lib/glyph.ts";
 import { isCharacter, isPressable, isTyping, type Key, nameOf } from "./lib/keys.ts";
 import { Press } from "./lib/press.ts";
+import { ancestors, familyOf, isNode } from "./lib/refs.ts";
 import { CodePanel, EClassesPanel, FamiliesPanel, LedgerPanel, TuningPanel } from "./panels/dock.ts";
 import { InspectorPanel } from "./panels/inspector.ts";
 import type { Host, Panel, PanelName } from "./panels/panel.ts";
@@ -182,9 +183,9 @@ export class App implements Host {
 
   enter(ref: string): void {
     this.select(ref);
-    if (/^n\d+$/.test(ref)) this.zoomMap(ref);
+    if (isNode(ref)) this.zoomMap(ref);
     else if (this.current() === "graph") this.graph.toggleKernels();
-    else if (/^f\d/.test(ref)) this.show("graph");
+    else if (familyOf(ref) !== null) this.show("graph");
   }
 
   hover(ref: string | null): void {
@@ -408,7 +409,7 @@ export class App implements Host {
 
   private keyTable(): readonly Key[] {
     const steer = (command: "accept" | "reject") => () => {
-      const id = /^f\d+/.exec(this.selection)?.[0];
+      const id = familyOf(this.selection);
       if (id) this.command(command, { id });
       else this.announce(`select a family to ${command} it`);
     };
@@ -438,7 +439,7 @@ export class App implements Host {
         keys: ["z"],
         shown: "z",
         help: "zoom the map into the selected node, and out again",
-        act: () => this.zoomMap(/^n\d+$/.test(this.selection) ? this.selection : this.root),
+        act: () => this.zoomMap(isNode(this.selection) ? this.selection : this.root),
       },
       { keys: ["["], shown: "[ ]", help: "look back by one event, or forward", act: () => this.bar.move(-1) },
       { keys: ["]"], shown: "", help: "", act: () => this.bar.move(1) },
@@ -581,13 +582,6 @@ export class App implements Host {
       this.element.focus({ preventScroll: true });
     } else this.help.show();
   }
-}
-
-/** The ids of the family and candidate that contain an id: f1 for f1.c2, f1.c2 and f1 for f1.c2/k3. */
-function ancestors(ref: string): string[] {
-  const [candidate = "", inside] = ref.split("/");
-  const [family = ""] = candidate.split(".");
-  return [...(inside ? [candidate] : []), ...(candidate.includes(".") ? [family] : [])];
 }
 
 /** Copy on pages that are not served by HTTPS, where browsers offer no clipboard. */

@@ -121,9 +121,9 @@ export const SCENE_CSS = `
 .prism-scene .k-store>.body{fill:var(--pe-surface);stroke:var(--pe-block-line);stroke-width:1.5px;}
 .prism-scene .k-accum>.body{fill:var(--pe-accum);stroke:var(--pe-ink);stroke-width:2px;}
 .prism-scene .k-custom>.body{fill:var(--pe-block);stroke:var(--pe-block-line);stroke-width:2px;}
-.prism-scene .k-chip-cut>.body{fill:var(--pe-chip);stroke:var(--pe-line);stroke-width:1px;}
-.prism-scene .k-chip-whole>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:2 2;}
-.prism-scene .k-chip-whole>text{fill:var(--pe-muted);}
+.prism-scene .k-chip-partitioned>.body{fill:var(--pe-chip);stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-chip-full>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:2 2;}
+.prism-scene .k-chip-full>text{fill:var(--pe-muted);}
 .prism-scene .k-chip-open>.body{fill:var(--pe-unknown);stroke:var(--pe-ink);stroke-width:1px;}
 .prism-scene .k-chip-open>text{fill:var(--pe-on-status);}
 .prism-scene .k-edge>.body{fill:none;stroke:var(--pe-line);stroke-width:1.5px;}

@@ -77,7 +77,7 @@ class Chart:
             label = (Text(LEFT_PX - 8, y + 4, text, "muted", "end"),)
             route = ((LEFT_PX, y), (self.width - self.right, y))
             self.items.append(Edge(f"grid-y{value:g}", "grid", route, texts=label))
-        for value in _round_steps(self.x_low, self.x_high, 10, whole=True):
+        for value in _round_steps(self.x_low, self.x_high, 10, integers=True):
             label = Text(self.x(value), self.baseline_px + 18, f"{value:,.0f}", "muted")
             tick = ((self.x(value), self.baseline_px), (self.x(value), self.baseline_px + 4))
             self.items.append(Edge(f"tick-x{value:g}", "axis", tick, texts=(label,)))
@@ -149,12 +149,12 @@ def empty(name: str, sentence: str, width: float) -> Scene:
     return Scene(name, name, sentence, width, 40, (nothing,))
 
 
-def _round_steps(low: float, high: float, most: int, whole: bool = False) -> list[float]:
+def _round_steps(low: float, high: float, most: int, integers: bool = False) -> list[float]:
     """Round numbers from low to high, at most `most` + 1 of them."""
     rough = max((high - low) / most, 1e-12)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * f for f in (1, 2, 5, 10) if power * f >= rough)
-    if whole:
+    if integers:
         step = max(1.0, round(step))
     first = math.ceil(low / step) * step
     return [first + step * n for n in range(int((high - first) / step + 1e-9) + 1)]

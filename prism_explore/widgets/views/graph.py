@@ -92,7 +92,7 @@ class _Chip:
 
     @property
     def kind(self) -> str:
-        return "chip-open" if self.is_open else "chip-whole" if self.along is None else "chip-cut"
+        return "chip-open" if self.is_open else "chip-full" if self.along is None else "chip-partitioned"
 
     @property
     def tip(self) -> str:

@@ -198,11 +198,11 @@ def test_maps_are_chips() -> None:
     scene = sgraph_scene(parse(R1))
     chips = {s.id: (words(s)[0], s.kind) for s in scene.shapes if s.role == "chip"}
 
-    assert ("x –", "chip-whole") == chips["k3.b0#x"]
-    assert ("i↔1", "chip-cut") == chips["k3.b0#i"]
-    assert ("x↔1", "chip-cut") == chips["k3.b2#x"]
-    assert ("i↔0", "chip-cut") == chips["k3.b2#i"]
-    assert ("x↔1", "chip-cut") == chips["k3.b11#x"]
+    assert ("x –", "chip-full") == chips["k3.b0#x"]
+    assert ("i↔1", "chip-partitioned") == chips["k3.b0#i"]
+    assert ("x↔1", "chip-partitioned") == chips["k3.b2#x"]
+    assert ("i↔0", "chip-partitioned") == chips["k3.b2#i"]
+    assert ("x↔1", "chip-partitioned") == chips["k3.b11#x"]
     assert "k3.b11#i" not in chips
 
 
