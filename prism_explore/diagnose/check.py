@@ -226,7 +226,7 @@ def _families(program: TensorProgram, graph: SGraph) -> list[tuple[TensorProgram
     except ShapeError:
         pass
     else:
-        own = {s: n for s, n in family.numbers if s in family.sgraph.parameters}
+        own = {s: n for s, n in family.sizes if s in family.sgraph.parameters}
         out.append((general, family.sgraph, family.sgraph.substitute(own)))
     out.append((program, generalise(graph).sgraph, graph))
     if out[-1][1] != graph:

@@ -1,6 +1,6 @@
-"""Programs that Mirage found, in the JSON it saves them in: read, write, and generalise.
+"""Reader and writer of the JSON files in which Mirage saves its graphs, and their generalization to families.
 
-Only the format is shared with Mirage (github.com/mirage-project/mirage, Apache-2.0); nothing of its code is.
+Only the file format is shared with Mirage (github.com/mirage-project/mirage, Apache-2.0), no code.
 """
 
 from prism_explore.frontend.mirage.generalize import General, generalise

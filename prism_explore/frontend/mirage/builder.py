@@ -1,8 +1,8 @@
-"""One level of a graph while it is built from a file: nodes, their dims, and which guid is which.
+"""Builder of one level of a graph (kernel or block) from a file: nodes, their dims, and the node of each guid.
 
-An operator of Mirage's may be several of ours; each expansion is written once, here, for both levels.
-Dims are worked out as nodes are added and compared with those that the file declares, so that a file
-that contradicts itself is told where it does.
+One operator of Mirage can be several nodes here. Each expansion is written once, for both levels. The dims of a node
+are computed when it is added, and compared with the dims that the file declares; a contradiction is a ShapeError that
+names the place.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ _ALONG = re.compile(r"(reduction|concat|split|chunk)_(\d)(_to_dimx|_max)?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator of a file: its word, its operands' positions, and the tensors it declares."""
+    """One operator of a file: its name, the positions of its operands, and the tensors it declares."""
 
-    word: str
+    name: str
     args: tuple[int, ...]
     declared: tuple[Cursor, ...]
     source: Cursor
 
     @property
     def where(self) -> str:
-        """The place in the file, in words."""
+        """The position in the file."""
         return self.source.where
 
 
 def declared_dims(tensor: Cursor) -> tuple[Dim, ...]:
-    """The dims that a file states for a tensor; unused places hold 0.
+    """The dims that a file declares for a tensor; unused entries are 0.
 
     Raises:
         ParseError: they are not positive integers, or fewer than `num_dims`.
@@ -66,84 +66,80 @@ def declared_dims(tensor: Cursor) -> tuple[Dim, ...]:
     return tuple(dim(size.integer(1)) for size in sizes[:rank])
 
 
-class Level:
-    """The nodes of a kernel graph or a block graph, as they are read."""
+class LevelBuilder:
+    """Builds the nodes of a kernel graph or a block graph."""
 
     def __init__(self, codes: Mapping[int, DType], constants: Mapping[str, Fraction]) -> None:
         self.nodes: list[Node] = []
         self.dims: list[tuple[Dim, ...]] = []
-        self.behind: list[bool] = []
-        """Whether the value exists behind the loop only."""
+        self.after_loop: list[bool] = []
+        """Whether the value exists only after the loop."""
         self._codes = codes
         self._constants = constants
-        self._of: dict[int, int] = {}
+        self._positions: dict[int, int] = {}
 
     # ------------------------------------------------------------ nodes and tensors
-    def put(self, op: Op, args: tuple[int, ...], dims: tuple[Dim, ...], behind: bool = False) -> int:
-        """Append a node whose dims are known."""
+    def append(self, op: Op, args: tuple[int, ...], dims: tuple[Dim, ...], after_loop: bool = False) -> int:
+        """Append a node with known dims; return its position."""
         self.nodes.append(Node(op, args))
         self.dims.append(dims)
-        self.behind.append(behind or any(self.behind[a] for a in args))
+        self.after_loop.append(after_loop or any(self.after_loop[a] for a in args))
         return len(self.nodes) - 1
 
     def add(self, op: ComputeOp, *args: int) -> int:
-        """Append a node that computes."""
-        return self.put(op, args, compute_dims(op, tuple(self.dims[a] for a in args)))
-
-    def knows(self, guid: int) -> bool:
-        """Whether a tensor of that guid was made."""
-        return guid in self._of
+        """Append a compute node; return its position."""
+        return self.append(op, args, compute_dims(op, tuple(self.dims[a] for a in args)))
 
     def find(self, tensor: Cursor) -> int:
-        """The node that made a tensor.
+        """The position of the node that computes a tensor.
 
         Raises:
-            ParseError: none did.
+            ParseError: no node does.
         """
         guid = tensor.at("guid").integer(-(1 << 63), 1 << 64)
-        if guid not in self._of:
-            raise tensor.fail(f"guid {guid}, which no earlier operator makes", "a tensor that exists")
-        return self._of[guid]
+        if guid not in self._positions:
+            raise tensor.fail(f"guid {guid}, which no earlier operator computes", "a tensor of an earlier operator")
+        return self._positions[guid]
 
     def dtype(self, tensor: Cursor) -> DType:
-        """A tensor's dtype.
+        """The dtype of a tensor.
 
         Raises:
-            ShapeError: a dtype that nothing here computes with.
+            ShapeError: the dtype is not supported here.
         """
         code = tensor.at("data_type").integer(0)
         if code not in self._codes:
             known = ", ".join(f"{c} ({t})" for c, t in self._codes.items())
-            raise ShapeError(f"{tensor.where}: data_type {code} has no counterpart here; known are {known}")
+            raise ShapeError(f"{tensor.where}: data_type {code} is not supported here; supported are {known}")
         return self._codes[code]
 
     def bind(self, tensor: Cursor, position: int) -> None:
-        """Say which node makes a tensor.
+        """Record the node that computes a tensor.
 
         Raises:
-            ParseError: two operators make it.
-            ShapeError: its declared dims are not those of the node.
+            ParseError: another node computes it too.
+            ShapeError: its declared dims differ from those of the node.
         """
         guid = tensor.at("guid").integer(-(1 << 63), 1 << 64)
-        if guid in self._of:
+        if guid in self._positions:
             raise tensor.fail(f"guid {guid} a second time", "a new guid for every tensor")
         declared = declared_dims(tensor)
         if declared != self.dims[position]:
             raise ShapeError(
-                f"{tensor.where}: guid {guid} is declared {_shown(declared)}, "
-                f"its operator gives {_shown(self.dims[position])}; the file contradicts itself"
+                f"{tensor.where}: guid {guid} is declared {_dims_text(declared)}, "
+                f"its operator computes {_dims_text(self.dims[position])}; the file contradicts itself"
             )
         self.dtype(tensor)
-        self._of[guid] = position
+        self._positions[guid] = position
 
     # ------------------------------------------------------------ operators of both levels
     def compute(self, op: Operator) -> None:
-        """Append an operator that stands at both levels, and bind its tensors.
+        """Append the nodes of an operator that both levels can have, and bind its tensors.
 
         Raises:
-            UnsupportedOperator: it has no counterpart here.
+            UnsupportedOperator: the operator is not supported here.
             ShapeError: its operands do not fit.
-            ParseError: it lacks a field.
+            ParseError: a field is missing.
         """
         try:
             made = self._compute(op)
@@ -158,15 +154,15 @@ class Level:
             self.bind(tensor, position)
 
     def _compute(self, op: Operator) -> tuple[int, ...]:
-        word, args = op.word, op.args
-        if word in UNARIES:
-            return (self.add(Unary(UNARIES[word]), *_just(1, op)),)
-        if word in BINARIES:
-            return (self.add(Binary(BINARIES[word]), *_just(2, op)),)
-        along = _ALONG.match(word)
+        name, args = op.name, op.args
+        if name in UNARIES:
+            return (self.add(Unary(UNARIES[name]), *_just(1, op)),)
+        if name in BINARIES:
+            return (self.add(Binary(BINARIES[name]), *_just(2, op)),)
+        along = _ALONG.match(name)
         if along is not None:
             return self._along(op, along.group(1), int(along.group(2)), along.group(3) or "")
-        match word:
+        match name:
             case "matmul":
                 return (self.add(MatMul(), *_just(2, op)),)
             case "mul_scalar":
@@ -185,7 +181,7 @@ class Level:
                 (x,) = _just(1, op)
                 return (self.add(Permute((1, 0, *range(2, len(self.dims[x])))), x),)
             case _:
-                raise unsupported(op.source, word, len(args))
+                raise unsupported(op.source, name, len(args))
 
     def _along(self, op: Operator, what: str, along: int, suffix: str) -> tuple[int, ...]:
         if what == "concat":
@@ -193,20 +189,20 @@ class Level:
         (x,) = _just(1, op)
         rank = len(self.dims[x])
         if along >= rank:
-            raise ShapeError(f"{op.word} of a tensor with {rank} dims")
+            raise ShapeError(f"{op.name} of a tensor with {rank} dims")
         match what, suffix:
             case "reduction", "":
                 return (self.add(Reduce("sum", along), x),)
             case "reduction", "_max":
                 return (self.add(Reduce("max", along), x),)
             case "reduction", _:
-                split = self.split_off(x, along, declared_dims(op.declared[0])[along] if op.declared else dim(1))
-                return (self.join_back(self.add(Reduce("sum", along), split), along),)
+                split = self.split_dim(x, along, declared_dims(op.declared[0])[along] if op.declared else dim(1))
+                return (self.merge_dims(self.add(Reduce("sum", along), split), along),)
             case _:
-                return self._pieces(op, x, along)
+                return self._slices(op, x, along)
 
-    def _pieces(self, op: Operator, x: int, along: int) -> tuple[int, ...]:
-        """Split and chunk: what the outputs' declared sizes cut off, one behind the other."""
+    def _slices(self, op: Operator, x: int, along: int) -> tuple[int, ...]:
+        """Split and chunk: consecutive slices with the declared sizes of the outputs."""
         made: list[int] = []
         start = dim(0)
         for tensor in op.declared:
@@ -216,25 +212,25 @@ class Level:
             made.append(self.add(Slice(along, start, start + sizes[along]), x))
             start = start + sizes[along]
         if start != self.dims[x][along]:
-            raise ShapeError(f"the pieces have {start} in all, dim {along} has {self.dims[x][along]}")
+            raise ShapeError(f"the outputs have {start} in total, dim {along} has {self.dims[x][along]}")
         return tuple(made)
 
-    def split_off(self, x: int, along: int, kept: Dim) -> int:
-        """Dim `along` of n becomes n/kept and kept: `[.., n, ..] -> [.., n/kept, kept, ..]`."""
+    def split_dim(self, x: int, along: int, kept: Dim) -> int:
+        """Split dim `along` of size n into n/kept and kept: `[.., n, ..] -> [.., n/kept, kept, ..]`."""
         dims = self.dims[x]
         size, keep = dims[along].constant or 0, kept.constant or 0
         if not keep or size % keep:
             raise ShapeError(f"dim {along} of size {size} cannot be reduced to {keep}, which does not divide it")
         return self.add(Reshape((*dims[:along], dim(size // keep), kept, *dims[along + 1 :])), x)
 
-    def join_back(self, x: int, along: int) -> int:
-        """Behind a reduction of the outer part, the two dims become one again."""
+    def merge_dims(self, x: int, along: int) -> int:
+        """After a reduction of the outer part, reshape the two dims back to one."""
         dims = self.dims[x]
         return self.add(Reshape((*dims[:along], *dims[along + 1 :])), x)
 
     def _last(self, x: int, op: Operator) -> int:
         if not self.dims[x]:
-            raise ShapeError(f"{op.word} of a tensor without dims")
+            raise ShapeError(f"{op.name} of a tensor without dims")
         return len(self.dims[x]) - 1
 
     def _constant(self, op: Operator, name: str) -> Fraction:
@@ -243,14 +239,14 @@ class Level:
         if name in self._constants:
             return self._constants[name]
         raise ParseError(
-            f"{op.where}: {op.word} needs {name!r}, which most versions of Mirage do not save; "
-            f"add it to the file, or say constants={{{name!r}: ...}}"
+            f"{op.where}: {op.name} needs {name!r}, which most versions of Mirage do not save; "
+            f"add it to the file, or pass constants={{{name!r}: ...}}"
         )
 
 
-def unsupported(source: Cursor, word: str, operands: int) -> UnsupportedOperator:
-    """The error for an operator that nothing here stands for."""
-    why = WITHOUT_COUNTERPART.get(word, "no such operator of Mirage's is known")
+def unsupported(source: Cursor, name: str, operands: int) -> UnsupportedOperator:
+    """The error for an operator that is not supported here."""
+    why = WITHOUT_COUNTERPART.get(name, "not a known operator of Mirage")
     known = [
         *UNARIES,
         *BINARIES,
@@ -260,8 +256,8 @@ def unsupported(source: Cursor, word: str, operands: int) -> UnsupportedOperator
         "matmul rms_norm clamp mul_scalar reduction_0..2 concat_0..2 split_0..2 chunk_0..2 concat_then_matmul",
     ]
     return UnsupportedOperator(
-        f"{source.where}: {word} of {operands} operands: {why}; known are {', '.join(known)}. "
-        "Say skip=True to read the other graphs"
+        f"{source.where}: {name} of {operands} operands: {why}; supported are {', '.join(known)}. "
+        "Pass skip=True to read the other graphs"
     )
 
 
@@ -275,10 +271,10 @@ def _without_ones(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
     return tuple(d for d in dims if not d.is_one)
 
 
-def _shown(dims: tuple[Dim, ...]) -> str:
+def _dims_text(dims: tuple[Dim, ...]) -> str:
     return f"({', '.join(map(str, dims))})"
 
 
 def elements(dims: tuple[Dim, ...]) -> Dim:
-    """How many elements a tensor of these dims has."""
+    """The number of elements of a tensor."""
     return prod(dims, start=dim(1))

@@ -1,10 +1,10 @@
-"""From one choice of numbers to the family it belongs to.
+"""Generalize a graph with constant sizes to a family.
 
-A saved graph has numbers for grid sizes and loop ranges. Here each becomes a symbol, and so do, where
-asked, the dims of the inputs. Then the graph is typed again; where two sizes must agree and do not, the
-equation between them says what to do: a symbol is another symbol (the second kernel's splits are the
-first kernel's), or a symbol is a number. What cannot be solved so stays as it was in the file, and that
-is noted. The family has the graph that it came from as its member at `General.numbers`.
+A saved graph has constants for grid sizes and loop ranges. Each becomes a symbol, and so do the dims of the inputs if
+requested. Then the graph is typed again. Where two sizes must be equal and are not, the equation between them is
+solved: a symbol becomes another symbol (the splits of the second kernel are those of the first), or a constant. Sizes
+that cannot be solved stay constants, and a note says so. The original graph is the member of the family at
+`General.sizes`.
 """
 
 from __future__ import annotations
@@ -48,64 +48,68 @@ _MOST_EQUATIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class General:
-    """A family and the member that it was made from."""
+    """A family, and the member that it was generalized from."""
 
     sgraph: SGraph
-    numbers: tuple[tuple[str, int], ...]
-    """What each symbol was."""
+    sizes: tuple[tuple[str, int], ...]
+    """Per symbol, its size in the original graph."""
     notes: tuple[str, ...] = ()
-    """Which symbols are tied, which sizes had to stay numbers, and why."""
+    """Which symbols were replaced, which sizes stay constants, and the reasons."""
 
 
-class _Differ(Exception):
-    """Two sizes that must be equal and are not yet."""
+class _SizeMismatch(Exception):
+    """Two sizes must be equal and are not."""
 
     def __init__(self, left: Dim, right: Dim) -> None:
-        super().__init__(f"{left} against {right}")
+        super().__init__(f"{left} is not {right}")
         self.left, self.right = left, right
 
 
 @dataclass(slots=True)
 class _Symbols:
-    """What was made a symbol, what it was, and what has been found out about it."""
+    """The symbols, their original sizes, and the solutions found so far."""
 
     values: dict[str, int] = field(default_factory=dict[str, int])
-    """Of every symbol, in order of appearance."""
+    """Per symbol, its original size, in order of appearance."""
     solved: dict[str, Dim] = field(default_factory=dict[str, Dim])
     views: dict[str, None] = field(default_factory=dict[str, None])
-    """Sizes that a reshape names: they follow from their neighbours, or stay numbers."""
+    """Symbols for sizes in a reshape: they follow from other sizes, or stay constants."""
     data: frozenset[str] = frozenset()
+    """Symbols in the dims of the inputs."""
 
     def of(self, name: str, value: int, view: bool = False) -> Dim:
-        """A symbol, or what it was found to be."""
+        """The symbol, or its solution."""
         if name not in self.values:
             self.values[name] = value
             if view:
                 self.views[name] = None
         return self.solved.get(name, dim(name))
 
-    def number(self, size: Dim) -> Fraction:
-        """What a size was in the file."""
+    def original(self, size: Dim) -> Fraction:
+        """The original value of a size."""
         return size.rational(self.values)
 
     def solve(self, name: str, size: Dim) -> None:
-        """From here on `name` is `size`."""
+        """Replace symbol `name` by `size` from now on."""
         self.solved = {s: d.substitute({name: size}) for s, d in self.solved.items()} | {name: size}
 
 
 def generalise(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Dims | None = None) -> General:
-    """Grid sizes and loop ranges as symbols, as far as the graph type-checks with them.
+    """Replace grid sizes and loop ranges by symbols, as far as the graph type-checks with them.
 
-    The symbols are gx, gy, gz and f, with the kernel's number behind them where there are several. A graph
-    that has symbols already is left as it is.
+    The symbols are gx, gy, gz and f, followed by the number of the kernel if there are several. A graph that has
+    symbols already is returned unchanged.
 
     Args:
-        graph: a graph whose maps are closed.
-        data: symbolic dims for the inputs, by name, to generalise over these too.
-        wanted: the dims that the result must have then.
+        graph: a graph without open maps.
+        data: per input name its symbolic dims, to generalize over these too.
+        wanted: the dims that the result must have with these inputs.
+
+    Returns:
+        The family, the sizes at which it is the original graph, and notes.
 
     Raises:
-        ShapeError: the graph itself is ill-formed, or no family over `data` has it as a member.
+        ShapeError: the graph is ill-formed, or it is a member of no family over `data`.
     """
     graph.types()
     if graph.parameters or graph.data_symbols:
@@ -115,56 +119,56 @@ def generalise(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Di
     except ShapeError as error:
         if data is not None:
             raise
-        return General(graph, (), (f"all sizes stay numbers: {error}",))
+        return General(graph, (), (f"all sizes stay constants: {error}",))
 
 
 def _family(graph: SGraph, data: Mapping[str, Dims] | None, wanted: Dims | None) -> General:
     symbols = _Symbols()
-    for given in graph.inputs:
-        for symbolic, size in zip((data or {}).get(given.name, ()), given.type.dims, strict=False):
+    for source in graph.inputs:
+        for symbolic, size in zip((data or {}).get(source.name, ()), source.type.dims, strict=False):
             if len(symbolic.symbols) == 1 and size.constant is not None:
                 symbols.values[symbolic.symbols[0]] = size.constant
     symbols.data = frozenset(symbols.values)
     notes: list[str] = []
     for _ in range(_MOST_EQUATIONS):
         try:
-            general, result = _Again(graph, data or {}, symbols).kernel()
+            general, result = _Retyper(graph, data or {}, symbols).kernel()
             if wanted is not None:
                 _equal_all(result, wanted, symbols)
-        except _Differ as differ:
-            notes.append(_settle(differ, symbols))
+        except _SizeMismatch as mismatch:
+            notes.append(_solve(mismatch, symbols))
             continue
-        loose = [s for s in symbols.views if s not in symbols.solved]
-        if not loose:
+        unsolved = [s for s in symbols.views if s not in symbols.solved]
+        if not unsolved:
             general.types()
             free = [s for s in general.parameters + general.data_symbols if s in symbols.values]
             found = General(general, tuple((s, symbols.values[s]) for s in free), tuple(n for n in notes if n))
             return _without_divisors(found)
-        for name in loose:
+        for name in unsolved:
             symbols.solve(name, dim(symbols.values[name]))
     raise ShapeError("too many sizes depend on one another")
 
 
 def _without_divisors(general: General) -> General:
-    """Where one grid size or loop range must divide another, the other is written as a product.
+    """Replace a grid size or loop range that another one must divide by a product.
 
-    The second kernel's loop over the parts that the first one made has f2 divide gy1: gy1 becomes f2 times a new
-    gy1. No member is lost, and any numbers are legal then.
+    If the second kernel loops over the parts of the first, f2 must divide gy1: gy1 becomes f2 times a new gy1. No
+    member is lost, and then all sizes are allowed.
     """
-    for _ in range(len(general.numbers)):
-        numbers = dict(general.numbers)
-        mine = set(general.sgraph.parameters)
+    for _ in range(len(general.sizes)):
+        sizes = dict(general.sizes)
+        own = set(general.sgraph.parameters)
         for condition in general.sgraph.conditions():
             ((powers, coefficient),) = condition.terms if condition.is_monomial else (((), Fraction(0)),)
             above, below = [s for s, e in powers if e == 1], [s for s, e in powers if e == -1]
-            if coefficient == 1 and len(above) == len(below) == 1 and len(powers) == 2 and mine >= {*above, *below}:
-                whole, part = above[0], below[0]
-                times = Fraction(numbers[whole], numbers[part])
+            if coefficient == 1 and len(above) == len(below) == 1 and len(powers) == 2 and own >= {*above, *below}:
+                multiple, part = above[0], below[0]
+                times = Fraction(sizes[multiple], sizes[part])
                 if times.denominator == 1:
-                    sgraph = general.sgraph.substitute({whole: dim(whole) * part})
-                    now = f"{whole} counts parts of {part}, {times} instead of {numbers[whole]}"
-                    note = f"{now}: {condition} must be whole"
-                    changed = numbers | {whole: int(times)}
+                    sgraph = general.sgraph.substitute({multiple: dim(multiple) * part})
+                    now = f"{multiple} is now a multiple of {part}, {times} instead of {sizes[multiple]}"
+                    note = f"{now}: {condition} must be an integer"
+                    changed = sizes | {multiple: int(times)}
                     general = General(sgraph, tuple(changed.items()), (*general.notes, note))
                     break
         else:
@@ -172,24 +176,24 @@ def _without_divisors(general: General) -> General:
     return general
 
 
-def _settle(differ: _Differ, symbols: _Symbols) -> str:
-    """Solve one equation, and say what was done.
+def _solve(mismatch: _SizeMismatch, symbols: _Symbols) -> str:
+    """Solve one equation; return a note for the user, or an empty text.
 
     Raises:
-        ShapeError: only the data's own sizes are left in it.
+        ShapeError: the equation contains only sizes of the inputs.
     """
-    left, right = differ.left, differ.right
+    left, right = mismatch.left, mismatch.right
     why = f"{left} must be {right}"
     if not (left.is_monomial and right.is_monomial):
-        raise ShapeError(f"{why}, which are no products")
+        raise ShapeError(f"{why}, which are not products")
     ratio = left / right
     ((powers, _),) = ratio.terms
     order = list(symbols.values)
-    mine = sorted(
+    free = sorted(
         (s for s, _ in powers if s not in symbols.data),
         key=lambda s: (s not in symbols.views, -order.index(s)),
     )
-    for name in mine:
+    for name in free:
         size = _solution(ratio, name)
         if size is None:
             continue
@@ -199,14 +203,14 @@ def _settle(differ: _Differ, symbols: _Symbols) -> str:
         if size.constant is not None or str(size) in size.symbols:
             symbols.solve(name, size)
             return f"{name} is {size}: {why}"
-    if not mine:
-        raise ShapeError(f"{why}; they were equal only by the sizes of this file")
-    symbols.solve(mine[0], dim(symbols.values[mine[0]]))
-    return f"{mine[0]} stays {symbols.values[mine[0]]}: {why}"
+    if not free:
+        raise ShapeError(f"{why}; they are equal only at the sizes of this file")
+    symbols.solve(free[0], dim(symbols.values[free[0]]))
+    return f"{free[0]} stays {symbols.values[free[0]]}: {why}"
 
 
 def _solution(ratio: Dim, name: str) -> Dim | None:
-    """What `name` must be for a product to be 1, if that is a product again; sizes are positive."""
+    """The value of `name` at which the product `ratio` is 1, if that is a product too; sizes are positive."""
     ((powers, coefficient),) = ratio.terms
     exponent = dict(powers)[name]
     degree = abs(exponent)
@@ -222,27 +226,27 @@ def _solution(ratio: Dim, name: str) -> Dim | None:
 
 
 def _equal(a: Dim, b: Dim, symbols: _Symbols, broadcasts: bool = False) -> Dim:
-    """The common size of two dims; a literal 1 may broadcast."""
+    """The common size of two dims; a constant 1 can broadcast."""
     if a == b or (broadcasts and b.is_one):
         return a
     if broadcasts and a.is_one:
         return b
-    here, there = symbols.number(a), symbols.number(b)
+    here, there = symbols.original(a), symbols.original(b)
     if broadcasts and here != there:
-        raise _Differ(a, ONE) if here == 1 else _Differ(b, ONE)
-    raise _Differ(a, b)
+        raise _SizeMismatch(a, ONE) if here == 1 else _SizeMismatch(b, ONE)
+    raise _SizeMismatch(a, b)
 
 
 def _equal_all(a: Dims, b: Dims, symbols: _Symbols, broadcasts: bool = False) -> Dims:
     rank = max(len(a), len(b))
     if len(a) != len(b) and not broadcasts:
-        raise ShapeError(f"{len(a)} dims where {len(b)} are wanted")
+        raise ShapeError(f"{len(a)} dims where {len(b)} are expected")
     left, right = (ONE,) * (rank - len(a)) + a, (ONE,) * (rank - len(b)) + b
     return tuple(_equal(x, y, symbols, broadcasts) for x, y in zip(left, right, strict=True))
 
 
-class _Again:
-    """The graph once more, with symbols for sizes; raises `_Differ` at the first two sizes that disagree."""
+class _Retyper:
+    """Types the graph again with symbols; raises `_SizeMismatch` at the first two sizes that should be equal."""
 
     def __init__(self, graph: SGraph, data: Mapping[str, Dims], symbols: _Symbols) -> None:
         self._graph = graph
@@ -252,7 +256,7 @@ class _Again:
         self._several = len(graph.customs) > 1
 
     def kernel(self) -> tuple[SGraph, Dims]:
-        """The kernel graph and its result's dims."""
+        """The retyped graph and the dims of its result."""
         types = self._graph.types()
         nodes: list[Node] = []
         dims: list[Dims] = []
@@ -290,7 +294,7 @@ class _Again:
 
     def _size(self, p: ParallelDim, loop: bool, number: int) -> ParallelDim:
         value = p.size.constant
-        assert value is not None, "only graphs without symbols are generalised"
+        assert value is not None, "only graphs without symbols are generalized"
         name = ("f" if loop else f"g{p.name}") + (str(number) if self._several else "")
         while name in self._taken:
             name += "_"
@@ -309,8 +313,8 @@ class _Again:
             args = tuple(dims[a] for a in node.args)
             match node.op:
                 case Load() as load:
-                    whole = TensorType(operands[load.operand], old[load.operand].dtype)
-                    dims.append(tile_dims(frame, load, whole))
+                    full = TensorType(operands[load.operand], old[load.operand].dtype)
+                    dims.append(tile_dims(frame, load, full))
                     nodes.append(node)
                 case Accumulate(_, along) | RunningMax(along):
                     dims.append(without_dim(args[0], along, "accumulator"))
@@ -353,8 +357,8 @@ class _Again:
             case Expand(along, size):
                 op = Expand(along, self._view(size, f"{key}_size"))
             case Slice(along, start, stop):
-                whole, was = args[0][along], old_args[0][along]
-                op = Slice(along, whole * start / was if start != ZERO else start, whole * stop / was)
+                new, old_size = args[0][along], old_args[0][along]
+                op = Slice(along, new * start / old_size if start != ZERO else start, new * stop / old_size)
             case Reshape():
                 op = Reshape(self._regrouped(old_args[0], old, args[0], key))
             case _:
@@ -362,23 +366,23 @@ class _Again:
         return op, compute_dims(op, args)
 
     def _view(self, size: Dim, key: str) -> Dim:
-        """A size that a view names: a symbol until its neighbours say what it is."""
+        """A size in a view: a symbol until it follows from other sizes."""
         value = size.constant
         return size if value is None or value <= 1 else self._symbols.of(f"view_{key}", value, view=True)
 
     def _regrouped(self, old: Dims, out: Dims, new: Dims, key: str) -> Dims:
-        """The reshape's dims: those that pass stay, merged ones multiply, of split ones the first follows."""
+        """The dims of a reshape: unchanged, products of merged dims, or parts of split dims (the first is the rest)."""
         made: list[Dim] = []
-        for n, (taken, given) in enumerate(_groups(old, out)):
-            whole = prod((new[d] for d in taken), start=ONE)
-            inner = [self._view(out[d], f"{key}_{n}_{m}") for m, d in enumerate(given[1:])]
-            if given:
-                made.extend((whole / prod(inner, start=ONE), *inner))
+        for n, (taken, kept) in enumerate(_groups(old, out)):
+            product = prod((new[d] for d in taken), start=ONE)
+            inner = [self._view(out[d], f"{key}_{n}_{m}") for m, d in enumerate(kept[1:])]
+            if kept:
+                made.extend((product / prod(inner, start=ONE), *inner))
         return tuple(made)
 
 
 def _groups(old: Dims, out: Dims) -> list[tuple[list[int], list[int]]]:
-    """Dims before and after a reshape, in the smallest groups of equal product."""
+    """Group the dims before and after a reshape into the smallest groups of equal product."""
     sizes, wanted = [d.constant or 0 for d in old], [d.constant or 0 for d in out]
     groups: list[tuple[list[int], list[int]]] = []
     i = j = 0

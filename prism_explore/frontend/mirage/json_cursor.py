@@ -1,4 +1,4 @@
-"""A place in a parsed JSON file, which knows where it is and says so when something is not as expected."""
+"""A JSON value with its position in the file, so that a ParseError can name the place."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from typing import TypeAlias
 
 from prism_explore.errors import ParseError
 
-LARGEST_FILE = 256 << 20
-"""Bytes of text, after unpacking."""
+LARGEST_FILE_BYTES = 256 << 20
+"""Largest uncompressed file. Units: bytes."""
 LARGEST_SIZE = 1 << 40
-"""No dim, grid or loop is larger."""
+"""Largest dim, grid size or loop range."""
 
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | Fraction | None"
-"""What `json` makes of a file here: numbers with a point are fractions."""
+"""Parsed JSON; numbers with a decimal point are fractions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A JSON value and where it stands, in words: `rmsnorm.json, graph 3, operator 2 (kn_exp_op)`."""
+    """A JSON value and its position: `rmsnorm.json, graph 3, operator 2 (kn_exp_op)`."""
 
     value: Json
     where: str
 
-    def fail(self, found: str, wanted: str) -> ParseError:
-        """The error to raise when this is not what was wanted."""
-        return ParseError(f"{self.where}: expected {wanted}, found {found}")
+    def fail(self, found: str, expected: str) -> ParseError:
+        """The error for a value that is not the expected one."""
+        return ParseError(f"{self.where}: expected {expected}, found {found}")
 
     def has(self, key: str) -> bool:
-        """Whether it is an object with that key."""
+        """Whether it is an object with this key."""
         return isinstance(self.value, dict) and key in self.value
 
     def at(self, key: str) -> Cursor:
         """The value of a key.
 
         Raises:
-            ParseError: it is no object, or lacks the key.
+            ParseError: it is not an object, or has no such key.
         """
         if not isinstance(self.value, dict):
             raise self.fail(_kind(self.value), f"an object with {key!r}")
@@ -55,27 +55,27 @@ class Cursor:
         """The elements of a list.
 
         Raises:
-            ParseError: it is no list.
+            ParseError: it is not a list.
         """
         if not isinstance(self.value, list):
             raise self.fail(_kind(self.value), "a list")
         return tuple(Cursor(v, f"{self.where}[{n}]") for n, v in enumerate(self.value))
 
     def text(self) -> str:
-        """A string.
+        """The value as a string.
 
         Raises:
-            ParseError: it is none.
+            ParseError: it is not a string.
         """
         if not isinstance(self.value, str):
             raise self.fail(_kind(self.value), "a string")
         return self.value
 
     def integer(self, low: int, high: int = LARGEST_SIZE) -> int:
-        """A whole number between `low` and `high`.
+        """The value as an integer from `low` to `high`.
 
         Raises:
-            ParseError: it is none.
+            ParseError: it is not such an integer.
         """
         if not isinstance(self.value, int) or isinstance(self.value, bool):
             raise self.fail(_kind(self.value), f"an integer from {low}")
@@ -84,17 +84,17 @@ class Cursor:
         return self.value
 
     def number(self) -> Fraction:
-        """A number, exactly as its decimal digits say.
+        """The value as a number, exactly as its decimal digits.
 
         Raises:
-            ParseError: it is none.
+            ParseError: it is not a number.
         """
         if not isinstance(self.value, int | Fraction) or isinstance(self.value, bool):
             raise self.fail(_kind(self.value), "a number")
         return Fraction(self.value)
 
-    def called(self, where: str) -> Cursor:
-        """The same place under another name."""
+    def at_position(self, where: str) -> Cursor:
+        """The same value with another text for its position."""
         return Cursor(self.value, where)
 
 
@@ -120,27 +120,25 @@ def _decimal(digits: str) -> Fraction:
 
 
 def _constant(name: str) -> Fraction:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def read_json(path: str | Path) -> Cursor:
-    """The parsed content of a JSON file, which may be gzipped.
-
-    Nothing in the file is executed.
+    """Parse a JSON file, gzipped or not.
 
     Raises:
-        ParseError: it is no file, too large, not JSON, or damaged.
+        ParseError: it is not a file, too large, not JSON, or damaged.
     """
     file = Path(path)
     try:
         with file.open("rb") as raw:
-            packed = raw.read(2) == b"\x1f\x8b"
-        with gzip.open(file) if packed else file.open("rb") as stream:
-            data = stream.read(LARGEST_FILE + 1)
+            is_gzip = raw.read(2) == b"\x1f\x8b"
+        with gzip.open(file) if is_gzip else file.open("rb") as stream:
+            data = stream.read(LARGEST_FILE_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise ParseError(f"{file.name}: it cannot be read ({error}); give the path of a JSON file") from error
-    if len(data) > LARGEST_FILE:
-        raise ParseError(f"{file.name}: more than {LARGEST_FILE >> 20} MiB; split the list of graphs")
+        raise ParseError(f"{file.name}: it cannot be read ({error}); expected the path of a JSON file") from error
+    if len(data) > LARGEST_FILE_BYTES:
+        raise ParseError(f"{file.name}: more than {LARGEST_FILE_BYTES >> 20} MiB; split the list of graphs")
     try:
         value = json.loads(data, parse_float=_decimal, parse_constant=_constant)
     except (ValueError, RecursionError) as error:
@@ -149,7 +147,7 @@ def read_json(path: str | Path) -> Cursor:
 
 
 def walk(cursor: Cursor) -> Iterator[tuple[str, Json]]:
-    """Every key and value of every object, in no promised order."""
+    """Every key and value of every object, in no particular order."""
     stack: list[Json] = [cursor.value]
     while stack:
         value = stack.pop()

@@ -1,14 +1,14 @@
-"""From Mirage's saved graphs to sGraphs.
+"""Reader of Mirage's saved graphs: JSON to sGraphs.
 
-A file is a list of kernel graphs, a graph a list of operators in order, tied by the `guid` of their
-tensors; a custom kernel holds a block graph. Older files have no output operator (the tensor that
-nobody reads is the result), accumulate in the block graph's output operator, or wrap the list in a
-search checkpoint. All of these are read.
+A file is a list of kernel graphs. A graph is a list of operators in order; operators refer to tensors by `guid`, and a
+custom kernel contains a block graph. Older formats are read too: without an output operator (the tensor that no
+operator reads is the result), with the accumulation in the output operator of the block graph, or with the list inside
+a search checkpoint.
 
-Two operators change shape on the way. `redtox` keeps dimx entries, entry k the sum of x[j*dimx + k]
-over j: a reshape to [.., n/dimx, dimx], an accumulator over the first of the two, a reshape back.
-`reduction_max` in the loop is a running maximum, and the factor by which rescaled accumulators shrink
-their total is exp(its change): the two together are our rescaled accumulator.
+Two operators are translated to several nodes. `redtox` keeps dimx entries, where entry k is the sum of x[j*dimx + k]
+over j: a reshape to [.., n/dimx, dimx], an accumulator over the first of the two dims, a reshape back. `reduction_max`
+in a loop is a running maximum, and rescaled accumulators scale their total by exp(its change); both together are the
+rescaled accumulator of this package.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import cast
 
 from prism_explore.errors import PrismError, ShapeError
-from prism_explore.frontend.mirage.builder import Level, Operator, declared_dims, unsupported
+from prism_explore.frontend.mirage.builder import LevelBuilder, Operator, declared_dims, unsupported
 from prism_explore.frontend.mirage.generalize import generalise
 from prism_explore.frontend.mirage.json_cursor import Cursor, read_json, walk
-from prism_explore.frontend.mirage.names import ACCUMULATORS, REDTOX, RESCALED, dtype_codes, word
+from prism_explore.frontend.mirage.names import ACCUMULATORS, REDTOX, RESCALED, dtype_codes, operator_name
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
@@ -47,13 +47,13 @@ _MOST_DIMS = 8
 
 @dataclass(frozen=True, slots=True)
 class MirageGraph:
-    """One graph of a file: where it was, and what it says."""
+    """One graph of a file."""
 
     file: str
     index: int
-    """Its place in the file's list."""
+    """Its position in the list of the file."""
     sgraph: SGraph
-    """With the grid sizes and loop ranges of the file, as numbers."""
+    """The graph, with the grid sizes and loop ranges of the file as constants."""
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class MirageGraph:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A graph that could not be read, and why."""
+    """A graph that could not be read, and the reason."""
 
     index: int
     reason: str
@@ -71,7 +71,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class MirageFile:
-    """What a file holds: its graphs, and those that were left out."""
+    """The content of a file: its graphs, and those that could not be read."""
 
     file: str
     graphs: tuple[MirageGraph, ...]
@@ -86,25 +86,28 @@ def load_mirage(
     constants: Mapping[str, float | str] | None = None,
     dtype: DType | None = None,
 ) -> tuple[SGraph, ...]:
-    """The graphs of a file that Mirage saved, as sGraphs; nothing in the file is executed.
+    """Read the graphs of a file that Mirage saved; nothing in the file is executed.
 
     Args:
         path: a JSON file, gzipped or not.
-        general: grid sizes and loop ranges become symbols, as far as the graph still type-checks; see
-            `generalise`. Otherwise they are the file's numbers.
-        skip: leave out a graph that cannot be read, with a warning that says why, instead of raising.
-            `read_mirage` keeps the reasons as data.
-        constants: numbers for `scalar`, `min_val` and `max_val` where a file does not say them.
-        dtype: the dtype of all tensors, instead of the file's; f32 to compile for a CPU, say.
+        general: whether grid sizes and loop ranges become symbols as far as the graph still type-checks; see
+            `generalise`. Otherwise they are the constants of the file.
+        skip: whether a graph that cannot be read is left out with a warning, instead of an error. `read_mirage`
+            returns the reasons as data.
+        constants: values of `scalar`, `min_val` and `max_val` for files that do not have them.
+        dtype: the dtype of all tensors instead of that in the file, for example f32 to compile for a CPU.
+
+    Returns:
+        The graphs in the order of the file.
 
     Raises:
-        ParseError: the file is damaged or something else; the message says where and what was expected.
-        UnsupportedOperator: an operator has no counterpart here.
+        ParseError: the file is damaged or not of this format; the message names the place and what was expected.
+        UnsupportedOperator: an operator is not supported here.
         ShapeError: dims do not fit together.
     """
     content = read_mirage(path, skip=skip, constants=constants, dtype=dtype)
-    for left in content.skipped:
-        warnings.warn(f"{content.file}: graph {left.index} is left out: {left.reason}", stacklevel=2)
+    for skipped in content.skipped:
+        warnings.warn(f"{content.file}: graph {skipped.index} is left out: {skipped.reason}", stacklevel=2)
     graphs = (g.sgraph for g in content.graphs)
     return tuple(generalise(g).sgraph for g in graphs) if general else tuple(graphs)
 
@@ -116,7 +119,7 @@ def read_mirage(
     constants: Mapping[str, float | str] | None = None,
     dtype: DType | None = None,
 ) -> MirageFile:
-    """Like `load_mirage`, with each graph's place in the file, and with the reasons for those left out.
+    """Like `load_mirage`, with the position of each graph, and the reasons of those that could not be read.
 
     Raises:
         ParseError: as `load_mirage`.
@@ -131,12 +134,12 @@ def read_mirage(
     )
     if dtype is not None:
         codes = cast("Mapping[int, DType]", dict.fromkeys(codes, dtype))
-    given = {name: Fraction(str(value)) for name, value in (constants or {}).items()}
+    values = {name: Fraction(str(value)) for name, value in (constants or {}).items()}
     graphs: list[MirageGraph] = []
     skipped: list[Skipped] = []
     for index, source in enumerate(_graphs(root)):
         try:
-            sgraph = _kernel_graph(source.called(f"{root.where}, graph {index}"), codes, given)
+            sgraph = _kernel_graph(source.at_position(f"{root.where}, graph {index}"), codes, values)
         except PrismError as error:
             if not skip:
                 raise
@@ -147,27 +150,27 @@ def read_mirage(
 
 
 def _graphs(root: Cursor) -> tuple[Cursor, ...]:
-    """The list of graphs: the file itself, in a checkpoint, or a single graph."""
+    """The list of graphs: the file itself, the list in a checkpoint, or a single graph."""
     if root.has("generated_graphs"):
         return root.at("generated_graphs").items()
     if isinstance(root.value, dict):
-        raise root.fail("an object without it", "a list of graphs, or a checkpoint with 'generated_graphs'")
+        raise root.fail("an object without that key", "a list of graphs, or a checkpoint with 'generated_graphs'")
     items = root.items()
     return (root,) if items and items[0].has("op_type") else items
 
 
 def _operators(source: Cursor) -> tuple[tuple[str, Cursor], ...]:
-    """Word and place of each operator."""
+    """Name and position of each operator."""
     out: list[tuple[str, Cursor]] = []
     for number, item in enumerate(source.items()):
-        op_type = item.called(f"{source.where}, operator {number}").at("op_type").text()
-        out.append((word(op_type), item.called(f"{source.where}, operator {number} ({op_type})")))
+        op_type = item.at_position(f"{source.where}, operator {number}").at("op_type").text()
+        out.append((operator_name(op_type), item.at_position(f"{source.where}, operator {number} ({op_type})")))
     return tuple(out)
 
 
 # ---------------------------------------------------------------- kernel graphs
 def _kernel_graph(source: Cursor, codes: Mapping[int, DType], constants: Mapping[str, Fraction]) -> SGraph:
-    level = Level(codes, constants)
+    level = LevelBuilder(codes, constants)
     outputs: list[int] = []
     inputs = 0
     for name, op in _operators(source):
@@ -179,7 +182,7 @@ def _kernel_graph(source: Cursor, codes: Mapping[int, DType], constants: Mapping
                     raise op.fail(f"{len(declared)} output tensors", "1")
                 dims = declared_dims(declared[0])
                 made = Input(f"x{inputs}", TensorType(dims, level.dtype(declared[0]), _order(op, dims)))
-                level.bind(declared[0], level.put(made, (), dims))
+                level.bind(declared[0], level.append(made, (), dims))
                 inputs += 1
             case "output":
                 outputs.extend(args)
@@ -191,35 +194,35 @@ def _kernel_graph(source: Cursor, codes: Mapping[int, DType], constants: Mapping
         read = {a for node in level.nodes for a in node.args}
         outputs = [n for n in range(inputs, len(level.nodes)) if n not in read]
     if len(outputs) != 1:
-        raise source.fail(f"{len(outputs)} results", "one; save a graph for each")
+        raise source.fail(f"{len(outputs)} results", "one; save one graph per result")
     graph = SGraph(tuple(level.nodes), outputs[0])
     graph.types()
     return graph
 
 
 def _order(op: Cursor, dims: tuple[Dim, ...]) -> tuple[int, ...]:
-    """Dims from slowest to fastest, from the strides; row-major where the strides do not say."""
+    """Dims from the slowest to the fastest, by the strides; row-major without strides."""
     if not op.has("input_strides"):
         return ()
     strides = tuple(s.integer(0) for s in op.at("input_strides").items())
     if len(strides) != len(dims):
         raise op.fail(f"{len(strides)} strides", f"{len(dims)}, one per dim")
     wide = [d for d, size in enumerate(dims) if not size.is_one]
-    moved = iter(sorted(wide, key=lambda d: -strides[d]))
-    return tuple(d if dims[d].is_one else next(moved) for d in range(len(dims)))
+    by_stride = iter(sorted(wide, key=lambda d: -strides[d]))
+    return tuple(d if dims[d].is_one else next(by_stride) for d in range(len(dims)))
 
 
 # ---------------------------------------------------------------- block graphs
 @dataclass(frozen=True, slots=True)
 class _Maps:
-    """The grid dims that count, and the loop."""
+    """The grid dims larger than 1, and the loop."""
 
     names: tuple[str, ...]
     grid: tuple[ParallelDim, ...]
     loop: ParallelDim | None
 
     def read(self, source: Cursor, rank: int) -> tuple[int | None, ...]:
-        """An input or output map: per grid dim the dim it cuts."""
+        """Read an input or output map: per grid dim the dim that it partitions."""
         return tuple(_along(source.at(name), rank) for name in self.names)
 
 
@@ -231,15 +234,15 @@ def _along(source: Cursor, rank: int) -> int | None:
 
 
 def _custom(
-    kernel: Level,
+    kernel: LevelBuilder,
     op: Cursor,
     args: tuple[int, ...],
     declared: tuple[Cursor, ...],
     codes: Mapping[int, DType],
     constants: Mapping[str, Fraction],
 ) -> None:
-    bgraph = op.at("bgraph").called(op.where)
-    operators = _operators(bgraph.at("operators").called(f"{op.where}, bgraph"))
+    bgraph = op.at("bgraph").at_position(op.where)
+    operators = _operators(bgraph.at("operators").at_position(f"{op.where}, bgraph"))
     sizes = {name: bgraph.at("grid_dim").at(name).integer(1) for name in "xyz"}
     names = tuple(name for name in "xyz" if sizes[name] > 1)
     grid = tuple(ParallelDim(name, dim(sizes[name])) for name in names)
@@ -247,7 +250,7 @@ def _custom(
     looped = any(name == "input" and source.at("forloop_dim").integer(-1) >= 0 for name, source in operators)
     maps = _Maps(names, grid, ParallelDim("i", dim(iterations)) if iterations > 1 or looped else None)
     results = tuple(t.at("guid").integer(-(1 << 63), 1 << 64) for t in declared)
-    block = _Block(Level(codes, constants), maps, kernel, args)
+    block = _Block(LevelBuilder(codes, constants), maps, kernel, args)
     stored: dict[int, tuple[int, Store, tuple[Dim, ...]]] = {}
     loads = 0
     for name, source in operators:
@@ -267,59 +270,59 @@ def _custom(
     level = block.level
     for guid in results:
         value, store, dims = stored[guid]
-        level.put(store, (value,), dims)
+        level.append(store, (value,), dims)
     try:
         made = Custom(BlockGraph(grid, maps.loop, tuple(level.nodes)))
-        position = kernel.put(made, args, stored[results[0]][2])
+        position = kernel.append(made, args, stored[results[0]][2])
         SGraph(tuple(kernel.nodes), position).types()
     except ShapeError as error:
-        raise ShapeError(f"{op.where}: {error}; Mirage's search never makes such a graph") from error
+        raise ShapeError(f"{op.where}: {error}; Mirage's search does not generate such graphs") from error
     for number, tensor in enumerate(declared):
         dims = stored[results[number]][2]
-        kernel.bind(tensor, kernel.put(Result(number), (position,), dims) if number else position)
+        kernel.bind(tensor, kernel.append(Result(number), (position,), dims) if number else position)
 
 
 class _Block:
-    """A block graph while it is read."""
+    """Reads the operators of a block graph."""
 
-    def __init__(self, level: Level, maps: _Maps, kernel: Level, args: tuple[int, ...]) -> None:
+    def __init__(self, level: LevelBuilder, maps: _Maps, kernel: LevelBuilder, args: tuple[int, ...]) -> None:
         self.level = level
         self._maps = maps
         self._kernel = kernel
         self._args = args
         self._change: dict[int, int] = {}
-        """guid of a running maximum's change, or of its exp -> the maximum."""
+        """Per guid of the change of a running maximum, or of the exp of that, the position of the maximum."""
         self._factors: set[int] = set()
 
     def load(self, op: Cursor, number: int) -> None:
-        """`tb_input_op`: the tile of an operand."""
+        """Read `tb_input_op`: the tile of an operand."""
         source = self._kernel.find(op.at("dtensor"))
         if source not in self._args:
-            raise op.fail("a tensor that the kernel is not given", "one of its input tensors")
+            raise op.fail("a tensor that is no input of the kernel", "one of its input tensors")
         same_place = number < len(self._args) and self._args[number] == source
         operand = number if same_place else self._args.index(source)
-        whole = self._kernel.dims[source]
-        imap = self._maps.read(op.at("input_map"), len(whole))
-        fmap = _along(op.at("forloop_dim"), len(whole))
-        tile = list(whole)
+        dims = self._kernel.dims[source]
+        imap = self._maps.read(op.at("input_map"), len(dims))
+        fmap = _along(op.at("forloop_dim"), len(dims))
+        tile = list(dims)
         for p, along in zip(self._maps.grid, imap, strict=True):
             if along is not None:
-                tile[along] = _cut(op, tile[along], p.size, along)
+                tile[along] = _tile_size(op, tile[along], p.size, along)
         if fmap is not None and self._maps.loop is not None:
-            tile[fmap] = _cut(op, tile[fmap], self._maps.loop.size, fmap)
+            tile[fmap] = _tile_size(op, tile[fmap], self._maps.loop.size, fmap)
         (declared,) = _one(op)
-        self.level.bind(declared, self.level.put(Load(operand, imap, fmap), (), tuple(tile)))
+        self.level.bind(declared, self.level.append(Load(operand, imap, fmap), (), tuple(tile)))
 
     def store(self, op: Cursor) -> tuple[int, Store, tuple[Dim, ...]]:
-        """`tb_output_op`: what is stored and how; old files accumulate here."""
+        """Read `tb_output_op`: the stored value, the store, the dims of the result. Old files accumulate here."""
         inputs = op.at("input_tensors").items()
         if len(inputs) != 1:
             raise op.fail(f"{len(inputs)} input tensors", "1")
         value = self.level.find(inputs[0])
         if self._maps.loop is not None and op.has("forloop_dim") and op.at("forloop_dim").integer(-1) >= 0:
             raise unsupported(op, "output in every iteration", 1)
-        if op.at("output_tensors").items() and not self.level.behind[value]:
-            value = self.level.put(Accumulate("sum"), (value,), self.level.dims[value], behind=True)
+        if op.at("output_tensors").items() and not self.level.after_loop[value]:
+            value = self.level.append(Accumulate("sum"), (value,), self.level.dims[value], after_loop=True)
         dims = list(self.level.dims[value])
         omap = self._maps.read(op.at("output_map"), len(dims))
         for p, along in zip(self._maps.grid, omap, strict=True):
@@ -328,7 +331,7 @@ class _Block:
         return value, Store(omap), tuple(dims)
 
     def operator(self, name: str, op: Cursor) -> None:
-        """Everything between the loads and the stores."""
+        """Read an operator between the loads and the stores."""
         inputs, declared = op.at("input_tensors").items(), op.at("output_tensors").items()
         level = self.level
         if any(self._guid(t) in self._change for t in inputs):
@@ -342,15 +345,15 @@ class _Block:
             (kept,) = _one(op)
             sizes = declared_dims(kept)
             if len(args) != 1 or len(sizes) != len(level.dims[args[0]]) or not sizes:
-                raise op.fail(f"{len(args)} operands, the first of other rank than the result", "one of equal rank")
+                raise op.fail(f"{len(args)} operands, the first with another rank than the result", "one of equal rank")
             last = len(sizes) - 1
-            split = level.split_off(args[0], last, sizes[last])
+            split = level.split_dim(args[0], last, sizes[last])
             total = self._put_accumulator(op, split, Accumulate("sum", last))
-            level.bind(kept, level.join_back(total, last))
+            level.bind(kept, level.merge_dims(total, last))
         elif name.startswith("reduction_") and name.endswith("_max"):
             self._maximum(op, args, int(name[len("reduction_")]), declared)
         elif name in RESCALED:
-            raise unsupported(op, f"{name} by something else than exp(the change of a running maximum)", len(args))
+            raise unsupported(op, f"{name} by another factor than exp(the change of a running maximum)", len(args))
         else:
             level.compute(Operator(name, args, declared, op))
 
@@ -364,27 +367,27 @@ class _Block:
         self.level.bind(declared, self._put_accumulator(op, args[0], made))
 
     def _put_accumulator(self, op: Cursor, x: int, made: Accumulate) -> int:
-        if self.level.behind[x]:
-            raise op.fail("a value from behind the loop", "one from inside")
+        if self.level.after_loop[x]:
+            raise op.fail("a value from after the loop", "one from inside the loop")
         dims = without_dim(self.level.dims[x], made.dim, op.where)
-        return self.level.put(made, (x,), dims, behind=True)
+        return self.level.append(made, (x,), dims, after_loop=True)
 
     def _maximum(self, op: Cursor, args: tuple[int, ...], along: int, declared: tuple[Cursor, ...]) -> None:
-        """The maximum so far, and (second output) by how much it changed."""
+        """Read the maximum so far, and as second output its change."""
         if len(args) != 1 or not 1 <= len(declared) <= 2:
             raise op.fail(f"{len(args)} input and {len(declared)} output tensors", "1 and 2")
         level = self.level
-        if level.behind[args[0]] or self._maps.loop is None:
+        if level.after_loop[args[0]] or self._maps.loop is None:
             level.compute(Operator(f"reduction_{along}_max", args, declared[:1], op))
             found = level.find(declared[0])
         else:
-            found = level.put(RunningMax(along), args, without_dim(level.dims[args[0]], along, op.where))
+            found = level.append(RunningMax(along), args, without_dim(level.dims[args[0]], along, op.where))
             level.bind(declared[0], found)
         for tensor in declared[1:]:
             self._change[self._guid(tensor)] = found
 
     def _rescaled(self, name: str, op: Cursor, inputs: tuple[Cursor, ...]) -> None:
-        """What may be done with a maximum's change: take exp of it, and rescale accumulators by that."""
+        """Read an operator on the change of a maximum: exp, or an accumulator that is rescaled by that exp."""
         level = self.level
         (declared,) = _one(op)
         last = self._guid(inputs[-1])
@@ -394,10 +397,10 @@ class _Block:
         elif name in RESCALED and len(inputs) == 2 and last in self._factors and self._guid(inputs[0]) != last:
             x = level.find(inputs[0])
             made = AccumulateRescaled(len(level.dims[x]) - 1 if RESCALED[name] else None)
-            if level.behind[x]:
-                raise op.fail("a value from behind the loop", "one from inside")
+            if level.after_loop[x]:
+                raise op.fail("a value from after the loop", "one from inside the loop")
             dims = without_dim(level.dims[x], made.dim, op.where)
-            level.bind(declared, level.put(made, (x, self._change[last]), dims, behind=True))
+            level.bind(declared, level.append(made, (x, self._change[last]), dims, after_loop=True))
         else:
             raise unsupported(op, f"{name} of a running maximum's change", len(inputs))
 
@@ -409,8 +412,8 @@ def _one(op: Cursor) -> tuple[Cursor]:
     return (declared[0],)
 
 
-def _cut(op: Cursor, size: Dim, parts: Dim, along: int) -> Dim:
+def _tile_size(op: Cursor, size: Dim, parts: Dim, along: int) -> Dim:
     tile = size / parts
     if tile.constant is None:
-        raise ShapeError(f"{op.where}: dim {along} of size {size} is cut into {parts} parts, which are not whole")
+        raise ShapeError(f"{op.where}: dim {along} of size {size} cannot be partitioned into {parts} equal parts")
     return tile

@@ -1,12 +1,11 @@
-"""From sGraphs to the JSON that Mirage saves.
+"""Writer of Mirage's saved graphs: sGraphs to JSON.
 
-Only numbers can be written: give `sizes` for a graph that has symbols. Several of our nodes may be one
-operator there (see `importing`); what has none is refused, by name. Reading back what was written gives
-the same sGraph where it came from such a file; in other graphs a mean, say, comes back as the sum and the
-factor that stand for it there.
+Only constant sizes can be written: a graph with symbols needs `sizes`. Several nodes here can be one operator of Mirage
+(see `builder.py`); a node without a counterpart is an error that names it. A graph that came from such a file is the
+same when it is read back. In other graphs some nodes change: a mean becomes a sum and a factor.
 
-Mirage itself saves neither `scalar` of mul_scalar nor `min_val` and `max_val` of clamp; they are written
-here. It wants both operands of an operator on the same side of an accumulator, which is not asked here.
+Mirage does not save `scalar` of mul_scalar, nor `min_val` and `max_val` of clamp; they are written here. Mirage
+requires both operands of an operator on the same side of an accumulator, which is not checked here.
 """
 
 from __future__ import annotations
@@ -53,26 +52,29 @@ _MOST_DIMS = 4
 _NO_MAP: Json = {"x": -1, "y": -1, "z": -1}
 _BLOCK_DIM: Json = {"x": 128, "y": 1, "z": 1}
 _DIMX = 64
-"""What Mirage writes where nothing is reduced to a given size."""
-_UNARY_WORD = {fn: word for word, fn in UNARIES.items()}
-_BINARY_WORD = {fn: word for word, fn in BINARIES.items()}
-_ACCUMULATOR_WORD = {key: word for word, key in ACCUMULATORS.items()}
-_RESCALED_WORD = {reduces: word for word, reduces in RESCALED.items()}
+"""The value that Mirage writes for a block graph without a reduction to a given size."""
+_UNARY_NAMES = {fn: name for name, fn in UNARIES.items()}
+_BINARY_NAMES = {fn: name for name, fn in BINARIES.items()}
+_ACCUMULATOR_NAMES = {key: name for name, key in ACCUMULATORS.items()}
+_RESCALED_NAMES = {reduces: name for name, reduces in RESCALED.items()}
 
 
 def save_mirage(
     graphs: SGraph | Iterable[SGraph], path: str | Path, *, sizes: Mapping[str, DimLike] | None = None
 ) -> Path:
-    """Write graphs as a JSON list that Mirage and `load_mirage` read; gzipped where the name ends in .gz.
+    """Write graphs as a JSON list that Mirage and `load_mirage` read; gzipped if the file name ends in .gz.
 
     Args:
-        graphs: one, or several.
-        path: where to; an existing file is replaced.
-        sizes: numbers for the graphs' symbols.
+        graphs: one graph, or several.
+        path: the file; an existing one is replaced.
+        sizes: per symbol of the graphs, its size.
+
+    Returns:
+        The path of the file.
 
     Raises:
-        UnsupportedOperator: a node has no counterpart there; the message names graph and node.
-        ShapeError: a symbol has no number, maps are open, more than 3 grid dims, more than 4 dims.
+        UnsupportedOperator: Mirage has no such operator; the message names graph and node.
+        ShapeError: a symbol has no size, a map is open, or there are more than 3 grid dims or more than 4 dims.
     """
     several = (graphs,) if isinstance(graphs, SGraph) else tuple(graphs)
     guids = _Guids()
@@ -90,7 +92,7 @@ def save_mirage(
 
 @dataclass(slots=True)
 class _Guids:
-    """Mirage numbers tensors of device and of shared memory apart."""
+    """Counters of guids; Mirage has separate ones for device and for shared memory."""
 
     device: int = 10_000_000
     shared: int = 20_000_000
@@ -105,36 +107,36 @@ class _Guids:
 
 @dataclass(slots=True)
 class _Level:
-    """The operators of a kernel graph or block graph, as they are written."""
+    """The operators written so far of a kernel graph or block graph."""
 
     prefix: str
     nodes: tuple[Node, ...]
     types: tuple[TensorType, ...]
     guids: _Guids
-    behind: tuple[bool, ...] = ()
-    """Of a block graph: which tensors exist behind the loop only."""
+    after_loop: tuple[bool, ...] = ()
+    """Per tensor of a block graph, whether it exists only after the loop."""
     operators: list[Json] = field(default_factory=list[Json])
     tensors: dict[int, Json] = field(default_factory=dict[int, Json])
-    """By position."""
+    """Per node position, the tensor as JSON."""
     inside: dict[int, int] = field(default_factory=dict[int, int])
-    """Nodes that are part of an operator, and the position of the last of them."""
+    """Per node that is part of a larger operator, the position of the last node of that operator."""
     declared: dict[int, int] = field(default_factory=dict[int, int])
-    """Nodes whose tensor is written with the dims of a later one, which only drops or adds dims of size 1."""
-    used: int = 0
-    """Bytes of shared memory so far."""
+    """Per node, a later node whose dims are written instead: a reshape that only drops or adds dims of size 1."""
+    smem_bytes: int = 0
+    """Shared memory so far."""
 
     def where(self, position: int) -> str:
-        name = "block node" if self.behind else "kernel node"
+        name = "block node" if self.after_loop else "kernel node"
         return f"{name} %{position} ({op_name(self.nodes[position].op)})"
 
-    def refuse(self, position: int, why: str) -> UnsupportedOperator:
+    def unsupported(self, position: int, why: str) -> UnsupportedOperator:
         return UnsupportedOperator(f"{self.where(position)}: {why}; rewrite it before saving")
 
-    def tensor(self, t: TensorType, position: int, behind: bool | None = None) -> Json:
-        """A new tensor as it is written."""
+    def tensor(self, t: TensorType, position: int, after_loop: bool | None = None) -> Json:
+        """A new tensor as JSON."""
         sizes = [d.constant for d in t.dims]
         if len(sizes) > _MOST_DIMS:
-            raise ShapeError(f"{self.where(position)}: {len(sizes)} dims; Mirage has {_MOST_DIMS} at most")
+            raise ShapeError(f"{self.where(position)}: {len(sizes)} dims; Mirage supports at most {_MOST_DIMS}")
         shared = self.prefix == "tb"
         out: Json = {
             "data_type": CODE_OF[t.dtype],
@@ -144,82 +146,85 @@ class _Level:
             "num_dims": len(sizes),
         }
         if shared:
-            out |= {"after_accum": self.behind[position] if behind is None else behind, "smem_offset": self.used}
-            self.used += -(-(t.bytes.constant or 0) // 16) * 16
+            out |= {
+                "after_accum": self.after_loop[position] if after_loop is None else after_loop,
+                "smem_offset": self.smem_bytes,
+            }
+            self.smem_bytes += -(-(t.bytes.constant or 0) // 16) * 16
         return out
 
     def write(self, name: str, args: Iterable[Json], outputs: list[Json], **rest: Any) -> None:
-        """One operator."""
+        """Append an operator."""
         op_type = f"{self.prefix}_{name}_op"
         self.operators.append({"op_type": op_type, "input_tensors": list(args), "output_tensors": outputs, **rest})
 
     def emit(self, position: int, name: str, *args: int, **rest: Any) -> None:
-        """An operator whose one output is the node at `position`."""
+        """Append an operator whose only output is the node at `position`."""
         made = self.types[self.declared.get(position, position)]
         self.tensors[position] = self.tensor(made, position)
         self.write(name, (self.tensors[a] for a in args), [self.tensors[position]], **rest)
 
     def step(self, position: int, name: str, arg: Json, t: TensorType, **rest: Any) -> Json:
-        """An operator that has no node of its own."""
+        """Append an operator without a node of its own; return its output."""
         made = self.tensor(t, position, arg.get("after_accum"))
         self.write(name, (arg,), [made], **rest)
         return made
 
 
 # ---------------------------------------------------------------- several nodes, one operator
-def _absorb(level: _Level) -> dict[int, Callable[[], None]]:
-    """How each operator made of several nodes is written, by its last node; the others are marked inside."""
+def _fused_operators(level: _Level) -> dict[int, Callable[[], None]]:
+    """Per last node of an operator that consists of several nodes, the function that writes it; marks the others."""
     readers = consumers(level.nodes)
     out: dict[int, Callable[[], None]] = {}
 
-    def alone(position: int) -> bool:
+    def has_one_reader(position: int) -> bool:
         return len(readers[position]) == 1
 
     for last, node in enumerate(level.nodes):
         match node.op:
             case Binary("div"):
                 x, r = node.args
-                if level.nodes[r] == Node(Reduce("rms", level.types[x].rank - 1), (x,)) and alone(r):
+                if level.nodes[r] == Node(Reduce("rms", level.types[x].rank - 1), (x,)) and has_one_reader(r):
                     level.inside[r] = last
                     out[last] = lambda last=last, x=x: level.emit(last, "rms_norm", x)
             case Scalar("min", high):
                 before = level.nodes[node.args[0]]
                 match before.op:
-                    case Scalar("max", low) if alone(node.args[0]):
+                    case Scalar("max", low) if has_one_reader(node.args[0]):
                         level.inside[node.args[0]] = last
-                        bounds = {"min_val": _plain(low), "max_val": _plain(high)}
+                        bounds = {"min_val": _json_number(low), "max_val": _json_number(high)}
                         out[last] = lambda last=last, x=before.args[0], b=bounds: level.emit(last, "clamp", x, **b)
                     case _:
                         pass
             case Reshape():
                 found = _reduced_to(level, last)
                 (made,) = node.args
-                if found is not None and all(map(alone, found[2])):
+                if found is not None and all(map(has_one_reader, found[2])):
                     name, x, inner = found
                     level.inside |= dict.fromkeys(inner, last)
                     out[last] = lambda last=last, name=name, x=x: level.emit(last, name, x)
-                elif _same_but_for_ones(level, last, made) and alone(made):
+                elif _same_but_for_ones(level, last, made) and has_one_reader(made):
                     level.declared[made] = last
                     out[last] = lambda last=last, made=made: level.tensors.update({last: level.tensors[made]})
             case Slice(along, _, stop) if stop == level.types[node.args[0]].dims[along]:
-                pieces = _pieces(level.nodes, last)
-                if len(pieces) > 1:
-                    level.inside |= dict.fromkeys(pieces[:-1], last)
-                    out[last] = lambda pieces=pieces, along=along: _write_pieces(level, pieces, along)
+                slices = _consecutive_slices(level.nodes, last)
+                if len(slices) > 1:
+                    level.inside |= dict.fromkeys(slices[:-1], last)
+                    out[last] = lambda slices=slices, along=along: _write_slices(level, slices, along)
             case _:
                 pass
     return out
 
 
 def _same_but_for_ones(level: _Level, position: int, made: int) -> bool:
-    """Whether a reshape only drops or adds dims of size 1 of what an operator just made."""
+    """Whether a reshape only drops or adds dims of size 1 of an operator's result."""
     before, after = ([d for d in level.types[p].dims if not d.is_one] for p in (made, position))
-    whole = isinstance(level.nodes[made].op, Unary | Scalar | Binary | MatMul | Concat | Reduce | Permute)
-    return whole and before == after and level.types[made].rank != level.types[position].rank
+    reshapeable = isinstance(level.nodes[made].op, Unary | Scalar | Binary | MatMul | Concat | Reduce | Permute)
+    return reshapeable and before == after and level.types[made].rank != level.types[position].rank
 
 
 def _reduced_to(level: _Level, last: int) -> tuple[str, int, tuple[int, int]] | None:
-    """A reshape that ends a reduction to a given size: reshape, sum of the outer part, reshape."""
+    """The reduction to a given size that ends at a reshape: reshape, sum of the outer part, reshape."""
     summed = level.nodes[last].args[0]
     match level.nodes[summed].op:
         case Accumulate("sum", int(along)):
@@ -232,20 +237,20 @@ def _reduced_to(level: _Level, last: int) -> tuple[str, int, tuple[int, int]] | 
     if not isinstance(level.nodes[split].op, Reshape):
         return None
     x = level.nodes[split].args[0]
-    whole, parts, kept = level.types[x].dims, level.types[split].dims, level.types[last].dims
-    if along + 1 >= len(parts) or kept != (*whole[:along], parts[along + 1], *whole[along + 1 :]):
+    full, parts, kept = level.types[x].dims, level.types[split].dims, level.types[last].dims
+    if along + 1 >= len(parts) or kept != (*full[:along], parts[along + 1], *full[along + 1 :]):
         return None
-    if (*whole[:along], *whole[along + 1 :]) != (*parts[:along], *parts[along + 2 :]):
+    if (*full[:along], *full[along + 1 :]) != (*parts[:along], *parts[along + 2 :]):
         return None
-    if name == REDTOX and along != len(whole) - 1:
+    if name == REDTOX and along != len(full) - 1:
         return None
     return name, x, (split, summed)
 
 
-def _pieces(nodes: tuple[Node, ...], last: int) -> list[int]:
-    """Positions of the slices that, with the one at `last`, are consecutive and begin at 0; else none."""
+def _consecutive_slices(nodes: tuple[Node, ...], last: int) -> list[int]:
+    """Positions of the slices that end at `last`, are consecutive and start at 0; empty if there are none."""
     op, args = nodes[last].op, nodes[last].args
-    assert isinstance(op, Slice), "asked of slices"
+    assert isinstance(op, Slice), "the node is a slice"
     positions = [last]
     first = op
     while first.start.constant != 0:
@@ -259,7 +264,7 @@ def _pieces(nodes: tuple[Node, ...], last: int) -> list[int]:
     return positions
 
 
-def _write_pieces(level: _Level, positions: list[int], along: int) -> None:
+def _write_slices(level: _Level, positions: list[int], along: int) -> None:
     x = level.nodes[positions[0]].args[0]
     sizes = [level.types[p].dims[along] for p in positions]
     for p in positions:
@@ -272,23 +277,23 @@ def _write_pieces(level: _Level, positions: list[int], along: int) -> None:
         rest = {"chunk_dim": along, "chunk_size": len(positions)}
         level.write(f"chunk_{along}", (level.tensors[x],), made, **rest)
     else:
-        raise level.refuse(positions[-1], "Mirage splits in two, or in equal chunks")
+        raise level.unsupported(positions[-1], "Mirage splits into two parts, or into equal chunks")
 
 
 # ---------------------------------------------------------------- one node, one operator
 def _compute(level: _Level, position: int) -> None:
-    """An operator that stands at both levels."""
+    """Write an operator that both levels can have."""
     node = level.nodes[position]
     args = node.args
     match node.op:
         case Unary("neg"):
             level.emit(position, "mul_scalar", *args, scalar=-1)
-        case Unary(fn) if fn in _UNARY_WORD:
-            level.emit(position, _UNARY_WORD[fn], *args)
-        case Binary(fn) if fn in _BINARY_WORD:
-            level.emit(position, _BINARY_WORD[fn], *args)
+        case Unary(fn) if fn in _UNARY_NAMES:
+            level.emit(position, _UNARY_NAMES[fn], *args)
+        case Binary(fn) if fn in _BINARY_NAMES:
+            level.emit(position, _BINARY_NAMES[fn], *args)
         case Scalar("mul", value):
-            level.emit(position, "mul_scalar", *args, scalar=_plain(value))
+            level.emit(position, "mul_scalar", *args, scalar=_json_number(value))
         case MatMul():
             level.emit(position, "matmul", *args)
         case Concat(along) if along < 3:
@@ -298,9 +303,9 @@ def _compute(level: _Level, position: int) -> None:
         case Permute(order) if level.prefix == "kn" and order == (1, 0, *range(2, len(order))):
             level.emit(position, "transpose_01", *args)
         case Slice():
-            raise level.refuse(position, "Mirage splits a tensor as a whole, and this is a part of one")
+            raise level.unsupported(position, "Mirage splits a tensor completely, and this is one slice of it")
         case op:
-            raise level.refuse(position, f"Mirage has no {op_name(op)}")
+            raise level.unsupported(position, f"Mirage has no {op_name(op)}")
 
 
 def _reduce(level: _Level, position: int, fn: str, along: int) -> None:
@@ -315,24 +320,24 @@ def _reduce(level: _Level, position: int, fn: str, along: int) -> None:
         count = level.types[level.nodes[position].args[0]].dims[along].constant or 1
         squared = x if fn == "mean" else level.step(position, "square", x, level.types[level.nodes[position].args[0]])
         total = level.step(position, name, squared, t)
-        mean = level.step(position, "mul_scalar", total, t, scalar=_plain(Fraction(1, count)))
+        mean = level.step(position, "mul_scalar", total, t, scalar=_json_number(Fraction(1, count)))
         level.tensors[position] = mean if fn == "mean" else level.step(position, "sqrt", mean, t)
 
 
-def _plain(value: Fraction) -> int | float:
-    """A constant as JSON writes it; the float that is nearest where it is not whole."""
+def _json_number(value: Fraction) -> int | float:
+    """A constant as a JSON number: an integer, or the nearest float."""
     return int(value) if value.denominator == 1 else float(value)
 
 
 # ---------------------------------------------------------------- kernel graphs
 def _kernel_graph(graph: SGraph, guids: _Guids) -> list[Json]:
     if graph.is_open:
-        raise ShapeError("its maps are still open; save one of its candidates")
+        raise ShapeError("its maps are open; save one of its candidates")
     symbols = (*graph.parameters, *graph.data_symbols)
     if symbols:
-        raise ShapeError(f"{', '.join(symbols)} have no numbers; say sizes={{{symbols[0]!r}: ...}}")
+        raise ShapeError(f"{', '.join(symbols)} have no sizes; pass sizes={{{symbols[0]!r}: ...}}")
     level = _Level("kn", graph.nodes, graph.types(), guids)
-    composed = _absorb(level)
+    composed = _fused_operators(level)
     results: dict[int, list[Json]] = {}
     for position, node in enumerate(graph.nodes):
         match node.op:
@@ -366,13 +371,13 @@ def _strides(t: TensorType) -> list[int]:
 
 # ---------------------------------------------------------------- block graphs
 def _custom(kernel: _Level, position: int, block: BlockGraph) -> list[Json]:
-    """The kernel's operator, and its results as they are written."""
+    """Write a custom kernel; return its results as JSON."""
     operands = kernel.nodes[position].args
     slots = _slots(block, kernel.where(position))
     types = block_types(block, tuple(kernel.types[a] for a in operands))
     when = phases(block)
     level = _Level("tb", block.nodes, types, kernel.guids, tuple(w == "after" for w in when))
-    composed = _absorb(level)
+    composed = _fused_operators(level)
     results: list[Json] = []
     for number, node in enumerate(block.nodes):
         match node.op:
@@ -405,33 +410,33 @@ def _custom(kernel: _Level, position: int, block: BlockGraph) -> list[Json]:
         "grid_dim": grid,
         "operators": level.operators,
         "reduction_dimx": _dimx(level.operators),
-        "smem_offset": level.used,
+        "smem_offset": level.smem_bytes,
     }
     kernel.write("customized", (kernel.tensors[a] for a in operands), results, bgraph=bgraph)
     return results
 
 
 def _slots(block: BlockGraph, where: str) -> tuple[str, ...]:
-    """Mirage's x, y or z for each grid dim: by name where the names are these, else in order."""
+    """Per grid dim x, y or z: by its name if all have such names, else in order."""
     names = tuple(p.name for p in block.grid)
     if len(names) > 3:
-        raise ShapeError(f"{where}: {len(names)} grid dims; Mirage has x, y and z")
+        raise ShapeError(f"{where}: {len(names)} grid dims; Mirage supports x, y and z")
     return names if set(names) <= set("xyz") else tuple("xyz"[: len(names)])
 
 
-def _map(slots: tuple[str, ...], cuts: tuple[int | None, ...]) -> Json:
-    return _NO_MAP | {slot: -1 if along is None else along for slot, along in zip(slots, cuts, strict=True)}
+def _map(slots: tuple[str, ...], dims: tuple[int | None, ...]) -> Json:
+    return _NO_MAP | {slot: -1 if along is None else along for slot, along in zip(slots, dims, strict=True)}
 
 
 def _accumulate(level: _Level, position: int, fn: str, along: int | None) -> None:
     (x,) = level.nodes[position].args
     last = level.types[x].rank - 1
-    for (kind, reduces), name in _ACCUMULATOR_WORD.items():
+    for (kind, reduces), name in _ACCUMULATOR_NAMES.items():
         if kind == fn and along == (last if reduces else None):
             level.emit(position, name, x)
             return
     if fn != "sum" or along is None or along > 2:
-        raise level.refuse(position, f"Mirage accumulates no {fn} over dim {along}")
+        raise level.unsupported(position, f"Mirage has no accumulator for {fn} over dim {along}")
     reduced = level.step(position, f"reduction_{along}", level.tensors[x], level.types[position])
     level.operators[-1]["output_tensors"] = [reduced | {"after_accum": False}]
     level.tensors[position] = level.tensor(level.types[position], position)
@@ -439,7 +444,7 @@ def _accumulate(level: _Level, position: int, fn: str, along: int | None) -> Non
 
 
 def _maximum(level: _Level, position: int, along: int) -> None:
-    """A maximum (so far) and, as second output, its change."""
+    """Write a maximum, or running maximum, with its change as second output."""
     level.tensors[position] = level.tensor(level.types[position], position)
     level.tensors[~position] = level.tensor(level.types[position], position)
     (x,) = level.nodes[position].args
@@ -451,16 +456,16 @@ def _rescaled(level: _Level, position: int, along: int | None) -> None:
     x, scale = level.nodes[position].args
     reduces = along is not None
     if reduces and along != level.types[x].rank - 1:
-        raise level.refuse(position, f"Mirage's rescaled accumulators reduce the last dim, not dim {along}")
+        raise level.unsupported(position, f"Mirage's rescaled accumulators reduce the last dim, not dim {along}")
     if ~scale not in level.tensors:
-        raise level.refuse(position, "Mirage rescales by the change of a running maximum and by nothing else")
+        raise level.unsupported(position, "Mirage rescales only by the change of a running maximum")
     factor = level.step(scale, "exp", level.tensors[~scale], level.types[scale])
     level.tensors[position] = level.tensor(level.types[position], position)
-    level.write(_RESCALED_WORD[reduces], (level.tensors[x], factor), [level.tensors[position]])
+    level.write(_RESCALED_NAMES[reduces], (level.tensors[x], factor), [level.tensors[position]])
 
 
 def _dimx(operators: list[Json]) -> int:
-    """The size that its reductions keep; Mirage has one for a whole block graph."""
+    """The size that the reductions keep; Mirage has one value per block graph."""
     for op in operators:
         name = str(op["op_type"])
         if "redtox" in name:

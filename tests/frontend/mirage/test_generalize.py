@@ -13,8 +13,8 @@ def test_the_graph_itself_is_the_family_at_the_files_numbers(name):
     for graph in px.load_mirage(path(name)):
         general = generalise(graph)
         assert general.sgraph.parameters
-        assert graph.types() == general.sgraph.substitute(dict(general.numbers)).types()
-        assert graph == general.sgraph.substitute(dict(general.numbers))
+        assert graph.types() == general.sgraph.substitute(dict(general.sizes)).types()
+        assert graph == general.sgraph.substitute(dict(general.sizes))
 
 
 def test_graphs_that_differ_in_numbers_alone_become_one_family():

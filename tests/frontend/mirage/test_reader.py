@@ -325,8 +325,16 @@ DAMAGES: dict[str, tuple[Callable[[list], None], type[Exception], str]] = {
     "a text as range": (put("four", 2, "bgraph", "forloop_range"), ParseError, "forloop_range: expected an integer"),
     "a range of zero": (put(0, 2, "bgraph", "forloop_range"), ParseError, "integer from 1"),
     "a grid of a half": (put(0.5, 2, "bgraph", "grid_dim", "x"), ParseError, "grid_dim, x: expected an integer"),
-    "a grid that does not divide": (put(5, 2, "bgraph", "grid_dim", "x"), ShapeError, "not whole"),
-    "a loop that does not divide": (put(7, 2, "bgraph", "forloop_range"), ShapeError, "cut into 7 parts"),
+    "a grid that does not divide": (
+        put(5, 2, "bgraph", "grid_dim", "x"),
+        ShapeError,
+        "cannot be partitioned into 5 equal parts",
+    ),
+    "a loop that does not divide": (
+        put(7, 2, "bgraph", "forloop_range"),
+        ShapeError,
+        "cannot be partitioned into 7 equal parts",
+    ),
     "a negative dim": (put(-4, 0, "output_tensors", 0, "dim", 0), ParseError, "integer from 1"),
     "a true dim": (put(True, 0, "output_tensors", 0, "dim", 0), ParseError, "expected an integer"),
     "more dims than stated": (put(7, 0, "output_tensors", 0, "num_dims"), ParseError, "num_dims = 7"),
@@ -341,7 +349,7 @@ DAMAGES: dict[str, tuple[Callable[[list], None], type[Exception], str]] = {
     "a string of operators": (put("all", *BLOCK), ParseError, "expected a list"),
     "no accumulator": (put("tb_exp_op", *BLOCK, 4, "op_type"), ShapeError, "loop"),
     "an output elsewhere": (put(7, *BLOCK, 6, "dtensor", "guid"), ParseError, "an output to guid 7"),
-    "an input that is not given": (put([], 2, "input_tensors"), ParseError, "a tensor that the kernel is not given"),
+    "an input that is not given": (put([], 2, "input_tensors"), ParseError, "a tensor that is no input of the kernel"),
     "an operand too many": (
         lambda ops: ops[2]["bgraph"]["operators"][2]["input_tensors"].append(ops[0]["output_tensors"][0]),
         ParseError,
