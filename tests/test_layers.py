@@ -23,8 +23,8 @@ AT_TOP = {
 }
 IN_FUNCTIONS = {
     **AT_TOP,
-    "torch": ("frontend/*", "codegen/load.py", "codegen/triton/*", "tune/*", "entry/torch_compile.py"),
-    "triton": ("frontend/*", "codegen/load.py", "codegen/triton/*", "tune/*"),
+    "torch": ("frontend/*", "codegen/cpu/*", "codegen/triton/*", "tune/*", "entry/torch_compile.py"),
+    "triton": ("frontend/*", "codegen/triton/*", "tune/*"),
 }
 HEAVY = ("optuna", "torch", "triton", "egglog", "ipywidgets", "anywidget", "IPython", "pygraphviz", "llvmlite")
 

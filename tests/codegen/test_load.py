@@ -16,7 +16,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.codegen import emit
-from prism_explore.codegen.load import load, team
+from prism_explore.codegen.cpu.thread_pool import thread_team
+from prism_explore.codegen.load import load
 from prism_explore.errors import ShapeError, TargetUnavailable
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Kernel, Parameters
@@ -41,14 +42,14 @@ def kernel_of(text: str, sizes: dict[str, int], **schedule: int) -> Kernel:
 def test_the_pool_of_a_process_without_torch_is_the_one_that_torch_will_run_on() -> None:
     code = (
         "import sys\n"
-        "from prism_explore.codegen import load\n"
-        "found = load._torch_openmp()\n"
-        "load.team()\n"
+        "from prism_explore.codegen.cpu import thread_pool\n"
+        "found = thread_pool._torch_openmp()\n"
+        "thread_pool.thread_team()\n"
         "was_imported = 'torch' in sys.modules\n"
         "import torch\n"
-        "load._torch_openmp.cache_clear()\n"
+        "thread_pool._torch_openmp.cache_clear()\n"
         "pools = {l.split()[-1] for l in open('/proc/self/maps') if 'libgomp' in l} if found else set()\n"
-        "print(was_imported, found == load._torch_openmp(), len(pools))\n"
+        "print(was_imported, found == thread_pool._torch_openmp(), len(pools))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
@@ -151,7 +152,7 @@ def test_no_bit_of_any_form_depends_on_the_number_of_threads(case, data) -> None
 
 
 def test_torch_brings_a_pool_here() -> None:
-    assert team("auto") is team("openmp")
+    assert thread_team("auto") is thread_team("openmp")
 
 
 # ---------------------------------------------------------------- refusals

@@ -126,7 +126,7 @@ def test_a_number_that_is_none_spoils_what_it_spoils_in_torch(doors, given, door
 
 @pytest.mark.parametrize("name", EVERY)
 def test_no_kernel_makes_a_number_of_what_is_none(name):
-    from prism_explore.codegen.load import load_plan
+    from prism_explore.codegen.cpu.load import load_plan
 
     case = EVERY[name]
     sizes = case.sizes({symbol: NUMBERS.get(symbol, 8) for symbol in case.free})

@@ -1,4 +1,4 @@
-"""How tensors lie in memory, and which views of them are strides alone."""
+"""Memory layout of tensors: dense buffers, and views that are strides alone."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.ops import Expand, Permute, Reshape, Slice
 from prism_explore.ir.tensors import DType, TensorType
 
+CACHE_LINE_BYTES = 64
 
-def numbers(t: TensorType, where: str) -> tuple[int, ...]:
-    """The dims of a tensor.
+
+def concrete_dims(t: TensorType, where: str) -> tuple[int, ...]:
+    """The dims of a tensor as integers.
 
     Raises:
         ShapeError: one of them is no positive integer.
@@ -25,14 +27,14 @@ def numbers(t: TensorType, where: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def laid_out(
+def dense_buffer(
     name: str,
     shape: tuple[int, ...],
     order: tuple[int, ...],
     where: Literal["input", "output", "temporary"],
     dtype: DType,
 ) -> Buffer:
-    """A buffer of its own, whose dims lie in memory in this order, the last one side by side."""
+    """A dense buffer whose dims are in this memory order; the last one is contiguous."""
     strides = [0] * len(shape)
     step = 1
     for d in reversed(order):
@@ -41,16 +43,16 @@ def laid_out(
     return Buffer(name, shape, tuple(strides), where, dtype=dtype)
 
 
-def unused(name: str, taken: set[str]) -> str:
-    """The name, or the first longer one that is not taken; it is taken from now on."""
+def fresh_name(name: str, taken: set[str]) -> str:
+    """The name, with underscores appended until it is not taken; it is added to `taken`."""
     while name in taken:
         name += "_"
     taken.add(name)
     return name
 
 
-def view_of(name: str, op: Permute | Reshape | Expand | Slice, b: Buffer, shape: tuple[int, ...]) -> Buffer | None:
-    """A buffer that lies in `b`; None where no strides say it."""
+def view_buffer(name: str, op: Permute | Reshape | Expand | Slice, b: Buffer, shape: tuple[int, ...]) -> Buffer | None:
+    """A view as a part of `b`; None where it cannot be expressed by strides."""
     start, strides = b.start, b.strides
     match op:
         case Permute(order):
@@ -61,7 +63,7 @@ def view_of(name: str, op: Permute | Reshape | Expand | Slice, b: Buffer, shape:
             start += (first.constant or 0) * b.strides[along]
         case Reshape():
             found: list[int] = []
-            for old, new in groups(b.shape, shape):
+            for old, new in matching_groups(b.shape, shape):
                 kept = [(b.shape[d], b.strides[d]) for d in old if b.shape[d] > 1]
                 if any(s != t * n for (_, s), (n, t) in pairwise(kept)):
                     return None
@@ -75,8 +77,8 @@ def view_of(name: str, op: Permute | Reshape | Expand | Slice, b: Buffer, shape:
     return Buffer(name, shape, strides, b.where, b.root, start, b.dtype)
 
 
-def groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The dims of two shapes in runs of equal product, each as short as can be; dims of 1 go along."""
+def matching_groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The dims of two shapes in matching_groups of equal product, as many as possible; dims of 1 join a neighbour."""
     found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     i = j = 0
     while i < len(old) or j < len(new):
@@ -95,8 +97,8 @@ def groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, 
     return found
 
 
-def row_major(variables: list[tuple[str, int]]) -> Affine:
-    """The position that indices of dims, given with their extents, have in all of them together."""
+def row_major_index(variables: list[tuple[str, int]]) -> Affine:
+    """The row-major index of a group of dims, from their variables and extents."""
     found: list[tuple[str, int]] = []
     step = 1
     for name, extent in reversed(variables):

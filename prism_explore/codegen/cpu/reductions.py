@@ -1,8 +1,8 @@
-"""Sums, running maxima and products of a block graph as statements.
+"""LoweringOptions of the sums, running maxima and products of a block graph.
 
-* A product that is only accumulated adds straight into the accumulator.
-* A running maximum and what is rescaled by it are kept in memory and changed in every iteration.
-* A reduction of loads alone runs ahead of the loop, all iterations at once, where it is small.
+* A product that is only accumulated adds to the accumulator directly.
+* A running maximum, and the sums that are rescaled by it, are in memory and updated in every iteration.
+* A small reduction of loads alone runs before the loop, over all iterations at hoisted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
-from prism_explore.codegen.cpu.block_scope import Frame, Tile
+from prism_explore.codegen.cpu.block_scope import BlockScope, Tile
 from prism_explore.codegen.cpu.loop_ir import (
     LOWEST,
     Apply,
@@ -29,168 +29,171 @@ from prism_explore.codegen.cpu.loop_ir import (
 from prism_explore.ir.graph import Phase
 from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Load, Node, ReduceFn
 
-AHEAD_ELEMENTS = 1 << 16
-"""A reduction of loads up to this size runs ahead of the loop, all iterations at once."""
+MAX_HOISTED_ELEMENTS = 1 << 16
+"""A reduction of loads up to this size runs before the loop, over all iterations at hoisted."""
 
 
-def running(frame: Frame, position: int, arg: int, along: int | None) -> None:
-    """One tile that grows in every iteration; without a loop, or where nothing varies, an ordinary maximum."""
-    phase = frame.facts.when[position]
-    value, dims = frame.tiles[arg].value, frame.facts.dims[arg]
-    if not frame.loop or phase == "invariant":
+def lower_running_max(scope: BlockScope, position: int, arg: int, along: int | None) -> None:
+    """A maximum over the iterations so far; without a loop, or of a loop invariant, an ordinary maximum."""
+    phase = scope.analysis.phases[position]
+    value, dims = scope.tiles[arg].value, scope.analysis.dims[arg]
+    if not scope.loop or phase == "invariant":
         if along is None:
-            frame.define(position, value)
+            scope.define(position, value)
         else:
-            frame.define(
-                position, summed(frame, f"s{position}", "max", arg, along, phase, frame.facts.is_once(position))
+            scope.define(
+                position,
+                lower_reduction(scope, f"s{position}", "max", arg, along, phase, scope.analysis.is_hoisted(position)),
             )
         return
-    target = frame.allocate(f"m{position}", frame.facts.dims[position], False, False)
-    frame.start(target, frame.facts.dims[position], LOWEST)
-    names = (frame.name(len(dims), along),) if along is not None and dims[along] > 1 else ()
-    frame.emit(replace(_fold(frame.domain(dims), names, target, value, "max"), adds=True), "loop", False)
-    frame.tiles[position] = Tile(Read(target), phase, False)
+    target = scope.allocate(f"m{position}", scope.analysis.dims[position], False, False)
+    scope.initialize(target, scope.analysis.dims[position], LOWEST)
+    names = (scope.name(len(dims), along),) if along is not None and dims[along] > 1 else ()
+    scope.emit(replace(_fold(scope.domain(dims), names, target, value, "max"), accumulates=True), "loop", False)
+    scope.tiles[position] = Tile(Read(target), phase, False)
 
 
-def _factor(frame: Frame, scale: int) -> Place:
-    """exp(scale before - scale now), made once per iteration for all sums of one scale."""
-    if scale not in frame.scales:
-        dims, value = frame.facts.dims[scale], frame.tiles[scale].value
-        before = frame.allocate(f"m{scale}", dims, False, False)
-        factor = frame.allocate(f"e{scale}", dims, False, False)
-        frame.start(before, dims, LOWEST)
-        domain = frame.domain(dims)
-        frame.emit(Map(domain, factor, Apply("exp", (Apply("sub", (Read(before), value)),))), "loop", False)
-        frame.emit(Map(domain, before, value), "loop", False)
-        frame.scales[scale] = factor
-    return frame.scales[scale]
+def _rescale_factor(scope: BlockScope, scale: int) -> Place:
+    """exp(previous maximum - maximum), once per iteration for all sums that one maximum rescales."""
+    if scale not in scope.scales:
+        dims, value = scope.analysis.dims[scale], scope.tiles[scale].value
+        before = scope.allocate(f"m{scale}", dims, False, False)
+        factor = scope.allocate(f"e{scale}", dims, False, False)
+        scope.initialize(before, dims, LOWEST)
+        domain = scope.domain(dims)
+        scope.emit(Map(domain, factor, Apply("exp", (Apply("sub", (Read(before), value)),))), "loop", False)
+        scope.emit(Map(domain, before, value), "loop", False)
+        scope.scales[scale] = factor
+    return scope.scales[scale]
 
 
-def rescaled(frame: Frame, position: int, node: Node, along: int | None) -> None:
-    """A sum that grows in every iteration and is rescaled to the maximum of that iteration."""
-    dims = frame.facts.dims[position]
+def lower_rescaled_sum(scope: BlockScope, position: int, node: Node, along: int | None) -> None:
+    """A sum over the iterations that is rescaled to the maximum of each iteration."""
+    dims = scope.analysis.dims[position]
     arg, scale = node.args
-    factor = _factor(frame, scale)
-    target = frame.allocate(f"s{position}", dims, False, False)
-    frame.zero(target, dims)
-    frame.emit(Map(frame.domain(dims), target, Apply("mul", (Read(target), Read(factor)))), "loop", False)
-    if arg not in frame.tiles:
-        contract(frame, frame.facts.block.nodes[arg], target, "loop", False, accumulates=True, starts=False)
+    factor = _rescale_factor(scope, scale)
+    target = scope.allocate(f"s{position}", dims, False, False)
+    scope.initialize_sum(target, dims)
+    scope.emit(Map(scope.domain(dims), target, Apply("mul", (Read(target), Read(factor)))), "loop", False)
+    if arg not in scope.tiles:
+        lower_matmul(scope, scope.analysis.block.nodes[arg], target, "loop", False, accumulates=True, initializes=False)
     else:
-        source = frame.facts.dims[arg]
-        names = (frame.name(len(source), along),) if along is not None and source[along] > 1 else ()
-        adding = _fold(frame.domain(source), names, target, frame.tiles[arg].value)
-        frame.emit(replace(adding, adds=True), "loop", False)
-    frame.define(position, Read(target))
+        source = scope.analysis.dims[arg]
+        names = (scope.name(len(source), along),) if along is not None and source[along] > 1 else ()
+        adding = _fold(scope.domain(source), names, target, scope.tiles[arg].value)
+        scope.emit(replace(adding, accumulates=True), "loop", False)
+    scope.define(position, Read(target))
 
 
-def summed(frame: Frame, name: str, fn: ReduceFn, arg: int, along: int, phase: Phase, once: bool) -> Expression:
-    """A tile of the sums, or maxima, of another along a dim."""
-    dims = frame.facts.dims[arg]
-    value = frame.tiles[arg].value
+def lower_reduction(
+    scope: BlockScope, name: str, fn: ReduceFn, arg: int, along: int, phase: Phase, hoisted: bool
+) -> Expression:
+    """The sums or maxima of a tile along a dim."""
+    dims = scope.analysis.dims[arg]
+    value = scope.tiles[arg].value
     summand = Apply("square", (value,)) if fn == "rms" else value
-    target = frame.allocate(name, (*dims[:along], 1, *dims[along + 1 :]), once, phase == "loop")
-    names = (frame.name(len(dims), along),) if dims[along] > 1 else ()
-    frame.emit(_fold(frame.domain(dims), names, target, summand, _join(fn)), phase, once)
+    target = scope.allocate(name, (*dims[:along], 1, *dims[along + 1 :]), hoisted, phase == "loop")
+    names = (scope.name(len(dims), along),) if dims[along] > 1 else ()
+    scope.emit(_fold(scope.domain(dims), names, target, summand, _join(fn)), phase, hoisted)
     return Read(target)
 
 
-def adds_into_accumulator(frame: Frame, position: int) -> bool:
-    """Whether a product is only accumulated: it then adds straight into the accumulator."""
-    readers = frame.facts.readers[position]
-    if len(readers) != 1 or not (frame.facts.when[position] == "loop" or not frame.loop):
+def adds_into_accumulator(scope: BlockScope, position: int) -> bool:
+    """Whether a product is only accumulated, so that it adds to the accumulator directly."""
+    readers = scope.analysis.readers[position]
+    if len(readers) != 1 or not (scope.analysis.phases[position] == "loop" or not scope.loop):
         return False
-    reader = frame.facts.block.nodes[readers[0]]
+    reader = scope.analysis.block.nodes[readers[0]]
     if reader.op == AccumulateRescaled():
         return reader.args[1] != position
     return reader.op == Accumulate("sum")
 
 
-def accumulate(frame: Frame, position: int, node: Node, fn: ReduceFn, along: int | None) -> None:
-    """A sum, or a maximum, over the iterations, and along a dim of the tile where one is named."""
-    dims, once = frame.facts.dims[position], frame.facts.is_once(position)
+def lower_accumulation(scope: BlockScope, position: int, node: Node, fn: ReduceFn, along: int | None) -> None:
+    """A sum or maximum over the iterations, and along a dim of the tile where one is named."""
+    dims, hoisted = scope.analysis.dims[position], scope.analysis.is_hoisted(position)
     (arg,) = node.args
     join = _join(fn)
-    count = frame.facts.iterations * (frame.facts.dims[arg][along] if along is not None else 1)
-    target = frame.allocate(f"s{position}", dims, once, False)
-    if arg not in frame.tiles:
-        contract(frame, frame.facts.block.nodes[arg], target, "loop", once, accumulates=True)
+    count = scope.analysis.iterations * (scope.analysis.dims[arg][along] if along is not None else 1)
+    target = scope.allocate(f"s{position}", dims, hoisted, False)
+    if arg not in scope.tiles:
+        lower_matmul(scope, scope.analysis.block.nodes[arg], target, "loop", hoisted, accumulates=True)
     else:
-        source = frame.facts.dims[arg]
-        value = frame.tiles[arg].value
+        source = scope.analysis.dims[arg]
+        value = scope.tiles[arg].value
         summand = Apply("square", (value,)) if fn == "rms" else value
-        names = (frame.name(len(source), along),) if along is not None and source[along] > 1 else ()
-        domain = frame.domain(source)
-        ahead = frame.loop is not None and (once or _can_run_ahead(frame, domain, summand))
-        if ahead and frame.loop:
-            whole = _fold((frame.loop, *domain), (frame.loop.name, *names), target, summand, join)
-            (frame.sections.once if once else frame.sections.before).append(whole)
+        names = (scope.name(len(source), along),) if along is not None and source[along] > 1 else ()
+        domain = scope.domain(source)
+        runs_before = scope.loop is not None and (hoisted or _can_run_before_loop(scope, domain, summand))
+        if runs_before and scope.loop:
+            fold = _fold((scope.loop, *domain), (scope.loop.name, *names), target, summand, join)
+            (scope.sections.once if hoisted else scope.sections.before).append(fold)
         else:
-            frame.start(target, dims, Fraction(0) if join == "sum" else LOWEST)
-            adding = replace(_fold(domain, names, target, summand, join), adds=frame.loop is not None)
-            frame.emit(adding, "loop", once)
-    frame.define(position, finished(fn, Read(target), count))
+            scope.initialize(target, dims, Fraction(0) if join == "sum" else LOWEST)
+            adding = replace(_fold(domain, names, target, summand, join), accumulates=scope.loop is not None)
+            scope.emit(adding, "loop", hoisted)
+    scope.define(position, finish_reduction(fn, Read(target), count))
 
 
-def _can_run_ahead(frame: Frame, domain: tuple[Range, ...], value: Expression) -> bool:
-    made = {s.target.buffer for s in frame.sections.body}
-    size = frame.facts.iterations * prod(r.extent for r in domain)
-    return size <= AHEAD_ELEMENTS and not any(p.buffer in made for p in reads(value))
+def _can_run_before_loop(scope: BlockScope, domain: tuple[Range, ...], value: Expression) -> bool:
+    computed = {s.target.buffer for s in scope.sections.body}
+    size = scope.analysis.iterations * prod(r.extent for r in domain)
+    return size <= MAX_HOISTED_ELEMENTS and not any(p.buffer in computed for p in reads(value))
 
 
-def contract(
-    frame: Frame,
+def lower_matmul(
+    scope: BlockScope,
     node: Node,
     target: Place,
     phase: Phase,
-    once: bool,
+    hoisted: bool,
     accumulates: bool = False,
-    starts: bool = True,
+    initializes: bool = True,
 ) -> None:
-    """`target = left @ right`; where it accumulates, over all iterations as well, and `starts` from zero."""
+    """`target = left @ right`; where it accumulates, summed over the iterations, from zero where it `initializes`."""
     left_at, right_at = node.args
-    left_dims, right_dims = frame.facts.dims[left_at], frame.facts.dims[right_at]
-    c, r = frame.tile_names[0], frame.tile_names[1]
-    k = Range(frame.k, left_dims[-1])
-    left, right = frame.operand(left_at), frame.operand(right_at)
-    if frame.facts.is_packable_left(left_at) and isinstance(frame.facts.block.nodes[left_at].op, Load):
-        left = _packed_once(frame, left_at, left)
-    n = Range(frame.n, right_dims[-1])
+    left_dims, right_dims = scope.analysis.dims[left_at], scope.analysis.dims[right_at]
+    c, r = scope.tile_names[0], scope.tile_names[1]
+    k = Range(scope.k, left_dims[-1])
+    left, right = scope.operand(left_at), scope.operand(right_at)
+    if scope.analysis.is_packable_left(left_at) and isinstance(scope.analysis.block.nodes[left_at].op, Load):
+        left = _packed_once(scope, left_at, left)
+    n = Range(scope.n, right_dims[-1])
     if right.stride(c) != 1 and n.extent > 1:
         if right.stride(r) != 1 and k.extent > 1:
-            right = frame.copy(right_at, right)
+            right = scope.copy(right_at, right)
         elif left.stride(c) != 1 and k.extent > 1:
-            left = frame.copy(left_at, left)
+            left = scope.copy(left_at, left)
     rank = max(len(left_dims), len(right_dims))
     batch_dims = [1] * rank
     for dims in (left_dims, right_dims):
         for d, extent in enumerate(dims):
             batch_dims[d + rank - len(dims)] = max(batch_dims[d + rank - len(dims)], extent)
     statement = Contract(
-        batch=frame.domain((*batch_dims[:-2], 1, 1)),
-        m=Range(frame.m, left_dims[-2]),
+        batch=scope.domain((*batch_dims[:-2], 1, 1)),
+        m=Range(scope.m, left_dims[-2]),
         n=n,
         k=(k,),
-        target=target.renamed({r: frame.m, c: frame.n}),
-        left=left.renamed({r: frame.m, c: frame.k}),
-        right=right.renamed({r: frame.k, c: frame.n}),
+        target=target.renamed({r: scope.m, c: scope.n}),
+        left=left.renamed({r: scope.m, c: scope.k}),
+        right=right.renamed({r: scope.k, c: scope.n}),
     )
-    if not accumulates or not frame.loop:
-        frame.emit(statement, phase, once)
-    elif once:
-        frame.sections.once.append(replace(statement, k=(frame.loop, k)))
+    if not accumulates or not scope.loop:
+        scope.emit(statement, phase, hoisted)
+    elif hoisted:
+        scope.sections.once.append(replace(statement, k=(scope.loop, k)))
     else:
-        if starts:
-            frame.zero(target, (*batch_dims[:-2], left_dims[-2], right_dims[-1]))
-        frame.emit(replace(statement, adds=True), phase, once)
+        if initializes:
+            scope.initialize_sum(target, (*batch_dims[:-2], left_dims[-2], right_dims[-1]))
+        scope.emit(replace(statement, accumulates=True), phase, hoisted)
 
 
-def _packed_once(frame: Frame, position: int, place: Place) -> Place:
-    if not frame.facts.is_once(position):
+def _packed_once(scope: BlockScope, position: int, place: Place) -> Place:
+    if not scope.analysis.is_hoisted(position):
         return place
-    if position not in frame.packed:
-        frame.packed[position] = frame.copy(position, place)
-    return frame.packed[position]
+    if position not in scope.packed:
+        scope.packed[position] = scope.copy(position, place)
+    return scope.packed[position]
 
 
 def _join(fn: ReduceFn) -> Join:
@@ -203,7 +206,7 @@ def _fold(
     return Fold(domain, along, target, value, join=join) if along else Map(domain, target, value, join=join)
 
 
-def finished(fn: ReduceFn, total: Expression, count: int) -> Expression:
-    """A mean, or a root mean square, from its sum."""
+def finish_reduction(fn: ReduceFn, total: Expression, count: int) -> Expression:
+    """A mean or root mean square from its sum; a sum or maximum as it is."""
     mean = total if fn in ("sum", "max") else Apply("mul", (total, Constant(Fraction(1, count))))
     return Apply("sqrt", (mean,)) if fn == "rms" else mean

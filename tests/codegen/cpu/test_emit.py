@@ -10,12 +10,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.codegen import emit
-from prism_explore.codegen.cpu.emit import compile_program, schedule_space
+from prism_explore.codegen.cpu.compile import compile_program
+from prism_explore.codegen.cpu.emit_prefetch import PanelPrefetch
 from prism_explore.codegen.cpu.llvm.builder import Memory
 from prism_explore.codegen.cpu.llvm.jit import host_cpu
-from prism_explore.codegen.cpu.matmul_microkernels import Dot, Extents, asking, balanced
+from prism_explore.codegen.cpu.load import load_plan
+from prism_explore.codegen.cpu.matmul_tiling import MatmulShape, balanced_blocks
 from prism_explore.codegen.cpu.plan import Plan, choices_of, plan
-from prism_explore.codegen.load import load_plan
+from prism_explore.codegen.cpu.schedule import schedule_space
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import UNARY
 from prism_explore.ir.program import ProgramBuilder
@@ -361,7 +363,7 @@ def test_one_kernel_is_compiled_once() -> None:
 @pytest.mark.parametrize(("extent", "limit"), [(16, 6), (1, 8), (7, 7), (19, 4), (64, 6)])
 def test_blocks_of_rows_are_balanced_and_cover(extent, limit) -> None:
     rows, sizes = [], []
-    for start, size, count in balanced(extent, limit):
+    for start, size, count in balanced_blocks(extent, limit):
         rows += range(start, start + size * count)
         sizes += [size] * count
 
@@ -370,11 +372,11 @@ def test_blocks_of_rows_are_balanced_and_cover(extent, limit) -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
-class Numbers:
-    """Where code is written with indices of numbers alone; it keeps what is prefetched."""
+class RecordingBuilder:
+    """A builder of code with constant indices: it records what a kernel would prefetch."""
 
     def __init__(self) -> None:
-        self.asked = []
+        self.prefetched = []
 
     def index_sum(self, *terms):
         return sum(terms)
@@ -386,19 +388,19 @@ class Numbers:
         return divmod(x, by)
 
     def prefetch(self, memory, place, level):
-        self.asked.append(place)
+        self.prefetched.append(place)
 
 
 @given(st.integers(1, 8), st.integers(1, 12), st.sampled_from([48, 1024, 1040]), st.sampled_from([0, 16]))
-def test_the_passes_over_the_rows_prefetch_all_of_the_next_panel(width, pieces, depth, gap) -> None:
-    builder, stride, start = Numbers(), depth + gap, 3 * width
-    e = Extents(m=6 * pieces, n=64, k=depth, target_m=64, left_m=depth, left_k=1, right_k=1, right_n=stride)
-    for turn in range(pieces):
-        ask = asking(builder, e, Dot(6, width, 1, 2), Memory(None), start, width, turn, pieces)
+def test_the_passes_over_the_rows_prefetch_all_of_the_next_panel(width, passes, depth, gap) -> None:
+    builder, stride, start = RecordingBuilder(), depth + gap, 3 * width
+    shape = MatmulShape(m=6 * passes, n=64, k=depth, target_m=64, left_m=depth, left_k=1, right_k=1, right_n=stride)
+    for this_pass in range(passes):
+        panel = PanelPrefetch(builder, shape, Memory(None), 2, start, width, this_pass, passes)
         for k in range(0, depth, 16):
-            ask(k, 0)
+            panel.emit(k, 0)
 
     lines = {(start + column) * stride + k for column in range(width) for k in range(0, depth, 16)}
-    assert set(builder.asked) >= lines
-    assert len(builder.asked) < len(lines) + pieces * depth / 16
-    assert max(builder.asked) < (start + width) * stride + 16 * width
+    assert set(builder.prefetched) >= lines
+    assert len(builder.prefetched) < len(lines) + passes * depth / 16
+    assert max(builder.prefetched) < (start + width) * stride + 16 * width

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from prism_explore.codegen.cpu.block_facts import Lowering
+from prism_explore.codegen.cpu.block_analysis import LoweringOptions
 from prism_explore.codegen.cpu.loop_ir import (
     ONE,
     Apply,
@@ -18,17 +18,16 @@ from prism_explore.codegen.cpu.loop_ir import (
     Constant,
     Contract,
     Fold,
+    LoopNest,
     LoopProgram,
     Map,
-    Nest,
     Place,
     Read,
     Within,
-    show_expression,
-    show_loops,
 )
+from prism_explore.codegen.cpu.loop_text import show_expression, show_loops
 from prism_explore.codegen.cpu.lower_block import KEEP_BYTES
-from prism_explore.codegen.cpu.lower_graph import lower
+from prism_explore.codegen.cpu.lower_graph import lower_graph
 from prism_explore.errors import ShapeError
 from prism_explore.ir.ops import BINARY, UNARY
 from prism_explore.ir.text import parse
@@ -56,7 +55,7 @@ def run(program: LoopProgram, inputs: dict[str, np.ndarray]) -> np.ndarray:
 JOINS = {"sum": lambda a, b: a + b, "max": np.maximum}
 
 
-def _run_nest(nest: Nest, memory: dict[Buffer, np.ndarray]) -> None:
+def _run_nest(nest: LoopNest, memory: dict[Buffer, np.ndarray]) -> None:
     entered: tuple[int, ...] | None = None
     for point in product(*(range(r.extent) for r in nest.grid)):
         at = {r.name: i for r, i in zip(nest.grid, point, strict=True)}
@@ -69,7 +68,7 @@ def _run_nest(nest: Nest, memory: dict[Buffer, np.ndarray]) -> None:
             _run_statement(s, at, memory)
         for i in range(nest.loop.extent if nest.loop else 1):
             inside = {**at, nest.loop.name: i} if nest.loop else at
-            for s in nest.body if nest.needed is None or _number(nest.needed, inside, memory) else ():
+            for s in nest.body if nest.predicate is None or _number(nest.predicate, inside, memory) else ():
                 _run_statement(s, inside, memory)
         for s in nest.after:
             _run_statement(s, at, memory)
@@ -79,14 +78,14 @@ def _run_statement(s, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> N
     if isinstance(s, Contract):
         value = Apply("mul", (Read(s.left), Read(s.right)))
         domain = (*s.batch, s.m, s.n, *s.k)
-        s = Fold(domain, tuple(r.name for r in s.k), s.target, value, s.adds)
+        s = Fold(domain, tuple(r.name for r in s.k), s.target, value, s.accumulates)
     along = s.along if isinstance(s, Fold) else ()
     fresh = set()
     for point in product(*(range(r.extent) for r in s.domain)):
         here = {**at, **{r.name: i for r, i in zip(s.domain, point, strict=True)}}
         element = _offset(s.target, here)
         number = _number(s.value, here, memory)
-        if s.adds or (along and element in fresh):
+        if s.accumulates or (along and element in fresh):
             number = JOINS[s.join](number, memory[s.target.buffer.root][element])
         else:
             assert element not in fresh, f"{s.target} is written twice"
@@ -131,19 +130,19 @@ def test_loops_mean_what_the_sgraph_means(case, data) -> None:
     if "b" in case.free:
         sizes["b"] = data.draw(st.sampled_from((1, 2, 5)), "b")
     assume(legal(case, sizes))
-    choices = Lowering(hoist=data.draw(st.booleans(), "hoist"), pack=data.draw(st.booleans(), "pack"))
+    choices = LoweringOptions(hoist=data.draw(st.booleans(), "hoist"), pack=data.draw(st.booleans(), "pack"))
     graph = case.graph
     inputs = filled(graph, sizes)
     expected = reference(graph, inputs, sizes)
     with np.errstate(all="ignore"):
-        found = run(lower(graph.substitute(sizes), choices), inputs)
+        found = run(lower_graph(graph.substitute(sizes), choices), inputs)
 
     assert relative_error(expected, found) < 1e-9
 
 
 # ---------------------------------------------------------------- what is written
-def r1(sizes: dict[str, int], text: str = RMS_EPS, choices: Lowering | None = None) -> LoopProgram:
-    return lower(parse(text).substitute(sizes), choices or Lowering())
+def r1(sizes: dict[str, int], text: str = RMS_EPS, choices: LoweringOptions | None = None) -> LoopProgram:
+    return lower_graph(parse(text).substitute(sizes), choices or LoweringOptions())
 
 
 FULL = {"b": 8, "d": 4096, "n": 4096, "gx": 8, "f": 512}
@@ -165,7 +164,7 @@ def test_the_text_with_a_transposed_weight(golden) -> None:
 def test_the_text_of_other_kernels(golden, name) -> None:
     case = BY_NAME[name]
     sizes = case.sizes({s: 4 + 4 * (i % 3) for i, s in enumerate(case.free)})
-    golden(f"codegen/{name}", show_loops(lower(case.graph.substitute(sizes))))
+    golden(f"codegen/{name}", show_loops(lower_graph(case.graph.substitute(sizes))))
 
 
 def test_row_statistics_are_done_once_per_thread() -> None:
@@ -177,7 +176,7 @@ def test_row_statistics_are_done_once_per_thread() -> None:
 
 
 def test_without_hoisting_everything_is_done_in_its_block() -> None:
-    (nest,) = r1(FULL, choices=Lowering(hoist=False)).nests
+    (nest,) = r1(FULL, choices=LoweringOptions(hoist=False)).nests
 
     assert nest.once == ()
     assert any(isinstance(s, Map) and isinstance(s.value, Apply) for s in nest.body)
@@ -191,7 +190,7 @@ def test_what_would_not_fit_is_not_kept() -> None:
 
 
 def test_a_load_is_a_view_unless_packed() -> None:
-    (nest,) = r1(FULL, RMS_PLAIN, Lowering(pack=False)).nests
+    (nest,) = r1(FULL, RMS_PLAIN, LoweringOptions(pack=False)).nests
     product_ = next(s for s in nest.body if isinstance(s, Contract))
 
     assert product_.left.buffer.where == "input"
@@ -211,7 +210,7 @@ def test_packed_rows_begin_on_cache_lines_in_sets_of_their_own(k, bytes_each) ->
     %3 = store(%2, omap=[1])
   return %2
 """
-    (nest,) = lower(parse(text).substitute({"gx": 2})).nests
+    (nest,) = lower_graph(parse(text).substitute({"gx": 2})).nests
     packed = next(b for b in nest.scratch if b.shape == (8, k))
     lines = [r * packed.strides[0] * bytes_each / 64 for r in range(8)]
     apart = [min((a - b) % 64, (b - a) % 64) for a in lines for b in lines if a != b]
@@ -223,7 +222,7 @@ def test_packed_rows_begin_on_cache_lines_in_sets_of_their_own(k, bytes_each) ->
 
 def test_a_grid_dim_that_the_store_does_not_name_runs_once() -> None:
     case = BY_NAME["same_tile_twice"]
-    (nest,) = lower(case.graph.substitute(case.sizes({"gx": 2, "f": 3, "u": 2, "gz": 7}))).nests
+    (nest,) = lower_graph(case.graph.substitute(case.sizes({"gx": 2, "f": 3, "u": 2, "gz": 7}))).nests
 
     assert [r.extent for r in nest.grid] == [2]
 
@@ -248,12 +247,12 @@ def test_an_expression_prints_with_the_parentheses_it_needs() -> None:
 # ---------------------------------------------------------------- callers' mistakes
 def test_an_open_graph_is_refused() -> None:
     with pytest.raises(ShapeError, match="maps are still open"):
-        lower(parse(RMS_PLAIN.replace("omap=[1]", "omap=?")).substitute(FULL))
+        lower_graph(parse(RMS_PLAIN.replace("omap=[1]", "omap=?")).substitute(FULL))
 
 
 def test_a_missing_number_is_named() -> None:
     with pytest.raises(ShapeError, match="give every symbol a number"):
-        lower(parse(RMS_PLAIN).substitute({k: v for k, v in FULL.items() if k != "b"}))
+        lower_graph(parse(RMS_PLAIN).substitute({k: v for k, v in FULL.items() if k != "b"}))
 
 
 def test_a_tile_that_is_not_whole_is_refused() -> None:
@@ -263,4 +262,4 @@ def test_a_tile_that_is_not_whole_is_refused() -> None:
 
 def test_an_input_as_the_result_is_refused() -> None:
     with pytest.raises(ShapeError, match="nothing to compile"):
-        lower(parse("sgraph\n  x = input f32[4]\n  return x"))
+        lower_graph(parse("sgraph\n  x = input f32[4]\n  return x"))

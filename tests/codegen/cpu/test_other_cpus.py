@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from prism_explore.codegen.cpu.emit import complete, cross_compiled
+from prism_explore.codegen.cpu.compile import cross_compile
 from prism_explore.codegen.cpu.llvm.jit import CpuModel, host_cpu
+from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.plan import Plan
-from prism_explore.codegen.load import load_plan
+from prism_explore.codegen.cpu.schedule import complete_schedule
 from prism_explore.ir.text import parse
 from tests.codegen.corpus import CASES, filled, reference, relative_error
 from tests.codegen.cpu.test_emit import planned
@@ -34,12 +35,12 @@ EVERY = {c.name: c for c in (*CASES, *WIDER)}
 def planned_for(case, there: CpuModel) -> tuple[Plan, dict[str, int]]:
     sizes = case.sizes({symbol: NUMBERS.get(symbol, 8) for symbol in case.free})
     here = planned(parse(case.text), sizes, there.lanes)
-    return replace(here, host=there, schedule=complete(here.loops, there, {})), sizes
+    return replace(here, host=there, schedule=complete_schedule(here.loops, there, {})), sizes
 
 
 def arm(case) -> str:
     made, _ = planned_for(case, ARM)
-    return cross_compiled(made.loops, made.schedule, ARM, TRIPLE)
+    return cross_compile(made.loops, made.schedule, ARM, TRIPLE)
 
 
 def loops(assembly: str) -> list[str]:
@@ -78,8 +79,8 @@ def test_every_kernel_compiles_for_arm_and_calls_no_mathematics_of_others(name) 
 )
 def test_a_vector_that_finds_no_register_lies_in_one_cache_line(there, vector) -> None:
     made = planned(parse(EIGHT_ROWS), {}, there.lanes)
-    schedule = complete(made.loops, there, {"mr": 8, "nr": 4})
-    assembly = cross_compiled(made.loops, schedule, there, "x86_64-unknown-linux-gnu")
+    schedule = complete_schedule(made.loops, there, {"mr": 8, "nr": 4})
+    assembly = cross_compile(made.loops, schedule, there, "x86_64-unknown-linux-gnu")
 
     assert re.search(rf"%{vector}\d+, -?\d*\(%rsp\)", assembly)
     assert f"andq\t$-{4 * there.lanes}, %rsp" in assembly

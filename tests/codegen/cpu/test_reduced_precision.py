@@ -10,8 +10,8 @@ import torch
 import prism_explore as px
 from prism_explore.codegen.cpu.llvm.builder import Memory
 from prism_explore.codegen.cpu.llvm.jit import host_cpu
+from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.plan import plan
-from prism_explore.codegen.load import load_plan
 from prism_explore.errors import ShapeError
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.tensors import numpy_dtype

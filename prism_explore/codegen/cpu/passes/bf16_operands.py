@@ -1,70 +1,63 @@
-"""Products of bfloat16 in pairs: tiles that were computed only to be multiplied are kept in bfloat16.
+"""Pass: bfloat16 storage for tiles that are only the left operand of a product with a bfloat16 weight.
 
-Some CPUs multiply bfloat16 in pairs, twice as fast as float32, if both operands are bfloat16. The right operand is an
-input; the left one is a tile that `lower` keeps in float32. Here that tile becomes bfloat16 where nothing but such
-products reads it. A tile that only copies a bfloat16 input loses nothing by it; what was computed is rounded once, as
-torch rounds between operators. Sums stay float32.
+Input: loop IR, where such a tile is float32. Output: loop IR, where it is bfloat16, so that CPUs with `vdpbf16ps`
+multiply both operands in pairs, twice as fast as float32. Legal where only such products read the tile and it is
+overwritten, not accumulated. A copy of a bfloat16 input is unchanged; a computed tile is rounded once, as torch rounds
+between operators. Sums stay float32.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from prism_explore.codegen.cpu.loop_ir import Buffer, Contract, LoopProgram, Nest, Statement, reads
-from prism_explore.codegen.cpu.matmul_microkernels import extents
+from prism_explore.codegen.cpu.loop_ir import Buffer, Contract, LoopNest, LoopProgram, Statement, reads
+from prism_explore.codegen.cpu.matmul_tiling import is_bf16_product
 
 
-def are_pairs(c: Contract) -> bool:
-    """Whether both operands lie in bfloat16 along k."""
-    e = extents(c)
-    along_k = e.left_k == 1 and e.right_k == 1 and e.k > 1
-    return along_k and c.left.buffer.dtype == "bf16" and c.right.buffer.dtype == "bf16"
-
-
-def shortened(program: LoopProgram) -> LoopProgram:
+def with_bf16_operands(program: LoopProgram) -> LoopProgram:
     """The program with bfloat16 tiles on the left of products whose right operand is bfloat16."""
     return replace(program, nests=tuple(_nest(nest) for nest in program.nests))
 
 
-def _nest(nest: Nest) -> Nest:
-    wanted: dict[Buffer, Buffer] = {}
+def _nest(nest: LoopNest) -> LoopNest:
+    replaced: dict[Buffer, Buffer] = {}
     for b in nest.scratch:
-        short = replace(b, dtype="bf16")
+        rounded = replace(b, dtype="bf16")
         products = [s for s in nest.statements if isinstance(s, Contract) and s.left.buffer == b]
-        if products and _only_left(b, nest) and all(are_pairs(_moved(c, {b: short})) for c in products):
-            wanted[b] = short
-    if not wanted:
+        if products and _only_left(b, nest) and all(is_bf16_product(_with_left_in(c, {b: rounded})) for c in products):
+            replaced[b] = rounded
+    if not replaced:
         return nest
 
-    def changed(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    def rewrite(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return tuple(
-            _moved(s, wanted)
+            _with_left_in(s, replaced)
             if isinstance(s, Contract)
-            else replace(s, target=replace(s.target, buffer=wanted.get(s.target.buffer, s.target.buffer)))
+            else replace(s, target=replace(s.target, buffer=replaced.get(s.target.buffer, s.target.buffer)))
             for s in statements
         )
 
     return replace(
         nest,
-        scratch=tuple(wanted.get(b, b) for b in nest.scratch),
-        once=changed(nest.once),
-        before=changed(nest.before),
-        body=changed(nest.body),
-        after=changed(nest.after),
+        scratch=tuple(replaced.get(b, b) for b in nest.scratch),
+        once=rewrite(nest.once),
+        before=rewrite(nest.before),
+        body=rewrite(nest.body),
+        after=rewrite(nest.after),
     )
 
 
-def _only_left(b: Buffer, nest: Nest) -> bool:
-    """Whether a tile is written as a whole and read by products alone, on their left."""
+def _only_left(b: Buffer, nest: LoopNest) -> bool:
+    """Whether a tile is only overwritten, and only read as the left operand of products."""
     for s in nest.statements:
         if isinstance(s, Contract):
             if b in (s.right.buffer, s.target.buffer):
                 return False
-        elif any(p.buffer == b for p in reads(s.value)) or (s.target.buffer == b and s.adds):
+        elif any(p.buffer == b for p in reads(s.value)) or (s.target.buffer == b and s.accumulates):
             return False
     return True
 
 
-def _moved(c: Contract, to: dict[Buffer, Buffer]) -> Contract:
-    """The product with its left operand in another buffer."""
+def _with_left_in(c: Contract, to: dict[Buffer, Buffer]) -> Contract:
+    """The product with its left operand in another buffer, where one is named."""
     return replace(c, left=replace(c.left, buffer=to.get(c.left.buffer, c.left.buffer)))

@@ -1,14 +1,16 @@
-"""Iterations that a mask hides: those that change nothing need not run.
+"""Pass: predication of a loop whose iterations a mask hides completely.
 
-Under a causal mask or a sliding window, many tiles of scores are masked as a whole. What such an iteration does is
-found by running the loop's body once on what is known of its values: a masked score is minus infinity, its exponential
-0, a maximum or a sum that takes it in stays what it was, and a factor between two equal maxima is 1. If by that nothing
-is changed that outlives the iteration, it is left out: the loop runs where its band lets something through.
+Input: a loop nest. Output: the predicate of the iterations that have to run, as a band over block and loop variables;
+None for all. Under a causal mask or a sliding window, many tiles of scores are masked completely, and their iterations
+are skipped.
 
-Before its first entry, a row of an online softmax takes in what stands for minus infinity, and the first entry rescales
-that to nothing. A row without any has no softmax; it would keep an average. So nothing is left out unless every row of
-every block keeps an entry in some iteration. What is taken for granted is that numbers are finite: 0 times infinity
-is no 0.
+Method: abstract interpretation of the loop's body for an iteration in which the band is 0. A masked score is minus
+infinity, its exponential 0; a maximum or a sum with it keeps its value; the factor between two equal maxima is 1.
+
+Legal where such an iteration changes nothing that outlives it, and every row of every block keeps an entry in some
+iteration. (Before its first entry, a row of an online softmax accumulates the number that stands for minus infinity,
+and the first entry rescales that to 0. A row without an entry has no softmax and would keep an average.) Assumed:
+inputs are finite, as 0 times infinity is not 0.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ from prism_explore.codegen.cpu.loop_ir import (
     Contract,
     Expression,
     Fold,
+    LoopNest,
     Map,
-    Nest,
     Place,
     Read,
     Statement,
@@ -39,21 +41,21 @@ from prism_explore.codegen.cpu.loop_ir import (
 )
 
 
-class _Known(Enum):
-    """What is known of a value in an iteration that is masked as a whole; a place stands for what was there before."""
+class _Abstract(Enum):
+    """An abstract value in a masked iteration. A place instead of it is the value from before the iteration."""
 
     ZERO = auto()
     ONE = auto()
-    HIDDEN = auto()
-    """Minus infinity, as far as what is added to it or scaled is finite."""
-    OTHER = auto()
+    MASKED = auto()
+    """Minus infinity, also after adding or scaling by finite values."""
+    UNKNOWN = auto()
 
 
-_Value: TypeAlias = _Known | Place
+_Value: TypeAlias = _Abstract | Place
 
 
-def needed_iterations(nest: Nest) -> Within | None:
-    """Which iterations of a nest's loop have to run, as a band over its block and loop variables; None for all."""
+def iteration_predicate(nest: LoopNest) -> Within | None:
+    """The predicate of the iterations of a nest's loop that have to run; None for all."""
     bands = {w for s in nest.body if not isinstance(s, Contract) for w in withins(s.value)}
     if nest.loop is None or len(bands) != 1:
         return None
@@ -76,12 +78,12 @@ def needed_iterations(nest: Nest) -> Within | None:
     )
 
 
-def _keeps_rows(nest: Nest, band: Within, tile: Mapping[str, int], column: str | None) -> bool:
-    """Whether all rows of all blocks keep an entry of those that the loop and the tile's columns run over."""
-    assert nest.loop is not None, "a loop that is cut"
+def _keeps_rows(nest: LoopNest, band: Within, tile: Mapping[str, int], column: str | None) -> bool:
+    """Whether every row of every block keeps an entry among the columns of all iterations."""
+    assert nest.loop is not None, "only a nest with a loop skips iterations"
     unit = band.stride(column or nest.loop.name)
     along = {column} if column else set[str]()
-    maxima = [s for s in nest.body if not isinstance(s, Contract) and s.adds and s.join == "max"]
+    maxima = [s for s in nest.body if not isinstance(s, Contract) and s.accumulates and s.join == "max"]
     if abs(unit) != 1 or any(set(s.along if isinstance(s, Fold) else ()) != along for s in maxima):
         return False
     columns = nest.loop.extent * (tile[column] if column else 1)
@@ -94,58 +96,58 @@ def _keeps_rows(nest: Nest, band: Within, tile: Mapping[str, int], column: str |
     return starts and ends and (band.low is None or band.high is None or band.low <= band.high)
 
 
-def _changes_nothing(nest: Nest, band: Within) -> bool:
-    """Whether an iteration in which the band is 0 leaves all that outlives it as it was."""
-    twins = _twins(nest)
-    known: dict[Buffer, _Known] = {}
-    """Of buffers that changed."""
+def _changes_nothing(nest: LoopNest, band: Within) -> bool:
+    """Whether an iteration in which the band is 0 changes nothing that outlives it."""
+    equal = _equal_places(nest)
+    state: dict[Buffer, _Abstract] = {}
+    """The values of changed buffers."""
     seen: set[Buffer] = set()
-    passing: set[Buffer] = set()
-    """Written as a whole before they are read: nothing of them comes from the iteration before."""
+    overwritten: set[Buffer] = set()
+    """Buffers that an iteration overwrites completely before it reads them."""
     for s in nest.body:
         value = Apply("mul", (Read(s.left), Read(s.right))) if isinstance(s, Contract) else s.value
         target, read = s.target.buffer.root, {p.buffer.root for p in reads(value)}
-        found = _evaluated(value, band, known, twins)
-        if not _leaves(s, found, twins, target in known):
-            known[target] = _written(s, found) if target not in known and _is_whole(s) else _Known.OTHER
-        if target not in seen | read and not s.adds and _is_whole(s):
-            passing.add(target)
+        result = _evaluate(value, band, state, equal)
+        if not _keeps_target(s, result, equal, target in state):
+            state[target] = _target_value(s, result) if target not in state and _writes_all(s) else _Abstract.UNKNOWN
+        if target not in seen | read and not s.accumulates and _writes_all(s):
+            overwritten.add(target)
         seen |= read | {target}
     outlives = {p.buffer.root for s in (*nest.once, *nest.before, *nest.after) for p in places(s)}
-    return all(b.where == "scratch" and b in passing and b not in outlives for b in known)
+    return all(b.where == "scratch" and b in overwritten and b not in outlives for b in state)
 
 
-def _leaves(s: Statement, value: _Value, twins: Mapping[Place, Place], changed: bool) -> bool:
-    """Whether a statement leaves its target as it is: it adds nothing, or writes what was there."""
-    if s.adds:
-        return value is (_Known.HIDDEN if not isinstance(s, Contract) and s.join == "max" else _Known.ZERO)
+def _keeps_target(s: Statement, value: _Value, equal: Mapping[Place, Place], changed: bool) -> bool:
+    """Whether a statement keeps its target's value: it adds nothing, or writes the same value."""
+    if s.accumulates:
+        return value is (_Abstract.MASKED if not isinstance(s, Contract) and s.join == "max" else _Abstract.ZERO)
     if changed or not isinstance(s, Map) or not isinstance(value, Place):
         return False
-    return _twin(value, twins) == _twin(s.target, twins)
+    return _representative(value, equal) == _representative(s.target, equal)
 
 
-def _written(s: Statement, value: _Value) -> _Known:
-    """What is known of a target that was written as a whole."""
-    if isinstance(value, Place) or s.adds:
-        return _Known.OTHER
-    if isinstance(s, Map) or value is _Known.ZERO:
+def _target_value(s: Statement, value: _Value) -> _Abstract:
+    """The value of a target that was overwritten completely."""
+    if isinstance(value, Place) or s.accumulates:
+        return _Abstract.UNKNOWN
+    if isinstance(s, Map) or value is _Abstract.ZERO:
         return value
-    return value if isinstance(s, Fold) and s.join == "max" else _Known.OTHER
+    return value if isinstance(s, Fold) and s.join == "max" else _Abstract.UNKNOWN
 
 
-def _is_whole(s: Statement) -> bool:
+def _writes_all(s: Statement) -> bool:
     """Whether every element of the target is written."""
     ranges = (*s.batch, s.m, s.n) if isinstance(s, Contract) else s.domain
     along = s.along if isinstance(s, Fold) else ()
     return prod(r.extent for r in ranges if r.name not in along) == prod(s.target.buffer.shape)
 
 
-def _twins(nest: Nest) -> dict[Place, Place]:
-    """Places that hold the same when an iteration begins: both start alike, and one ends as a copy of the other."""
+def _equal_places(nest: LoopNest) -> dict[Place, Place]:
+    """Places with equal values at the start of each iteration: equal initial values, and one is a copy of the other."""
     starts = {s.target: s.value for s in nest.before if isinstance(s, Map) and isinstance(s.value, Constant)}
     found: dict[Place, Place] = {}
     for position, s in enumerate(nest.body):
-        if isinstance(s, Map) and not s.adds and isinstance(s.value, Read):
+        if isinstance(s, Map) and not s.accumulates and isinstance(s.value, Read):
             later = {t.target.buffer for t in nest.body[position + 1 :]}
             start, source = starts.get(s.target), s.value.place
             if start is not None and start == starts.get(source) and not {s.target.buffer, source.buffer} & later:
@@ -153,44 +155,44 @@ def _twins(nest: Nest) -> dict[Place, Place]:
     return found
 
 
-def _twin(place: Place, twins: Mapping[Place, Place]) -> Place:
-    return twins.get(place, place)
+def _representative(place: Place, equal: Mapping[Place, Place]) -> Place:
+    return equal.get(place, place)
 
 
-def _evaluated(e: Expression, band: Within, known: Mapping[Buffer, _Known], twins: Mapping[Place, Place]) -> _Value:
+def _evaluate(e: Expression, band: Within, state: Mapping[Buffer, _Abstract], equal: Mapping[Place, Place]) -> _Value:
     match e:
         case Read(place):
-            return known.get(place.buffer.root, place)
+            return state.get(place.buffer.root, place)
         case Constant(value):
-            return {Fraction(0): _Known.ZERO, Fraction(1): _Known.ONE}.get(value, _Known.OTHER)
+            return {Fraction(0): _Abstract.ZERO, Fraction(1): _Abstract.ONE}.get(value, _Abstract.UNKNOWN)
         case Within():
-            return _Known.ZERO if e == band else _Known.OTHER
+            return _Abstract.ZERO if e == band else _Abstract.UNKNOWN
         case Apply(fn, args):
-            values = tuple(_evaluated(a, band, known, twins) for a in args)
+            values = tuple(_evaluate(a, band, state, equal) for a in args)
             if fn == "sub" and all(isinstance(v, Place) for v in values):
-                a, b = (_twin(v, twins) for v in values if isinstance(v, Place))
-                return _Known.ZERO if a == b else _Known.OTHER
-            return _applied(fn, args, values)
+                a, b = (_representative(v, equal) for v in values if isinstance(v, Place))
+                return _Abstract.ZERO if a == b else _Abstract.UNKNOWN
+            return _apply(fn, args, values)
 
 
-def _applied(fn: str, args: tuple[Expression, ...], values: tuple[_Value, ...]) -> _Value:
+def _apply(fn: str, args: tuple[Expression, ...], values: tuple[_Value, ...]) -> _Value:
     positive = len(args) > 1 and isinstance(args[1], Constant) and args[1].value > 0
     match fn, values:
-        case "mask", (_, _Known.ZERO):
-            return _Known.HIDDEN
-        case "exp", (_Known.HIDDEN,):
-            return _Known.ZERO
-        case "exp", (_Known.ZERO,):
-            return _Known.ONE
-        case "mul", (_Known.ZERO, _) | (_, _Known.ZERO):
-            return _Known.ZERO
-        case "mul", (_Known.ONE, other) | (other, _Known.ONE):
+        case "mask", (_, _Abstract.ZERO):
+            return _Abstract.MASKED
+        case "exp", (_Abstract.MASKED,):
+            return _Abstract.ZERO
+        case "exp", (_Abstract.ZERO,):
+            return _Abstract.ONE
+        case "mul", (_Abstract.ZERO, _) | (_, _Abstract.ZERO):
+            return _Abstract.ZERO
+        case "mul", (_Abstract.ONE, other) | (other, _Abstract.ONE):
             return other
-        case "mul" | "div", (_Known.HIDDEN, _) if positive:
-            return _Known.HIDDEN
-        case "add", (_Known.ZERO, other) | (other, _Known.ZERO):
+        case "mul" | "div", (_Abstract.MASKED, _) if positive:
+            return _Abstract.MASKED
+        case "add", (_Abstract.ZERO, other) | (other, _Abstract.ZERO):
             return other
-        case "add" | "sub", (_Known.HIDDEN, other) if other is not _Known.HIDDEN:
-            return _Known.HIDDEN
+        case "add" | "sub", (_Abstract.MASKED, other) if other is not _Abstract.MASKED:
+            return _Abstract.MASKED
         case _:
-            return _Known.OTHER
+            return _Abstract.UNKNOWN

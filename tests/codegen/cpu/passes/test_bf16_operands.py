@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from prism_explore.codegen.cpu.llvm.jit import host_cpu
+from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.plan import Plan, choices_of, plan
-from prism_explore.codegen.load import load_plan
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Parameters
 

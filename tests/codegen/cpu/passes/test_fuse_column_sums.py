@@ -1,4 +1,4 @@
-"""Sums that a product takes along: which may, and that a kernel computes the same with them and without."""
+"""Column sums fused with a product: which are legal, and that a kernel computes the same with and without."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism_explore.codegen.cpu.emit import schedule_space
 from prism_explore.codegen.cpu.llvm.jit import host_cpu
+from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.loop_ir import Contract, Fold
-from prism_explore.codegen.cpu.lower_graph import lower
-from prism_explore.codegen.cpu.passes.fuse_column_sums import Ride, rides
-from prism_explore.codegen.load import load_plan
+from prism_explore.codegen.cpu.lower_graph import lower_graph
+from prism_explore.codegen.cpu.passes.fuse_column_sums import FusedSum, find_column_sums
+from prism_explore.codegen.cpu.schedule import schedule_space
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.ir.text import parse
 from tests.codegen.corpus import filled, reference, relative_error
@@ -48,14 +48,14 @@ def text(of: str = "square(%1)", sums: str = "mean", along: int = 1, first: bool
 USUAL = {"h": 4, "m": 3, "t": 96, "d": 32, "gx": 2, "f": 2}
 
 
-def found(source: str, **sizes: int) -> list[tuple[Contract, Ride]]:
-    (nest,) = (n for n in lower(parse(source).substitute({**USUAL, **sizes})).nests if n.body)
-    kept = [(nest.body[at], ride) for at, ride in rides(nest.body).items()]
+def found(source: str, **sizes: int) -> list[tuple[Contract, FusedSum]]:
+    (nest,) = (n for n in lower_graph(parse(source).substitute({**USUAL, **sizes})).nests if n.body)
+    kept = [(nest.body[at], ride) for at, ride in find_column_sums(nest.body).items()]
     return [(c, ride) for c, ride in kept if isinstance(c, Contract)]
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_the_squares_of_keys_ride_along_with_their_scores(first) -> None:
+def test_the_squares_of_keys_are_summed_with_their_scores(first) -> None:
     ((product, ride),) = found(text(first=first))
 
     assert isinstance(ride.fold, Fold)

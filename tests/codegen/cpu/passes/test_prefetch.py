@@ -1,4 +1,4 @@
-"""What is asked for while a product runs: the right tiles, every line of them, and no line of others."""
+"""Software prefetch: the right tiles, every line of them, and no line of others."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism_explore.codegen.cpu.emit import schedule_space
+from prism_explore.codegen.cpu.emit_prefetch import prefetch_slot
+from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
 from prism_explore.codegen.cpu.llvm.jit import host_cpu
-from prism_explore.codegen.cpu.loop_ir import Buffer, Place, Range, show_statement
-from prism_explore.codegen.cpu.passes.prefetch import LINE_BYTES, Request, Tile, ask, chained, requests, tiles_ahead
+from prism_explore.codegen.cpu.loop_ir import Buffer, Place, Range
+from prism_explore.codegen.cpu.loop_text import show_statement
+from prism_explore.codegen.cpu.passes.prefetch import (
+    Request,
+    Tile,
+    has_dependent_products,
+    plan_prefetches,
+    tiles_to_prefetch,
+)
+from prism_explore.codegen.cpu.schedule import schedule_space
 from prism_explore.ir.tensors import BYTES
 from tests.codegen.corpus import CASES
 from tests.codegen.cpu.test_emit import error_of, planned
@@ -26,21 +35,21 @@ def sizes(extent: int) -> dict[str, int]:
 
 
 @dataclass
-class Counting:
-    """A function being written, of numbers only: what `ask` says to it is what a kernel would do."""
+class RecordingBuilder:
+    """A builder of code with constant indices: it records what a kernel would prefetch."""
 
     fetched: list[int] = field(default_factory=list)
 
-    def sum(self, *terms: int) -> int:
+    def index_sum(self, *terms: int) -> int:
         return sum(terms)
 
-    def times(self, x: int, factor: int) -> int:
+    def index_product(self, x: int, factor: int) -> int:
         return x * factor
 
-    def divided(self, x: int, by: int) -> tuple[int, int]:
+    def index_divmod(self, x: int, by: int) -> tuple[int, int]:
         return divmod(x, by)
 
-    def least(self, x: int, bound: int) -> int:
+    def index_min(self, x: int, bound: int) -> int:
         return min(x, bound)
 
     def prefetch(self, memory: object, offset: int, level: int) -> None:
@@ -62,44 +71,44 @@ def tile(rows: int, columns: int, step: int, dtype="f32") -> Tile:
     cuts=st.tuples(st.integers(0, 1000), st.integers(0, 1000)),
     dtype=st.sampled_from(("f32", "bf16")),
 )
-def test_every_line_of_a_tile_is_asked_for_and_nothing_beyond_it(rows, columns, gap, parts, slots, cuts, dtype) -> None:
+def test_every_line_of_a_tile_is_prefetched_and_no_other(rows, columns, gap, parts, slots, cuts, dtype) -> None:
     wanted = tile(rows, columns, columns + gap, dtype)
     ends = [*sorted(cut % wanted.lines for cut in cuts[: len(slots) - 1]), wanted.lines]
-    writing = Counting()
+    builder = RecordingBuilder()
     for first, end, number in zip((0, *ends), ends, slots, strict=False):
         for slot in range(number if end > first else 0):
-            ask(writing, None, Request(wanted, first, end - first), parts, 2, slot, number)
-    line = LINE_BYTES // BYTES[dtype]
+            prefetch_slot(builder, None, Request(wanted, first, end - first), parts, 2, slot, number)
+    line = CACHE_LINE_BYTES // BYTES[dtype]
     runs, run = wanted.shape
     starts = [i * stride for extent, stride in runs for i in range(extent)] or [0]
 
-    assert {start + at for start in starts for at in range(0, run, line)} == set(writing.fetched)
-    assert len(writing.fetched) < wanted.lines + sum(slots)
+    assert {start + at for start in starts for at in range(0, run, line)} == set(builder.fetched)
+    assert len(builder.fetched) < wanted.lines + sum(slots)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 4])
-def test_requests_go_round_the_parts_of_a_tile(parts) -> None:
-    writing = Counting()
+def test_requests_alternate_between_the_parts_of_a_tile(parts) -> None:
+    builder = RecordingBuilder()
     for slot in range(16):
-        ask(writing, None, Request(tile(8, 32, 100), 0, 16), parts, 2, slot, 16)
+        prefetch_slot(builder, None, Request(tile(8, 32, 100), 0, 16), parts, 2, slot, 16)
 
-    assert [800 // parts * p for p in range(parts)] == writing.fetched[:parts]
-    assert Counter(100 * r + c for r in range(8) for c in (0, 16)) == Counter(writing.fetched)
+    assert [800 // parts * p for p in range(parts)] == builder.fetched[:parts]
+    assert Counter(100 * r + c for r in range(8) for c in (0, 16)) == Counter(builder.fetched)
 
 
-def test_values_are_asked_for_beside_scores_and_the_next_keys_beside_values() -> None:
+def test_values_are_prefetched_during_scores_and_the_next_keys_during_values() -> None:
     (nest,) = planned(ATTENTION.graph, sizes(16)).loops.nests
-    asked = [[(t.place.buffer.name, t.later) for t in tiles] for tiles in tiles_ahead(nest) if tiles]
+    asked = [[(t.place.buffer.name, t.iterations_later) for t in tiles] for tiles in tiles_to_prefetch(nest) if tiles]
 
-    assert chained(nest)
+    assert has_dependent_products(nest)
     assert [[("v", 0)], [("k", 1)]] == asked
 
 
 @pytest.mark.parametrize("lanes", [8, 16])
 @pytest.mark.parametrize("extent", [8, 16, 64])
-def test_exponentials_ask_for_the_first_lines_of_what_the_product_behind_them_asks_for(extent, lanes) -> None:
+def test_exponentials_prefetch_the_first_lines_for_the_product_behind_them(extent, lanes) -> None:
     (nest,) = planned(ATTENTION.graph, sizes(extent)).loops.nests
-    asked = requests(nest, lanes)
+    asked = plan_prefetches(nest, lanes)
     slow = [p for p, s in enumerate(nest.body) if "exp(" in show_statement(s) and s.target.buffer.shape[-1] > 1]
     by_tile = defaultdict[str, list[tuple[int, Request]]](list)
     for position, found in enumerate(asked):
@@ -116,16 +125,16 @@ def test_exponentials_ask_for_the_first_lines_of_what_the_product_behind_them_as
     assert keys[0][1].count <= keys[-1][1].count
 
 
-def test_a_single_product_has_nothing_beside_it() -> None:
+def test_a_single_product_prefetches_no_other_tile() -> None:
     case = BY_NAME["rms_eps"]
     sizes = case.sizes(dict.fromkeys(case.free, 4))
     made = planned(case.graph, sizes)
 
-    assert not any(map(any, map(tiles_ahead, made.loops.nests)))
+    assert not any(map(any, map(tiles_to_prefetch, made.loops.nests)))
     assert "meanwhile" not in [c.name for c in schedule_space(made.loops, host_cpu())]
 
 
 @pytest.mark.parametrize("parts", [8, 4, 2, 1, 0])
 @pytest.mark.parametrize("extent", [5, 16, 33])
-def test_asking_ahead_changes_no_result(parts, extent) -> None:
+def test_prefetching_changes_no_result(parts, extent) -> None:
     assert error_of(ATTENTION.graph, sizes(extent), meanwhile=parts) < 1e-5

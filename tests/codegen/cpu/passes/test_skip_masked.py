@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism_explore.codegen.cpu.loop_ir import Within
-from prism_explore.codegen.cpu.lower_graph import lower
+from prism_explore.codegen.cpu.lower_graph import lower_graph
 from prism_explore.ir.text import parse
 from tests.codegen.corpus import filled, relative_error
 from tests.codegen.cpu.test_loop_ir import run
@@ -52,19 +52,19 @@ def test_an_iteration_runs_if_its_band_shows_something_and_the_result_stays(
     sizes = {"h": 2, "m": m, "d": 2, "s": s, "e": 3, "gy": gy, "f": f}
     text = CAUSAL_FLASH.replace("low=-1*s", f"low={_signed(low)}").replace("high=s-1*m", f"high={_signed(high)}")
     graph = parse(text)
-    program = lower(graph.substitute(sizes))
+    program = lower_graph(graph.substitute(sizes))
     (nest,) = program.nests
     every_row = all(shows(low, high, range(r, r + 1), range(s)) for r in range(m))
 
     if not every_row:
-        assert nest.needed is None
+        assert nest.predicate is None
         return
-    assert (nest.needed is None) == (f == 1)
+    assert (nest.predicate is None) == (f == 1)
     for by, i in product(range(gy), range(f)):
         tiles = range(by * tile, (by + 1) * tile), range(i * keys, (i + 1) * keys)
-        assert f == 1 or admits(nest.needed, {"by": by, "i": i}) == shows(low, high, *tiles)
+        assert f == 1 or admits(nest.predicate, {"by": by, "i": i}) == shows(low, high, *tiles)
     inputs = filled(graph, sizes)
-    whole = replace(program, nests=(replace(nest, needed=None),))
+    whole = replace(program, nests=(replace(nest, predicate=None),))
     with np.errstate(all="ignore"):
         assert relative_error(run(whole, inputs), run(program, inputs)) < 1e-12
 
@@ -75,8 +75,8 @@ def _signed(number: int) -> str:
 
 def test_without_a_softmax_what_a_mask_hides_counts() -> None:
     sizes = {"m": 8, "s": 16384, "gy": 1, "f": 4}  # too large to be summed ahead of the loop
-    (masked,) = lower(parse(SUMMED.format("mask")).substitute(sizes)).nests
-    (weighted,) = lower(parse(SUMMED.format("mul")).substitute(sizes)).nests
+    (masked,) = lower_graph(parse(SUMMED.format("mask")).substitute(sizes)).nests
+    (weighted,) = lower_graph(parse(SUMMED.format("mul")).substitute(sizes)).nests
 
-    assert masked.needed is None
-    assert weighted.needed is not None
+    assert masked.predicate is None
+    assert weighted.predicate is not None

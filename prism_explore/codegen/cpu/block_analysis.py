@@ -1,4 +1,7 @@
-"""What holds of a block graph before its loops are written: what is needed, what depends on what, what is done once."""
+"""Analysis of a block graph before it is lowered: live nodes, dependences on grid dims, loop-invariant code to hoist.
+
+Input: a block graph at given sizes and the lowering options. Output: a `BlockAnalysis`, which nothing changes.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from prism_explore.codegen.cpu.layout import numbers
+from prism_explore.codegen.cpu.layout import concrete_dims
 from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import block_types, consumers, phases
 from prism_explore.ir.ops import (
@@ -27,59 +30,59 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.tensors import TensorType
 
 PACK_ROWS = 4
-"""From this many rows on, the left tile of a product is worth a copy in the order it is read."""
+"""From so many rows on, the left tile of a product is packed: copied into the order in which it is read."""
 
 View: TypeAlias = Permute | Reshape | Expand | Slice | Concat
 
 
 @dataclass(frozen=True, slots=True)
-class Lowering:
-    """Choices that change the loops, not the numbers."""
+class LoweringOptions:
+    """Schedule choices that change the loops, not the result."""
 
     hoist: bool = True
-    """Do what does not depend on the inner grid dims once per thread."""
+    """Hoist what does not depend on the inner grid dims: once per thread."""
     pack: bool = True
-    """Copy the left operand of a product into tile order, where that is done once."""
+    """Pack the left operand of a product, where the copy is hoisted."""
 
 
-class Facts:
-    """Facts of one block graph; positions are those of its nodes and of its grid dims."""
+class BlockAnalysis:
+    """Properties of one block graph; nodes and grid dims are named by position."""
 
     def __init__(
-        self, block: BlockGraph, types: tuple[TensorType, ...], stores: Collection[int], choices: Lowering
+        self, block: BlockGraph, types: tuple[TensorType, ...], stores: Collection[int], options: LoweringOptions
     ) -> None:
-        self.block, self.choices = block, choices
-        self.dims = tuple(numbers(t, f"block node %{i}") for i, t in enumerate(block_types(block, types)))
-        self.when = phases(block)
+        self.block, self.options = block, options
+        self.dims = tuple(concrete_dims(t, f"block node %{i}") for i, t in enumerate(block_types(block, types)))
+        self.phases = phases(block)
         self.readers = consumers(block.nodes)
         self.needed = set[int]().union(*(needed_by(block.nodes, store) for store in stores))
         self.iterations = self.size(block.loop) if block.loop else 1
-        self.live = tuple(
+        self.live_grid = tuple(
             p
             for p, g in enumerate(block.grid)
             if self.size(g) > 1 and any(self.omap(store)[p] is not None for store in stores)
         )
-        """Grid dims that some store names: of the others, one point is enough."""
+        """Grid dims that some store names. Of the others, one point is enough."""
         self.depends = self._dependences()
-        """Per node, the live grid dims that it changes with."""
-        self.scans = self._scans()
+        """Per node, the live grid dims that it depends on."""
+        self.loop_carried = self._loop_carried_nodes()
         self.outer = self._outer()
 
     def is_packable_left(self, position: int) -> bool:
-        """Whether a tile is on the left of a product with rows enough to be worth a copy in tile order."""
-        return self.choices.pack and any(
+        """Whether a tile is the left operand of a product, with enough rows to be packed."""
+        return self.options.pack and any(
             isinstance(self.block.nodes[c].op, MatMul)
             and self.block.nodes[c].args[0] == position
             and self.dims[position][-2] >= PACK_ROWS
             for c in self.readers[position]
         )
 
-    def is_once(self, position: int) -> bool:
-        """Whether a thread makes it once for all points of the inner grid dims."""
-        return self.outer is not None and self.depends[position] <= self.outer and position not in self.scans
+    def is_hoisted(self, position: int) -> bool:
+        """Whether a thread computes it once for all points of the inner grid dims."""
+        return self.outer is not None and self.depends[position] <= self.outer and position not in self.loop_carried
 
     def omap(self, store: int) -> tuple[int | None, ...]:
-        """Which dim of its tensor each grid dim cuts."""
+        """Per grid dim, the dim of the result that it partitions."""
         op = self.block.nodes[store].op
         assert isinstance(op, Store), "BlockGraph ends with its stores"
         return op.omap or ()
@@ -96,15 +99,15 @@ class Facts:
         for node in self.block.nodes:
             if isinstance(node.op, Load):
                 imap = node.op.imap or ()
-                depends.append(frozenset(p for p in self.live if imap[p] is not None))
+                depends.append(frozenset(p for p in self.live_grid if imap[p] is not None))
             elif isinstance(node.op, Store):
-                depends.append(frozenset(self.live))
+                depends.append(frozenset(self.live_grid))
             else:
                 depends.append(frozenset[int]().union(*(depends[a] for a in node.args)))
         return depends
 
-    def _scans(self) -> frozenset[int]:
-        """What holds another value in every iteration by way of the one before: it cannot be done at once."""
+    def _loop_carried_nodes(self) -> frozenset[int]:
+        """Nodes whose value depends on the previous iteration: they cannot be computed for all iterations at once."""
         found: set[int] = set()
         for position, node in enumerate(self.block.nodes):
             if isinstance(node.op, RunningMax | AccumulateRescaled) or found & set(node.args):
@@ -112,16 +115,16 @@ class Facts:
         return frozenset(found if self.iterations > 1 else ())
 
     def _outer(self) -> frozenset[int] | None:
-        """The grid dims on which the work to be done once depends; None where nothing is."""
-        if not self.choices.hoist:
+        """The grid dims on which hoisted nodes depend; None where none is hoisted."""
+        if not self.options.hoist:
             return None
         worth = [
             self.depends[position]
             for position, node in enumerate(self.block.nodes)
             if position in self.needed
-            and position not in self.scans
+            and position not in self.loop_carried
             and (not isinstance(node.op, Load | Store | View) or self.is_packable_left(position))
-            and self.depends[position] < frozenset(self.live)
+            and self.depends[position] < frozenset(self.live_grid)
         ]
         if not worth:
             return None
@@ -132,7 +135,7 @@ class Facts:
 
 
 def needed_by(nodes: tuple[Node, ...], last: int) -> set[int]:
-    """The node and all that it is made of."""
+    """The node and all that it depends on."""
     needed = {last}
     for position in range(last, -1, -1):
         if position in needed:

@@ -1,0 +1,72 @@
+# pyright: basic
+# It writes llvmlite values, which have no types.
+"""Compilation of a loop program to machine code: one function per loop nest, which a team of threads runs.
+
+Input: a `LoopProgram` with a complete schedule. Output: machine code for this process, or assembly for another CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from prism_explore.codegen.cpu.emit_nest import NestEmitter
+from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
+from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory, module_text, new_module
+from prism_explore.codegen.cpu.llvm.jit import CpuModel, JitModule, compile_to_assembly
+from prism_explore.codegen.cpu.loop_ir import Buffer, LoopProgram
+from prism_explore.codegen.cpu.schedule import Schedule
+from prism_explore.support.caches import memoize
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProgram:
+    """Machine code of a program: one function per nest, and the scratch that each thread needs."""
+
+    module: JitModule
+    entries: tuple[int, ...]
+    """Addresses of the functions, in order."""
+    scratch_bytes: int
+    """Per thread."""
+
+
+@memoize(256)
+def compile_program(program: LoopProgram, schedule: Schedule, host: CpuModel) -> CompiledProgram:
+    """Machine code of a program under a complete schedule. The same program is compiled once."""
+    text, scratch = llvm_text(program, schedule, host)
+    module = JitModule(text, host)
+    entries = tuple(module.address(f"nest{n}") for n in range(len(program.nests)))
+    return CompiledProgram(module, entries, 4 * scratch)
+
+
+def cross_compile(program: LoopProgram, schedule: Schedule, cpu: CpuModel, triple: str) -> str:
+    """The assembly of a program for another CPU and a target triple such as `aarch64-unknown-linux-gnu`."""
+    return compile_to_assembly(llvm_text(program, schedule, cpu, triple)[0], cpu, triple)
+
+
+def llvm_text(program: LoopProgram, schedule: Schedule, cpu: CpuModel, triple: str = "") -> tuple[str, int]:
+    """LLVM text with one function per nest, and a thread's scratch in float32 elements."""
+    module = new_module(triple)
+    layouts = {nest.name: _scratch_layout(nest.scratch) for nest in program.nests}
+    largest = max(size for _, size in layouts.values())
+    shared = (*program.inputs, *program.temporaries, program.output)
+    for number, nest in enumerate(program.nests):
+        builder = FunctionBuilder(module, f"nest{number}", len(shared) + 1, cpu.lanes)
+        memory = {b: Memory(a, b.dtype) for b, a in zip(shared, builder.arguments, strict=False)}
+        scratch = builder.advance(Memory(builder.arguments[-1]), builder.index_product(builder.thread, largest))
+        starts, _ = layouts[nest.name]
+        memory |= {b: Memory(builder.advance(scratch, starts[b]).pointer, b.dtype) for b in nest.scratch}
+        memory |= {b: builder.advance(memory[b.root], b.start) for b in program.views}
+        NestEmitter(builder, memory, schedule).emit(nest)
+        builder.finish()
+    return module_text(module, cpu.lanes), largest
+
+
+def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:
+    """Where each tile starts in a thread's scratch, and its size; in float32 elements, aligned to cache lines."""
+    starts: dict[Buffer, int] = {}
+    total = 0
+    for b in buffers:
+        starts[b] = total
+        total += -(-b.bytes // CACHE_LINE_BYTES) * CACHE_LINE_BYTES // 4
+    return starts, max(16, total)

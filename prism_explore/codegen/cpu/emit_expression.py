@@ -1,0 +1,82 @@
+# pyright: basic
+# It writes llvmlite values, which have no types.
+"""Code of the loop IR's expressions: addresses of places, values in scalars and vectors.
+
+Scalar parts of an expression that do not vary within a loop are computed in front of it (`hoist_scalars`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
+from prism_explore.codegen.cpu.llvm.vector_math import apply, power
+from prism_explore.codegen.cpu.loop_ir import (
+    ONE,
+    Apply,
+    Buffer,
+    Constant,
+    Expression,
+    Place,
+    Range,
+    Read,
+    Within,
+    reads,
+    withins,
+)
+
+
+class ExpressionEmitter:
+    """Emits expressions of one nest; `variables` are the loop variables in scope."""
+
+    def __init__(self, builder: FunctionBuilder, memory: Mapping[Buffer, Memory]) -> None:
+        self.builder, self.memory = builder, memory
+        self.variables: dict[str, object] = {}
+
+    def leave(self, ranges: Iterable[Range]) -> None:
+        """The loops over these ranges have ended."""
+        for r in ranges:
+            self.variables.pop(r.name, None)
+
+    def offset(self, place: Place, also: Mapping[str, object] | None = None):
+        """A place's offset in its buffer, with further variables besides those in scope."""
+        return self._affine(place.offset, place, also)
+
+    def band_index(self, band: Within, also: Mapping[str, object] | None = None):
+        """The index that a band compares with its bounds."""
+        return self._affine(band.stride(ONE), band, also)
+
+    def _affine(self, constant: int, function: Place | Within, also: Mapping[str, object] | None):
+        builder, variables = self.builder, {**self.variables, **(also or {})}
+        names = (v for v in function.variables if v in variables)
+        return builder.index_sum(constant, *(builder.index_product(variables[v], function.stride(v)) for v in names))
+
+    def value(self, e: Expression, along: str | None, at, lanes: int, computed: Mapping[Expression, object]):
+        """An expression for `lanes` values of the variable `along` from `at` on; `computed` are known parts."""
+        builder = self.builder
+        if e in computed:
+            return builder.splat(computed[e], lanes)
+        steps = {along: at} if along else {}
+        match e:
+            case Read(place):
+                stride = place.stride(along) if along else 1
+                return builder.load(self.memory[place.buffer], self.offset(place, steps), lanes, stride)
+            case Constant(value):
+                return builder.constant(float(value), lanes)
+            case Within(_, low, high):
+                first = self.band_index(e, steps)
+                return builder.in_range(first, e.stride(along) if along else 0, low, high, lanes)
+            case Apply("pow", (x, Constant(exponent))):
+                return power(builder, self.value(x, along, at, lanes, computed), exponent)
+            case Apply(fn, args):
+                return apply(builder, fn, [self.value(a, along, at, lanes, computed) for a in args])
+
+    def hoist_scalars(self, e: Expression, variables: frozenset[str], computed: dict[Expression, object]) -> None:
+        """Compute, once and as scalars, the parts of an expression that do not depend on `variables`."""
+        if isinstance(e, Constant) or e in computed:
+            return
+        if not any(v in variables for p in (*reads(e), *withins(e)) for v in p.variables):
+            computed[e] = self.value(e, None, None, 0, computed)
+        elif isinstance(e, Apply):
+            for a in e.args:
+                self.hoist_scalars(a, variables, computed)

@@ -1,0 +1,26 @@
+"""The text of a CPU kernel: its loops, annotated with what the schedule makes of each statement.
+
+The text is the kernel's identity: equal texts are equal code.
+"""
+
+from __future__ import annotations
+
+from prism_explore.codegen.cpu.loop_ir import Contract, LoopProgram, Statement
+from prism_explore.codegen.cpu.loop_text import show_loops
+from prism_explore.codegen.cpu.passes.prefetch import plan_prefetches
+from prism_explore.codegen.cpu.schedule import Schedule, fused_sums, prefetch_streams, tiling_of
+
+
+def show_kernel(program: LoopProgram, schedule: Schedule, lanes: int) -> str:
+    """The annotated loops."""
+    nests = program.nests if prefetch_streams(schedule) else ()
+    requests = {s: rs for n in nests for s, rs in zip(n.body, plan_prefetches(n, lanes), strict=True) if rs}
+    fused = {n.body[at]: found for n in program.nests for at, found in fused_sums(n.body, schedule).items()}
+
+    def annotation(s: Statement) -> str:
+        notes = [str(tiling_of(s, schedule))] if isinstance(s, Contract) else []
+        notes += [f"beside it {fused[s].fold.target}"] if s in fused else []
+        return "; ".join((*notes, *(f"meanwhile prefetch {request}" for request in requests.get(s, ()))))
+
+    chosen = ", ".join(f"{k}={v}" for k, v in schedule)
+    return f"# float32 in {lanes} lanes; {chosen}\n{show_loops(program, annotation)}"

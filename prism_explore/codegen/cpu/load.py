@@ -1,0 +1,120 @@
+"""A CPU kernel as a callable on torch tensors or NumPy arrays, without copies.
+
+Calls are re-entrant: scratch and intermediate tensors belong to a call, and are kept for the next one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prism_explore.codegen.cpu.arguments import Array, ExpectedArgument, data_address
+from prism_explore.codegen.cpu.compile import CompiledProgram, compile_program
+from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
+from prism_explore.codegen.cpu.plan import Plan, plan
+from prism_explore.codegen.cpu.thread_pool import CallFrame, PoolKind, ThreadTeam, thread_team
+from prism_explore.errors import ShapeError
+from prism_explore.pipeline.stages import Kernel
+
+
+def load(kernel: Kernel, pool: PoolKind = "auto") -> LoadedKernel:
+    """The callable of a CPU kernel; see `codegen.load.load`."""
+    made = plan(kernel.verified.candidate.sgraph, kernel.parameters, dict(kernel.shapes))
+    if isinstance(made, str):
+        raise ShapeError(made)
+    return load_plan(made, pool)
+
+
+def load_plan(made: Plan, pool: PoolKind = "auto") -> LoadedKernel:
+    """The callable of a plan."""
+    return LoadedKernel(made, compile_program(made.loops, made.schedule, made.host), thread_team(pool))
+
+
+class LoadedKernel:
+    """A compiled kernel as a function.
+
+    `kernel(x, g, w)` takes the program's inputs in order and returns a new tensor of their library; with `out=` the
+    result is written to that tensor instead.
+    """
+
+    def __init__(self, made: Plan, compiled: CompiledProgram, team: ThreadTeam) -> None:
+        self.plan = made
+        self.threads = dict(made.schedule)["threads"]
+        self._compiled = compiled
+        self._team = team
+        self._inputs = tuple(ExpectedArgument.of(b) for b in made.loops.inputs)
+        self._output = ExpectedArgument.of(made.loops.output)
+        first = 1 + len(compiled.entries)
+        self._input_slots = slice(first, first + len(self._inputs))
+        """Where a call frame has the addresses of the inputs."""
+        self._idle: deque[_Call] = deque()
+        """Memory that no call uses at the moment."""
+
+    @property
+    def source(self) -> str:
+        """The kernel's text."""
+        return self.plan.source
+
+    def __call__(self, *inputs: Array, out: Array | None = None) -> Array:
+        """The result for these inputs.
+
+        Raises:
+            ShapeError: a wrong number of inputs, a wrong shape, dtype or memory order, or an `out` that
+                shares memory with an input.
+        """
+        pointers = self._pointers(inputs)
+        if out is None:
+            result, target = self._output.new_like(inputs[0])
+        else:
+            result, target = out, self._output.pointer(out)
+            if isinstance(out, np.ndarray) and not out.flags.writeable:
+                raise ShapeError("out is a read-only array; give it memory that may be written")
+            for e, start in zip(self._inputs, pointers, strict=True):
+                if start < target + self._output.buffer.bytes and target < start + e.buffer.bytes:
+                    raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
+        try:
+            call = self._idle.pop()
+        except IndexError:
+            call = self._new_call()
+        call.frame[self._input_slots] = pointers
+        call.frame[-2] = target
+        self._team(call.frame, self.threads)
+        self._idle.append(call)
+        return result
+
+    def _new_call(self) -> _Call:
+        starts: list[int] = []
+        total = 0
+        for b in self.plan.loops.temporaries:
+            starts.append(total)
+            total += -(-b.bytes // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
+        memory = np.empty(total + self.threads * self._compiled.scratch_bytes + CACHE_LINE_BYTES, dtype=np.uint8)
+        base = -(-data_address(memory) // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
+        entries, inputs = self._compiled.entries, [0] * len(self._inputs)
+        frame = (len(entries), *entries, *inputs, *(base + s for s in starts), 0, base + total)
+        return _Call(memory, (ctypes.c_int64 * len(frame))(*frame))
+
+    def check(self, *inputs: Array) -> None:
+        """Raise ShapeError where a call with these inputs would, without computing."""
+        self._pointers(inputs)
+
+    def _pointers(self, inputs: Sequence[Array]) -> list[int]:
+        if len(inputs) != len(self._inputs):
+            names = ", ".join(e.buffer.name for e in self._inputs)
+            raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
+        return [e.pointer(x) for e, x in zip(self._inputs, inputs, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Memory of one call at a time."""
+
+    memory: np.ndarray[Any, np.dtype[np.uint8]]
+    """Intermediate tensors, and the scratch of all threads."""
+    frame: CallFrame
+    """Complete except for the addresses of the inputs and, last but one, of the result."""

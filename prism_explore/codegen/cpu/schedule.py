@@ -1,0 +1,148 @@
+"""Schedule choices of a CPU kernel: those of a loop program, their defaults, and the tiling that they imply.
+
+A choice is data: a name, its values with the default first, a sentence. The names are stored with tuned kernels, so
+they stay; `tiling_of` translates them to the tiling's own terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from prism_explore.codegen.cpu.llvm.jit import CpuModel
+from prism_explore.codegen.cpu.loop_ir import Contract, LoopProgram, Statement
+from prism_explore.codegen.cpu.matmul_tiling import DotTiling, StreamTiling, Tiling, is_bf16_product, matmul_shape
+from prism_explore.codegen.cpu.passes.bf16_operands import with_bf16_operands
+from prism_explore.codegen.cpu.passes.fuse_column_sums import FusedSum, can_fuse, find_column_sums
+from prism_explore.codegen.cpu.passes.prefetch import has_dependent_products, tiles_to_prefetch
+
+Schedule: TypeAlias = tuple[tuple[str, int], ...]
+
+MAX_THREADS = 256
+"""Bounds the scratch. More threads than cores are legal, and slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A parameter that a tuner may choose."""
+
+    name: str
+    values: tuple[int, ...]
+    """The default first."""
+    description: str
+
+
+def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
+    """The choices of a program besides its sizes; all products with one micro-kernel share theirs."""
+    products = sorted(products_of(program), key=_work, reverse=True)
+    dot = next((matmul_shape(c) for c in products if matmul_shape(c).is_dot), None)
+    has_stream = any(not matmul_shape(c).is_dot for c in products)
+    threads = tuple(dict.fromkeys((cpu.threads, max(1, cpu.threads // 2), 1)))
+    space = [
+        Choice("threads", threads, f"how many threads share the blocks, 1 to {MAX_THREADS}"),
+        Choice("hoist", (1, 0), "do once per thread what does not depend on the inner grid dims"),
+    ]
+    if products:
+        text = "copy the left operand of a product into tile order, once per thread"
+        space.append(Choice("pack", (1, 0), text))
+        space.append(Choice("level", (2, 1), "the cache that is prefetched into"))
+    if dot:
+        rows, columns = _register_block(dot.m, cpu.lanes)
+        space += (
+            Choice("mr", _with_default(rows, (1, 2, 4, 6, 8)), "dot: rows of the target per register block"),
+            Choice("nr", _with_default(columns, (2, 4, 8)), "dot: columns of the right operand per register block"),
+            Choice("kv", (1, 2), "dot: vectors along k per step"),
+            Choice("panel", (1, 0), "dot: prefetch the next panel of columns"),
+        )
+    if cpu.has_bf16_dot and any(map(is_bf16_product, products_of(with_bf16_operands(program)))):
+        text = "dot: a left operand of a bfloat16 product is rounded to bfloat16, and multiplied in pairs"
+        space.append(Choice("short", (1, 0), text))
+    if any(find_column_sums(n.body) for n in program.nests):
+        text = "dot: a sum over the right operand is made by the product that reads it, where all rows are one block"
+        space.append(Choice("ride", (1, 0), text))
+    if has_stream:
+        space += (
+            Choice("ku", (8, 4, 16), "stream: rows of the right operand in registers"),
+            Choice("nv", (1, 2), "stream: vectors along n in registers"),
+            Choice("ahead", (8, 16, 0, 32), "stream: prefetch so many rows of the right operand ahead"),
+        )
+    if any(has_dependent_products(n) and any(tiles_to_prefetch(n)) for n in program.nests):
+        text = "while a product runs, prefetch what the next one reads: so many parts of it at a time, 0 for not at all"
+        space.append(Choice("meanwhile", (4, 8, 2, 1, 0), text))
+    return tuple(space)
+
+
+def products_of(program: LoopProgram) -> list[Contract]:
+    """All tile products."""
+    return [s for n in program.nests for s in n.statements if isinstance(s, Contract)]
+
+
+def complete_schedule(program: LoopProgram, cpu: CpuModel, chosen: Mapping[str, int]) -> Schedule:
+    """A value for every choice: the chosen one, else the default.
+
+    Raises:
+        ValueError: a name that is no choice here, or a value that is none of its values.
+    """
+    space = {c.name: c for c in schedule_space(program, cpu)}
+    for name, value in chosen.items():
+        if name not in space:
+            raise ValueError(f"schedule {name}={value}: this kernel's choices are {', '.join(space)}")
+        if name == "threads" and 1 <= value <= MAX_THREADS:
+            continue
+        if value not in space[name].values:
+            offered = ", ".join(map(str, space[name].values))
+            raise ValueError(f"schedule {name}={value}: {space[name].description}; the values are {offered}")
+    return tuple((c.name, chosen.get(c.name, c.values[0])) for c in space.values())
+
+
+def tiling_of(c: Contract, schedule: Schedule) -> Tiling:
+    """How a product is blocked under a schedule, clamped to its extents."""
+    choice = dict(schedule)
+    shape = matmul_shape(c)
+    if shape.is_dot:
+        return DotTiling(
+            rows=min(choice["mr"], shape.m),
+            columns=min(choice["nr"], shape.n),
+            k_vectors=choice["kv"],
+            cache_level=choice["level"] * choice["panel"],
+            is_bf16=bool(choice.get("short")) and is_bf16_product(c),
+        )
+    return StreamTiling(
+        k_unroll=min(choice["ku"], shape.k),
+        n_vectors=choice["nv"],
+        prefetch_rows=choice["ahead"],
+        cache_level=choice["level"],
+    )
+
+
+def fused_sums(section: tuple[Statement, ...], schedule: Schedule) -> dict[int, FusedSum]:
+    """The column sums that products of a section compute too under a schedule, by the product's position."""
+    if not dict(schedule).get("ride"):
+        return {}
+    found = find_column_sums(section).items()
+    products = ((at, c, fused) for at, fused in found if isinstance(c := section[at], Contract))
+    return {at: fused for at, c, fused in products if can_fuse(c, tiling_of(c, schedule))}
+
+
+def prefetch_streams(schedule: Schedule) -> int:
+    """How many parts of a tile are prefetched in turn while another product runs; 0 for no such prefetch."""
+    return dict(schedule).get("meanwhile", 0)
+
+
+def _with_default(default: int, others: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((default, *others)))
+
+
+def _work(c: Contract) -> int:
+    return prod(r.extent for r in (*c.batch, c.m, c.n, *c.k))
+
+
+def _register_block(m: int, lanes: int) -> tuple[int, int]:
+    """Rows and columns of as many sums as registers hold: 32 registers with 16 lanes, assumed 16 with fewer."""
+    if m <= 2:
+        return m, 8
+    if lanes < 16:
+        return min(m, 4), 2
+    return (m, 4) if m <= 8 else (6, 4)
