@@ -29,7 +29,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import Expressions
-from prism_explore.pipeline.search_space import RULE_NAMES
+from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.targets import GPUS
 
 USUAL = ("rmsnorm_linear_bare", "swiglu", "attention", "qk_norm_attention", "lora")

@@ -22,7 +22,7 @@ from math import prod
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.generate.enumerator import Growth
-from prism_explore.generate.pruning.rules import Machine
+from prism_explore.generate.pruning.facts import Machine
 from prism_explore.generate.state import BlockState, KernelState
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.axis_maps import AxisUse, grid_map, loop_map
@@ -103,7 +103,7 @@ def enumerate_concrete(
         ShapeError: a symbol has no number, or the space has predefined operators, several custom kernels, or dims that
             match by size: maps are fixed first here, and axes that become one later would have two.
     """
-    if not space.active("shape.mismatch"):
+    if not space.matches_by_axis:
         raise ShapeError("concrete enumeration matches dims by index axis; leave the rule shape.mismatch on")
     if space.predefined_kernels or space.custom_kernels != 1:
         raise ShapeError("concrete enumeration is of one custom kernel; the space has others")
@@ -136,23 +136,23 @@ class _Enumeration:
     ) -> None:
         self.space, self.numbers, self.tally, self.states, self.over = space, numbers, tally, states, over
         self.growth = Growth(program, space, target, Journal())
-        self.extents = {a.name: a.extent.constant or 1 for a in axes_of(self.growth.attempts.apart.program.graph).axes}
-        self.result = self.growth.attempts.output_axes
+        self.extents = {a.name: a.extent.constant or 1 for a in axes_of(self.growth.facts.apart.program.graph).axes}
+        self.result = self.growth.facts.output_axes
 
     def run(self) -> Iterator[SGraph | None]:
-        kernel = self.growth.attempts.beginning("")
+        kernel = self.growth.facts.start("")
         for operands in self.growth.kernel_steps(kernel):
             if not isinstance(operands, tuple):
                 continue
             axes = tuple(kernel.tensors[i].axes for i in operands)
-            if not isinstance(self.growth.attempts.opened(kernel, operands), BlockState):
+            if not isinstance(self.growth.expander.open_kernel(kernel, operands), BlockState):
                 continue
             self.tally.maps += self.all_maps(axes)
             for choice in self.consistent(axes):
                 if self.spent():
                     return
                 self.tally.begun += 1
-                block = self.growth.attempts.opened(kernel, operands, choice.looped)
+                block = self.growth.expander.open_kernel(kernel, operands, choice.looped)
                 if isinstance(block, BlockState):
                     yield from self.block(kernel, block, choice)
 
@@ -215,7 +215,7 @@ class _Enumeration:
                 continue
             self.tally.grown += 1
             yield None
-            if self.growth.closable(made) and not self.growth.attempts.longwinded(made):
+            if self.growth.closable(made) and not self.growth.expander.finish_block(made):
                 yield from self.whole(kernel, made, choice)
             yield from self.block(kernel, made, choice)
 
@@ -224,11 +224,11 @@ class _Enumeration:
         stored = state.tensors[-1].axes
         self.tally.omaps += prod(range(len(stored), len(stored) - len(choice.grid), -1))
         closed = self.growth.closed(kernel, state)
-        if not self.growth.attempts.is_whole(closed):
+        if not self.growth.facts.is_whole(closed):
             return
         graph = SGraph(tuple(t.node for t in closed.tensors), len(closed.tensors) - 1)
         self.tally.graphs += 1
-        self.tally.families.setdefault(self.growth.attempts.expressions.of_graph(graph), graph)
+        self.tally.families.setdefault(self.growth.facts.expressions.of_graph(graph), graph)
         yield _with_numbers(graph, state, choice)
 
 

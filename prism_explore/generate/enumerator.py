@@ -19,19 +19,23 @@ it are put around every whole kernel graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from prism_explore.cost.roofline import Ceiling
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason
 from prism_explore.generate.abstract_expr.polynomial import show
+from prism_explore.generate.budgets import nodes_spent, time_spent
 from prism_explore.generate.canonical_order import Application, Rank
-from prism_explore.generate.event_log import CUSTOM, Cuts, Diary, row_text
+from prism_explore.generate.event_log import CUSTOM, Cuts, Diary, PrunedSequence, row_text
+from prism_explore.generate.expander import Expander
 from prism_explore.generate.program_count import Tree
-from prism_explore.generate.pruning.checks import Attempts
-from prism_explore.generate.pruning.rules import Cut, GivenUp, Machine, nodes_spent, time_spent
-from prism_explore.generate.split_kernels import Split, splits
+from prism_explore.generate.pruning.facts import Machine
+from prism_explore.generate.pruning.rule import Cut, PruningRule
+from prism_explore.generate.pruning.rules import RULES
+from prism_explore.generate.size_matching import renamed_kernel
+from prism_explore.generate.split_kernels import Split
 from prism_explore.generate.state import BlockState, Fit, KernelState, Same, Tensor
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.graph import SGraph
@@ -84,12 +88,14 @@ class Growth:
         journal: Journal,
         over: Callable[[], bool] = lambda: False,
         ceiling: Ceiling | None = None,
+        rules: Iterable[PruningRule] = RULES,
     ) -> None:
         self.program, self.space, self.over = program, space, over
         self.diary = Diary(journal)
-        self.attempts = Attempts(program, space, target, ceiling)
-        self.tree = Tree(self.attempts.kernel_alphabet, self.attempts.block_alphabet, space)
-        self.names = {i: op.name for i, op in enumerate(self.attempts.apart.program.inputs)}
+        self.expander = Expander(program, space, target, ceiling, rules)
+        self.facts = self.expander.facts
+        self.tree = Tree(self.facts.kernel_alphabet, self.facts.block_alphabet, space)
+        self.names = {i: op.name for i, op in enumerate(self.facts.apart.program.inputs)}
         self.seen: dict[Hashable, str] = {}
         self.later: dict[int, list[Put]] = {}
         """Steps that are put off, per number of operators that then compute what the program does not."""
@@ -105,12 +111,12 @@ class Growth:
         """That budget; until the first family a smaller one."""
 
     def run(
-        self, pieces: Callable[[], Iterator[Pieces | GivenUp | None]] = lambda: iter(())
+        self, pieces: Callable[[], Iterator[Pieces | PrunedSequence | None]] = lambda: iter(())
     ) -> Iterator[Family | None]:
         """Every family of the space, from the inputs on."""
         root = self.diary.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
         yield None
-        state = self.attempts.beginning(root)
+        state = self.facts.start(root)
         yield from self.kernel(state)
         yield from self.rest()
         yield from self.second_pass()
@@ -120,7 +126,7 @@ class Growth:
                 case Pieces():
                     rows += 1
                     yield self.assembled(root, row)
-                case GivenUp():
+                case PrunedSequence():
                     rows += row.stood_for
                     self.diary.pruned(root, row.text, "kernel", row.why, row.stood_for)
                     yield None
@@ -169,11 +175,11 @@ class Growth:
             return cuts, kept
         for step in self.kernel_steps(state):
             if isinstance(step, Application):
-                made = self.attempts.predefined(state, step)
-                letter = self.attempts.kernel_alphabet.letters[step.kind]
+                made = self.expander.apply_predefined(state, step)
+                letter = self.facts.kernel_alphabet.letters[step.kind]
                 args, weight = step.args, self.tree.predefined(state, step)
             else:
-                made = self.attempts.opened(state, step)
+                made = self.expander.open_kernel(state, step)
                 letter = None
                 args, weight = step, self.tree.opened(state, step)
             match made:
@@ -201,7 +207,7 @@ class Growth:
             return None
         if not _MANY <= len(everything) <= space.block_inputs:
             return None
-        made = self.attempts.opened(state, everything)
+        made = self.expander.open_kernel(state, everything)
         return made if isinstance(made, Cut) else None
 
     def stands_for(self, made: KernelState | BlockState) -> int:
@@ -232,7 +238,7 @@ class Growth:
         if state.predefined + state.customs >= space.kernel_ops:
             return []
         if state.predefined < space.predefined_kernels:
-            steps += [(a.rank, a) for a in self.attempts.kernel_alphabet.applications(count, last)]
+            steps += [(a.rank, a) for a in self.facts.kernel_alphabet.applications(count, last)]
         if state.customs < space.custom_kernels:
             ranked = ((self.tree.custom_rank(s), s) for s in self.tree.operands(count))
             steps += [(place, s) for place, s in ranked if last is None or place > last]
@@ -242,19 +248,19 @@ class Growth:
         """What a kernel graph with one more operator gives: a family if it is whole, and what extends it."""
         if (whole := self.whole(state)) is not None:
             yield self.found(whole)
-        if self.attempts.spare(state):
+        if self.facts.spare(state):
             yield from self.kernel(state)
 
     def whole(self, state: KernelState) -> Whole | None:
         """A kernel graph that is whole."""
-        if not self.attempts.is_whole(state):
+        if not self.facts.is_whole(state):
             return None
         core = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
         return Whole(state.id, core, tuple(t.axes for t in state.tensors), state.same)
 
     def found(self, whole: Whole) -> Family | None:
         """Note a whole kernel graph; the second pass splits it if it is a family."""
-        family = self.completed(whole.node, "kernel", self.attempts.whole(whole.core))
+        family = self.completed(whole.node, "kernel", self.facts.whole(whole.core))
         if family is not None:
             self.ones.append(whole)
             self.nodes = self.space.nodes
@@ -262,10 +268,9 @@ class Growth:
 
     def completed(self, node: str, level: Level, graph: SGraph, cut: Hashable = ()) -> Family | None:
         """Note a whole graph: a family, or None where it is one that is known; of graphs cut alike, where they are."""
-        number = self.attempts.expressions.of_graph(graph), cut
-        if number in self.seen and self.space.active("dup.canonical"):
-            detail = f"This is family {self.seen[number]}."
-            self.diary.whole(node, level, Cut("dup.canonical", "e is new", self.seen[number], detail))
+        number = self.facts.expressions.of_graph(graph), cut
+        if known := self.expander.finish_graph(self.seen.get(number, "")):
+            self.diary.whole(node, level, known)
             return None
         self.seen[number] = self.diary.completed(node, show_graph(graph))
         return Family(self.seen[number], self.program, graph)
@@ -286,21 +291,18 @@ class Growth:
         """Every way to split a whole kernel graph: what is cut, and what is kept."""
         cuts = Cuts()
         kept: list[Split] = []
-        attempts, judged = self.attempts, self.space.active("map.constraint")
-        views = attempts.views(whole.same)
-        for made in splits(whole.core, whole.axes, attempts.extents, views, self.space.results, judged):
-            if isinstance(made.graph, Cut):
-                cuts.add(made.stored, made.label, made.graph, 1.0)
+        for made, cut in self.expander.split(whole.core, whole.axes, whole.same):
+            if cut is not None:
+                cuts.add(made.stored, made.label, cut, 1.0)
             else:
                 kept.append(made)
         return cuts, kept
 
     def split_kept(self, node: str, made: Split) -> Iterator[Family | None]:
         """Note a split of the whole graph at a node that was kept, and the family that it is."""
-        assert isinstance(made.graph, SGraph), "what is cut is not kept"
         node = self.diary.expanded(node, made.text, "split")
         yield None
-        yield self.completed(node, "split", self.attempts.whole(made.graph))
+        yield self.completed(node, "split", self.facts.whole(made.graph))
 
     def block(self, kernel: KernelState, state: BlockState) -> Iterator[Family | None]:
         """Every family whose custom kernel extends a block graph."""
@@ -338,7 +340,7 @@ class Growth:
         What is cut here for good is not tried again in what grows from here. So its region stands for every program
         below this node that has the application, not only for those that begin with it.
         """
-        attempts, alphabet = self.attempts, self.attempts.block_alphabet
+        expander, alphabet = self.expander, self.facts.block_alphabet
         count = len(state.tensors)
         opened = state.operands and len(state.operands) == count
         newest = [step for top in range(0 if opened else count - 1, count) for step in alphabet.operands(top)]
@@ -348,8 +350,8 @@ class Growth:
         possible = len(state.open) + sum(len(kinds) for _, kinds in newest)
 
         def tried(step: Fit) -> int:
-            made = attempts.grown(state, step)
-            if not isinstance(made, Cut) or not made.lasting:
+            made = expander.apply_in_block(state, step)
+            if not isinstance(made, Cut) or not made.failure.lasting:
                 kept.append((step, made))
                 return possible
             weight = (programs[possible] - programs[possible - 1]) * each
@@ -359,7 +361,7 @@ class Growth:
         for step in state.open:
             possible = tried(step)
         for args, kinds in newest:
-            alone = attempts.alone(state, args, kinds)
+            alone = expander.operand_outcomes(state, args, kinds)
             fewer = possible - alone.void
             cuts.void += (programs[possible] - programs[fewer]) * each
             for bundle in alone.cuts:
@@ -376,7 +378,7 @@ class Growth:
             if isinstance(made, Cut):
                 cuts.add(step.args, alphabet.letters[step.kind].label, made, float(weight))
             else:
-                strays = state.strays + attempts.strays(state, step)
+                strays = state.strays + self.facts.strays(state, step)
                 steps.append(Kept(step, replace(made, open=rest[n + 1 :], strays=strays), weight))
         return cuts, steps
 
@@ -387,7 +389,7 @@ class Growth:
         yield None
         made = replace(made, id=node)
         if self.closable(made):
-            if cut := self.attempts.longwinded(made):
+            if cut := self.expander.finish_block(made):
                 self.diary.whole(made.id, "block", cut, made.beyond)
                 yield None
             else:
@@ -398,12 +400,12 @@ class Growth:
 
     def closable(self, state: BlockState) -> bool:
         """Whether a block graph may be stored as it is."""
-        return len(state.unused) == 1 and self.attempts.storable(state)
+        return len(state.unused) == 1 and self.facts.may_store(state)
 
     def closed(self, kernel: KernelState, state: BlockState) -> KernelState:
         """The kernel graph with a block graph as its newest operator."""
-        newest = state.tensors[-1]
-        kernel = self.attempts.outside(kernel, state.same)
+        newest, bounds = state.tensors[-1], self.facts.bounds
+        kernel = renamed_kernel(kernel, state.same)
         store = Node(Store(), (len(state.tensors) - 1,))
         block = BlockGraph((), None, (*(t.node for t in state.tensors), store))
         node = Node(Custom(block), state.operands)
@@ -416,7 +418,7 @@ class Growth:
             goals=state.goals,
             last=self.tree.custom_rank(state.operands),
             customs=kernel.customs + 1,
-            floor=self.attempts.behind(state.floor, newest),
+            floor=bounds.of_closed_kernel(state.floor, newest) if bounds else state.floor,
             read=kernel.read.union(state.operands),
             strays=state.strays,
         )
@@ -429,7 +431,8 @@ def generate(
     journal: Journal,
     over: Callable[[], bool] = lambda: False,
     ceiling: Ceiling | None = None,
-    pieces: Callable[[], Iterator[Pieces | GivenUp | None]] = lambda: iter(()),
+    pieces: Callable[[], Iterator[Pieces | PrunedSequence | None]] = lambda: iter(()),
+    rules: Iterable[PruningRule] = RULES,
 ) -> Iterator[Family | None]:
     """Every family of the space whose result is the program's by A_eq.
 
@@ -441,11 +444,12 @@ def generate(
         over: whether the time for growing is spent; asked at every node. What is left then is noted.
         ceiling: a time to beat; what cannot grow into a kernel below it is cut.
         pieces: rows of kernels for the program's parts, asked for behind everything else; None after each step.
+        rules: the pruning rules, in the order in which they are checked.
 
     Yields:
         A family when one is whole; None after every other step, so that a caller can pause there.
     """
-    yield from Growth(program, space, target, journal, over, ceiling).run(pieces)
+    yield from Growth(program, space, target, journal, over, ceiling, rules).run(pieces)
 
 
 _MANY = 8

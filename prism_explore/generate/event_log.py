@@ -14,11 +14,10 @@ from typing import TypeAlias
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, Reason, RegionPruned, SpaceCounted
-from prism_explore.generate.pruning.rules import Cut, reason
+from prism_explore.generate.pruning.rule import Cut, reason
 from prism_explore.ir.transforms.partition import Part
 from prism_explore.pipeline.search_space import Level
 
-_TOLD_PER_NODE = frozenset({"shape.mismatch", "map.constraint"})
 _SHOWN = 3
 """Applications named in a region's title; its reason names all."""
 
@@ -46,21 +45,22 @@ class Bundle:
     @property
     def key(self) -> tuple[object, ...]:
         """What applications have in common that are told together, wherever they are."""
-        return self.cut.rule, self.cut.detail, self.cut.heuristic
+        failure = self.cut.failure
+        return self.cut.rule, failure.detail, failure.heuristic
 
 
 def bundled(cuts: Iterable[tuple[str, Cut]]) -> tuple[Bundle, ...]:
     """Cuts of applications to the same operands, by label, in order of appearance."""
     groups: dict[tuple[object, ...], list[tuple[str, Cut]]] = {}
     for label, cut in cuts:
-        groups.setdefault((cut.rule, cut.detail, cut.heuristic), []).append((label, cut))
+        groups.setdefault((cut.rule, cut.failure.detail, cut.failure.heuristic), []).append((label, cut))
     made: list[Bundle] = []
     for group in groups.values():
         alike: dict[str, list[str]] = {}
         common: dict[str, str] = {}
         for label, cut in group:
-            alike.setdefault(cut.evidence, []).append(label)
-            common.update(cut.common)
+            alike.setdefault(cut.failure.evidence, []).append(label)
+            common.update(cut.failure.common)
         told = tuple((" | ".join(labels), shown) for shown, labels in alike.items())
         made.append(Bundle(group[0][1], tuple(label for label, _ in group), told, common))
     return tuple(made)
@@ -106,11 +106,11 @@ class Cuts:
 
     def add(self, args: tuple[int, ...], label: str, cut: Cut, weight: float) -> None:
         """A cut of one application, by its operator's label."""
-        self.add_all(args, Bundle(cut, (label,), ((label, cut.evidence),), cut.common), weight)
+        self.add_all(args, Bundle(cut, (label,), ((label, cut.failure.evidence),), cut.failure.common), weight)
 
     def add_all(self, args: tuple[int, ...], bundle: Bundle, weight: float) -> None:
         """Cuts of several applications, and what they stand for together."""
-        where = () if bundle.cut.rule in _TOLD_PER_NODE else args
+        where = () if bundle.cut.rule.one_region_per_node else args
         key = (bundle.key, where)
         self._groups.setdefault(key, {}).setdefault(args, []).append(bundle)
         self._weights[key] = self._weights.get(key, 0.0) + weight
@@ -139,6 +139,16 @@ class Cuts:
             yield Region(
                 "; ".join(titles[:_SHOWN]) + more, reason(first, {**evidence, **common}), self._weights[key], group
             )
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedSequence:
+    """Kernel sequences that were cut outside of the enumeration, or the kernels of one part of such a sequence."""
+
+    text: str
+    """What was cut, as an operator."""
+    why: Reason
+    stood_for: float
 
 
 def row_text(parts: Sequence[Part], part: Part | None = None) -> str:
@@ -192,7 +202,9 @@ class Diary:
     def whole(self, parent: str, level: Level, cut: Cut, beyond: int = 0) -> None:
         """Note the cut of a graph that is whole, and of kernels `beyond` it; its extensions are still searched."""
         self.wholes += 1
-        self.pruned(parent, WHOLE[level], level, reason(cut, {"e": cut.evidence}), 1.0 + beyond, exact=not beyond)
+        self.pruned(
+            parent, WHOLE[level], level, reason(cut, {"e": cut.failure.evidence}), 1.0 + beyond, exact=not beyond
+        )
 
     def completed(self, node: str, sgraph: str) -> str:
         """Note a family; its id."""

@@ -13,8 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from prism_explore.generate.canonical_order import Application
-from prism_explore.generate.pruning.checks import Attempts
-from prism_explore.generate.pruning.rules import Cut, Machine
+from prism_explore.generate.expander import Expander
+from prism_explore.generate.pruning.facts import Machine, ProgramFacts
+from prism_explore.generate.pruning.rule import Cut
+from prism_explore.generate.pruning.rules import RULES
+from prism_explore.generate.size_matching import renamed_kernel
 from prism_explore.generate.split_kernels import fused, with_means_folded, with_means_unfolded
 from prism_explore.generate.state import KernelState, label_of
 from prism_explore.ir.analysis.split_reduction import pair_of
@@ -37,12 +40,8 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.duplicate_inputs import apart
-from prism_explore.pipeline.search_space import RULE_NAMES, RuleName, Space
+from prism_explore.pipeline.search_space import Space
 
-_DEFINING: frozenset[RuleName] = frozenset({"shape.mismatch", "limit.accumulators"})
-"""Rules that state what the space is; the others only cut what cannot become a program of it."""
-_FITTING: frozenset[RuleName] = frozenset({"map.constraint", "mem.smem"})
-"""Rules that a kernel breaks whatever maps it is given."""
 _COUNTED: dict[str, str] = {
     "custom_kernels": "custom kernels",
     "predefined_kernels": "predefined operators",
@@ -77,12 +76,12 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
     wider = _raised(space, found)
     split = space.results and pair_of(core) is not None
     if not split:
-        whys = [*_unlike(core), _once(program, core) or _grown(program, wider, target, core, _DEFINING)]
+        whys = [*_unlike(core), _once(program, core) or _grown(program, wider, target, core, ("space",))]
     else:
         wider = replace(wider, block=with_means_unfolded(space.block, axes_of(program.graph)))
         core = _single(core)
         wider = replace(wider, block_ops=max(wider.block_ops, *(_ops(b) for _, b in core.customs)))
-        why = _grown(program, wider, target, core, _DEFINING | _FITTING)
+        why = _grown(program, wider, target, core, ("space", "maps"))
         whys = [why and f"with a single share, {why}"]
     return "; ".join((*map(str, found), *filter(None, whys)))
 
@@ -119,7 +118,7 @@ def _excesses(core: SGraph, space: Space) -> tuple[Excess, ...]:
 def _core(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> SGraph | None:
     """The core of a graph with numbers of 1, so that views inside its blocks are those of the program."""
     ones = graph.substitute(dict.fromkeys(graph.parameters, 1))
-    return Attempts(program, space, target).core(ones)
+    return ProgramFacts(program, space, target).core(ones)
 
 
 def _single(core: SGraph) -> SGraph:
@@ -168,12 +167,13 @@ def _once(program: TensorProgram, core: SGraph) -> str:
     return f"{' and '.join(single)}: loaded once, where one dim is two axes of the program" if single else ""
 
 
-def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, defining: frozenset[RuleName]) -> str:
+def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, restricts: tuple[str, ...]) -> str:
     """The first step of a core that the space does not have; empty where it has them all."""
-    judged = replace(space, rules_off=frozenset(RULE_NAMES) - (defining - space.rules_off))
-    attempts = Attempts(program, judged, target)
-    state = attempts.beginning("")
-    between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(attempts.kernel_alphabet.letters)}
+    off = frozenset(r.name for r in RULES if r.restricts not in restricts)
+    expander = Expander(program, replace(space, rules_off=off | space.rules_off), target)
+    facts = expander.facts
+    state = facts.start("")
+    between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(facts.kernel_alphabet.letters)}
     for node in core.nodes:
         match node.op:
             case Input() | Band():
@@ -181,18 +181,18 @@ def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, 
             case Result():
                 return ""  # of a kernel with several results, of which `_unlike` has told
             case Custom(block):
-                made = _closed(attempts, state, block, node.args)
+                made = _closed(expander, state, block, node.args)
             case op:
                 assert not isinstance(op, Load | Store), "a kernel graph has no tiles"
                 kind = between.get(op)
-                made = attempts.predefined(state, Application(node.args, kind)) if kind is not None else None
+                made = expander.apply_predefined(state, Application(node.args, kind)) if kind is not None else None
                 made = made or _no(op, "its kernel graph")
         if isinstance(made, str):
             return made
         if isinstance(made, Cut):
-            return f"{made.rule}: {made.formula}, where e = {made.evidence}"
+            return f"{made.rule.name}: {made.failure.formula}, where e = {made.failure.evidence}"
         state = made
-    if not attempts.is_result(state.tensors[-1].expression):
+    if not facts.is_result(state.tensors[-1].expression):
         return "its result is the program's by an equality that does not follow from A_eq"
     return ""
 
@@ -202,25 +202,25 @@ def _no(op: ComputeOp | LoopOp, where: str) -> str:
 
 
 def _closed(
-    attempts: Attempts, state: KernelState, block: BlockGraph, operands: tuple[int, ...]
+    expander: Expander, state: KernelState, block: BlockGraph, operands: tuple[int, ...]
 ) -> KernelState | Cut | str:
     """A kernel graph with one more custom kernel, grown as `grow` does; or why the space has none such."""
-    made = attempts.opened(state, operands)
+    made = expander.open_kernel(state, operands)
     for node in block.nodes:
         if isinstance(made, Cut):
             return made
         if isinstance(node.op, Load | Store):
             continue
         assert not isinstance(node.op, Input | Band | Custom | Result), "BlockGraph refuses kernel-level operators"
-        grown = attempts.applied(made, node.op, node.args)
+        grown = expander.apply_op(made, node.op, node.args)
         if grown is None:
             return _no(node.op, "its block graphs")
         made = grown
     if isinstance(made, Cut):
         return made
-    if not attempts.storable(made):
+    if not expander.facts.may_store(made):
         return "map.constraint: no loop makes what is stored whole"
-    state = attempts.outside(state, made.same)
+    state = renamed_kernel(state, made.same)
     newest = replace(made.tensors[-1], flows=(), behind=False)
     unused = state.unused.difference(made.operands) | {len(state.tensors)}
     return replace(state, tensors=(*state.tensors, newest), unused=unused, goals=made.goals, customs=state.customs + 1)

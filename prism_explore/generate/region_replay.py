@@ -18,7 +18,8 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
 from prism_explore.generate.enumerator import Growth
 from prism_explore.generate.event_log import CUSTOM, REST, WHOLE, Region, Step
-from prism_explore.generate.pruning.rules import RULES, Machine
+from prism_explore.generate.pruning.facts import Machine
+from prism_explore.generate.pruning.rules import RULES
 from prism_explore.generate.split_kernels import Split
 from prism_explore.generate.state import BlockState, Fit, KernelState
 from prism_explore.ir.graph import SGraph
@@ -99,7 +100,7 @@ class Retracer:
         """Where every search begins."""
         growth = self.growth
         node = growth.diary.expanded("", f"inputs({', '.join(growth.names.values())})", "kernel")
-        return Place(growth.attempts.beginning(node))
+        return Place(growth.facts.start(node))
 
     def kernel_at(self, place: Place) -> KernelState | None:
         """The kernel graph at a place, an open block graph closed; None where that cannot be."""
@@ -121,7 +122,7 @@ class Retracer:
             if len(place.block.tensors) >= growth.space.block_ops:
                 return Tried((), {}, {})
             cuts, blocks = growth.block_tried(place.block)
-            letters = growth.attempts.block_alphabet.letters
+            letters = growth.facts.block_alphabet.letters
             gone = place.gone
             for made in blocks:
                 step = letters[made.step.kind].label, made.step.args
@@ -140,12 +141,12 @@ class Retracer:
                 regions = cuts.regions({})
                 for half in halves:
                     kept[half.label, half.stored] = half.text, half
-            elif place.block is not None and not growth.attempts.spare(kernel):
+            elif place.block is not None and not growth.facts.spare(kernel):
                 return Tried((), {}, {})
             else:
                 cuts, made = growth.kernel_tried(kernel)
                 regions = cuts.regions(growth.names)
-                labels: dict[Op, str] = {o.op: o.label for o in growth.attempts.kernel_alphabet.letters}
+                labels: dict[Op, str] = {o.op: o.label for o in growth.facts.kernel_alphabet.letters}
                 for state in made:
                     if isinstance(state, BlockState):
                         kept[CUSTOM, state.operands] = growth.told(state), state
@@ -309,7 +310,7 @@ def _whole(program: TensorProgram, growth: Growth, place: Place, kernel: KernelS
     whole = growth.whole(kernel)
     core = place.split.graph if place.split is not None else whole and whole.core
     if whole is not None and isinstance(core, SGraph):
-        graph = growth.attempts.whole(core)
+        graph = growth.facts.whole(core)
         yield Family(growth.diary.completed(kernel.id, show_graph(graph)), program, graph)
 
 
@@ -326,5 +327,5 @@ def _beyond(here: Retracer, place: Place, level: Level, made: Made) -> Iterator[
 
 def same_theorem(rule: str) -> frozenset[str]:
     """The rules that share this one's reason, itself included; none for what is no rule, such as a budget."""
-    codes = {r.code for r in RULES.values() if r.name == rule}
-    return frozenset(r.name for r in RULES.values() if r.code in codes)
+    codes = {r.code or r.name for r in RULES if r.name == rule}
+    return frozenset(r.name for r in RULES if (r.code or r.name) in codes)

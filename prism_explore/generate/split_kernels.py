@@ -25,7 +25,6 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Literal, TypeAlias
 
-from prism_explore.generate.pruning.rules import Cut
 from prism_explore.ir.analysis.loop_flow import Flow
 from prism_explore.ir.analysis.split_reduction import Pair, State, joined_states, loop_states, pair_of, split_states
 from prism_explore.ir.axes import AxisNames, AxisTable, compute_axes
@@ -61,8 +60,12 @@ class Split:
     axis: str
     stored: tuple[int, ...]
     """Positions in the block graph that is split; of a mean, its sum is meant."""
-    graph: SGraph | Cut
-    """The two kernels, or why there are none."""
+    graph: SGraph
+    """The two kernels."""
+    first: Half
+    second: Half
+    partial: tuple[State, ...]
+    """Of the stored results: the state of each in one block of the first kernel."""
 
     @property
     def label(self) -> str:
@@ -80,18 +83,14 @@ def splits(
     axes: Sequence[AxisNames],
     extents: Mapping[str, Dim],
     views: Views,
-    results: int,
-    judged: bool = True,
 ) -> Iterator[Split]:
     """Every way to split a kernel graph with one custom kernel; axes in order, then results.
 
     Args:
-        graph: whole, maps open.
+        graph: a complete kernel graph with open maps.
         axes: of its kernel-level tensors.
         extents: of the axes, in order.
-        views: what the program's views give.
-        results: partial results that a kernel may store.
-        judged: whether splits that no loops fit are cut.
+        views: the axes of the program's views.
     """
     if len(graph.customs) != 1:
         return
@@ -112,12 +111,8 @@ def splits(
             first = _half(inside, _below(inside, stored), stored, {})
             second = _half(inside, behind, (inside.output,), shares)
             both = _joined(graph, position, first, second)
-            cut: Cut | None = None
-            if len(stored) > results:
-                cut = Cut("limit.results", "partial results ≤ limit", f"{len(stored)} > {results}")
-            elif judged:
-                cut = _no_loop(first) or _no_sum(both, second, [states[p] for p in stored], axis)
-            yield Split(axis, tuple(inside.origin[p] for p in stored), cut or both)
+            positions = tuple(inside.origin[p] for p in stored)
+            yield Split(axis, positions, both, first, second, tuple(states[p] for p in stored))
 
 
 # ---------------------------------------------------------------- what is split
@@ -246,7 +241,7 @@ def _below(inside: _Inside, stored: tuple[int, ...]) -> tuple[int, ...]:
 
 # ---------------------------------------------------------------- the two halves
 @dataclass(frozen=True, slots=True)
-class _Half:
+class Half:
     """One of the two block graphs, without its stores."""
 
     nodes: tuple[Node, ...]
@@ -261,7 +256,7 @@ class _Half:
         return BlockGraph((), None, (*self.nodes, *(Node(Store(), (p,)) for p in self.outputs)))
 
 
-def _half(inside: _Inside, positions: Sequence[int], outputs: Sequence[int], shares: Mapping[int, _Join]) -> _Half:
+def _half(inside: _Inside, positions: Sequence[int], outputs: Sequence[int], shares: Mapping[int, _Join]) -> Half:
     """Some of the operators as a block graph of their own; `shares` are loaded and joined, not computed."""
     given = [p for p in positions if isinstance(inside.nodes[p].op, Load)]
     loads = [op.operand for p in given if isinstance(op := inside.nodes[p].op, Load)]
@@ -292,11 +287,12 @@ def _half(inside: _Inside, positions: Sequence[int], outputs: Sequence[int], sha
         if position not in at:
             node = inside.nodes[position]
             at[position] = put(node.op, tuple(at[a] for a in node.args), position)
-    return _Half(tuple(nodes), tuple(axes), tuple(at[p] for p in outputs), tuple(loads))
+    return Half(tuple(nodes), tuple(axes), tuple(at[p] for p in outputs), tuple(loads))
 
 
-def _no_loop(half: _Half) -> Cut | None:
-    """The cut of a first kernel that no choice of looped axes fits."""
+def illegal_first_loop(split: Split) -> str:
+    """Why no choice of looped axes is legal in the first kernel; empty where some choice is."""
+    half = split.first
     axes = sorted({a for of in half.axes for a in of if a})
     stores = half.block.nodes
     typed = (*half.axes, *(half.axes[p] for p in half.outputs))
@@ -304,24 +300,24 @@ def _no_loop(half: _Half) -> Cut | None:
     for looped in (c for size in range(len(axes) + 1) for c in combinations(axes, size)):
         rules = [s for s in loop_states(stores, typed, looped) if not isinstance(s, Flow)]
         if not rules:
-            return None
+            return ""
         broken.setdefault(f"{{{', '.join(looped)}}}: {rules[0]}")
-    return Cut("map.constraint", "some choice of looped axes is legal", "; ".join(broken))
+    return "; ".join(broken)
 
 
-def _no_sum(graph: SGraph, half: _Half, stored: Sequence[State], axis: str) -> Cut | None:
-    """The cut of a second kernel that its loop over the shares does not fit."""
-    pair = pair_of(graph)
+def illegal_second_loop(split: Split) -> str:
+    """Why the second kernel's loop over the shares is illegal; empty where it is legal."""
+    pair, half = pair_of(split.graph), split.second
     assert pair is not None, "two kernels behind a split are a pair"
     typed = (*half.axes, *(half.axes[p] for p in half.outputs))
-    partial = [s for s in stored if isinstance(s, Flow)]
-    for at, state in enumerate(joined_states(half.block.nodes, typed, pair.shares, partial, axis)):
+    partial = [s for s in split.partial if isinstance(s, Flow)]
+    for at, state in enumerate(joined_states(half.block.nodes, typed, pair.shares, partial, split.axis)):
         if not isinstance(state, Flow):
-            return Cut("map.constraint", "a loop over the shares is legal", f"%{at} of the second kernel: {state}")
-    return None
+            return f"%{at} of the second kernel: {state}"
+    return ""
 
 
-def _joined(graph: SGraph, position: int, first: _Half, second: _Half) -> SGraph:
+def _joined(graph: SGraph, position: int, first: Half, second: Half) -> SGraph:
     """The kernel graph with two kernels in one's place."""
     nodes = list(graph.nodes[:position])
     operands = graph.nodes[position].args

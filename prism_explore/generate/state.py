@@ -12,7 +12,6 @@ from prism_explore.cost.roofline import EMPTY, Growing
 from prism_explore.generate.abstract_expr.operator_lower_bound import Parts
 from prism_explore.generate.abstract_expr.polynomial import Poly
 from prism_explore.generate.canonical_order import Alphabet, Args, Rank
-from prism_explore.generate.event_log import Bundle
 from prism_explore.ir.analysis.loop_flow import Flow, FlowRule
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import (
@@ -122,16 +121,6 @@ class Fit:
     """Position in the block's alphabet."""
     tensor: Tensor
     """What it gives; its node is that of the first graph that had it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """What operators come to on given values, whatever the graph around them."""
-
-    cuts: tuple[Bundle, ...]
-    fitting: tuple[tuple[int, Tensor], ...]
-    void: int
-    """How many of them are no operators there, such as a reduction along a dim that is not."""
 
 
 Same: TypeAlias = tuple[tuple[str, str], ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, fields
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import axes_of
@@ -52,23 +52,8 @@ Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms", "max", "rescaled
 
 `rescaled` is running maxima along each dim, and sums relative to them, with and without a dim."""
 
-RuleName: TypeAlias = Literal[
-    "shape.mismatch",
-    "dup.canonical",
-    "limit.accumulators",
-    "map.constraint",
-    "expr.unreachable",
-    "expr.apart",
-    "limit.ops",
-    "limit.needed",
-    "limit.terms",
-    "limit.results",
-    "mem.smem",
-    "cost.floor",
-]
-"""Pruning rules that can be switched off one by one; what each says is in `generate.prune`."""
-
-RULE_NAMES: tuple[RuleName, ...] = get_args(RuleName)
+MATCH_BY_AXIS = "shape.mismatch"
+"""The pruning rule that states how dims match; the other rules are named in `generate.pruning.rules` alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +167,6 @@ class Space:
     """Names of pruning rules that are switched off, for ablations and audits."""
 
     def __post_init__(self) -> None:
-        if unknown := sorted(self.rules_off - set(RULE_NAMES)):
-            raise ShapeError(f"no pruning rule {', '.join(unknown)}; there are {', '.join(RULE_NAMES)}")
         if not 1 <= self.grid_dims <= 3:
             raise ShapeError(f"a grid has 1 to 3 dims, found grid_dims={self.grid_dims}")
         for field in fields(self):
@@ -192,9 +175,14 @@ class Space:
             if (counts and type(value) is not int) or (isinstance(value, int | float) and value < 0):
                 raise ShapeError(f"{field.name} counts something, from 0 on; found {value!r}")
 
-    def active(self, rule: RuleName) -> bool:
+    def active(self, rule: str) -> bool:
         """Whether a pruning rule is on."""
         return rule not in self.rules_off
+
+    @property
+    def matches_by_axis(self) -> bool:
+        """Whether dims match only where they are the same index axis; else where their sizes agree."""
+        return self.active(MATCH_BY_AXIS)
 
     def lacks(self, program: TensorProgram) -> tuple[str, ...]:
         """The operators of a program's core that no level of the space has, by name, each once, in order.
@@ -243,7 +231,7 @@ class Space:
             "maps": f"at most {self.grid_dims} grid dims and one for-loop; each index axis is cut the same "
             "way in all tensors of a kernel",
             "shapes": "dims match when they are the same index axis, not when their sizes happen to agree"
-            if self.active("shape.mismatch")
+            if self.matches_by_axis
             else "dims match when their sizes agree; index axes that an operator matches are cut alike in that graph",
             "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x, but of "
             "exponents that the program's own numerators and denominators share",

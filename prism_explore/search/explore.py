@@ -32,7 +32,9 @@ from prism_explore.events.ledger import Steering, fastest_rival, was_cut_by_budg
 from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
 from prism_explore.frontend import Traced
 from prism_explore.generate import generate
-from prism_explore.generate.pruning.rules import GivenUp
+from prism_explore.generate.event_log import PrunedSequence
+from prism_explore.generate.pruning.rule import require_known
+from prism_explore.generate.pruning.rules import RULES
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.program import TensorProgram
@@ -92,6 +94,9 @@ class Task:
     executor: Executor | None = None
     """Whose workers settle families while this process grows more, and run the trials of a flight, where the budget has
     several at once; this process alone where it is None. The facts are the same, but for what a stop-watch measured."""
+
+    def __post_init__(self) -> None:
+        require_known(self.space.rules_off, RULES)
 
 
 @dataclass(slots=True)
@@ -181,7 +186,7 @@ def grown(
             long as that is open.
     """
 
-    def pieces() -> Iterator[Pieces | GivenUp | None]:
+    def pieces() -> Iterator[Pieces | PrunedSequence | None]:
         while (found := proved()) is None:
             yield None
         if task.space.rows and not found:

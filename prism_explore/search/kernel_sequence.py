@@ -27,8 +27,10 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TIME_SPENT, Reason, RegionPruned
 from prism_explore.generate import generate
 from prism_explore.generate.abstract_expr.size_estimate import fits
-from prism_explore.generate.event_log import row_text
-from prism_explore.generate.pruning.rules import Cut, GivenUp, reason, time_spent
+from prism_explore.generate.budgets import time_spent
+from prism_explore.generate.event_log import PrunedSequence, row_text
+from prism_explore.generate.pruning.rule import Cut, Failure, reason
+from prism_explore.generate.pruning.time_bound import TIME_BOUND
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.ops import Band, Input, Result, ViewOp
 from prism_explore.ir.program import TensorProgram
@@ -68,7 +70,7 @@ def in_pieces(
     seed: int,
     over: Callable[[], bool],
     to_beat: ToBeat | None = None,
-) -> Iterator[Pieces | GivenUp | None]:
+) -> Iterator[Pieces | PrunedSequence | None]:
     """Kernels in a row for a program's parts; None after every step, and nothing where no part has a kernel.
 
     Args:
@@ -79,7 +81,7 @@ def in_pieces(
         over: whether the time for growing is spent.
         to_beat: a time that the row has to stay below.
     """
-    held = to_beat if space.active("cost.floor") else None
+    held = to_beat if space.active(TIME_BOUND.name) else None
     allowed = space.kernel_ops if space.kernel_ops < default_space(program).kernel_ops else None
     cheaper = regrouped(lifted(program), never_above)
     for same in dict.fromkeys((cheaper, program)):
@@ -137,7 +139,7 @@ def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
                 yield dict(zip(keys, numbers, strict=True))
 
 
-def _too_slow(row: Pieces, program: TensorProgram, space: Space, target: Target, held: ToBeat) -> GivenUp | None:
+def _too_slow(row: Pieces, program: TensorProgram, space: Space, target: Target, held: ToBeat) -> PrunedSequence | None:
     """The row given up, where none of its candidates is below the time to beat."""
     graph = row.together({number: family.sgraph for number, family in row.families})
     candidates = instantiate(Family("f0", program, graph, row), space, target, Journal())
@@ -145,13 +147,13 @@ def _too_slow(row: Pieces, program: TensorProgram, space: Space, target: Target,
     if least_s < held.best_s:
         return None
     detail = f"{rates_of(target)} This is the least of the row's choices of maps."
-    return GivenUp(row_text(row.parts), _slower(seconds_text(least_s), held, target, detail), 1.0)
+    return PrunedSequence(row_text(row.parts), _slower(seconds_text(least_s), held, target, detail), 1.0)
 
 
 def _slower(told: str, held: ToBeat, target: Target, detail: str) -> Reason:
     common = {"time to beat": seconds_text(held.best_s), "machine": target.name}
-    cut = Cut("cost.floor", "e < time to beat", told, detail, heuristic=target.measured)
-    return reason(cut, {"e": told, **common})
+    failure = Failure("e < time to beat", told, detail, heuristic=target.measured)
+    return reason(Cut(TIME_BOUND, failure), {"e": told, **common})
 
 
 def _covered(
@@ -161,7 +163,7 @@ def _covered(
     seed: int,
     over: Callable[[], bool],
     held: ToBeat | None,
-) -> Iterator[_Covered | GivenUp | None]:
+) -> Iterator[_Covered | PrunedSequence | None]:
     """The cuts of a program such that each part that is searched has a proved family, and these; best cuts first."""
     found: dict[str, _Search] = {}
     looks: dict[str, bool] = {}
@@ -189,7 +191,7 @@ def _covered(
                     yield from _told(parts, part, known, held, target)
             if over():
                 # Where in growing that was is not saved, so nothing is told but that it was.
-                yield GivenUp(row_text(parts), time_spent(space.time_s), 1.0)
+                yield PrunedSequence(row_text(parts), time_spent(space.time_s), 1.0)
                 return
             if part.searched and not (known and known.families):
                 is_whole = looks[part.program.name] = False
@@ -199,16 +201,18 @@ def _covered(
             yield _Covered(program, parts, {key: search.families for key, search in found.items()})
 
 
-def _told(parts: Sequence[Part], part: Part, search: _Search, held: ToBeat | None, target: Target) -> Iterator[GivenUp]:
+def _told(
+    parts: Sequence[Part], part: Part, search: _Search, held: ToBeat | None, target: Target
+) -> Iterator[PrunedSequence]:
     """What was not searched of the kernels for a part."""
     if search.slow and held:
         yield _slow_graphs(parts, part, search, held, target)
     if search.left:
         text, weight = row_text(parts, part), sum(e.stood_for for e in search.left)
-        yield GivenUp(text, search.left[0].reason, weight)
+        yield PrunedSequence(text, search.left[0].reason, weight)
 
 
-def _slow_graphs(parts: Sequence[Part], part: Part, search: _Search, held: ToBeat, target: Target) -> GivenUp:
+def _slow_graphs(parts: Sequence[Part], part: Part, search: _Search, held: ToBeat, target: Target) -> PrunedSequence:
     """What was cut while the kernel for a part grew."""
     first = search.slow[0]
     told = first.reason.substitution.get("e", next(iter(first.reason.substitution.values())))
@@ -216,7 +220,9 @@ def _slow_graphs(parts: Sequence[Part], part: Part, search: _Search, held: ToBea
         f"{rates_of(target)} While a kernel for %{part.result} grew, {len(search.slow):,} regions were cut, the first "
         f"at {first.operator}; e is of that one, with what the rest of the row takes at least."
     )
-    return GivenUp(row_text(parts, part), _slower(told, held, target, detail), sum(e.stood_for for e in search.slow))
+    return PrunedSequence(
+        row_text(parts, part), _slower(told, held, target, detail), sum(e.stood_for for e in search.slow)
+    )
 
 
 def _families(
@@ -241,7 +247,7 @@ def _families(
                 break
         yield None
     pruned = [e for e in facts.events if isinstance(e, RegionPruned)]
-    search.slow = [e for e in pruned if e.reason.rule == "cost.floor"]
+    search.slow = [e for e in pruned if e.reason.rule == TIME_BOUND.name]
     search.left = [e for e in pruned if e.reason.code == "budget.nodes"]
     return search
 

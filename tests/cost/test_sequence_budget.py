@@ -13,7 +13,7 @@ from prism_explore.cost.sequence_budget import ceilings_in_a_row
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import RegionPruned
 from prism_explore.events.ledger import ledger
-from prism_explore.generate.pruning.rules import GivenUp
+from prism_explore.generate.event_log import PrunedSequence
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import show
@@ -66,10 +66,12 @@ def space_of(program: TensorProgram) -> Space:
 
 
 @cache
-def rows(name: str, target: Target, best_s: float | None = None) -> tuple[tuple[Pieces, ...], tuple[GivenUp, ...]]:
+def rows(
+    name: str, target: Target, best_s: float | None = None
+) -> tuple[tuple[Pieces, ...], tuple[PrunedSequence, ...]]:
     to_beat = None if best_s is None else ToBeat(best_s, BATCH)
     found = list(in_pieces(PROGRAMS[name], space_of(PROGRAMS[name]), target, 0, lambda: False, to_beat))
-    return tuple(f for f in found if isinstance(f, Pieces)), tuple(f for f in found if isinstance(f, GivenUp))
+    return tuple(f for f in found if isinstance(f, Pieces)), tuple(f for f in found if isinstance(f, PrunedSequence))
 
 
 def family(row: Pieces) -> Family:
@@ -134,7 +136,7 @@ def test_with_the_rule_off_no_row_is_given_up():
     found = list(in_pieces(layers(), space, BARE, 0, lambda: False, ToBeat(1e-12, BATCH)))
 
     assert [r for r in found if isinstance(r, Pieces)]
-    assert not [r for r in found if isinstance(r, GivenUp)]
+    assert not [r for r in found if isinstance(r, PrunedSequence)]
 
 
 def searched(best_s: float, target: Target) -> tuple[Task, Journal]:

@@ -18,7 +18,7 @@ from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import Expressions
 from prism_explore.generate.program_count import Tree
-from prism_explore.generate.pruning.checks import Attempts
+from prism_explore.generate.pruning.facts import ProgramFacts
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Binary, MatMul, Reduce, Unary
@@ -99,8 +99,8 @@ def fitting(program: TensorProgram, machine: Target, ops: int) -> Small | None:
     for more in range(3):
         given = len(program.inputs)
         space = Space(Operators(), operators, block_ops=given + ops + more, block_inputs=given, nodes=10**9)
-        attempts = Attempts(program, space, machine)
-        whole = Tree(attempts.kernel_alphabet, attempts.block_alphabet, space).beyond(attempts.beginning(""))
+        facts = ProgramFacts(program, space, machine)
+        whole = Tree(facts.kernel_alphabet, facts.block_alphabet, space).beyond(facts.start(""))
         if whole > MOST:
             break
         best = Small(program, space, machine)

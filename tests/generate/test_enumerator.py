@@ -10,12 +10,12 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, RegionPruned
 from prism_explore.generate import generate
-from prism_explore.generate.pruning.rules import RULES
+from prism_explore.generate.pruning.rules import RULE_NAMES, RULES
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.ops import Accumulate, Binary, Load, MatMul, Store
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.text import show
-from prism_explore.pipeline.search_space import RULE_NAMES, Operators, default_space
+from prism_explore.pipeline.search_space import Operators, default_space
 from tests.generate.programs import (
     MACHINE,
     Machine,
@@ -196,7 +196,7 @@ def test_every_cut_has_a_whole_reason_card():
 
     assert {"shape.mismatch", "dup.canonical", "expr.unreachable", "map.constraint"} <= {e.reason.code for e in cards}
     for e in cards:
-        assert e.reason.rule in RULES
+        assert e.reason.rule in RULE_NAMES
         assert e.reason.sentence
         assert e.reason.formula
         assert e.reason.would_reopen_if
@@ -248,9 +248,8 @@ def test_more_inputs_than_a_kernel_may_read_is_said_at_once():
 
 # ---------------------------------------------------------------- the rules
 def test_the_table_has_a_row_for_every_rule_that_can_be_switched_off():
-    assert set(RULE_NAMES) == set(RULES)
-    for name, rule in RULES.items():
-        assert name == rule.name
+    assert len(set(RULE_NAMES)) == len(RULES)
+    for rule in RULES:
         assert rule.says.endswith(".")
         assert rule.source
 
@@ -273,4 +272,4 @@ def test_each_rule_can_be_switched_off_alone_and_nothing_is_lost(rule):
 
 def test_an_unknown_rule_cannot_be_switched_off():
     with pytest.raises(ShapeError, match=r"no pruning rule expr\.reachable; there are .*expr\.unreachable"):
-        replace(default_space(chain()), rules_off=frozenset({"expr.reachable"}))
+        search(chain(), replace(default_space(chain()), rules_off=frozenset({"expr.reachable"})))

@@ -12,9 +12,10 @@ from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import rank
 from prism_explore.generate.program_count import Tree
+from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.generate.state import KernelState, alphabet
 from prism_explore.ir.ops import Input, Node
-from prism_explore.pipeline.search_space import RULE_NAMES, Operators, Space, default_space
+from prism_explore.pipeline.search_space import Operators, Space, default_space
 from tests.generate.programs import MACHINE, common_factor, gate, row_dot, scaled_linear, softmax
 
 BLOCK = Operators(("exp",), (), ("mul",), True, (), ("plain",))

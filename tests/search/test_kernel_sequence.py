@@ -9,8 +9,8 @@ import torch
 import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
+from prism_explore.generate.event_log import PrunedSequence
 from prism_explore.generate.explain_excluded import outside
-from prism_explore.generate.pruning.rules import GivenUp
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Accumulate, Custom, Load, MatMul, Store, Unary
@@ -138,7 +138,7 @@ def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row_and_it_is_told_on
     found = [r for r in in_pieces(session.program, session.task.space, session.task.target, 0, lambda: True) if r]
     session.close()
 
-    assert ["budget.time"] == [f.why.code for f in found if isinstance(f, GivenUp)]
+    assert ["budget.time"] == [f.why.code for f in found if isinstance(f, PrunedSequence)]
     assert 1 == len(found)
 
 

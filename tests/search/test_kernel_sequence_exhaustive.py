@@ -22,14 +22,15 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import Expressions
-from prism_explore.generate.pruning.rules import GivenUp
+from prism_explore.generate.event_log import PrunedSequence
+from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Binary, BlockGraph, Custom, Input, Load, MatMul, Node, Reduce, Store, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.ir.transforms.reassociate_matmuls import regrouped
-from prism_explore.pipeline.search_space import RULE_NAMES, Operators, Space, default_space
+from prism_explore.pipeline.search_space import Operators, Space, default_space
 from prism_explore.pipeline.stages import Candidate, Family, Pieces
 from prism_explore.search.explore import Progress, Steering, explore
 from prism_explore.search.kernel_sequence import in_pieces
@@ -221,10 +222,10 @@ def key_of(plain: Plain, row: Pieces) -> Key:
     return tuple((part.positions, kernels.get(number)) for number, part in enumerate(row.parts))
 
 
-def searched(plain: Plain, space: Space) -> tuple[dict[Key, Pieces], list[GivenUp]]:
+def searched(plain: Plain, space: Space) -> tuple[dict[Key, Pieces], list[PrunedSequence]]:
     found = [f for f in in_pieces(plain.program, space, BARE, 0, lambda: False) if f]
     rows = [f for f in found if isinstance(f, Pieces)]
-    return {key_of(plain, row): row for row in rows}, [f for f in found if isinstance(f, GivenUp)]
+    return {key_of(plain, row): row for row in rows}, [f for f in found if isinstance(f, PrunedSequence)]
 
 
 def whole_s(there: Plain, row: Pieces) -> float:

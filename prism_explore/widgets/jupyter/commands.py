@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from prism_explore.pipeline.search_space import LIMITS, RULE_NAMES
+from prism_explore.generate.pruning.rules import RULE_NAMES
+from prism_explore.pipeline.search_space import LIMITS
 from prism_explore.targets import GPUS
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism_explore.events.kinds import Reason
-from prism_explore.pipeline.search_space import RULE_NAMES
+from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.widgets.panels.cards import LINKS, action, reason_card
 from prism_explore.widgets.panels.context import Context, QuestionList
 from prism_explore.widgets.panels.event_index import EventIndex

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from prism_explore.diagnose.jobs import Question
 from prism_explore.generate.pruning.rules import RULES
-from prism_explore.pipeline.search_space import RULE_NAMES, Space
+from prism_explore.pipeline.search_space import Space
 from prism_explore.targets import GPUS
 from prism_explore.widgets.panels.answers import STATE_KIND, answer_cards, question_inspector, short_answer
 from prism_explore.widgets.panels.cards import action
@@ -72,7 +72,7 @@ def questions_panel(context: Context) -> QuestionsSection:
 
 def _form(space: Space, target: str) -> WhatIfForm:
     limits = tuple(Limit(name, label, getattr(space, name)) for name, label in _FORM_LIMITS.items())
-    rules = tuple((rule, RULES[rule].says) for rule in RULE_NAMES if space.active(rule))
+    rules = tuple((rule.name, rule.says) for rule in RULES if space.active(rule.name))
     return WhatIfForm(tuple(GPUS), target, limits, rules)
 
 

@@ -7,11 +7,12 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import Expressions
-from prism_explore.generate.pruning.checks import Attempts
+from prism_explore.generate.expander import Expander
+from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.ops import Accumulate, Binary, MatMul, Reduce
 from prism_explore.ir.program import ProgramBuilder
-from prism_explore.pipeline.search_space import RULE_NAMES, Operators, Space, default_space
+from prism_explore.pipeline.search_space import Operators, Space, default_space
 from tests.generate.programs import MACHINE
 
 
@@ -85,17 +86,17 @@ def test_a_loop_that_fits_only_when_axes_are_one_is_waited_for():
     off = frozenset(RULE_NAMES) - {"map.constraint"}
     operators = Operators((), (), ("add", "mul"), False, ("sum",), ("plain",))
     space = Space(Operators(), operators, block_ops=11, block_inputs=2, results=0, rules_off=off)
-    attempts = Attempts(two_rows(1), space, MACHINE)
-    state = attempts.opened(attempts.beginning(""), (0, 1))
+    expander = Expander(two_rows(1), space, MACHINE)
+    state = expander.open_kernel(expander.facts.start(""), (0, 1))
     legal = []
     for op, args in steps:
-        state = attempts.applied(state, op, args)
+        state = expander.apply_op(state, op, args)
         legal.append({",".join(sorted(state.choices[c])) for c in state.legal})
 
     assert set() == legal[5]
     assert {"d"} == legal[6]
     assert {"d"} == legal[-1]
-    assert attempts.storable(state)
+    assert expander.facts.may_store(state)
 
 
 def test_the_statement_says_how_dims_match():

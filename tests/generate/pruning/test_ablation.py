@@ -11,9 +11,9 @@ from itertools import count, islice
 import pytest
 
 from prism_explore.generate.explain_excluded import outside
+from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.text import parse
-from prism_explore.pipeline.search_space import RULE_NAMES
 from tests.generate.small import Found, Searcher, programs, small
 
 SEEDS = programs(34)

@@ -13,9 +13,10 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.interpreter.reference import evaluate
-from prism_explore.pipeline.search_space import RULE_NAMES, Operators, default_space
+from prism_explore.pipeline.search_space import Operators, default_space
 from tests.generate.programs import (
     MACHINE,
     chain,

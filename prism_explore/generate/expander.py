@@ -1,0 +1,186 @@
+"""One step of the enumeration: apply an operator, check the rules in order, and return the next state or the cut.
+
+Nothing is stored in the graphs: `enumerator` decides in which order steps are tried, and keeps and reports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from prism_explore.cost.roofline import Ceiling
+from prism_explore.generate.canonical_order import Application, Args
+from prism_explore.generate.event_log import Bundle, bundled
+from prism_explore.generate.pruning.facts import DUPLICATE, Machine, ProgramFacts
+from prism_explore.generate.pruning.rule import ActiveRules, Cut, PruningRule, first_cut
+from prism_explore.generate.pruning.rules import RULES
+from prism_explore.generate.pruning.steps import (
+    BlockStep,
+    FinishedBlock,
+    FinishedGraph,
+    Opened,
+    Opening,
+    OperandTypes,
+    PredefinedStep,
+    SplitStep,
+    Value,
+    operand_types,
+    value_in_block,
+)
+from prism_explore.generate.size_matching import matched_block, matched_kernel
+from prism_explore.generate.split_kernels import Split, splits
+from prism_explore.generate.state import BlockState, Fit, KernelState, Same, Tensor
+from prism_explore.ir.analysis.loop_flow import Flow, flow
+from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import ComputeOp, Load, LoopOp, Node, Op
+from prism_explore.ir.program import TensorProgram
+from prism_explore.pipeline.search_space import Space
+
+
+@dataclass(frozen=True, slots=True)
+class OperandOutcomes:
+    """The outcomes of some operators on the same operands, whatever the rest of the graph."""
+
+    cuts: tuple[Bundle, ...]
+    fitting: tuple[tuple[int, Tensor], ...]
+    """Operators that pass, by position in the alphabet, and their results."""
+    void: int
+    """How many are no operators there, such as a reduction along a dim that does not exist."""
+
+
+class Expander:
+    """The steps of one program's enumeration in one space."""
+
+    def __init__(
+        self,
+        program: TensorProgram,
+        space: Space,
+        target: Machine,
+        ceiling: Ceiling | None = None,
+        rules: Iterable[PruningRule] = RULES,
+    ) -> None:
+        self._rules = ActiveRules(rules, space)
+        self.space = space
+        self.facts = ProgramFacts(program, space, target, ceiling)
+        self._outcomes: dict[tuple[int, int, tuple[int, ...]], OperandOutcomes] = {}
+        self._cache_outcomes = space.active(DUPLICATE)
+        """Outcomes are cached by the numbers of values; only without duplicates are equal numbers equal values."""
+
+    # ------------------------------------------------------------ kernel level
+    def apply_predefined(self, state: KernelState, application: Application) -> KernelState | Cut | None:
+        """The kernel graph with one more predefined operator, or its cut; None: no such operator."""
+        facts, args = self.facts, application.args
+        op = facts.kernel_alphabet.letters[application.kind].op
+        state = matched_kernel(facts, state, op, args)
+        typed = self._typed(op, args, state)
+        if not isinstance(typed, OperandTypes):
+            return typed
+        step = PredefinedStep(facts, state, application, typed.value())
+        if cut := first_cut(self._rules.predefined, step):
+            return cut
+        grown = step.grown()
+        return first_cut(self._rules.kernel_graph, grown) or grown.state
+
+    def open_kernel(self, state: KernelState, operands: Args, looped: frozenset[str] | None = None) -> BlockState | Cut:
+        """A new block graph that loads these tensors, or its cut; `looped`: the only choice of looped axes."""
+        facts, step = self.facts, Opening(self.facts, state, operands)
+        if cut := first_cut(self._rules.opening, step):
+            return cut
+        spare = step.spare
+        choices = (looped,) if looped is not None else self._loop_choices(state, operands, spare)
+        legal = frozenset(range(len(choices)))
+        loads: list[Tensor] = []
+        for position, i in enumerate(operands):
+            source = state.tensors[i]
+            flows = tuple(flow(Load(position), (), (), source.axes, looped) for looped in choices)
+            legal = frozenset(c for c in legal if isinstance(flows[c], Flow))
+            loads.append(replace(source, node=Node(Load(position)), flows=flows))
+        tensors = tuple(loads)
+        outside = state.tensors if spare else ()
+        parts = facts.parts((*tensors, *outside))
+        joins, left = len(operands) + len(step.unused) - 1, self.space.block_ops - len(operands) + spare
+        if cut := first_cut(self._rules.opened, Opened(facts, joins, parts, state.goals, left)):
+            return cut
+        return BlockState(
+            "",
+            operands,
+            spare,
+            choices,
+            legal,
+            tensors,
+            frozenset(range(len(operands))),
+            state.goals,
+            facts.context(tensors, choices, state.same),
+            outside,
+            made=parts,
+            floor=step.floor,
+            same=state.same,
+        )
+
+    def _loop_choices(self, state: KernelState, operands: Args, spare: int) -> tuple[frozenset[str], ...]:
+        """Every choice of looped axes; not the result's axes where it is the last kernel."""
+        axes = sorted({a for i in operands for a in state.tensors[i].axes if a})
+        if not spare and not self.facts.sizes:
+            axes = [a for a in axes if a not in self.facts.output_axes]
+        return tuple(frozenset(c) for size in range(len(axes) + 1) for c in combinations(axes, size))
+
+    # ------------------------------------------------------------ block level
+    def operand_outcomes(self, state: BlockState, args: Args, kinds: tuple[int, ...]) -> OperandOutcomes:
+        """The outcomes of operators on operands of a block graph, as far as they depend on these operands alone."""
+        key = (state.context, len(kinds), tuple([state.tensors[a].number for a in args]))
+        if self._cache_outcomes and key in self._outcomes:
+            return self._outcomes[key]
+        cuts: list[tuple[str, Cut]] = []
+        fitting: list[tuple[int, Tensor]] = []
+        for kind in kinds:
+            letter = self.facts.block_alphabet.letters[kind]
+            made = self._value(letter.op, args, matched_block(self.facts, state, letter.op, args))
+            if isinstance(made, Cut):
+                cuts.append((letter.label, made))
+            elif made is not None:
+                fitting.append((kind, made))
+        found = OperandOutcomes(bundled(cuts), tuple(fitting), len(kinds) - len(cuts) - len(fitting))
+        if self._cache_outcomes:
+            self._outcomes[key] = found
+        return found
+
+    def apply_in_block(self, state: BlockState, application: Fit) -> BlockState | Cut:
+        """The block graph with one more operator, or its cut."""
+        step = BlockStep(self.facts, state, application)
+        return first_cut(self._rules.block, step) or step.grown()
+
+    def apply_op(self, state: BlockState, op: Op, args: Args) -> BlockState | Cut | None:
+        """The block graph with one more operator, or its cut; None: the space has no such operator."""
+        for kind, letter in enumerate(self.facts.block_alphabet.letters):
+            if letter.op == op:
+                made = self._value(letter.op, args, matched_block(self.facts, state, letter.op, args))
+                return self.apply_in_block(state, Fit(args, kind, made)) if isinstance(made, Tensor) else made
+        return None
+
+    def finish_block(self, state: BlockState) -> Cut | None:
+        """The cut of a block graph that could be stored as it is; None where it is kept."""
+        return first_cut(self._rules.finished_block, FinishedBlock(self.facts, state))
+
+    def _value(self, op: ComputeOp | LoopOp, args: Args, state: BlockState) -> Tensor | Cut | None:
+        typed = self._typed(op, args, state)
+        if not isinstance(typed, OperandTypes):
+            return typed
+        made = typed.value()
+        return first_cut(self._rules.value, Value(self.facts, made)) or value_in_block(typed, state, made)
+
+    def _typed(self, op: ComputeOp | LoopOp, args: Args, state: KernelState | BlockState) -> OperandTypes | Cut | None:
+        typed = operand_types(self.facts, op, args, state)
+        return typed and (first_cut(self._rules.typing, typed) or typed)
+
+    # ------------------------------------------------------------ finished graphs
+    def finish_graph(self, family: str) -> Cut | None:
+        """The cut of a finished kernel graph; `family`: the earlier one that it equals, or empty."""
+        return first_cut(self._rules.finished_graph, FinishedGraph(family))
+
+    def split(self, core: SGraph, axes: tuple[AxisNames, ...], same: Same) -> Iterator[tuple[Split, Cut | None]]:
+        """Every way to split a finished kernel graph into two kernels, and the cut of each that is cut."""
+        facts = self.facts
+        for made in splits(core, axes, facts.extents, facts.views(same)):
+            yield made, first_cut(self._rules.split, SplitStep(facts, made))

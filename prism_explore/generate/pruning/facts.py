@@ -1,0 +1,381 @@
+"""What one search knows of its program: the values that it computes, the forms of its result, and cached answers.
+
+The rules (`rules.RULES`) read it; the caches belong to it, so they end with the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import product
+from typing import Protocol
+
+from prism_explore.cost.roofline import EMPTY, Ceiling
+from prism_explore.generate.abstract_expr.equal_forms import readings
+from prism_explore.generate.abstract_expr.operator_lower_bound import NOTHING, Needs, Parts
+from prism_explore.generate.abstract_expr.polynomial import Poly, features, leaf, show
+from prism_explore.generate.abstract_expr.subexpression import Goal, Theory
+from prism_explore.generate.canonical_order import Args, Expressions
+from prism_explore.generate.state import BlockState, Fit, KernelState, Same, Tensor, alphabet
+from prism_explore.generate.time_bounds import TimeBounds
+from prism_explore.ir.analysis.loop_flow import Flow, FlowRule, flow
+from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, views_of
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    ComputeOp,
+    Concat,
+    Input,
+    LoopOp,
+    Node,
+    Op,
+    Reduce,
+    Reshape,
+    RunningMax,
+    Slice,
+    Store,
+)
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import DType
+from prism_explore.ir.transforms.boundary_views import peel
+from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.pipeline.search_space import Space
+
+DUPLICATE = "dup.canonical"
+ILLEGAL_LOOP = "map.constraint"
+UNREACHABLE = "expr.unreachable"
+TOO_SLOW = "cost.floor"
+"""Names of rules that change more than which steps are cut: what is cached, which operators there are, which loops
+are legal."""
+
+
+class Machine(Protocol):
+    """The figures of a target that the enumeration needs."""
+
+    @property
+    def shared_memory_bytes(self) -> int:
+        """Memory that one block can hold its tiles in."""
+        ...
+
+
+class ProgramFacts:
+    """The facts of one program in one space, for one search."""
+
+    def __init__(self, program: TensorProgram, space: Space, target: Machine, ceiling: Ceiling | None = None) -> None:
+        self.space, self.target = space, target
+        self.apart = apart(program)
+        """The enumerated graphs compute this program, whose inputs are copied per set of axes."""
+        graph = self.apart.program.graph
+        table = axes_of(graph)
+        self.sizes = {} if space.matches_by_axis else _first_of_size(table)
+        """Where dims match by size: for each axis the first one of its size, the only one in expressions."""
+        named = tuple(map(self.sized, table.of))
+        self.extents = {a.name: a.extent for a in table.axes}
+        """Of the program's axes, in order."""
+        self.repeated = frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
+        """Axes that some tensor of the program has twice."""
+        self.bounds: TimeBounds | None = None
+        """Where there is a time to beat."""
+        if ceiling is not None and space.active(TOO_SLOW):
+            warm = {op.name for n, op in enumerate(program.inputs) if n in ceiling.warm}
+            self.bounds = TimeBounds(ceiling, self.extents, frozenset(warm | set(self.apart.copies)))
+        self._theory = self._named_theory(table, named)
+        self.expressions = Expressions()
+        self._views = views_of(graph, table.of)
+        self.peeled = peel(graph)
+        """The program without the views around it, which are the same in every kernel graph."""
+        values, numbers = self._add_inputs(graph, table, named)
+        self.written = frozenset(numbers.values())
+        """The numbers of the values that the program computes."""
+        result = self.peeled.result
+        self.goals = self._goals(readings(graph, named, self._theory, values, self.peeled.core)[result])
+        """The program's result as it is written, and its other forms."""
+        self.all_goals = frozenset(range(len(self.goals)))
+        self.result_text = {("or" * n or "result"): show(goal.result) for n, goal in enumerate(self.goals)}
+        types = graph.types()
+        self.output_axes, self.output_dtype = table.of[result], types[result].dtype
+        largest_rank = max(t.rank for t in types)
+        self.block_alphabet = alphabet(space.block, largest_rank)
+        self.kernel_alphabet = alphabet(space.kernel, largest_rank)
+        reductions = (*space.block.reductions, *space.block.accumulators, *space.kernel.reductions)
+        self._has_rms = "rms" in reductions
+        self._features = tuple(features(goal.result) for goal in self.goals)
+        self.needs = self._operator_bounds()
+        """Per form of the result, the lower bound on the operators that are still needed."""
+        self._opaque_views = any(isinstance(view, Reshape | Slice | Concat) for view in space.block.views)
+        self._contexts: dict[tuple[tuple[int, ...], tuple[frozenset[str], ...], Same], int] = {}
+        self._mismatches: dict[tuple[tuple[DType, AxisNames], ...], tuple[str, bool]] = {}
+        self._illegal_loops: dict[tuple[int, int, frozenset[int]], tuple[str, bool]] = {}
+        self._joint: dict[tuple[int, int], frozenset[int]] = {}
+        self._reached: dict[int, frozenset[int]] = {}
+        self._closing: dict[tuple[int, tuple[str, ...]], bool] = {}
+
+    # ------------------------------------------------------------ the program
+    def _named_theory(self, table: AxisTable, named: Sequence[AxisNames]) -> Theory:
+        space = self.space
+        everywhere = frozenset(a for axes in named for a in axes if a)
+        scalars = sorted({s.value for s in (*space.block.scalars, *space.kernel.scalars) if s.fn == "mul"})
+        return Theory(
+            everywhere - self.repeated if space.matches_by_axis else frozenset(),
+            tuple((a.name, v) for a in table.axes for v in scalars if v and a.extent.constant == 1 / v),
+            "sigmoid" in (*space.block.unary, *space.kernel.unary),
+        )
+
+    def _add_inputs(
+        self, graph: SGraph, table: AxisTable, named: Sequence[AxisNames]
+    ) -> tuple[dict[int, Poly], dict[int, int]]:
+        """Set `inputs`; the expressions of inputs and bands, and the numbers of all tensors, by position."""
+        values: dict[int, Poly] = {}
+        numbers: dict[int, int] = {}
+        inputs: list[Tensor] = []
+        bands: list[Tensor] = []
+        types = graph.types()
+
+        def leaf_of(name: str, position: int) -> Poly:
+            return leaf(name, (a for a in named[position] if a in self._theory.marked))
+
+        for given, node in zip(self.peeled.given, self.peeled.inputs, strict=True):
+            assert isinstance(node.op, Input), "the tensors given to the core are inputs or views of them"
+            at = min(given.at)
+            values |= dict.fromkeys(given.at, leaf_of(node.op.name, at))
+            number = self.expressions.number(node.op, ())
+            inputs.append(Tensor(node, table.of[at], types[at].dtype, values[at], number, written=number))
+            numbers |= dict.fromkeys(given.at, number)
+        for position in self.peeled.core:
+            node = graph.nodes[position]
+            if isinstance(node.op, Band):
+                values[position] = leaf_of(f"band %{position}", position)
+                number = self.expressions.number(node.op, (~position,))
+                dtype = types[position].dtype
+                bands.append(Tensor(node, table.of[position], dtype, values[position], number, written=number))
+                numbers[position] = number
+            else:
+                numbers[position] = self.expressions.number(node.op, tuple(numbers[a] for a in node.args))
+        self.inputs = (*inputs, *bands)
+        """The tensors that kernels may read at first: the program's inputs, then its bands."""
+        return values, numbers
+
+    def _goals(self, forms: Sequence[Poly]) -> tuple[Goal, ...]:
+        levels = (self.space.block, self.space.kernel)
+        negatives = any("neg" in o.unary or any(s.fn == "mul" and s.value < 0 for s in o.scalars) for o in levels)
+        return tuple(Goal(value, negatives=negatives) for value in forms)
+
+    def _operator_bounds(self) -> tuple[Needs, ...]:
+        space = self.space
+        powers = (s for s in (*space.block.scalars, *space.kernel.scalars) if s.fn == "pow")
+        turned = {"recip", "rsqrt"} & {*space.block.unary, *space.kernel.unary} or any(s.value < 0 for s in powers)
+        reciprocals = [(axis, str(value)) for axis, value in self._theory.reciprocals]
+        return tuple(
+            Needs(goal, rms=self._has_rms, quotients=not turned, reciprocals=reciprocals) for goal in self.goals
+        )
+
+    def whole(self, core: SGraph) -> SGraph:
+        """The program's kernel graph for one of its core: with the views around it, and copies of inputs merged."""
+        return self.apart.rejoined(self.peeled.wrapped(core))
+
+    def core(self, graph: SGraph) -> SGraph | None:
+        """The core of a kernel graph that `whole` made; None of any other."""
+        return self.peeled.unwrapped(self.apart.told(graph))
+
+    def start(self, node: str) -> KernelState:
+        """The kernel graph without operators."""
+        floor = self.bounds.of_inputs(self.inputs) if self.bounds else EMPTY
+        return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), self.all_goals, floor=floor)
+
+    # ------------------------------------------------------------ axes
+    def sized(self, axes: AxisNames) -> AxisNames:
+        """The axes as expressions name them: where dims match by size, all of one size are one."""
+        return tuple(self.sizes.get(a, a) if a else None for a in axes) if self.sizes else axes
+
+    def views(self, same: Same) -> Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames]:
+        """The axes of the program's views, by operator and axes of operands, where some axes are one."""
+        if not same:
+            return self._views
+        names = dict(same)
+        return {(op, tuple(renamed(a, names) for a in of)): renamed(r, names) for (op, of), r in self._views.items()}
+
+    def mismatch(self, operands: tuple[tuple[DType, AxisNames], ...]) -> tuple[str, bool]:
+        """Operands that do not fit, as text, and whether some of their sizes agree all the same."""
+        found = self._mismatches.get(operands)
+        if found is None:
+            shown = " against ".join(f"{dtype}({', '.join(a or '1' for a in axes)})" for dtype, axes in operands)
+            names = [{a for a in axes if a} for _, axes in operands]
+            agree = any(len(set(p)) > 1 and len({self.extents[a] for a in p}) == 1 for p in product(*names))
+            found = self._mismatches[operands] = shown, agree
+        return found
+
+    # ------------------------------------------------------------ values
+    def value(
+        self,
+        op: ComputeOp | LoopOp,
+        args: Args,
+        operands: tuple[Tensor, ...],
+        axes: tuple[AxisNames, ...],
+        result: AxisNames,
+    ) -> Tensor:
+        """The result of an operator on operands that fit, without its loop states."""
+        number = self.expressions.number(op, tuple([t.number for t in operands]))
+        named = tuple(map(self.sized, axes))
+        expression = self._theory.apply(op, tuple([t.expression for t in operands]), named, self.sized(result))
+        behind = any(t.behind for t in operands) or isinstance(op, Accumulate | AccumulateRescaled)
+        written = self.written_number(op, tuple([t.written for t in operands]))
+        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, (), behind, written)
+
+    def written_number(self, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> int:
+        """The number of a result in a graph without a loop, by the numbers of the operands there."""
+        match op:
+            case Accumulate(_, None) | RunningMax(None) | AccumulateRescaled(None):
+                return args[0]
+            case Accumulate(fn, int() as along):
+                return self.expressions.number(Reduce(fn, along), args)
+            case RunningMax(int() as along):
+                return self.expressions.number(Reduce("max", along), args)
+            case AccumulateRescaled(int() as along):
+                return self.expressions.number(Reduce("sum", along), args[:1])
+            case op:
+                return self.expressions.number(op, args)
+
+    def is_result(self, expression: Poly) -> bool:
+        """Whether an expression is a form of the program's result."""
+        return any(expression == goal.result for goal in self.goals)
+
+    def reached(self, tensor: Tensor) -> frozenset[int]:
+        """The forms of the result that a value may be part of."""
+        found = self._reached.get(tensor.number)
+        if found is None:
+            found = frozenset(n for n, goal in enumerate(self.goals) if goal.reaches(tensor.expression))
+            self._reached[tensor.number] = found
+        return found
+
+    def joint(self, tensor: Tensor, other: Tensor) -> frozenset[int]:
+        """The forms of the result that two values may be parts of at once."""
+        pair = (tensor.number, other.number)
+        found = self._joint.get(pair)
+        if found is None:
+            one, two = tensor.expression, other.expression
+            found = frozenset(n for n, goal in enumerate(self.goals) if goal.joins(one, two))
+            self._joint[pair] = found
+        return found
+
+    def missing(self, tensors: tuple[Tensor, ...], goals: frozenset[int]) -> int:
+        """A lower bound on the operators with one operand that are still needed."""
+        had = frozenset[str]().union(*(features(t.expression) for t in tensors))
+        return min(self._makings(self._features[n] - had) for n in goals)
+
+    def _makings(self, lacking: frozenset[str]) -> int:
+        if not self._has_rms:
+            return len(lacking)
+        means = sum(f.startswith("μ") for f in lacking)
+        return len(lacking) - min(means, "√" in lacking)
+
+    def parts(self, tensors: Sequence[Tensor]) -> tuple[Parts, ...]:
+        """Per form of the result, the parts that some tensors have of it."""
+        return tuple(reduce(Parts.__or__, (n.had(t.expression) for t in tensors), NOTHING) for n in self.needs)
+
+    # ------------------------------------------------------------ loops
+    def context(self, loads: Sequence[Tensor], choices: tuple[frozenset[str], ...], same: Same) -> int:
+        """A number for the loads of a block, the choices of looped axes, and the axes that are one."""
+        return self._contexts.setdefault((tuple(t.number for t in loads), choices, same), len(self._contexts))
+
+    def flows(
+        self,
+        op: ComputeOp | LoopOp,
+        operands: tuple[Tensor, ...],
+        result: AxisNames,
+        choices: tuple[frozenset[str], ...],
+        number: int,
+        expression: Poly,
+    ) -> tuple[Flow | FlowRule, ...]:
+        """The loop state of a result in a block, under each choice of looped axes."""
+        axes = tuple(t.axes for t in operands)
+        flows: list[Flow | FlowRule] = []
+        for c, looped in enumerate(choices):
+            states: list[Flow] = []
+            broken: FlowRule | None = None
+            for t in operands:
+                before = t.flows[c]
+                if isinstance(before, Flow):
+                    states.append(before)
+                else:
+                    broken = before
+            made = broken or flow(op, tuple(states), axes, result, looped, number)
+            if isinstance(made, Flow) and made.pending and not self._closes(number, expression, made.pending):
+                made = "loop.pending"
+            flows.append(made)
+        return tuple(flows)
+
+    def _closes(self, number: int, expression: Poly, pending: tuple[str, ...]) -> bool:
+        """Whether a value behind the loop may be part of the result, once it is summed along its pending axes.
+
+        Until then all operators are linear, and the same along these axes. So the sums may as well be taken at once,
+        unless a view lies between, of which expressions know no laws.
+        """
+        if self._opaque_views or not self.space.active(UNREACHABLE):
+            return True
+        key = (number, pending)
+        if key not in self._closing:
+            for axis in pending:
+                expression = self._theory.summed(expression, self.sizes.get(axis, axis))
+            self._closing[key] = any(goal.reaches(expression) for goal in self.goals)
+        return self._closing[key]
+
+    def illegal_loops(self, state: BlockState, tensor: Tensor) -> tuple[str, bool]:
+        """Why no choice of looped axes is legal any more, as text, and whether a pending sum is among the reasons."""
+        key = (state.context, tensor.number, state.legal)
+        found = self._illegal_loops.get(key)
+        if found is None:
+            broken = (f"{{{', '.join(sorted(state.choices[c]))}}}: {tensor.flows[c]}" for c in sorted(state.legal))
+            pending = any(tensor.flows[c] == "loop.pending" for c in state.legal)
+            found = self._illegal_loops[key] = "; ".join(broken), pending
+        return found
+
+    def may_store(self, state: BlockState) -> bool:
+        """Whether the newest tensor may be stored under some choice of looped axes."""
+        newest = state.tensors[-1]
+        if not self.space.active(ILLEGAL_LOOP):
+            return True
+        known = ((newest.flows[c], state.choices[c]) for c in state.legal)
+        return any(
+            isinstance(flow(Store(), (f,), (newest.axes,), newest.axes, looped), Flow)
+            for f, looped in known
+            if isinstance(f, Flow)
+        )
+
+    # ------------------------------------------------------------ graphs
+    def spare(self, state: KernelState) -> int:
+        """How many operators may still join tensors behind a kernel graph, those of blocks included."""
+        space = self.space
+        kernels = space.kernel_ops - state.predefined - state.customs
+        customs = min(space.custom_kernels - state.customs, kernels)
+        predefined = min(space.predefined_kernels - state.predefined, kernels)
+        return predefined + customs * max(space.block_ops - 1, 0)
+
+    def is_whole(self, state: KernelState) -> bool:
+        """Whether the newest tensor is the program's result and everything else is used."""
+        newest = state.tensors[-1]
+        return (
+            state.customs > 0
+            and state.unused == frozenset({len(state.tensors) - 1})
+            and self.sized(newest.axes) == self.sized(self.output_axes)
+            and newest.dtype == self.output_dtype
+            and (self.is_result(newest.expression) or not self.space.active(UNREACHABLE))
+        )
+
+    def strays(self, state: BlockState, step: Fit) -> bool:
+        """Whether an operator computes a value that the program does not; accumulating a partial sum is none."""
+        made, op = step.tensor, self.block_alphabet.letters[step.kind].op
+        if isinstance(op, Accumulate | AccumulateRescaled) and op.dim is None:
+            before = state.tensors[step.args[0]].flows
+            return not any(isinstance(f, Flow) and f.partial for c in state.legal for f in (before[c],))
+        return made.written not in self.written and all(made.expression != goal.result for goal in self.goals)
+
+
+def renamed(axes: AxisNames, names: Mapping[str, str]) -> AxisNames:
+    """Axes with some of their names replaced."""
+    return tuple(names.get(a, a) if a else None for a in axes)
+
+
+def _first_of_size(table: AxisTable) -> dict[str, str]:
+    return {a.name: next(b.name for b in table.axes if b.extent == a.extent) for a in table.axes}

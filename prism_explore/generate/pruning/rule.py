@@ -1,0 +1,186 @@
+"""A pruning rule as a row of data: its name, its sentence, and its test at each stage of a step.
+
+Input of a test: the step that the enumerator tries (`steps`). Output: None, or the `Failure` that is the reason for a
+cut. A test changes nothing, except that it may narrow what a step still allows: the forms of the result that remain
+possible (`goals`) and the legal choices of looped axes (`legal`).
+
+Every rule can be switched off alone: put its name into `Space.rules_off`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from prism_explore.errors import ShapeError
+from prism_explore.events.kinds import Layer, Reason, Soundness
+from prism_explore.generate.pruning.steps import (
+    BlockStep,
+    FinishedBlock,
+    FinishedGraph,
+    KernelGraph,
+    Opened,
+    Opening,
+    OperandTypes,
+    PredefinedStep,
+    SplitStep,
+    Value,
+)
+from prism_explore.pipeline.search_space import Space
+
+
+class Failure(NamedTuple):
+    """A test that failed."""
+
+    formula: str
+    """The test; e stands for the evidence."""
+    evidence: str = ""
+    """The value that the operator would have given."""
+    detail: str = ""
+    """Appended to the rule's sentence."""
+    heuristic: bool = False
+    """Whether this cut may lose a program, although its rule is sound otherwise."""
+    common: Mapping[str, str] = MappingProxyType({})
+    """Other symbols of the formula, the same for all operators that are reported together."""
+    lasting: bool = True
+    """Whether the same application is cut in every larger graph too. False where the test depends on what the graph
+    lacks so far."""
+
+
+_Step = TypeVar("_Step")
+Check: TypeAlias = Callable[[_Step], Failure | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """The tests of one rule, by stage; None where the rule does not apply.
+
+    An operator in a block graph passes `typing`, `value` and `block`. The first two depend on its operands alone, so
+    their outcomes are cached for the whole search. A predefined operator passes `typing`, `predefined` and
+    `kernel_graph`, a new custom kernel `opening` and `opened`.
+    """
+
+    typing: Check[OperandTypes] | None = None
+    """Axes and element types of the operands."""
+    value: Check[Value] | None = None
+    """The value of an operator inside a block graph, whatever the rest of the graph."""
+    block: Check[BlockStep] | None = None
+    """A block graph with one more operator."""
+    finished_block: Check[FinishedBlock] | None = None
+    """A block graph that could be stored as it is."""
+    predefined: Check[PredefinedStep] | None = None
+    """A predefined operator at a kernel graph."""
+    kernel_graph: Check[KernelGraph] | None = None
+    """The kernel graph with that operator."""
+    opening: Check[Opening] | None = None
+    """The operands of a new custom kernel."""
+    opened: Check[Opened] | None = None
+    """The block graph of a new custom kernel, which only loads so far."""
+    split: Check[SplitStep] | None = None
+    """A kernel split into two."""
+    finished_graph: Check[FinishedGraph] | None = None
+    """A kernel graph whose result is the program's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PruningRule:
+    """One row of the table `rules.RULES`."""
+
+    name: str
+    """Stored in the journal; what `Space.rules_off` takes."""
+    says: str
+    """The reason in one sentence."""
+    source: str
+    """Where the rule is from, or why it is sound."""
+    reopens: str
+    """What would have to change for the region to be searched: `would reopen if ...`."""
+    check: Checks
+    """The tests; not run when the rule is switched off."""
+    always: Checks = field(default_factory=Checks)
+    """Tests that run also when the rule is switched off: without them the graph could not be built."""
+    code: str = ""
+    """Machine-readable reason, where several rules share one; else the name."""
+    soundness: Soundness = "sound"
+    """`sound`: no program of the stated space is lost. A single cut may be marked `heuristic`."""
+    layer: Layer = "generate"
+    one_region_per_node: bool = False
+    """Whether all its cuts at a node of the search are reported as one region, because they are many and alike.
+    Otherwise the cuts on the same operands are one region."""
+    restricts: str = ""
+    """`space`: the rule states what the space is. `maps`: no choice of maps makes the kernel legal. Else empty: the
+    graph is in the space, but cannot become the program."""
+
+
+class Cut(NamedTuple):
+    """A step that was not taken."""
+
+    rule: PruningRule
+    failure: Failure
+
+
+StageRules: TypeAlias = tuple[tuple[PruningRule, Check[_Step]], ...]
+"""The rules of one stage in the order in which they are checked."""
+
+
+def first_cut(rules: StageRules[_Step], step: _Step) -> Cut | None:
+    """The cut by the first rule whose test fails; None where all pass."""
+    for rule, check in rules:
+        failure = check(step)
+        if failure is not None:
+            return Cut(rule, failure)
+    return None
+
+
+class ActiveRules:
+    """The rules that are on in a space, by stage."""
+
+    def __init__(self, rules: Iterable[PruningRule], space: Space) -> None:
+        rules = tuple(rules)
+        require_known(space.rules_off, rules)
+
+        def stage(select: Callable[[Checks], Check[_Step] | None]) -> StageRules[_Step]:
+            found: list[tuple[PruningRule, Check[_Step]]] = []
+            for rule in rules:
+                for checks in (rule.always, rule.check) if space.active(rule.name) else (rule.always,):
+                    if (check := select(checks)) is not None:
+                        found.append((rule, check))
+            return tuple(found)
+
+        self.typing = stage(lambda c: c.typing)
+        self.value = stage(lambda c: c.value)
+        self.block = stage(lambda c: c.block)
+        self.finished_block = stage(lambda c: c.finished_block)
+        self.predefined = stage(lambda c: c.predefined)
+        self.kernel_graph = stage(lambda c: c.kernel_graph)
+        self.opening = stage(lambda c: c.opening)
+        self.opened = stage(lambda c: c.opened)
+        self.split = stage(lambda c: c.split)
+        self.finished_graph = stage(lambda c: c.finished_graph)
+
+
+def require_known(names: Iterable[str], rules: Iterable[PruningRule]) -> None:
+    """Check names of rules.
+
+    Raises:
+        ShapeError: no rule has one of the names.
+    """
+    known = [rule.name for rule in rules]
+    if unknown := sorted(set(names) - set(known)):
+        raise ShapeError(f"no pruning rule {', '.join(unknown)}; there are {', '.join(known)}")
+
+
+def reason(cut: Cut, substitution: Mapping[str, str]) -> Reason:
+    """The reason of a cut as the journal stores it."""
+    rule, failure = cut.rule, cut.failure
+    return Reason(
+        code=rule.code or rule.name,
+        layer=rule.layer,
+        soundness="heuristic" if failure.heuristic else rule.soundness,
+        rule=rule.name,
+        sentence=f"{rule.says} {failure.detail}".strip(),
+        formula=failure.formula,
+        substitution=substitution,
+        would_reopen_if=f"{rule.reopens}, or the rule {rule.name} were switched off",
+    )

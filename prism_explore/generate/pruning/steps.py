@@ -1,0 +1,317 @@
+"""The steps that rules judge: an operator at a kernel graph or a block graph, a new kernel, a split, a finished graph.
+
+A step holds the graph before it and computes the rest when it is first needed, because most steps are cut by one of
+the first rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from prism_explore.cost.roofline import Growing
+from prism_explore.generate.abstract_expr.operator_lower_bound import Parts
+from prism_explore.generate.canonical_order import Application, Args
+from prism_explore.generate.pruning.facts import ILLEGAL_LOOP, ProgramFacts
+from prism_explore.generate.size_matching import matched_block, may_match
+from prism_explore.generate.split_kernels import Split
+from prism_explore.generate.state import BlockState, Fit, KernelState, Tensor
+from prism_explore.ir.analysis.loop_flow import Flow
+from prism_explore.ir.axes import AxisNames, compute_axes
+from prism_explore.ir.axis_typing import reduced_axis
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    ComputeOp,
+    LoopOp,
+    Node,
+    Reduce,
+    RunningMax,
+    ViewOp,
+)
+
+
+class OperandTypes(NamedTuple):
+    """An operator and the axes of its operands."""
+
+    facts: ProgramFacts
+    op: ComputeOp | LoopOp
+    args: Args
+    operands: tuple[Tensor, ...]
+    axes: tuple[AxisNames, ...]
+    result: AxisNames | None
+    """Axes of the result; None where the operands do not fit."""
+
+    def value(self) -> Tensor:
+        """The result, without its loop states."""
+        assert self.result is not None, "operands that do not fit are cut"
+        return self.facts.value(self.op, self.args, self.operands, self.axes, self.result)
+
+
+def operand_types(
+    facts: ProgramFacts, op: ComputeOp | LoopOp, args: Args, state: KernelState | BlockState
+) -> OperandTypes | None:
+    """An operator with its operands in a graph; None where it is no operator there, such as a sum along no dim."""
+    operands = tuple([state.tensors[a] for a in args])
+    axes = tuple([t.axes for t in operands])
+    along = op.dim if isinstance(op, Reduce | Accumulate | RunningMax | AccumulateRescaled) else None
+    if along is not None and (along >= len(axes[0]) or axes[0][along] is None):
+        return None
+    in_loop = isinstance(op, Accumulate | RunningMax | AccumulateRescaled)
+    if in_loop and any(t.behind for t in operands) and not facts.space.active(ILLEGAL_LOOP):
+        return None
+    if isinstance(op, ViewOp):
+        result = facts.views(state.same).get((op, axes))
+        return None if result is None else OperandTypes(facts, op, args, operands, axes, result)
+    return OperandTypes(facts, op, args, operands, axes, compute_axes(op, axes))
+
+
+def value_in_block(typed: OperandTypes, block: BlockState, made: Tensor) -> Tensor:
+    """A result in a block, with its loop state under each choice of looped axes."""
+    facts, choices = typed.facts, block.choices
+    flows = facts.flows(typed.op, typed.operands, made.axes, choices, made.number, made.expression)
+    return replace(made, flows=flows)
+
+
+class Value(NamedTuple):
+    """The value of an operator in a block graph, whatever the rest of the graph."""
+
+    facts: ProgramFacts
+    tensor: Tensor
+
+
+class BlockStep:
+    """An operator appended to a block graph."""
+
+    def __init__(self, facts: ProgramFacts, before: BlockState, application: Fit) -> None:
+        self.facts, self.before = facts, before
+        self.application = application
+        self.op = facts.block_alphabet.letters[application.kind].op
+        self.args = application.args
+        self.state = matched_block(facts, before, self.op, self.args)
+        """The graph before the step; axes that match by size are one."""
+        self.tensor = self._value() if self.state.same else application.tensor
+        """The result."""
+        self.goals = before.goals
+        """The forms of the result that all values may be parts of; tests narrow it."""
+
+    def _value(self) -> Tensor:
+        typed = operand_types(self.facts, self.op, self.args, self.state)
+        assert typed is not None, "operands that fit by size fit whichever axes are one"
+        return value_in_block(typed, self.state, typed.value())
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether the operator is an accumulator, which a running maximum is not."""
+        return isinstance(self.op, Accumulate | AccumulateRescaled)
+
+    @property
+    def accumulated(self) -> tuple[int, ...]:
+        """The tensors that some accumulator takes already."""
+        return self.state.accumulated
+
+    @cached_property
+    def unused(self) -> frozenset[int]:
+        """Tensors before the result that nothing uses."""
+        return self.state.unused.difference(self.args)
+
+    @cached_property
+    def legal(self) -> frozenset[int]:
+        """The choices of looped axes that are still legal; tests narrow it."""
+        flows = self.tensor.flows
+        return frozenset([c for c in self.state.legal if isinstance(flows[c], Flow)])
+
+    @property
+    def may_match(self) -> bool:
+        """Whether axes may still become one, so that an illegal loop may become legal."""
+        return may_match(self.facts, self.state)
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All tensors, the result last."""
+        return (*self.state.tensors, replace(self.tensor, node=Node(self.op, self.args)))
+
+    @property
+    def joins(self) -> int:
+        """How many operators with two operands it takes to use everything."""
+        return len(self.unused)
+
+    @property
+    def missing(self) -> int:
+        """A lower bound on the operators with one operand that are still needed."""
+        return self.facts.missing((*self.tensors, *self.state.outside), self.goals)
+
+    @property
+    def left_in_block(self) -> int:
+        """How many operators the block may still have."""
+        return self.facts.space.block_ops - len(self.tensors)
+
+    @property
+    def left(self) -> int:
+        """How many operators the block, and the kernel graph behind it, may still have."""
+        return self.left_in_block + self.state.spare
+
+    @cached_property
+    def parts(self) -> tuple[Parts, ...]:
+        """Per form of the result, its parts that some tensor has."""
+        made = zip(self.state.made, self.facts.needs, strict=True)
+        return tuple([m | needs.had(self.tensor.expression) for m, needs in made])
+
+    @cached_property
+    def floor(self) -> Growing:
+        """The lower bound on the time."""
+        before, bounds, state, tensor = self.state.floor, self.facts.bounds, self.state, self.tensor
+        if bounds is None or any(t.number == tensor.number for t in state.tensors):
+            return before
+        operands = tuple(state.tensors[a] for a in self.args)
+        flows = (t.flows[c] for t in (*operands, tensor) for c in state.legal)
+        pending = frozenset(a for f in flows if isinstance(f, Flow) for a in f.pending)
+        return bounds.with_operator(before, self.op, operands, tensor, pending)
+
+    @cached_property
+    def reduced(self) -> frozenset[str]:
+        """Axes that some operator sums over, so that no grid dim may partition them."""
+        axis = reduced_axis(self.op, tuple([self.state.tensors[a].axes for a in self.args]))
+        return self.state.reduced | {axis} if axis else self.state.reduced
+
+    def grown(self) -> BlockState:
+        """The block graph with the operator."""
+        return replace(
+            self.state,
+            tensors=self.tensors,
+            unused=self.unused | {len(self.state.tensors)},
+            goals=self.goals,
+            legal=self.legal,
+            reduced=self.reduced,
+            accumulated=(*self.accumulated, self.args[0]) if self.accumulates else self.accumulated,
+            made=self.parts,
+            floor=self.floor,
+        )
+
+
+class PredefinedStep:
+    """A predefined operator appended to a kernel graph."""
+
+    def __init__(self, facts: ProgramFacts, state: KernelState, application: Application, tensor: Tensor) -> None:
+        self.facts, self.state, self.tensor = facts, state, tensor
+        self.application = application
+        self.op = facts.kernel_alphabet.letters[application.kind].op
+        self.args = application.args
+        self.accumulated: tuple[int, ...] = ()
+        self.unused = state.unused.difference(self.args)
+        """Tensors before the result that nothing uses."""
+        self.goals = state.goals
+        """The forms of the result that all values may be parts of; tests narrow it."""
+
+    @cached_property
+    def floor(self) -> Growing:
+        """The lower bound on the time."""
+        bounds, state, tensor = self.facts.bounds, self.state, self.tensor
+        if bounds is None:
+            return state.floor
+        floor = bounds.of_opened_kernel(state, self.args)
+        if all(t.number != tensor.number for t in state.tensors):
+            floor = bounds.with_operator(floor, self.op, [state.tensors[a] for a in self.args], tensor)
+        return bounds.of_closed_kernel(floor, tensor)
+
+    def grown(self) -> KernelGraph:
+        """The kernel graph with the operator."""
+        state = self.state
+        grown = replace(
+            state,
+            tensors=(*state.tensors, self.tensor),
+            unused=self.unused | {len(state.tensors)},
+            goals=self.goals,
+            last=self.application.rank,
+            predefined=state.predefined + 1,
+            floor=self.floor,
+            read=state.read.union(self.args),
+        )
+        return KernelGraph(self.facts, grown, len(self.unused))
+
+
+@dataclass(frozen=True)
+class KernelGraph:
+    """A kernel graph whose newest operator is predefined."""
+
+    facts: ProgramFacts
+    state: KernelState
+    joins: int
+    """How many operators with two operands it takes to use everything."""
+
+    @property
+    def goals(self) -> frozenset[int]:
+        """The forms of the result that all values may be parts of."""
+        return self.state.goals
+
+    @cached_property
+    def left(self) -> int:
+        """How many operators it may still have, those of blocks included."""
+        return self.facts.spare(self.state)
+
+    @property
+    def missing(self) -> int:
+        """A lower bound on the operators with one operand that are still needed."""
+        return self.facts.missing(self.state.tensors, self.goals)
+
+    @cached_property
+    def parts(self) -> tuple[Parts, ...]:
+        """Per form of the result, its parts that some tensor has."""
+        return self.facts.parts(self.state.tensors)
+
+
+class Opening:
+    """A new custom kernel at a kernel graph, by the tensors that it reads."""
+
+    def __init__(self, facts: ProgramFacts, state: KernelState, operands: Args) -> None:
+        self.facts, self.state, self.operands = facts, state, operands
+        self.unused = state.unused.difference(operands)
+        """Tensors that the kernel does not read and nothing else uses."""
+        self.spare = facts.spare(replace(state, unused=self.unused, customs=state.customs + 1))
+        """Operators that may follow the kernel."""
+
+    @cached_property
+    def floor(self) -> Growing:
+        """The lower bound on the time."""
+        bounds = self.facts.bounds
+        return bounds.of_opened_kernel(self.state, self.operands) if bounds else self.state.floor
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The block graph of a new custom kernel, which only loads so far."""
+
+    facts: ProgramFacts
+    joins: int
+    """How many operators with two operands it takes to use everything."""
+    parts: tuple[Parts, ...]
+    """Per form of the result, its parts that some tensor has."""
+    goals: frozenset[int]
+    """The forms of the result that all values may be parts of."""
+    left: int
+    """How many operators the block, and the kernel graph behind it, may still have."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedBlock:
+    """A block graph that could be stored as it is."""
+
+    facts: ProgramFacts
+    state: BlockState
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedGraph:
+    """A kernel graph whose result is the program's."""
+
+    family: str
+    """The earlier family that it equals; empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitStep:
+    """A kernel split into two."""
+
+    facts: ProgramFacts
+    split: Split

@@ -1,0 +1,30 @@
+"""`cost.floor`: branch and bound against a time to beat, by the roofline of the partial graph (`cost.roofline`)."""
+
+from __future__ import annotations
+
+from prism_explore.cost.roofline import rates_of
+from prism_explore.events.format import seconds_text
+from prism_explore.generate.pruning.facts import TOO_SLOW
+from prism_explore.generate.pruning.rule import Checks, Failure, PruningRule
+from prism_explore.generate.pruning.steps import BlockStep, Opening, PredefinedStep
+
+
+def _is_faster(step: BlockStep | Opening | PredefinedStep) -> Failure | None:
+    bounds = step.facts.bounds
+    if bounds is None or step.floor.time_s < bounds.ceiling.best_s:
+        return None
+    ceiling, target = bounds.ceiling, bounds.ceiling.target
+    common = {"time to beat": seconds_text(ceiling.best_s), "machine": target.name}
+    if ceiling.elsewhere_s:
+        common["of e, other kernels"] = f"{seconds_text(ceiling.elsewhere_s)} at least"
+    shown = seconds_text(step.floor.time_s)
+    return Failure("e < time to beat", shown, rates_of(target), heuristic=target.measured, common=common)
+
+
+TIME_BOUND = PruningRule(
+    TOO_SLOW,
+    "However it goes on, compulsory traffic and arithmetic alone take as long as the time to beat.",
+    "Branch and bound on the roofline of a partial graph; `cost.floor` says why it bounds what grows from it.",
+    "the time to beat were longer, or the target faster than its figures say",
+    check=Checks(block=_is_faster, opening=_is_faster, predefined=_is_faster),
+)

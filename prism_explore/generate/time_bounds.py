@@ -1,0 +1,67 @@
+"""Lower bounds on the running time of partial graphs, with the tensors of the enumerator.
+
+Input: a partial graph and one more step. Output: `cost.roofline.Growing`, a bound for every graph that extends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from prism_explore.cost.roofline import Ceiling, Growing, least_flops
+from prism_explore.generate.state import KernelState, Tensor
+from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.ops import Band, ComputeOp, Input, LoopOp
+from prism_explore.ir.tensors import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBounds:
+    """The bounds of a search that has a time to beat."""
+
+    ceiling: Ceiling
+    extents: Mapping[str, Dim]
+    """Of the program's axes."""
+    warm: frozenset[str]
+    """Inputs that a cache may hold before the first kernel reads them, by name."""
+
+    def of_inputs(self, inputs: Iterable[Tensor]) -> Growing:
+        """Of the graph without operators."""
+        return self.ceiling.rest([self._type(t) for t in inputs if self._is_cold(t)])
+
+    def of_opened_kernel(self, state: KernelState, operands: Iterable[int]) -> Growing:
+        """Of a kernel graph with one more kernel, which reads these tensors."""
+        cold: list[TensorType] = []
+        warm: list[TensorType] = []
+        for i in sorted(set(operands)):
+            tensor = state.tensors[i]
+            if isinstance(tensor.node.op, Band):
+                continue
+            first = i not in state.read and self._is_cold(tensor)
+            (cold if first else warm).append(self._type(tensor))
+        return self.ceiling.opened(state.floor, cold, warm)
+
+    def with_operator(
+        self,
+        before: Growing,
+        op: ComputeOp | LoopOp,
+        operands: Sequence[Tensor],
+        result: Tensor,
+        pending: frozenset[str] = frozenset(),
+    ) -> Growing:
+        """The open kernel with one more operator; axes that are still to be summed count as one element."""
+        flops = least_flops(op, [self._dims(t, pending) for t in operands], self._dims(result, pending))
+        return self.ceiling.computed(before, flops, result.dtype)
+
+    def of_closed_kernel(self, before: Growing, result: Tensor) -> Growing:
+        """The open kernel closed, with its result written."""
+        return self.ceiling.closed(before, self._type(result))
+
+    def _is_cold(self, tensor: Tensor) -> bool:
+        return isinstance(tensor.node.op, Input) and tensor.node.op.name not in self.warm
+
+    def _dims(self, tensor: Tensor, pending: frozenset[str] = frozenset()) -> tuple[Dim, ...]:
+        return tuple(self.extents[a] if a and a not in pending else dim(1) for a in tensor.axes)
+
+    def _type(self, tensor: Tensor) -> TensorType:
+        return TensorType(self._dims(tensor), tensor.dtype)
