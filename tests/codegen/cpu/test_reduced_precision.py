@@ -17,8 +17,9 @@ from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.pipeline.stages import Parameters
-from tests.codegen import corpus, wider
+from tests.codegen.corpus import CASES
 from tests.codegen.cpu.llvm.test_builder import call
+from tests.codegen.wider import WIDER
 from tests.session.test_session import QUICK, machine
 
 SHORT = ("bf16", "f16")
@@ -75,13 +76,6 @@ def test_numbers_are_rounded_to_the_nearest_ties_to_even(dtype, lanes, width):
     np.testing.assert_array_equal(np.signbit(wanted), np.signbit(out))
 
 
-def graphs():
-    for module in (corpus, wider):
-        for name, text in vars(module).items():
-            if isinstance(text, str) and text.startswith("sgraph"):
-                yield pytest.param(text, id=f"{module.__name__.rpartition('.')[2]}-{name}")
-
-
 def small(graph):
     """Numbers for all symbols that make every tile whole."""
     parameters = dict.fromkeys(graph.parameters, 2)
@@ -89,9 +83,9 @@ def small(graph):
 
 
 @pytest.mark.parametrize("dtype", SHORT)
-@pytest.mark.parametrize("text", list(graphs()))
-def test_kernels_store_short_and_add_up_in_float32(text, dtype):
-    graph = parse(re.sub(r"\bf32\b", dtype, text))
+@pytest.mark.parametrize("case", (*CASES, *WIDER), ids=lambda c: c.name)
+def test_kernels_store_16_bits_and_add_in_float32(case, dtype):
+    graph = parse(re.sub(r"\bf32\b", dtype, case.text))
     sizes, shapes = small(graph)
     made = plan(graph, Parameters(tuple(sizes.items())), shapes)
     if isinstance(made, str):
