@@ -17,7 +17,7 @@ from prism_explore.pipeline.stages import Kernel, Parameters, Timed
 from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.runtime.saved_kernel import SavedKernel
 from tests.codegen.corpus import filled
-from tests.codegen.cpu.test_emit import planned
+from tests.codegen.cpu.test_compile import planned
 from tests.codegen.cpu.test_other_cpus import EVERY, NUMBERS
 from tests.tune.toys import TOY, fused, rmsnorm_linear
 

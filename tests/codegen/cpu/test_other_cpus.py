@@ -14,7 +14,7 @@ from prism_explore.codegen.cpu.plan import Plan
 from prism_explore.codegen.cpu.schedule import complete_schedule
 from prism_explore.ir.text import parse
 from tests.codegen.corpus import CASES, filled, reference, relative_error
-from tests.codegen.cpu.test_emit import planned
+from tests.codegen.cpu.test_compile import planned
 from tests.codegen.wider import WIDER
 
 ARM = CpuModel("neoverse-n1", "+neon", 4, 2, True)

@@ -16,7 +16,7 @@ from prism_explore.codegen.cpu.schedule import schedule_space
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.ir.text import parse
 from tests.codegen.corpus import filled, reference, relative_error
-from tests.codegen.cpu.test_emit import planned
+from tests.codegen.cpu.test_compile import planned
 
 
 def text(of: str = "square(%1)", sums: str = "mean", along: int = 1, first: bool = True, dtype: str = "f32") -> str:

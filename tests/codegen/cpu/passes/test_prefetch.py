@@ -24,7 +24,7 @@ from prism_explore.codegen.cpu.passes.prefetch import (
 from prism_explore.codegen.cpu.schedule import schedule_space
 from prism_explore.ir.tensors import BYTES
 from tests.codegen.corpus import CASES
-from tests.codegen.cpu.test_emit import error_of, planned
+from tests.codegen.cpu.test_compile import error_of, planned
 
 BY_NAME = {c.name: c for c in CASES}
 ATTENTION = BY_NAME["attention"]

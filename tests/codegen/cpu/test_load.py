@@ -23,7 +23,7 @@ from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Kernel, Parameters
 from prism_explore.targets import GPUS
 from tests.codegen.corpus import RMS_EPS, TWO_KERNELS, filled, reference, relative_error, verified
-from tests.codegen.cpu.test_emit import drawn_sizes
+from tests.codegen.cpu.test_compile import drawn_sizes
 from tests.codegen.wider import CAUSAL_FLASH, FLASH, WIDER, legal
 
 CPU = GPUS["a100"].replace(name="cpu", kind="cpu")
