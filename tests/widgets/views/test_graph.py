@@ -40,7 +40,7 @@ from prism_explore.widgets.scene import Scene, Shape
 from prism_explore.widgets.views.graph import program_scene, sgraph_scene
 from prism_explore.widgets.views.graph_text import describe, op_text, shape_text
 from prism_explore.widgets.views.loop_region import loop_region
-from tests.codegen.corpus import Case
+from tests.codegen.graph_files import Case
 from tests.codegen.wider import FLASH, SPLIT_KV, WIDER
 from tests.strategies import R1, programs, rmsnorm_linear
 from tests.widgets.pictures import check, check_nothing_overlaps, check_texts_fit, rect
