@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             case "list":
                 width = max(len(row.name) for row in WORKLOADS)
                 for row in WORKLOADS:
-                    print(f"{row.name:<{width}}  {row.says}")
+                    print(f"{row.name:<{width}}  {row.description}")
             case "check":
                 return _check(args)
             case "show":

@@ -13,7 +13,7 @@ from prism_explore.ir.tensors import tensor as T
 def tiny(monkeypatch):
     row = workloads.workload("rmsnorm_linear")
     small = workloads.Workload(
-        row.name, row.says, row.code, {"x": T("b", 32), "g": T(32), "w": T(32, 48)}, {"b": 3}, row.source
+        row.name, row.description, row.code, {"x": T("b", 32), "g": T(32), "w": T(32, 48)}, {"b": 3}, row.source
     )
     monkeypatch.setattr(workloads, "WORKLOADS", (small,))
 

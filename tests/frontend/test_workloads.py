@@ -72,7 +72,7 @@ def test_a_workload_is_traced_at_its_published_shape_with_its_batch_symbolic(row
 def test_names_are_different_and_every_row_says_where_it_is_published():
     assert len(WORKLOADS) == len({w.name for w in WORKLOADS})
     for row in WORKLOADS:
-        assert row.says, row.name
+        assert row.description, row.name
         assert row.source, row.name
         assert set(row.inputs) == set(row.shapes)
 
