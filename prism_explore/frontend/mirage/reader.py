@@ -104,6 +104,15 @@ def load_mirage(
         ParseError: the file is damaged or not of this format; the message names the place and what was expected.
         UnsupportedOperator: an operator is not supported here.
         ShapeError: dims do not fit together.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from prism_explore.frontend.mirage.writer import save_mirage
+    >>> from prism_explore.ir.text import parse
+    >>> graph = parse("sgraph\\n  x = input f32[8, 16]\\n  %1 = exp(x)\\n  return %1")
+    >>> with TemporaryDirectory() as folder:
+    ...     (loaded,) = load_mirage(save_mirage(graph, f"{folder}/exp.json"))
+    >>> str(loaded.output_type)
+    'f32[8, 16]'
     """
     content = read_mirage(path, skip=skip, constants=constants, dtype=dtype)
     for skipped in content.skipped:
@@ -121,10 +130,27 @@ def read_mirage(
 ) -> MirageFile:
     """Like `load_mirage`, with the position of each graph, and the reasons of those that could not be read.
 
+    Args:
+        path: a JSON file, gzipped or not.
+        skip: as for `load_mirage`; the result has the reasons.
+        constants: as for `load_mirage`.
+        dtype: as for `load_mirage`.
+
+    Returns:
+        The graphs with their positions, and the graphs that could not be read.
+
     Raises:
         ParseError: as `load_mirage`.
         UnsupportedOperator: as `load_mirage`.
         ShapeError: as `load_mirage`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "bad.json")
+    ...     _ = path.write_text('[[{"op_type": "kn_conv2d_op", "input_tensors": [], "output_tensors": []}]]')
+    ...     [(skipped.index, "conv2d" in skipped.reason) for skipped in read_mirage(path, skip=True).skipped]
+    [(0, True)]
     """
     root = read_json(path)
     found = tuple(walk(root))
