@@ -95,7 +95,7 @@ class _Symbols:
 
 
 def generalise(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Dims | None = None) -> General:
-    """Replace grid sizes and loop ranges by symbols, as far as the graph type-checks with them.
+    r"""Replace grid sizes and loop ranges by symbols, as far as the graph type-checks with them.
 
     The symbols are gx, gy, gz and f, followed by the number of the kernel if there are several. A graph that has
     symbols already is returned unchanged.
@@ -113,8 +113,8 @@ def generalise(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Di
 
     >>> from prism_explore.ir.text import parse
     >>> inside = ["%0 = load(0, imap=[0])", "%1 = exp(%0)", "%2 = store(%1, omap=[0])"]
-    >>> kernel = "\\n    ".join(["%1 = custom(x) grid[x=4]", *inside])
-    >>> graph = parse(f"sgraph\\n  x = input f32[8, 16]\\n  {kernel}\\n  return %1")
+    >>> kernel = "\n    ".join(["%1 = custom(x) grid[x=4]", *inside])
+    >>> graph = parse(f"sgraph\n  x = input f32[8, 16]\n  {kernel}\n  return %1")
     >>> generalise(graph).sizes
     (('gx', 4),)
     """

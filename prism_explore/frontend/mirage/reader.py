@@ -86,7 +86,7 @@ def load_mirage(
     constants: Mapping[str, float | str] | None = None,
     dtype: DType | None = None,
 ) -> tuple[SGraph, ...]:
-    """Read the graphs of a file that Mirage saved; nothing in the file is executed.
+    r"""Read the graphs of a file that Mirage saved; nothing in the file is executed.
 
     Args:
         path: a JSON file, gzipped or not.
@@ -108,7 +108,7 @@ def load_mirage(
     >>> from tempfile import TemporaryDirectory
     >>> from prism_explore.frontend.mirage.writer import save_mirage
     >>> from prism_explore.ir.text import parse
-    >>> graph = parse("sgraph\\n  x = input f32[8, 16]\\n  %1 = exp(x)\\n  return %1")
+    >>> graph = parse("sgraph\n  x = input f32[8, 16]\n  %1 = exp(x)\n  return %1")
     >>> with TemporaryDirectory() as folder:
     ...     (loaded,) = load_mirage(save_mirage(graph, f"{folder}/exp.json"))
     >>> str(loaded.output_type)

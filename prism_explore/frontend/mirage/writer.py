@@ -62,7 +62,7 @@ _RESCALED_NAMES = {reduces: name for name, reduces in RESCALED.items()}
 def save_mirage(
     graphs: SGraph | Iterable[SGraph], path: str | Path, *, sizes: Mapping[str, DimLike] | None = None
 ) -> Path:
-    """Write graphs as a JSON list that Mirage and `load_mirage` read; gzipped if the file name ends in .gz.
+    r"""Write graphs as a JSON list that Mirage and `load_mirage` read; gzipped if the file name ends in .gz.
 
     Args:
         graphs: one graph, or several.
@@ -78,7 +78,7 @@ def save_mirage(
 
     >>> from tempfile import TemporaryDirectory
     >>> from prism_explore.ir.text import parse
-    >>> graph = parse("sgraph\\n  x = input f32[b, 16]\\n  %1 = exp(x)\\n  return %1")
+    >>> graph = parse("sgraph\n  x = input f32[b, 16]\n  %1 = exp(x)\n  return %1")
     >>> with TemporaryDirectory() as folder:
     ...     print(save_mirage(graph, f"{folder}/exp.json", sizes={"b": 8}).name)
     exp.json
