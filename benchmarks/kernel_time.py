@@ -164,7 +164,7 @@ def _tune(row: Row, args: argparse.Namespace, _: Mapping[str, Any]) -> dict[str,
         at=row.at,
         seed=args.seed,
         budget=budget,
-        rivals=(),
+        baselines=(),
         inputs=row.inputs,
         database=args.database,
     )

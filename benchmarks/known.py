@@ -31,7 +31,7 @@ import prism_explore as px
 from prism_explore.cost.dominance import Cost, Dominance, compared, cost_of, outdone
 from prism_explore.diagnose.check import as_meant
 from prism_explore.events.journal import Journal
-from prism_explore.frontend.mirage.generalize import generalise
+from prism_explore.frontend.mirage.generalize import generalize
 from prism_explore.generate.explain_excluded import outside
 from prism_explore.instantiate.constraints import TypedBlock, memory_broken
 from prism_explore.instantiate.solve import typed_blocks
@@ -144,7 +144,7 @@ def _read(name: str, build: Callable[..., int], graphs: Mapping[str, SGraph], ta
     standings = Standings(session.task, _proved(session.task))
     prover = Prover(program)
     for way, graph in graphs.items():
-        general = generalise(as_meant(graph, {})).sgraph
+        general = generalize(as_meant(graph, {})).sgraph
         match prover.verify(with_uses(way, program, general), Journal(), 0):
             case Verified():
                 yield standings.of(way, general)

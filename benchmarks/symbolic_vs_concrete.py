@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not args.json:
         print(", ".join(first.values()))
     for series, program, at, numbers in _cases(args.numbers):
-        found = px.against_concrete(program, at, numbers=numbers, states=args.states, time_s=args.seconds)
+        found = px.compare_with_concrete(program, at, numbers=numbers, states=args.states, time_s=args.seconds)
         rows.append(_row(series, found))
         if not args.json:
             _print(series, found)

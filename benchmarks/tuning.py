@@ -149,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _proved(name: str) -> tuple[px.Session, Sequence[Verified]]:
     """Every proved candidate of a workload at its shapes; nothing is tuned."""
     inputs, at = SHAPES[name]
-    session = px.Session(px.workload(name).code, name=name, inputs=inputs, at=at, budget=Budget(trials=0), rivals=())
+    session = px.Session(px.workload(name).code, name=name, inputs=inputs, at=at, budget=Budget(trials=0), baselines=())
     progress, nothing = Progress(), Steering()
     for _ in explore(session.task, session.journal, lambda: nothing, progress):
         pass

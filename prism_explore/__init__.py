@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from prism_explore.diagnose.check import Checked, certified, check, check_mirage, evidence_of
+    from prism_explore.diagnose.check import CheckResult, certify, check, check_mirage, collect_evidence
     from prism_explore.diagnose.compare_runs import compare
-    from prism_explore.diagnose.concrete_baseline import against_concrete
-    from prism_explore.entry.large_program import Parts
+    from prism_explore.diagnose.concrete_baseline import compare_with_concrete
+    from prism_explore.entry.large_program import LargeProgram
     from prism_explore.entry.torch_compile import TorchCompiler
     from prism_explore.errors import (
         JournalVersionError,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         TargetUnavailable,
         UnsupportedOperator,
     )
-    from prism_explore.frontend.mirage import generalise, load_mirage, read_mirage, save_mirage
+    from prism_explore.frontend.mirage import generalize, load_mirage, read_mirage, save_mirage
     from prism_explore.frontend.workloads import WORKLOADS, workload
     from prism_explore.ir.program import ProgramBuilder, TensorProgram
     from prism_explore.ir.tensors import tensor as T
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from prism_explore.targets import Target, target
     from prism_explore.tune import Budget
     from prism_explore.tune.database import export_trials, import_trials
-    from prism_explore.verify.prover import replay_case
+    from prism_explore.verify.prover import replay_counterexample
 
 _HOMES: dict[str, tuple[str, str]] = {
     "Best": ("runtime.best", "Best"),
     "Budget": ("tune", "Budget"),
-    "Checked": ("diagnose.check", "Checked"),
+    "CheckResult": ("diagnose.check", "CheckResult"),
     "JournalVersionError": ("errors", "JournalVersionError"),
     "NoImprovement": ("runtime.no_improvement", "NoImprovement"),
     "ParseError": ("errors", "ParseError"),
-    "Parts": ("entry.large_program", "Parts"),
+    "LargeProgram": ("entry.large_program", "LargeProgram"),
     "PrismError": ("errors", "PrismError"),
     "ProgramBuilder": ("ir.program", "ProgramBuilder"),
     "SavedKernel": ("runtime.saved_kernel", "SavedKernel"),
@@ -65,15 +65,15 @@ _HOMES: dict[str, tuple[str, str]] = {
     "TorchCompiler": ("entry.torch_compile", "TorchCompiler"),
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
     "WORKLOADS": ("frontend.workloads", "WORKLOADS"),
-    "against_concrete": ("diagnose.concrete_baseline", "against_concrete"),
-    "certified": ("diagnose.check", "certified"),
+    "compare_with_concrete": ("diagnose.concrete_baseline", "compare_with_concrete"),
+    "certify": ("diagnose.check", "certify"),
     "check": ("diagnose.check", "check"),
     "check_mirage": ("diagnose.check", "check_mirage"),
     "compare": ("diagnose.compare_runs", "compare"),
     "default_space": ("pipeline.search_space", "default_space"),
-    "evidence_of": ("diagnose.check", "evidence_of"),
+    "collect_evidence": ("diagnose.check", "collect_evidence"),
     "export_trials": ("tune.database", "export_trials"),
-    "generalise": ("frontend.mirage", "generalise"),
+    "generalize": ("frontend.mirage", "generalize"),
     "import_trials": ("tune.database", "import_trials"),
     "load": ("session.session", "open_record"),
     "load_kernel": ("runtime.saved_kernel", "load_kernel"),
@@ -81,7 +81,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "parse": ("ir.text", "parse"),
     "parse_program": ("ir.text", "parse_program"),
     "read_mirage": ("frontend.mirage", "read_mirage"),
-    "replay_case": ("verify.prover", "replay_case"),
+    "replay_counterexample": ("verify.prover", "replay_counterexample"),
     "save_mirage": ("frontend.mirage", "save_mirage"),
     "show": ("ir.text", "show"),
     "target": ("targets", "target"),
@@ -92,11 +92,11 @@ __all__ = [
     "WORKLOADS",
     "Best",
     "Budget",
-    "Checked",
+    "CheckResult",
     "JournalVersionError",
+    "LargeProgram",
     "NoImprovement",
     "ParseError",
-    "Parts",
     "PrismError",
     "ProgramBuilder",
     "SavedKernel",
@@ -109,15 +109,15 @@ __all__ = [
     "TensorProgram",
     "TorchCompiler",
     "UnsupportedOperator",
-    "against_concrete",
-    "certified",
+    "certify",
     "check",
     "check_mirage",
+    "collect_evidence",
     "compare",
+    "compare_with_concrete",
     "default_space",
-    "evidence_of",
     "export_trials",
-    "generalise",
+    "generalize",
     "import_trials",
     "load",
     "load_kernel",
@@ -125,7 +125,7 @@ __all__ = [
     "parse",
     "parse_program",
     "read_mirage",
-    "replay_case",
+    "replay_counterexample",
     "save_mirage",
     "show",
     "target",

@@ -235,8 +235,8 @@ class _Shadow:
             same = self.known.get(number, "")
             alone = not same and family.pieces is None
             why = outside(self.task.program, self.task.space, self.task.target, family.sgraph) if alone else ""
-            if not same and isinstance(task.beat_s, float) and floor_s >= task.beat_s:
-                beat, bound = seconds_text(task.beat_s), seconds_text(floor_s)
+            if not same and isinstance(task.time_to_beat_s, float) and floor_s >= task.time_to_beat_s:
+                beat, bound = seconds_text(task.time_to_beat_s), seconds_text(floor_s)
                 why = why or f"no kernel of it beats {beat}, since its bound is {bound}"
             standing: Standing = "known" if same else "beyond" if why else "lost"
             born = next(e for e in _families(self.journal.events) if e.family == family.id)

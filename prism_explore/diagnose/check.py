@@ -26,7 +26,7 @@ from prism_explore.diagnose.evidence import Evidence, evidence
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CertificateReplayed
-from prism_explore.frontend.mirage.generalize import generalise
+from prism_explore.frontend.mirage.generalize import generalize
 from prism_explore.frontend.mirage.reader import read_mirage
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, Dim, dim
@@ -36,7 +36,7 @@ from prism_explore.ir.ops import Custom, Input, Node, Scalar
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.pipeline.stages import Candidate, Family, Refuted, Unknown, Verdict, Verified
-from prism_explore.verify.certificate.certify import certify
+from prism_explore.verify.certificate.certify import certify as replay_certificate
 from prism_explore.verify.prover import Prover, noted
 
 MOST_ELEMENTS = 1 << 27
@@ -50,7 +50,7 @@ TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """A graph of a file and the verdict on it."""
 
     name: str
@@ -70,16 +70,16 @@ class Checked:
                 assert_never(self.verdict)
 
 
-def evidence_of(verdict: Verdict) -> Evidence:
+def collect_evidence(verdict: Verdict) -> Evidence:
     """What stands behind a verdict: a claim and its proof, a witness, or how far both sides agree."""
     return _evidence(verdict, None)
 
 
-def certified(verdict: Verdict) -> Evidence:
+def certify(verdict: Verdict) -> Evidence:
     """The same, with every lemma of a proof replayed in egglog; seconds rather than milliseconds."""
     beside = Journal()
     if isinstance(verdict, Verified):
-        certify(verdict, beside)
+        replay_certificate(verdict, beside)
     return _evidence(verdict, next((e for e in beside.events if isinstance(e, CertificateReplayed)), None))
 
 
@@ -118,7 +118,7 @@ def check_mirage(
     constants: Mapping[str, float | str] | None = None,
     seed: int = 0,
     journal: Journal | None = None,
-) -> tuple[Checked, ...]:
+) -> tuple[CheckResult, ...]:
     """The verdict on every graph of a file that Mirage saved; see `check` and `load_mirage`.
 
     Raises:
@@ -128,7 +128,7 @@ def check_mirage(
     """
     checker = Checker(program, journal)
     content = read_mirage(path, skip=skip, constants=constants)
-    return tuple(Checked(g.name, checker.check(g.sgraph, seed)) for g in content.graphs)
+    return tuple(CheckResult(g.name, checker.check(g.sgraph, seed)) for g in content.graphs)
 
 
 class Checker:
@@ -221,14 +221,14 @@ def _families(program: TensorProgram, graph: SGraph) -> list[tuple[TensorProgram
         if isinstance(node.op, Input)
     }
     try:
-        general = replace(program, graph=generalise(program.graph, data).sgraph)
-        family = generalise(graph, data, general.graph.output_type.dims)
+        general = replace(program, graph=generalize(program.graph, data).sgraph)
+        family = generalize(graph, data, general.graph.output_type.dims)
     except ShapeError:
         pass
     else:
         own = {s: n for s, n in family.sizes if s in family.sgraph.parameters}
         out.append((general, family.sgraph, family.sgraph.substitute(own)))
-    out.append((program, generalise(graph).sgraph, graph))
+    out.append((program, generalize(graph).sgraph, graph))
     if out[-1][1] != graph:
         out.append((program, graph, graph))
     return out

@@ -63,7 +63,7 @@ class Versus:
         )
 
 
-def against_concrete(
+def compare_with_concrete(
     program: TensorProgram,
     at: Mapping[str, int],
     *,

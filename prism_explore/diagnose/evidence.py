@@ -185,7 +185,7 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where
     )
     case = Case(verdict.candidate, None, program, parse(sgraph), witness)
     again = (("Python that runs it again", f"{where}.replay({verdict.candidate!r})"),) if where else ()
-    copies = (*again, ("the case, for px.replay_case(text)", str(case)))
+    copies = (*again, ("the case, for px.replay_counterexample(text)", str(case)))
     return Part(title, "refuted", _sentence(verdict.detail), told, SAYS["refuted"], copies=copies)
 
 
@@ -207,7 +207,7 @@ def _unknown(verdict: VerdictReached) -> Iterator[Part]:
             "unknown",
             limit,
             remark="One of the two is wrong, which is a bug. The kernel is not offered; please report the case.",
-            copies=(("the case, for px.replay_case(text)", verdict.case),),
+            copies=(("the case, for px.replay_counterexample(text)", verdict.case),),
         )
     else:
         spent = (("budget spent", verdict.budget),) if verdict.budget else ()

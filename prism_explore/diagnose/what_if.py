@@ -148,8 +148,8 @@ def what_if(
     wanted = space or task.space
     wanted = replace(wanted, rules_off=wanted.rules_off | frozenset(rules_off))
     task = with_time_to_beat(task, facts)
-    beat_s = task.beat_s if target is None else None  # a time is of the machine that it was taken on
-    other = replace(task, target=target or task.target, space=wanted, beat_s=beat_s)
+    time_to_beat_s = task.time_to_beat_s if target is None else None  # a time is of the machine that it was taken on
+    other = replace(task, target=target or task.target, space=wanted, time_to_beat_s=time_to_beat_s)
     walk = _Walk(task, other, facts)
     walk.all(tick)
     was, now = _maps(task, facts, tick), _maps(other, facts, tick)

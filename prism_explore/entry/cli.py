@@ -295,7 +295,7 @@ def _trials(book: Ledger) -> Table:
 
 def _rivals(best: Best) -> Table:
     table = _table("\nside by side, one run", "what", "median", "p20", "p80", "ours is faster by", "note")
-    for r in best.rivals:
+    for r in best.baselines:
         ratio = f"{best.ratios[r.name]:.2f}x" if r.name in best.ratios else ""
         times = [seconds_text(s) if r.samples else "-" for s in (r.time_s, r.p20_s, r.p80_s)]
         table.add_row(r.name, *times, ratio, r.note)
@@ -328,7 +328,7 @@ def _as_data(session: Session, best: Best | None) -> Mapping[str, Any]:
             "error": best.error,
             "runs": best.runs,
             "why": best.why,
-            "rivals": [asdict(r) for r in best.rivals],
+            "rivals": [asdict(r) for r in best.baselines],
             "times_faster_than": best.ratios,
             "floats": explain(best.floats) if best.floats is not None else "",
             "proof": best.proof,

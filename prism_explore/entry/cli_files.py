@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from prism_explore.diagnose.check import Checked, Checker, certified, evidence_of
+from prism_explore.diagnose.check import Checker, CheckResult, certify, collect_evidence
 from prism_explore.diagnose.evidence import Evidence
 from prism_explore.errors import ParseError, PrismError
 from prism_explore.events.kinds import CandidateInstantiated, VerdictReached
@@ -23,7 +23,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.session.handles import Record
 from prism_explore.session.session import open_record
-from prism_explore.verify.prover import Replay, noted, replay_case
+from prism_explore.verify.prover import Replay, noted, replay_counterexample
 from prism_explore.widgets.panels.tables import TABLES
 
 TEXT_HEADS = ("sgraph", "program ", "refutation of ", "disagreement of ")
@@ -50,14 +50,14 @@ class Judged:
         return {"name": self.name, "verdict": self.verdict, "says": self.says, "was": self.was, "evidence": shown}
 
 
-def judge(path: Path, against: str = "", certify: bool = False, seed: int = 0) -> Iterator[Judged]:
+def judge(path: Path, against: str = "", replay_proofs: bool = False, seed: int = 0) -> Iterator[Judged]:
     """The verdict on every graph of a file.
 
     Args:
         path: graphs that Mirage saved, a saved search, an sGraph as text with or without its program, or a case.
         against: a workload or a file with a program, which the graphs should compute; a saved search, a case, and
             a text with a program bring their own.
-        certify: whether egglog replays every proof.
+        replay_proofs: whether egglog replays every proof.
         seed: for the refuter.
 
     Raises:
@@ -66,26 +66,29 @@ def judge(path: Path, against: str = "", certify: bool = False, seed: int = 0) -
         OSError: the file cannot be read.
     """
     if path.suffix == ".prism":
-        yield from _searched(open_record(path), certify, seed)
+        yield from _searched(open_record(path), replay_proofs, seed)
         return
     text = _text(path)
     if text.startswith(("refutation of ", "disagreement of ")):
-        yield _replayed(path.name, replay_case(text))
+        yield _replayed(path.name, replay_counterexample(text))
         return
     if text:
         program, graph = _split(text)
         checker = Checker(parse_program(program) if program else _program(against, path))
-        yield _judged(Checked(path.name, checker.check(parse(graph), seed)), certify)
+        yield _judged(CheckResult(path.name, checker.check(parse(graph), seed)), replay_proofs)
         return
     checker = Checker(_program(against, path))
     for graph in read_mirage(path).graphs:
-        yield _judged(Checked(graph.name, checker.check(graph.sgraph, seed)), certify)
+        yield _judged(CheckResult(graph.name, checker.check(graph.sgraph, seed)), replay_proofs)
 
 
-def _judged(found: Checked, certify: bool) -> Judged:
+def _judged(found: CheckResult, replay_proofs: bool) -> Judged:
     fact = noted(found.verdict)
     return Judged(
-        found.name, fact.verdict, str(found), certified(found.verdict) if certify else evidence_of(found.verdict)
+        found.name,
+        fact.verdict,
+        str(found),
+        certify(found.verdict) if replay_proofs else collect_evidence(found.verdict),
     )
 
 
@@ -94,12 +97,12 @@ def _replayed(name: str, again: Replay) -> Judged:
     return Judged(name, word, f"{name}: {word}, {' '.join(str(again).split())}")
 
 
-def _searched(record: Record, certify: bool, seed: int) -> Iterator[Judged]:
+def _searched(record: Record, replay_proofs: bool, seed: int) -> Iterator[Judged]:
     """Every candidate of a saved search, decided anew; what the file says of it is not believed."""
     checker = Checker(record.program)
     stated = {e.candidate: e.verdict for e in record.of(VerdictReached)}
     for born in record.of(CandidateInstantiated):
-        found = _judged(Checked(born.candidate, checker.check(parse(born.sgraph), seed)), certify)
+        found = _judged(CheckResult(born.candidate, checker.check(parse(born.sgraph), seed)), replay_proofs)
         was = stated.get(born.candidate, "undecided")
         yield found if was == found.verdict else Judged(found.name, found.verdict, found.says, found.evidence, was)
 

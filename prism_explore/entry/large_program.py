@@ -1,6 +1,6 @@
 """A program that is too large for one search: its parts are searched, and what is said is said of them.
 
-    found = px.Parts(model, x=px.T("b", 4096), target="h100")
+    found = px.LargeProgram(model, x=px.T("b", 4096), target="h100")
     found.run()
     found               # what was not attempted, what was searched, what was proved
     found.graph()       # the whole: proved kernels in the places of parts, predefined operators for the rest
@@ -41,7 +41,7 @@ class Searched:
         return self.session.chosen if self.session is not None else None
 
 
-class Parts:
+class LargeProgram:
     """The searches over one program's parts.
 
     Args:

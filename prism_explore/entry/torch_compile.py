@@ -149,7 +149,7 @@ class TorchCompiler:
                 target=self.target,
                 budget=self.budget,
                 seed=self.seed,
-                rivals=(EAGER,),
+                baselines=(EAGER,),
                 name="region",
             )
         except PrismError as error:
@@ -174,10 +174,10 @@ class TorchCompiler:
             return Row(name, False, sess.claim, text)
         ratio = best.ratios.get(EAGER)
         if ratio is None:
-            why = next((r.note for r in best.rivals if r.name == EAGER), "")
+            why = next((r.note for r in best.baselines if r.name == EAGER), "")
             return Row(name, False, f"torch eager could not be timed beside it: {why}", text, best.candidate)
         said = f"{best.candidate} is {ratio:.2f}x as fast as torch eager"
-        slow = outrun(best.rivals, self.at_least)
+        slow = outrun(best.baselines, self.at_least)
         if slow is not None:
             said += f"; {self.at_least:g}x is asked for ({slow})"
         return Row(name, slow is None, said, text, best.candidate, ratio)

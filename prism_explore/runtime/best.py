@@ -46,7 +46,7 @@ class Best:
     """With the certificate's lemmas."""
     proved: tuple[Verified, ...]
     """Every proved candidate that nobody rejected; a GPU may want another than this machine."""
-    rivals: tuple[BaselineMeasured, ...]
+    baselines: tuple[BaselineMeasured, ...]
     """Measured in one run with this kernel, which is the row named `ours`."""
     traced: Traced | None
     run: Loaded
@@ -90,7 +90,7 @@ class Best:
 
         Of those whose code is here; where no code is, of all.
         """
-        return outrun(self.rivals, at_hand=self._codes) or outrun(self.rivals)
+        return outrun(self.baselines, at_hand=self._codes) or outrun(self.baselines)
 
     @property
     def runs(self) -> str:
@@ -144,7 +144,7 @@ class Best:
             "error": timed.error,
             "machine": self.machine,
             "versions": dict(self.versions),
-            "rivals": [[r.name, r.time_s, r.ratio, r.note] for r in self.rivals],
+            "rivals": [[r.name, r.time_s, r.ratio, r.note] for r in self.baselines],
             "outrun": str(self.outrun or ""),
             "evidence": self.verified.evidence,
         }
@@ -226,7 +226,7 @@ class Best:
 
         The roofline's is at most about 1, because no kernel beats it but by noise.
         """
-        return {r.name: r.ratio for r in self.rivals if r.name != OURS and r.samples}
+        return {r.name: r.ratio for r in self.baselines if r.name != OURS and r.samples}
 
     def check(self, n: int = 5, seed: int = 0) -> tuple[float, ...]:
         """Relative errors against the float64 meaning of the program on `n` fresh random inputs."""
@@ -243,7 +243,7 @@ class Best:
             *([f"  with these numbers {held}"] if (held := self.holds) is not None else []),
             *([f"  {explain(self.floats)}"] if self.floats is not None else []),
         ]
-        for r in self.rivals:
+        for r in self.baselines:
             ratio = f"  ours is {self.ratios[r.name]:.2f}x as fast" if r.name in self.ratios else ""
             notes = [n for n in (r.note, _NOT_CALLED if r.name == AUTOTUNED and 0 < r.ratio_p75 < 1 else "") if n]
             note = f"  ({'; '.join(notes)})" if notes else ""

@@ -26,7 +26,7 @@ class NoImprovement:
 
     outcome: NothingBelow
     """Whose time it was, and what came nearest."""
-    rivals: tuple[RivalTimed, ...]
+    baselines: tuple[RivalTimed, ...]
     """Timed before anything grew; none where the time to beat was given as a number."""
     traced: Traced | None
     also: LibraryCall | None = None
@@ -46,7 +46,7 @@ class NoImprovement:
     def runs(self) -> str:
         """What a call runs, such as `torch eager`; empty where there is no torch code."""
         codes = codes_of(self.traced, self.also)
-        timed = [r for r in self.rivals if r.name in codes]
+        timed = [r for r in self.baselines if r.name in codes]
         fastest = fastest_rival(timed)
         return fastest.name if fastest is not None else EAGER if EAGER in codes else ""
 
@@ -66,6 +66,6 @@ class NoImprovement:
 
     def __repr__(self) -> str:
         rows = (
-            f"  {r.name:<28} {seconds_text(r.time_s) if r.samples else f'not timed: {r.note}'}" for r in self.rivals
+            f"  {r.name:<28} {seconds_text(r.time_s) if r.samples else f'not timed: {r.note}'}" for r in self.baselines
         )
         return "\n".join([self.why, *rows])

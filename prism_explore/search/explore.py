@@ -69,12 +69,12 @@ class Task:
     budget: Budget
     reference: Traced | None = None
     """The torch code that the result is raced against; None where the program was written by hand."""
-    rivals: tuple[str, ...] = ()
+    baselines: tuple[str, ...] = ()
     """How torch runs it in that race, by names of `tune.baselines.MODES`."""
     versions: tuple[tuple[str, str], ...] = ()
     allow_unsafe: bool = False
     """Whether a family that is unsafe in floating point may win without being accepted."""
-    beat_s: float | Literal["rivals"] | None = None
+    time_to_beat_s: float | Literal["baselines"] | None = None
     """A time that a kernel has to beat to be of interest, such as an earlier search's; or that of the fastest rival,
     which is then measured first.
 
@@ -136,7 +136,7 @@ def explore(
     """
     if progress.growing is None:
         journal.note(_started(task))
-        if task.beat_s == "rivals":
+        if task.time_to_beat_s == "baselines":
             yield from _time_rivals(task, journal, stop)
             if stop():
                 return
@@ -348,7 +348,7 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
             best.kernel,
             task.target,
             journal,
-            modes=task.rivals,
+            modes=task.baselines,
             library=task.also.call,
             seed=task.seed,
             stop=stop,
@@ -364,7 +364,7 @@ def _time_rivals(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iter
             task.program,
             task.shapes,
             task.target,
-            modes=task.rivals,
+            modes=task.baselines,
             library=task.also.call,
             seed=task.seed,
             stop=stop,
@@ -374,10 +374,10 @@ def _time_rivals(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iter
 
 
 def _to_beat(task: Task) -> dict[str, str]:
-    match task.beat_s:
+    match task.time_to_beat_s:
         case None:
             return {}
-        case "rivals":
+        case "baselines":
             return {"time to beat": "that of the fastest rival, measured first"}
         case seconds:
             return {"time to beat": seconds_text(seconds)}
@@ -385,15 +385,15 @@ def _to_beat(task: Task) -> dict[str, str]:
 
 def with_time_to_beat(task: Task, facts: Iterable[Event]) -> Task:
     """The task with what its rivals took as its time to beat, where that was asked for; None where none was timed."""
-    if task.beat_s != "rivals":
+    if task.time_to_beat_s != "baselines":
         return task
     fastest = fastest_rival(e for e in facts if isinstance(e, RivalTimed))
-    return replace(task, beat_s=fastest.time_s if fastest is not None else None)
+    return replace(task, time_to_beat_s=fastest.time_s if fastest is not None else None)
 
 
 def _seconds_to_beat(task: Task) -> float | None:
-    assert task.beat_s != "rivals", "their time is known once they were measured"
-    return task.beat_s
+    assert task.time_to_beat_s != "baselines", "their time is known once they were measured"
+    return task.time_to_beat_s
 
 
 def row_to_beat(task: Task) -> ToBeat | None:

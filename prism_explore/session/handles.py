@@ -41,7 +41,7 @@ from prism_explore.tune.space.time_model import rank_correlation
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.counterexample.case import Case, read_witness
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
-from prism_explore.verify.prover import Replay, replay_case, verify
+from prism_explore.verify.prover import Replay, replay_counterexample, verify
 
 E = TypeVar("E")
 Auditor: TypeAlias = Callable[..., Audit]
@@ -371,11 +371,11 @@ class Record:
         """
         born, verdict = self._decided(candidate)
         if verdict.case:
-            return replay_case(verdict.case)
+            return replay_counterexample(verdict.case)
         if not verdict.witness:
             raise ShapeError(f"{candidate} is {verdict.verdict} and has no witness; sess.evidence({candidate!r})")
         witness = read_witness(verdict.witness)
-        return replay_case(str(Case(candidate, None, self.program, parse(born.sgraph), witness)))
+        return replay_counterexample(str(Case(candidate, None, self.program, parse(born.sgraph), witness)))
 
     def certify(self, candidate: str, tick: Callable[[], None] = lambda: None) -> Evidence:
         """Have egglog replay every lemma of a proof from axioms alone, and note the certificate; its evidence.

@@ -62,7 +62,7 @@ def machine_of(given: str | Target) -> Target:
     return given if isinstance(given, Target) else target(given)
 
 
-def rivals_of(given: Sequence[str]) -> tuple[str, ...]:
+def baseline_names(given: Sequence[str]) -> tuple[str, ...]:
     """The names of rivals.
 
     Raises:
@@ -71,18 +71,19 @@ def rivals_of(given: Sequence[str]) -> tuple[str, ...]:
     known = (*(m.name for m in MODES), LIBRARY)
     if isinstance(given, str) or any(name not in known for name in given):
         raise ShapeError(
-            f"rivals= takes names out of {', '.join(map(repr, known))}, such as rivals=({known[0]!r},); found {given!r}"
+            f"baselines= takes names out of {', '.join(map(repr, known))}, such as baselines=({known[0]!r},); "
+            f"found {given!r}"
         )
     return tuple(given)
 
 
 def time_to_beat(
-    given: float | Literal["rivals"] | None,
+    given: float | Literal["baselines"] | None,
     traced: Traced | None,
     machine: Target,
-    rivals: Sequence[str],
+    baselines: Sequence[str],
     also: Library,
-) -> float | Literal["rivals"] | None:
+) -> float | Literal["baselines"] | None:
     """The time to beat.
 
     Raises:
@@ -90,28 +91,30 @@ def time_to_beat(
     """
     if given is None:
         return None
-    if given == "rivals":
+    if given == "baselines":
         missing = {
             "torch code, and this is a program": traced is None,
             f"a machine that is here, such as cpu, and this is {machine.name}": machine.kind != "cpu",
-            "a rival, and rivals=() names none": not (
-                any(name != LIBRARY for name in rivals) or (LIBRARY in rivals and also.call is not None)
+            "a baseline, and baselines=() names none": not (
+                any(name != LIBRARY for name in baselines) or (LIBRARY in baselines and also.call is not None)
             ),
         }
         for what, is_missing in missing.items():
             if is_missing:
-                raise ShapeError(f"beat_s='rivals' measures torch and needs {what}; give a number of seconds instead")
+                raise ShapeError(
+                    f"time_to_beat_s='baselines' measures torch and needs {what}; give a number of seconds instead"
+                )
         return given
     number: Any = given
     if not isinstance(number, int | float) or isinstance(number, bool) or not number > 0:
-        raise ShapeError(f"beat_s takes seconds above 0 or 'rivals', found {given!r}")
+        raise ShapeError(f"time_to_beat_s takes seconds above 0 or 'baselines', found {given!r}")
     return float(given)
 
 
 def library_of(
     code: Callable[..., Any] | None,
     traced: Traced | None,
-    rivals: Sequence[str],
+    baselines: Sequence[str],
     name: str,
     raced: Collection[str] = (),
 ) -> Library:
@@ -120,7 +123,7 @@ def library_of(
     Args:
         code: what was given.
         traced: the code that it is a rival of.
-        rivals: a call is looked for where they name one.
+        baselines: a call is looked for where they name one.
         name: of the program.
         raced: how a saved race spells its call, see `Library`.
 
@@ -128,7 +131,7 @@ def library_of(
         ShapeError: it is no function or takes other arguments, or there is no torch code whose arguments it shares.
     """
     if code is None:
-        return Library(sought=traced if LIBRARY in rivals else None, raced=frozenset(raced))
+        return Library(sought=traced if LIBRARY in baselines else None, raced=frozenset(raced))
     if traced is None:
         raise ShapeError(
             f"library= is a rival of torch code, and none was given, {name} being a program: nothing is raced. "

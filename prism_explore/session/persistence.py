@@ -35,6 +35,10 @@ _DECIDING = ("prism-explore", "egglog")
 """Packages whose versions decide what a search notes."""
 
 
+_OLD_NAMES: Mapping[str, str] = {"rivals": "baselines", "beat_s": "time_to_beat_s"}
+"""Options as files of before have them, and their names now; so are values of `time_to_beat_s`."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Saved:
     """A task as a file has it."""
@@ -45,10 +49,10 @@ class _Saved:
     shapes: Mapping[str, int]
     seed: int
     budget: Budget
-    rivals: tuple[str, ...]
+    baselines: tuple[str, ...]
     versions: tuple[tuple[str, str], ...]
     allow_unsafe: bool
-    beat_s: float | Literal["rivals"] | None = None
+    time_to_beat_s: float | Literal["baselines"] | None = None
     ranges: Ranges = ANY
     dominated: Literal["later", "left out"] = "later"
 
@@ -62,10 +66,10 @@ def task_to_plain(task: Task) -> dict[str, Any]:
         dict(task.shapes),
         task.seed,
         task.budget,
-        task.rivals,
+        task.baselines,
         task.versions,
         task.allow_unsafe,
-        task.beat_s,
+        task.time_to_beat_s,
         task.ranges,
         task.dominated,
     )
@@ -89,7 +93,7 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
             f"{path} has the facts of a search but not its task, so it can be looked at, px.load, and not go on"
         )
     try:
-        saved = build(_Saved, plain)
+        saved = build(_Saved, _with_new_names(plain))
         assert isinstance(saved, _Saved), "what is built is what was asked for"
         program = parse_program(saved.program)
     except (ValueError, TypeError, AttributeError, ShapeError, ParseError) as error:
@@ -113,10 +117,10 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
         seed=saved.seed,
         budget=saved.budget,
         reference=reference,
-        rivals=saved.rivals,
+        baselines=saved.baselines,
         versions=saved.versions,
         allow_unsafe=saved.allow_unsafe,
-        beat_s=saved.beat_s,
+        time_to_beat_s=saved.time_to_beat_s,
         ranges=saved.ranges,
         dominated=saved.dominated,
     )
@@ -164,6 +168,13 @@ def proved_again(kernel: Kernel, task: Task) -> Verified:
             "was changed, or searched by other code; a new px.Session searches again"
         )
     return certify(verdict, Journal())
+
+
+def _with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """A task out of a file, also out of one that was written before options were renamed."""
+    renamed = {_OLD_NAMES.get(name, name): value for name, value in plain.items()}
+    beat = renamed.get("time_to_beat_s")
+    return {**renamed, "time_to_beat_s": _OLD_NAMES.get(beat, beat) if isinstance(beat, str) else beat}
 
 
 def _plain(value: object) -> object:

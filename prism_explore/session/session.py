@@ -53,13 +53,13 @@ from prism_explore.search.explore import Progress, Task, explore, incumbent, may
 from prism_explore.session.engine import Engine, Enough, Job, State, wait
 from prism_explore.session.handles import Families, FamilyHandle, Pruned, Record, Tuning
 from prism_explore.session.options import (
+    baseline_names,
     check_options,
     check_turns,
     database_at,
     library_of,
     machine_of,
     one_symbol,
-    rivals_of,
     time_to_beat,
 )
 from prism_explore.session.persistence import check_library, library_raced, proved_again, read_search, task_to_plain
@@ -90,16 +90,16 @@ class Session:
         budget: how far tuning goes.
         space: what is searched; `default_space` otherwise.
         name: what to call the program.
-        rivals: what the kernel is raced against, names out of `tune.baselines.MODES`; `best` runs torch eager,
+        baselines: what the kernel is raced against, names out of `tune.baselines.MODES`; `best` runs torch eager,
             torch.compile or `library` where that was faster.
         allow_unsafe: whether a family that is unsafe in floating point, though equal over the reals, may win.
         database: a file in which trials are remembered, so that no later search times them again.
         ranges: least and largest value of symbols, such as {"b": (1, 64)}: `best` says at which of them it holds and
             refuses to be called at others.
-        beat_s: a time to beat, such as an earlier search's, or "rivals": that of the fastest of `rivals` and `library`,
-            measured before anything grows. What cannot, by its bound, is cut.
+        time_to_beat_s: a time to beat, such as an earlier search's, or "baselines": that of the fastest of `baselines`
+            and `library`, measured before the enumeration. What cannot be faster, by its lower bound, is pruned.
         library: one more rival: a torch function of the same arguments and value, such as a library call. Where none
-            is given and `rivals` names the "torch library call", one that is proved equal is looked for.
+            is given and `baselines` names the "torch library call", one that is proved equal is looked for.
         dominated: whether families that cost no less than another in the cost model come behind it or are left out.
         executor: a `concurrent.futures.Executor`, such as a Dask client's, whose workers settle families while
             this process grows more; the facts are the same with any. It pays where there are many candidates. With
@@ -126,11 +126,11 @@ class Session:
         budget: Budget | None = None,
         space: Space | None = None,
         name: str | None = None,
-        rivals: Sequence[str] = USUAL,
+        baselines: Sequence[str] = USUAL,
         allow_unsafe: bool = False,
         database: str | Path | None = None,
         ranges: Mapping[str, tuple[int, int]] | None = None,
-        beat_s: float | Literal["rivals"] | None = None,
+        time_to_beat_s: float | Literal["baselines"] | None = None,
         library: Callable[..., Any] | None = None,
         dominated: Dominated = "later",
         executor: Executor | None = None,
@@ -150,7 +150,7 @@ class Session:
             inputs=inputs,
         )
         check_turns(executor, budget)
-        raced = rivals_of(rivals)
+        raced = baseline_names(baselines)
         if dominated not in get_args(Dominated):
             raise ShapeError(f"dominated= is one of {', '.join(map(repr, get_args(Dominated)))}; found {dominated!r}")
         traced: Traced | None = None
@@ -176,13 +176,13 @@ class Session:
             seed=seed,
             budget=budget or Budget(),
             reference=traced,
-            rivals=raced,
+            baselines=raced,
             versions=_versions(),
             allow_unsafe=allow_unsafe,
             ranges=bounds,
             executor=executor,
             database=None if database is None else database_at(database),
-            beat_s=time_to_beat(beat_s, traced, machine, raced, also),
+            time_to_beat_s=time_to_beat(time_to_beat_s, traced, machine, raced, also),
             also=also,
             dominated=dominated,
         )
@@ -265,7 +265,7 @@ class Session:
             name = str(read_manifest(path).get("program", "")) or None
             traced = trace(code, {**(inputs or {}), **more_inputs}, name)
         task, saved = read_search(path, traced)
-        also = library_of(library, traced, task.rivals, task.program.name, library_raced(saved.events))
+        also = library_of(library, traced, task.baselines, task.program.name, library_raced(saved.events))
         if also.given is not None:
             check_library(path, task, also.given.traced, saved.events)
         task, journal = replace(task, also=also), Retold(saved.entries)
@@ -613,7 +613,7 @@ class Session:
 
         That is the fastest checked kernel, or torch where that was faster beside it; printing it says which. Its time,
         the baselines' and the machine's limit were measured side by side in one run. Where all that may win was cut
-        because of `beat_s`, a `NoImprovement`, which says so and runs torch. None where no kernel was timed for
+        because of `time_to_beat_s`, a `NoImprovement`, which says so and runs torch. None where no kernel was timed for
         another reason; `claim` says how far the search came.
         """
         if self.state not in ("finished", "cancelled"):
@@ -623,14 +623,14 @@ class Session:
         if found is None:
             outcome = book.unbeaten
             return NoImprovement(outcome, book.rivals, self.traced, self.task.also.call) if outcome else None
-        verified, rivals = self._certified(found), book.baselines
+        verified, baselines = self._certified(found), book.baselines
         proved = tuple(v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
         task = self.task
         return Best(
             found,
             verified,
             proved,
-            rivals,
+            baselines,
             self.traced,
             load(found.kernel),
             task.target.name,
@@ -644,7 +644,7 @@ class Session:
         """One callable for a range of values of a symbol, such as the batch: `sess.dispatch(b=(1, 4, 16))`.
 
         What is proved holds for every value; only numbers are chosen anew at each of these, and the fastest kernel is
-        raced there against torch eager, if that is among the session's rivals, and against its library call.
+        raced there against torch eager, if that is among the session's baselines, and against its library call.
 
         Args:
             budget: of tuning at each value; the session's if left out.
@@ -659,7 +659,7 @@ class Session:
             self.run()
         open_now = [v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family)]
         task, found, raced = self.task, list[tuple[int, Timed]](), dict[int, tuple[BaselineMeasured, ...]]()
-        modes, also = tuple(name for name in task.rivals if name == EAGER), task.also.call
+        modes, also = tuple(name for name in task.baselines if name == EAGER), task.also.call
         for value in points:
             journal = Journal()
             outcomes = tune(

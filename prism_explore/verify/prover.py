@@ -2,7 +2,7 @@
 
 In order: the refuter, on floats; equal normal forms; the dearer ways to a proof. Whatever is proved must
 survive in exact arithmetic too, where that is possible. Should prover and refuter ever disagree, the verdict
-is unknown, the candidate is not offered, and the case is kept as a text that `replay_case` runs again.
+is unknown, the candidate is not offered, and the case is kept as a text that `replay_counterexample` runs again.
 """
 
 from __future__ import annotations
@@ -512,7 +512,7 @@ class Replay:
         return f"{said}\nthe prover: {f'proved by {self.proved}' if self.proved else self.limit}"
 
 
-def replay_case(text: str) -> Replay:
+def replay_counterexample(text: str) -> Replay:
     """Run a saved case again: the refuter on the case's own numbers, and, where it disagreed, the prover by itself.
 
     Raises:

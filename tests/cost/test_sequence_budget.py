@@ -140,7 +140,7 @@ def test_with_the_rule_off_no_row_is_given_up():
 
 
 def searched(best_s: float, target: Target) -> tuple[Task, Journal]:
-    session = Session(layers(), target=target, at=BATCH, beat_s=best_s)
+    session = Session(layers(), target=target, at=BATCH, time_to_beat_s=best_s)
     journal = Journal(clock=lambda: 0.0)
     for _ in explore(session.task, journal, Steering, Progress()):
         pass

@@ -78,7 +78,7 @@ def test_a_refuted_candidate_shows_a_witness_that_runs_again(golden):
     assert again.differs
     assert record.of(VerdictReached)[0].witness in str(again)
     _, (_, case) = record.evidence("f1.c1").parts[0].copies
-    assert again.refuter == px.replay_case(case).refuter
+    assert again.refuter == px.replay_counterexample(case).refuter
 
 
 def test_an_unknown_candidate_shows_the_limit_and_how_far_both_sides_agree():

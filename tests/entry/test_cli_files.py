@@ -41,7 +41,7 @@ def test_a_wrong_graph_ends_with_status_1_and_its_evidence_has_a_case_that_repla
     (found,) = [json.loads(line) for line in out.splitlines()]
     assert "refuted" == found["verdict"]
 
-    lines = found["evidence"].split("the case, for px.replay_case(text):\n")[1].splitlines()
+    lines = found["evidence"].split("the case, for px.replay_counterexample(text):\n")[1].splitlines()
     case = tmp_path / "case.txt"
     case.write_text("\n".join(line.removeprefix("    ") for line in lines), encoding="utf-8")
     status, out = said(capsys, "check", case)

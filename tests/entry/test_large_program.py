@@ -33,7 +33,7 @@ def with_views():
 
 @pytest.fixture(scope="module")
 def forty():
-    found = px.Parts(layers(20), target="h100", largest=5)
+    found = px.LargeProgram(layers(20), target="h100", largest=5)
     found.run()
     found.close()
     return found
@@ -60,7 +60,7 @@ def test_the_whole_with_kernels_in_its_parts_computes_what_the_program_does(fort
 
 
 def test_what_no_kernel_holds_stays_a_predefined_operator():
-    found = px.Parts(with_views(), target="h100", largest=4)
+    found = px.LargeProgram(with_views(), target="h100", largest=4)
     found.run()
     found.close()
     graph = found.graph()

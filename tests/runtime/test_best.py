@@ -51,7 +51,7 @@ def scripted(monkeypatch, **to_ours):
     return asked
 
 
-def counted(best, rivals=None):
+def counted(best, baselines=None):
     """The same offer, its torch code counting its calls, after another race if one is given; and the count."""
     calls = []
 
@@ -59,7 +59,7 @@ def counted(best, rivals=None):
         calls.append(tuple(x.shape))
         return rmsnorm_linear(x, g, w)
 
-    return replace(best, traced=replace(best.traced, reference=reference), rivals=rivals or best.rivals), calls
+    return replace(best, traced=replace(best.traced, reference=reference), baselines=baselines or best.baselines), calls
 
 
 def given(rows=B):
@@ -192,7 +192,7 @@ def test_compiled_code_runs_compiled_where_that_won(slower, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
 def test_what_torch_compiled_gives_the_kernel_s_numbers_and_gradients(sess):
-    best = replace(sess.best(), rivals=raced(compiled=0.5))
+    best = replace(sess.best(), baselines=raced(compiled=0.5))
     x, g, w = given()
     grads = []
     for run in (best, best.kernel):
@@ -212,7 +212,7 @@ def test_a_library_call_runs_where_it_won_and_is_called_with_the_arguments_in_th
 
     calls = []
     rivals = raced(eager=0.9, library=0.5)
-    best = replace(slower[1], rivals=rivals, also=LibraryCall("", replace(slower[1].traced, reference=library)))
+    best = replace(slower[1], baselines=rivals, also=LibraryCall("", replace(slower[1].traced, reference=library)))
     x, g, w = given()
 
     torch.testing.assert_close(best.kernel(x, g, w), best(x, w=w, g=g), rtol=2e-4, atol=2e-5)
@@ -224,7 +224,7 @@ def test_a_library_call_runs_where_it_won_and_is_called_with_the_arguments_in_th
         in replace(best, also=replace(best.also, spelled="same(x)")).why
     )
     assert EAGER == replace(best, also=None).runs
-    lost = replace(best, rivals=raced(eager=1.2, library=0.5), also=None)
+    lost = replace(best, baselines=raced(eager=1.2, library=0.5), also=None)
     assert best.candidate == lost.runs
     assert "a call runs the kernel, for that code is not here" in lost.why
 

@@ -19,7 +19,7 @@ POINTS = (1, 4, 16)
 @pytest.fixture(scope="module")
 def sess():
     shapes = {"x": px.T("b", D), "g": px.T(D), "w": px.T(D, N)}
-    made = px.Session(rmsnorm_linear, **shapes, target=machine(), at={"b": 4}, budget=QUICK, rivals=())
+    made = px.Session(rmsnorm_linear, **shapes, target=machine(), at={"b": 4}, budget=QUICK, baselines=())
     made.run()
     yield made
     made.close()

@@ -16,7 +16,7 @@ from tests.session.test_session import QUICK, B, D, Layer, N, machine, rmsnorm_l
 @pytest.fixture(scope="module")
 def best():
     shapes = {"x": px.T("b", D), "g": px.T(D), "w": px.T(D, N)}
-    sess = px.Session(rmsnorm_linear, **shapes, target=machine(), at={"b": B}, budget=QUICK, rivals=())
+    sess = px.Session(rmsnorm_linear, **shapes, target=machine(), at={"b": B}, budget=QUICK, baselines=())
     yield sess.best()
     sess.close()
 
@@ -120,7 +120,7 @@ def test_another_kind_of_file_is_refused_with_what_was_expected(tmp_path):
 def layer():
     torch.manual_seed(1)
     made = Layer().eval()
-    sess = px.Session(made, x=torch.randn(B, D), target=machine(), budget=QUICK, rivals=())
+    sess = px.Session(made, x=torch.randn(B, D), target=machine(), budget=QUICK, baselines=())
     yield made, sess.best()
     sess.close()
 

@@ -207,7 +207,7 @@ def test_on_a_cpu_it_is_one_callable_checked_as_a_whole():
         return layers(x, a, b, c, d, e, f, g, h)
 
     weights = {name: px.T(8, 8) for name in "abcdefgh"}
-    session = px.Session(eight, x=px.T("b", 8), **weights, at={"b": 4}, budget=QUICK, rivals=())
+    session = px.Session(eight, x=px.T("b", 8), **weights, at={"b": 4}, budget=QUICK, baselines=())
     session.run()
     best = session.best()
     session.close()

@@ -198,8 +198,8 @@ def test_a_session_looks_for_one_unless_one_is_given_or_it_is_no_rival() -> None
     found, given = also(), also(library=own)
     assert found.spelled.startswith("scaled_dot_product_attention")
     assert ("", own) == (given.spelled, given.traced.reference)
-    assert also(rivals=(EAGER,)) is None
-    assert also(rivals=(LIBRARY,)).spelled == found.spelled
+    assert also(baselines=(EAGER,)) is None
+    assert also(baselines=(LIBRARY,)).spelled == found.spelled
 
 
 def test_a_call_is_looked_for_once_and_when_a_race_asks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +215,7 @@ def test_a_call_is_looked_for_once_and_when_a_race_asks(monkeypatch: pytest.Monk
     how: dict[str, Any] = {"inputs": Q96, "at": {"b": 1, "s": 1, "t": 64}}
     never = px.Session(spelled, target="h100", **how)
     never.run()
-    sess = px.Session(spelled, target=machine(), beat_s="rivals", **how)
+    sess = px.Session(spelled, target=machine(), time_to_beat_s="baselines", **how)
 
     assert [] == asked
     sess.run(until=lambda s: bool(raced))

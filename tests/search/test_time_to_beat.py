@@ -29,7 +29,7 @@ INPUTS = {"x": px.T("b", 64), "y": px.T(64, 4), "z": px.T(4, 96)}
 
 
 def session(**more: Any) -> px.Session:
-    return px.Session(chain, inputs=INPUTS, at={"b": 4}, beat_s="rivals", rivals=(EAGER,), **more)
+    return px.Session(chain, inputs=INPUTS, at={"b": 4}, time_to_beat_s="baselines", baselines=(EAGER,), **more)
 
 
 def told(*rows: RivalTimed) -> Any:
@@ -106,7 +106,7 @@ def test_a_search_that_goes_on_takes_the_rivals_times_from_its_file(
         loaded = px.Session.load(path, code, inputs=INPUTS)
 
         assert sess.journal.events == loaded.journal.events
-        assert "rivals" == loaded.task.beat_s
+        assert "baselines" == loaded.task.time_to_beat_s
         loaded.close()
 
 
@@ -172,7 +172,7 @@ def test_a_proved_candidate_that_is_not_tuned_came_nearer_than_any_partial_graph
 
 def test_a_time_that_was_given_is_no_rival_and_without_torch_code_there_is_nothing_to_call() -> None:
     program = px.Session(chain, inputs=INPUTS, target="h100").program
-    sess = px.Session(program, at={"b": 4}, target="h100", beat_s=1e-12)
+    sess = px.Session(program, at={"b": 4}, target="h100", time_to_beat_s=1e-12)
     sess.run()
     best = sess.best()
 
@@ -276,14 +276,14 @@ def test_questions_about_what_was_cut_hold_against_the_same_time(monkeypatch: py
     ("options", "says"),
     [
         ({"target": "h100"}, "needs a machine that is here, such as cpu, and this is h100"),
-        ({"rivals": ()}, r"needs a rival, and rivals=\(\) names none"),
-        ({"beat_s": "library"}, "seconds above 0 or 'rivals', found 'library'"),
-        ({"beat_s": 0.0}, "seconds above 0 or 'rivals', found 0.0"),
+        ({"baselines": ()}, r"needs a baseline, and baselines=\(\) names none"),
+        ({"time_to_beat_s": "library"}, "seconds above 0 or 'baselines', found 'library'"),
+        ({"time_to_beat_s": 0.0}, "seconds above 0 or 'baselines', found 0.0"),
         ({"library": lambda x, y: x @ y}, "called with the arguments of chain in their order, x, y, z: too many"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_with_the_reason(options: dict[str, Any], says: str) -> None:
-    given = {"target": machine(), "rivals": (EAGER,), "beat_s": "rivals", **options}
+    given = {"target": machine(), "baselines": (EAGER,), "time_to_beat_s": "baselines", **options}
     with pytest.raises(px.ShapeError, match=says):
         px.Session(chain, inputs=INPUTS, at={"b": 4}, **given)
 
@@ -291,7 +291,7 @@ def test_what_cannot_be_measured_is_refused_with_the_reason(options: dict[str, A
 def test_a_program_has_no_torch_code_to_measure() -> None:
     traced = px.Session(chain, inputs=INPUTS, target="h100")
     with pytest.raises(px.ShapeError, match="needs torch code, and this is a program"):
-        px.Session(traced.program, target=machine(), beat_s="rivals")
+        px.Session(traced.program, target=machine(), time_to_beat_s="baselines")
     with pytest.raises(px.ShapeError, match="library= is a rival of torch code"):
         px.Session(traced.program, target=machine(), library=chain)
 

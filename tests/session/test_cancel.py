@@ -18,7 +18,7 @@ def double(x):
 
 def tuning_session():
     """A session that has begun to time kernels."""
-    sess = px.Session(double, x=px.T("b", 64), rivals=(), budget=px.Budget(trials=50, seconds=30.0))
+    sess = px.Session(double, x=px.T("b", 64), baselines=(), budget=px.Budget(trials=50, seconds=30.0))
     return sess, lambda s: any(isinstance(e, ParametersProposed) for e in s.journal.events)
 
 
@@ -50,7 +50,7 @@ def test_a_paused_session_that_nobody_holds_goes_away():
 
 
 def test_a_dtype_that_no_kernel_is_written_for_is_the_reason_that_the_claim_gives():
-    sess = px.Session(double, x=px.T("b", 64, dtype="f64"), rivals=(), budget=px.Budget(trials=3, seconds=30.0))
+    sess = px.Session(double, x=px.T("b", 64, dtype="f64"), baselines=(), budget=px.Budget(trials=3, seconds=30.0))
     sess.run()
     sess.close()
 

@@ -109,7 +109,7 @@ def test_what_another_machine_would_reopen_is_told_of_rows_too(whole: px.Session
 
 
 def test_rows_that_were_given_up_can_be_audited_and_the_time_to_beat_asked_about() -> None:
-    sess = session(beat_s=1e-12)
+    sess = session(time_to_beat_s=1e-12)
     sess.run()
     sess.close()
     regions = [p for p in sess.pruned if sess.pruned[p].fact.operator.startswith("in ")]

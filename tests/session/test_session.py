@@ -27,10 +27,12 @@ def rmsnorm_linear(x, g, w):
     return torch.nn.functional.rms_norm(x, (x.shape[-1],), g, eps=1e-6) @ w
 
 
-def session(rivals=("torch eager",), **more):
+def session(baselines=("torch eager",), **more):
     shapes = {"x": px.T("b", D), "g": px.T(D), "w": px.T(D, N)}
     budget = px.Budget(trials=4, seconds=8)  # few seconds make races short: nothing here asks who wins
-    return px.Session(rmsnorm_linear, **shapes, target=machine(), at={"b": B}, budget=budget, rivals=rivals, **more)
+    return px.Session(
+        rmsnorm_linear, **shapes, target=machine(), at={"b": B}, budget=budget, baselines=baselines, **more
+    )
 
 
 def machine():
@@ -54,7 +56,7 @@ def machine():
 
 @pytest.fixture(scope="module")
 def finished():
-    sess = session(rivals=("torch eager", "torch.compile"))
+    sess = session(baselines=("torch eager", "torch.compile"))
     sess.run()
     yield sess
     sess.close()
@@ -238,7 +240,7 @@ class Layer(torch.nn.Module):
 
 def test_a_module_is_searched_from_an_example_and_its_best_kernel_uses_its_parameters():
     layer, x = Layer().eval(), torch.randn(B, D)
-    sess = px.Session(layer, x=x, target=machine(), budget=QUICK, rivals=())
+    sess = px.Session(layer, x=x, target=machine(), budget=QUICK, baselines=())
 
     best = sess.best()
     sess.close()

@@ -21,7 +21,7 @@ from prism_explore.verify.counterexample.refuter import Refuter, UncertainDiffer
 from prism_explore.verify.egraph.limits import Limits
 from prism_explore.verify.normal_form.algebra import Budget
 from prism_explore.verify.normal_form.forms import NormalForm
-from prism_explore.verify.prover import DISAGREE, Prover, holds_at, replay_case, verify
+from prism_explore.verify.prover import DISAGREE, Prover, holds_at, replay_counterexample, verify
 from tests.verify.corpus import CASES, MATMUL, PROGRAMS, R1_BARE, R1_FULL, candidate, graph_of
 
 RIGHT = [c for c in CASES if c.right]
@@ -267,12 +267,12 @@ def test_a_disagreement_is_unknown_never_offered_and_can_be_replayed(monkeypatch
     assert isinstance(event, VerdictReached)
     assert ("unknown", DISAGREE, verdict.case) == (event.verdict, event.detail, event.case)
 
-    again = replay_case(event.case)
+    again = replay_counterexample(event.case)
     assert (program.graph, bad.sgraph) == (again.case.program.graph, again.case.sgraph)
     assert again.disagree
 
     monkeypatch.undo()
-    mended = replay_case(event.case)
+    mended = replay_counterexample(event.case)
     assert not mended.disagree
     assert again.refuter == mended.refuter
     assert ("", "the normal forms differ") == (mended.proved, mended.limit[:23])
@@ -284,7 +284,7 @@ def test_a_right_candidate_replayed_as_a_case_shows_no_difference():
     witness = Refuter(program).attempt(bad.sgraph, 0)
     assert isinstance(witness, Witness)
     text = str(Case("f1.c1", "normal form", program, sgraph, witness))
-    again = replay_case(text)
+    again = replay_counterexample(text)
 
     assert text == str(again.case)
     assert ("normal form", False) == (again.proved, again.disagree)
@@ -293,7 +293,7 @@ def test_a_right_candidate_replayed_as_a_case_shows_no_difference():
 @pytest.mark.parametrize("text", ["", "disagreement of f1.c1", "program p\nsgraph\n"])
 def test_what_is_no_case_is_refused(text):
     with pytest.raises(ParseError, match="not a case"):
-        replay_case(text)
+        replay_counterexample(text)
 
 
 def test_a_refutation_is_noted_with_a_witness_that_runs_again():
@@ -306,7 +306,7 @@ def test_a_refutation_is_noted_with_a_witness_that_runs_again():
     assert isinstance(event, VerdictReached)
 
     assert verdict.witness == read_witness(event.witness)
-    again = replay_case(str(Case("f1.c1", None, program, bad.sgraph, read_witness(event.witness))))
+    again = replay_counterexample(str(Case("f1.c1", None, program, bad.sgraph, read_witness(event.witness))))
     assert again.differs
     assert verdict.witness == again.refuter
     assert not again.disagree
@@ -433,7 +433,7 @@ def test_a_difference_in_prime_fields_alone_is_a_disagreement_too(monkeypatch):
     assert isinstance(verdict, Unknown)
     assert DISAGREE == verdict.limit
     monkeypatch.undo()
-    again = replay_case(verdict.case)
+    again = replay_counterexample(verdict.case)
     assert isinstance(again.refuter, Witness)
     assert "prime fields" == again.refuter.arithmetic
     assert not again.disagree

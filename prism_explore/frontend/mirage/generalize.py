@@ -94,7 +94,7 @@ class _Symbols:
         self.solved = {s: d.substitute({name: size}) for s, d in self.solved.items()} | {name: size}
 
 
-def generalise(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Dims | None = None) -> General:
+def generalize(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Dims | None = None) -> General:
     r"""Replace grid sizes and loop ranges by symbols, as far as the graph type-checks with them.
 
     The symbols are gx, gy, gz and f, followed by the number of the kernel if there are several. A graph that has
@@ -115,7 +115,7 @@ def generalise(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Di
     >>> inside = ["%0 = load(0, imap=[0])", "%1 = exp(%0)", "%2 = store(%1, omap=[0])"]
     >>> kernel = "\n    ".join(["%1 = custom(x) grid[x=4]", *inside])
     >>> graph = parse(f"sgraph\n  x = input f32[8, 16]\n  {kernel}\n  return %1")
-    >>> generalise(graph).sizes
+    >>> generalize(graph).sizes
     (('gx', 4),)
     """
     graph.types()

@@ -22,7 +22,7 @@ from typing import cast
 
 from prism_explore.errors import PrismError, ShapeError
 from prism_explore.frontend.mirage.builder import LevelBuilder, Operator, declared_dims, unsupported
-from prism_explore.frontend.mirage.generalize import generalise
+from prism_explore.frontend.mirage.generalize import generalize
 from prism_explore.frontend.mirage.json_cursor import Cursor, read_json, walk
 from prism_explore.frontend.mirage.names import ACCUMULATORS, REDTOX, RESCALED, dtype_codes, operator_name
 from prism_explore.ir.dims import Dim, dim
@@ -91,7 +91,7 @@ def load_mirage(
     Args:
         path: a JSON file, gzipped or not.
         general: whether grid sizes and loop ranges become symbols as far as the graph still type-checks; see
-            `generalise`. Otherwise they are the constants of the file.
+            `generalize`. Otherwise they are the constants of the file.
         skip: whether a graph that cannot be read is left out with a warning, instead of an error. `read_mirage`
             returns the reasons as data.
         constants: values of `scalar`, `min_val` and `max_val` for files that do not have them.
@@ -118,7 +118,7 @@ def load_mirage(
     for skipped in content.skipped:
         warnings.warn(f"{content.file}: graph {skipped.index} is left out: {skipped.reason}", stacklevel=2)
     graphs = (g.sgraph for g in content.graphs)
-    return tuple(generalise(g).sgraph for g in graphs) if general else tuple(graphs)
+    return tuple(generalize(g).sgraph for g in graphs) if general else tuple(graphs)
 
 
 def read_mirage(

@@ -70,8 +70,8 @@ def beyond(program: TensorProgram) -> str:
         count = sum(bool(n.args) for n in program.graph.nodes)
         return (
             f"{program.name}: {count} operators make one expression of up to {size:.1e} factors; a search takes "
-            f"{LARGEST:,} at most. px.Parts(...), with the same arguments, searches the parts that it can and covers "
-            "the rest by predefined operators"
+            f"{LARGEST:,} at most. px.LargeProgram(...), with the same arguments, searches the parts that it can and "
+            "covers the rest by predefined operators"
         )
     return ""
 

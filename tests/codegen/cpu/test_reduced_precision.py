@@ -142,7 +142,7 @@ def test_a_search_in_bfloat16_ends_with_a_kernel_on_torch_tensors(tmp_path):
         target=machine(),
         at={"b": 3},
         budget=QUICK,
-        rivals=("torch eager",),
+        baselines=("torch eager",),
     )
     best = sess.best()
     sess.close()

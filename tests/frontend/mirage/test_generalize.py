@@ -3,7 +3,7 @@
 import pytest
 
 import prism_explore as px
-from prism_explore.frontend.mirage import generalise
+from prism_explore.frontend.mirage import generalize
 from tests.frontend.mirage.references import FILES, path
 from tests.frontend.mirage.written import Block, Written, save
 
@@ -11,7 +11,7 @@ from tests.frontend.mirage.written import Block, Written, save
 @pytest.mark.parametrize("name", FILES)
 def test_the_graph_itself_is_the_family_at_the_files_numbers(name):
     for graph in px.load_mirage(path(name)):
-        general = generalise(graph)
+        general = generalize(graph)
         assert general.sgraph.parameters
         assert graph.types() == general.sgraph.substitute(dict(general.sizes)).types()
         assert graph == general.sgraph.substitute(dict(general.sizes))
@@ -23,7 +23,7 @@ def test_graphs_that_differ_in_numbers_alone_become_one_family():
 
 
 def test_the_second_kernel_reduces_as_many_parts_as_the_first_one_made(golden):
-    golden("mirage/gqa_family", px.show(generalise(px.load_mirage(path("gqa_bs8"))[1]).sgraph))
+    golden("mirage/gqa_family", px.show(generalize(px.load_mirage(path("gqa_bs8"))[1]).sgraph))
 
 
 def test_a_size_that_is_right_by_accident_stays_and_is_told(tmp_path):
@@ -35,7 +35,7 @@ def test_a_size_that_is_right_by_accident_stays_and_is_told(tmp_path):
     made = block.op("tb_mul_op", *tiles, dims=(2, 6))
     block.store(block.op("tb_forloop_accum_nored_op", made, dims=(2, 6)), (0,), (8, 6))
     (graph,) = px.load_mirage(save(tmp_path / "g.json", w.output(w.custom(block, x, y)[0])))
-    general = generalise(graph)
+    general = generalize(graph)
     assert graph == general.sgraph
     assert ("gx is 4: 4/gx must be 1",) == general.notes
 
@@ -53,11 +53,11 @@ def test_kernels_whose_tiles_meet_share_their_symbol(tmp_path):
     made = second.op("tb_mul_op", parts, other, dims=(8, 2))
     second.store(second.op("tb_forloop_accum_nored_op", made, dims=(8, 2)), (1,), (8, 8))
     (graph,) = px.load_mirage(save(tmp_path / "g.json", w.output(w.custom(second, partials, y)[0])))
-    general = generalise(graph)
+    general = generalize(graph)
     assert ("gx1",) == general.sgraph.parameters
     assert ("gx2 is gx1: gx1/gx2 must be 1",) == general.notes
 
 
 def test_what_has_symbols_is_left_alone():
     graph = px.load_mirage(path("lora_bs8"), general=True)[0]
-    assert graph == generalise(graph).sgraph
+    assert graph == generalize(graph).sgraph

@@ -22,7 +22,7 @@ def test_a_right_graph_is_proved_for_all_grids_and_loops_and_shapes_where_no_num
 
     found = px.check(reference(build, graph), graph)
 
-    assert isinstance(found, Verified), str(px.Checked(way, found))
+    assert isinstance(found, Verified), str(px.CheckResult(way, found))
     if (name, way) not in TIED:
         assert found.candidate.sgraph.data_symbols, "the shapes are part of the family"
 
@@ -34,7 +34,7 @@ def test_a_wrong_graph_is_refuted_with_numbers_that_anyone_can_run_again(tmp_pat
 
     found = px.check(reference(build, graph), graph)
 
-    assert isinstance(found, Refuted), str(px.Checked(way, found))
+    assert isinstance(found, Refuted), str(px.CheckResult(way, found))
     again = replay(found.witness, found.candidate.family.program, found.candidate.sgraph)
     assert isinstance(again, Witness)
     assert again == found.witness

@@ -20,7 +20,7 @@ from tests.frontend.mirage.written import Block, Written, save
 WRONG = "qknorm_gqa_bs8_first24_wrong"
 
 
-def checked(name: str) -> tuple[px.Checked, ...]:
+def checked(name: str) -> tuple[px.CheckResult, ...]:
     build, _ = FILES[name]
     return px.check_mirage(path(name), reference(build, px.load_mirage(path(name))[0]))
 
@@ -245,5 +245,5 @@ MORE = {
 def test_operators_of_other_files_are_proved_where_right_and_refuted_where_wrong(tmp_path, what):
     write, build = MORE[what]
     right, wrong = px.load_mirage(save(tmp_path / "g.json", write(True), write(False)))
-    assert isinstance(found := px.check(reference(build, right), right), Verified), str(px.Checked("right", found))
-    assert isinstance(found := px.check(reference(build, wrong), wrong), Refuted), str(px.Checked("wrong", found))
+    assert isinstance(found := px.check(reference(build, right), right), Verified), str(px.CheckResult("right", found))
+    assert isinstance(found := px.check(reference(build, wrong), wrong), Refuted), str(px.CheckResult("wrong", found))

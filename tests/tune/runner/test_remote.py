@@ -444,7 +444,7 @@ def is_alive(pid: int) -> bool:
 def test_a_search_whose_kernels_a_pool_compares_and_races_ends_with_a_kernel_and_leaves_no_process() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         pool = Watched(processes)
-        sess = session(rivals=(), executor=pool)
+        sess = session(baselines=(), executor=pool)
         sess.task = replace(sess.task, budget=px.Budget(trials=4, seconds=1e9, near=-1.0, at_once=2))
         sess.run()
         best, events = sess.best(), sess.journal.events
