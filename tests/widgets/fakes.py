@@ -100,6 +100,11 @@ QUESTIONS = (
 )
 
 
+def click(name: str, **args: Any) -> dict[str, Any]:
+    """A command as the browser sends it."""
+    return {"kind": "command", "event_id": "v-1", "name": name, "args": args}
+
+
 def picture(selection: str = "", state: State = "finished") -> Sections:
     """The panels of the made-up search."""
     journal = Journal(clock=lambda: 0.0)

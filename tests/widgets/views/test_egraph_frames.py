@@ -17,7 +17,7 @@ from prism_explore.widgets.jupyter.pictures import picture_scene
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import sections
-from prism_explore.widgets.refs import FrameRef, frame_ref
+from prism_explore.widgets.refs import FrameRef
 from prism_explore.widgets.views.egraph_frames import frame_scene, lemma_growth
 from tests.verify.corpus import CASES, PROGRAMS
 from tests.widgets.pictures import check, check_nothing_overlaps, check_texts_fit
@@ -48,12 +48,6 @@ def growth() -> Growth:
     found = lemma_growth(FOUND, "k2.b5")
     assert found is not None
     return found
-
-
-def test_a_frame_has_an_id_of_its_own() -> None:
-    assert FrameRef("f1.c2", "program.%5", 3) == frame_ref("f1.c2/program.%5@3")
-    assert FrameRef("f1.c2", "goal", 0) == frame_ref("f1.c2/goal@0")
-    assert [None] * 4 == [frame_ref(r) for r in ("f1.c2/k3.b7", "f1.c2", "goal@1", "f1.c2/goal@-1")]
 
 
 def test_every_frame_is_drawn_with_the_ways_to_its_neighbours(growth: Growth) -> None:

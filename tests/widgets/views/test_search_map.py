@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from prism_explore.events.kinds import Event, FamilyCompleted, NodeExpanded, RegionPruned, Steered
 from prism_explore.events.ledger import ledger
 from prism_explore.widgets.scene import Scene, Shape
-from prism_explore.widgets.views.marks import letter_of
-from prism_explore.widgets.views.pruning_reasons import reasons_scene
 from prism_explore.widgets.views.search_map import LEAST_PX, ROW_PX, search_scene
 from prism_explore.widgets.views.search_tree import SearchTree
 from tests.widgets.pictures import check
@@ -112,22 +110,6 @@ def test_narrow_cuts_of_one_soundness_share_a_block_that_names_all_reasons() -> 
     assert shared.w >= LEAST_PX
 
 
-@pytest.mark.parametrize(
-    ("letter", "code"),
-    [
-        ("E", "expr.unreachable"),
-        ("D", "dup.canonical"),
-        ("M", "mem.smem"),
-        ("M", "mem.other"),
-        ("$", "budget.nodes"),
-        ("Z", "zeal"),
-    ],
-)
-def test_a_reason_has_a_letter(letter: str, code: str) -> None:
-    assert letter == letter_of(code, "sound")
-    assert letter + "h" == letter_of(code, "heuristic")
-
-
 def test_a_node_without_anything_below_is_hollow_until_the_search_ends() -> None:
     events: list[Event] = [NodeExpanded("n0", "", "", "kernel"), NodeExpanded("n1", "n0", "exp(%0)", "block")]
 
@@ -180,18 +162,6 @@ def test_zooming_makes_a_node_as_wide_as_the_picture_below_its_ancestors() -> No
 
 def test_before_the_first_step_it_says_so() -> None:
     assert "nothing has been searched yet" == search_scene([]).shapes[0].texts[0].text
-    assert "nothing has been pruned yet" == reasons_scene([]).shapes[0].texts[0].text
-
-
-def test_reasons_are_bars_in_order_of_their_counts() -> None:
-    scene = reasons_scene(story())
-    check(scene)
-    bars = blocks(scene)
-
-    assert [c.count for c in ledger(story()).cuts] == [s.count for s in bars]
-    assert bars == sorted(bars, key=lambda s: -s.w)
-    label = next(s for s in scene.shapes if s.id.startswith("expr.unreachable") and s.role == "text")
-    assert ["E", "expr.unreachable · sub-expression", "6 · 32% · sound"] == [t.text for t in label.texts]
 
 
 def test_twenty_thousand_nodes_are_drawn_at_once() -> None:

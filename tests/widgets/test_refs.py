@@ -1,0 +1,52 @@
+"""Ids: composed and parsed in one place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism_explore.widgets.refs import (
+    FrameRef,
+    TensorRef,
+    frame_ref,
+    is_of_program,
+    member_ref,
+    owner_of,
+    short_name,
+    tensor_ref,
+)
+
+
+@pytest.mark.parametrize(
+    ("ref", "tensor"),
+    [
+        ("program.%4", TensorRef("", "program.%4", 4)),
+        ("f1/k0", TensorRef("f1", "k0", 0)),
+        ("f1.c2/k3", TensorRef("f1.c2", "k3", 3)),
+        ("f1.c2/k3.b17", TensorRef("f1.c2", "k3.b17", 3, 17)),
+        *((ref, None) for ref in ("", "f1", "k3", "f1.c2/goal@0", "f1.c2/k3@2", "program.%", "n3", "f1.c2/k", "x/k1")),
+    ],
+)
+def test_an_id_of_a_tensor_has_owner_name_and_position(ref: str, tensor: TensorRef | None) -> None:
+    assert tensor == tensor_ref(ref)
+
+
+def test_a_frame_has_an_id_of_its_own() -> None:
+    assert FrameRef("f1.c2", "program.%5", 3) == frame_ref("f1.c2/program.%5@3")
+    assert FrameRef("f1.c2", "goal", 0) == frame_ref("f1.c2/goal@0")
+    assert [None] * 4 == [frame_ref(r) for r in ("f1.c2/k3.b7", "f1.c2", "goal@1", "f1.c2/goal@-1")]
+
+
+@given(st.text())
+def test_any_text_is_parsed_or_is_no_id(text: str) -> None:
+    assert tensor_ref(text) is None or frame_ref(text) is None
+
+
+def test_names_of_e_classes_and_lemmas_become_ids() -> None:
+    assert "program.%4" == member_ref("f1.c2", "program.%4")
+    assert "f1.c2/k3.b7" == member_ref("f1.c2", "k3.b7")
+    assert "f1.c2/goal@0" == member_ref("f1.c2", "goal")
+    assert ("%4", "k3") == (short_name("program.%4"), short_name("k3"))
+    assert (True, False) == (is_of_program("program.%4"), is_of_program("k3"))
+    assert ("f1.c2", "f1", "n3") == (owner_of("f1.c2/k3.b7"), owner_of("f1"), owner_of("n3"))
