@@ -23,11 +23,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
+from prism_explore.ir.elementwise import BINARY, COMMUTATIVE, UNARY
 from prism_explore.ir.graph import SGraph, block_types, consumers, phases
 from prism_explore.ir.ops import (
-    BINARY,
-    COMMUTATIVE,
-    UNARY,
     Accumulate,
     AccumulateRescaled,
     Band,

@@ -30,6 +30,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import EAGER, outrun
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 from prism_explore.runtime.best import Best
@@ -45,8 +46,8 @@ WORTH = 8
 
 _PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "scaled_dot_product_attention"}
 _POINTWISE = {
-    *("add", "sub", "mul", "truediv", "div", "neg", "pow", "abs", "exp", "sqrt", "rsqrt", "reciprocal", "square"),
-    *("silu", "gelu", "relu", "sigmoid", "tanh", "erf", "maximum", "minimum", "to", "float"),
+    *("add", "sub", "mul", "truediv", "div", "pow", "maximum", "minimum", "to", "float"),
+    *(aten for row in UNARY.values() for aten in row.aten),
 }
 _PER_ROW = {"mean", "sum", "rms_norm", "layer_norm", "softmax"}
 """Over the last dim only, or no region takes them in."""

@@ -11,8 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
 from typing import TypeAlias
 
+from prism_explore.ir.elementwise import UNARY, evaluate, formula
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Accumulate,
@@ -141,10 +144,43 @@ def _exps(v: _Value, among: tuple[_Value, ...]) -> Iterator[Key]:
     match v.op:
         case Unary("exp"):
             yield v.key
-        case Unary("silu") | Unary("sigmoid"):
-            yield ("exp", _negated(among[v.args[0]].key))
+        case Unary(fn) if UNARY[fn].lowering == "transparent":
+            yield from _in_definition(fn, among[v.args[0]].key)[0]
         case _:
             return
+
+
+def _in_definition(fn: str, x: Key) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
+    """The exps that a function's definition takes, and what it divides by."""
+    exps: list[Key] = []
+    divisors: list[Key] = []
+
+    def operation(name: str, args: tuple[Key, ...]) -> Key:
+        match name, args:
+            case "add" | "sub" | "mul", (a, b):
+                return _binary(name, a, b)
+            case "div", (a, b):
+                divisors.append(b)
+                return _binary(name, a, b)
+            case "neg", (a,):
+                return _negated(a)
+            case "exp", (a,):
+                exps.append(("exp", a))
+                return exps[-1]
+            case _, (a,):
+                if UNARY[name].lowering == "transparent":
+                    inner_exps, inner_divisors = _in_definition(name, a)
+                    exps.extend(inner_exps)
+                    divisors.extend(inner_divisors)
+                return (name, a)
+            case _:
+                return (name, *args)
+
+    def literal(value: Fraction) -> Key:
+        return ("one",) if value == 1 else ("number", str(value))
+
+    evaluate(formula(UNARY[fn].definition), {"x": x}, literal, operation)
+    return tuple(exps), tuple(divisors)
 
 
 def _is_bounded(key: Key) -> bool:
@@ -156,6 +192,8 @@ def _is_bounded(key: Key) -> bool:
             return first == whole or first == ("max", whole)
         case ("neg", ("square", _)):
             return True
+        case (str(fn), _) if fn in UNARY:
+            return UNARY[fn].range.high < inf
         case _:
             return False
 
@@ -176,8 +214,8 @@ def _divisors(v: _Value, among: tuple[_Value, ...]) -> Iterator[Key]:
             yield among[v.args[0]].key
         case Unary("rsqrt"):
             yield ("sqrt", among[v.args[0]].key)
-        case Unary("silu") | Unary("sigmoid"):
-            yield _binary("add", ("exp", _negated(among[v.args[0]].key)), ("one",))
+        case Unary(fn) if UNARY[fn].lowering == "transparent":
+            yield from _in_definition(fn, among[v.args[0]].key)[1]
         case Scalar("pow", exponent) if exponent < 0:
             key = among[v.args[0]].key
             yield ("sqrt", key) if exponent.denominator == 2 else key

@@ -19,20 +19,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from prism_explore.ir.elementwise import COMMUTATIVE
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.ops import (
-    COMMUTATIVE,
-    Accumulate,
-    AccumulateRescaled,
-    Binary,
-    Custom,
-    Input,
-    Load,
-    Op,
-    Reduce,
-    Result,
-    Unary,
-)
+from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Binary, Custom, Input, Load, Op, Reduce, Result, Unary
 from prism_explore.support.caches import memoize
 
 Args: TypeAlias = tuple[int, ...]

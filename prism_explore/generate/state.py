@@ -14,8 +14,8 @@ from prism_explore.generate.abstract_expr.polynomial import Poly
 from prism_explore.generate.canonical_order import Alphabet, Args, Rank
 from prism_explore.ir.analysis.loop_flow import Flow, FlowRule
 from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.elementwise import COMMUTATIVE
 from prism_explore.ir.ops import (
-    COMMUTATIVE,
     Accumulate,
     AccumulateRescaled,
     Binary,

@@ -1,6 +1,6 @@
 """The operators, the nodes that apply them, and block graphs, which are what a custom kernel's operator holds.
 
-A closed union of few node kinds; elementwise functions are rows of a table. What an operator
+A closed union of few node kinds; elementwise functions are rows of a table (`elementwise.py`). What an operator
 *is* lives here; how a stage treats it is a `match` in that stage, so adding one makes the type
 checker list the places that owe it a case.
 
@@ -10,132 +10,20 @@ zero divisor is stated in `verify`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import erf, pi, prod, sqrt
-from typing import Any, Literal, TypeAlias, cast, get_args
-
-import numpy as np
+from math import prod
+from typing import Literal, TypeAlias, cast, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.elementwise import BinaryFn, UnaryFn
 from prism_explore.ir.tensors import DType, TensorType, broadcast
 
-UnaryFn: TypeAlias = Literal[
-    "exp",
-    "square",
-    "sqrt",
-    "rsqrt",
-    "recip",
-    "neg",
-    "abs",
-    "silu",
-    "sigmoid",
-    "relu",
-    "tanh",
-    "erf",
-    "gelu",
-    "gelu_tanh",
-]
 ScalarFn: TypeAlias = Literal["add", "mul", "pow", "max", "min"]
-BinaryFn: TypeAlias = Literal["add", "sub", "mul", "div", "max", "min", "mask"]
 ReduceFn: TypeAlias = Literal["sum", "mean", "rms", "max"]
 SCALAR_FNS: tuple[str, ...] = get_args(ScalarFn)
 REDUCE_FNS: tuple[str, ...] = get_args(ReduceFn)
-
-
-@dataclass(frozen=True, slots=True)
-class Elementwise:
-    """One row: a function of one or two numbers, its NumPy meaning, its cost."""
-
-    name: str
-    numpy: Callable[..., Any]
-    flops: int
-    """Floating-point operations per element, transcendental functions counted as one call."""
-
-
-def _sigmoid(x: Any) -> Any:
-    return 1.0 / (1.0 + np.exp(-x))
-
-
-def _silu(x: Any) -> Any:
-    return x * _sigmoid(x)
-
-
-def _recip(x: Any) -> Any:
-    return 1.0 / x
-
-
-def _rsqrt(x: Any) -> Any:
-    return 1.0 / np.sqrt(x)
-
-
-def _relu(x: Any) -> Any:
-    return np.maximum(x, 0.0)
-
-
-def _erf(x: Any) -> Any:
-    return np.asarray(np.vectorize(erf, otypes=[np.float64])(x)).astype(x.dtype)
-
-
-def _gelu(x: Any) -> Any:
-    return 0.5 * x * (1.0 + _erf(x * sqrt(0.5)))
-
-
-def _gelu_tanh(x: Any) -> Any:
-    return 0.5 * x * (1.0 + np.tanh(sqrt(2.0 / pi) * (x + 0.044715 * x * x * x)))
-
-
-def bottom(dtype: np.dtype[Any]) -> float:
-    """The most negative number that may still be doubled twice: what stands for minus infinity.
-
-    A finite one, so that a tile that is masked as a whole has a maximum to be rescaled from.
-    """
-    return float(np.finfo(dtype).min) / 4
-
-
-def _mask(x: Any, keep: Any) -> Any:
-    if x.dtype == object:  # numbers that bring their own arithmetic
-        return np.where(keep != 0, x, np.asarray(x * 0 + bottom(np.dtype(np.float64)), object))
-    return np.where(keep != 0, x, np.asarray(bottom(x.dtype), x.dtype))
-
-
-UNARY: dict[str, Elementwise] = {
-    row.name: row
-    for row in (
-        Elementwise("exp", np.exp, 1),
-        Elementwise("square", np.square, 1),
-        Elementwise("sqrt", np.sqrt, 1),
-        Elementwise("rsqrt", _rsqrt, 2),
-        Elementwise("recip", _recip, 1),
-        Elementwise("neg", np.negative, 1),
-        Elementwise("silu", _silu, 4),
-        Elementwise("sigmoid", _sigmoid, 3),
-        Elementwise("relu", _relu, 1),
-        Elementwise("tanh", np.tanh, 1),
-        Elementwise("abs", np.abs, 1),
-        Elementwise("erf", _erf, 1),
-        Elementwise("gelu", _gelu, 4),
-        Elementwise("gelu_tanh", _gelu_tanh, 8),
-    )
-}
-
-BINARY: dict[str, Elementwise] = {
-    row.name: row
-    for row in (
-        Elementwise("add", np.add, 1),
-        Elementwise("sub", np.subtract, 1),
-        Elementwise("mul", np.multiply, 1),
-        Elementwise("div", np.divide, 1),
-        Elementwise("max", np.maximum, 1),
-        Elementwise("min", np.minimum, 1),
-        Elementwise("mask", _mask, 1),
-    )
-}
-"""`mask(x, keep)` is x where keep is not 0, else minus infinity (see `bottom`)."""
-
-COMMUTATIVE = frozenset({"add", "mul", "max", "min"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from typing import TypeVar, cast, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import DimLike, dim
+from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     REDUCE_FNS,
     SCALAR_FNS,
     Band,
     Binary,
-    BinaryFn,
     Concat,
     Custom,
     Expand,
@@ -35,7 +35,6 @@ from prism_explore.ir.ops import (
     ScalarFn,
     Slice,
     Unary,
-    UnaryFn,
 )
 from prism_explore.ir.tensors import DType, TensorType, tensor
 
@@ -99,7 +98,7 @@ class ProgramBuilder:
 
     def unary(self, fn: UnaryFn, x: int, line: str = "") -> int:
         """An elementwise function: `* -> *`."""
-        return self.add(Unary(_known(fn, get_args(UnaryFn))), x, line=line)
+        return self.add(Unary(_known(fn, tuple(UNARY))), x, line=line)
 
     def scalar(self, fn: str, x: int, value: Fraction | int | str, line: str = "") -> int:
         """`x + value`, `x * value` and so on, for each name in `ir.ops.SCALAR_FNS`."""

@@ -23,17 +23,15 @@ from typing import cast
 
 from prism_explore.errors import ParseError
 from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.elementwise import BINARY, UNARY, BinaryFn
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
-    BINARY,
     REDUCE_FNS,
     SCALAR_FNS,
-    UNARY,
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
-    BinaryFn,
     BlockGraph,
     Concat,
     Custom,
@@ -55,7 +53,6 @@ from prism_explore.ir.ops import (
     Slice,
     Store,
     Unary,
-    UnaryFn,
     op_name,
 )
 from prism_explore.ir.program import TensorProgram
@@ -317,7 +314,7 @@ def _node(op: str, args: list[str], tail: str, names: dict[str, int], limit: int
             raise ParseError(f"line {number}: {op} needs a rational constant last") from None
         made = Scalar(cast(ScalarFn, op.removesuffix("_scalar")), value)
     elif op in UNARY:
-        made = Unary(cast(UnaryFn, op))
+        made = Unary(op)
     elif op in BINARY and "dim" not in keyed:
         made = Binary(cast(BinaryFn, op))
     elif op == "matmul":

@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import axes_of
+from prism_explore.ir.elementwise import BinaryFn, UnaryFn
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
-    BinaryFn,
     Concat,
     Custom,
     Expand,
@@ -36,7 +36,6 @@ from prism_explore.ir.ops import (
     Slice,
     Store,
     Unary,
-    UnaryFn,
     ViewOp,
     op_name,
 )

@@ -24,12 +24,10 @@ from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.dims import Dim
+from prism_explore.ir.elementwise import BINARY, COMMUTATIVE, UNARY, ElementwiseFunction
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter import reference as interpreter
 from prism_explore.ir.ops import (
-    BINARY,
-    COMMUTATIVE,
-    UNARY,
     Accumulate,
     AccumulateRescaled,
     Band,
@@ -200,18 +198,19 @@ class Counted:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
+    def has_own(self, row: ElementwiseFunction) -> bool:
+        return True
 
-def _function(name: str, flops: int) -> Any:
-    def applied(x: Counted) -> Counted:
+    def elementwise(self, row: ElementwiseFunction) -> Counted:
         with np.errstate(all="ignore"):
-            value = float(UNARY[name].numpy(np.float64(min(abs(x.value) if name == "sqrt" else x.value, 100.0))))
-        return x._made(name, value, flops=flops)
+            argument = np.float64(min(abs(self.value) if row.name == "sqrt" else self.value, 100.0))
+            return self._made(row.name, float(row.numpy(argument)), flops=row.flops)
 
-    return applied
+    def exp(self) -> Counted:
+        return self.elementwise(UNARY["exp"])
 
-
-for _row in UNARY.values():
-    setattr(Counted, _row.name, _function(_row.name, _row.flops))
+    def sqrt(self) -> Counted:
+        return self.elementwise(UNARY["sqrt"])
 
 
 def _without_masked(name: str, keys: tuple[int, ...], tally: Tally) -> int | None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from prism_explore.errors import PrismError, ShapeError
+from prism_explore.ir.elementwise import UNARY, bottom
 from prism_explore.ir.interpreter.reference import evaluate
-from prism_explore.ir.ops import UNARY, bottom
 from prism_explore.ir.text import parse, parse_program, show
 from tests.strategies import random_inputs
 

@@ -19,9 +19,9 @@ import pytest
 import prism_explore as px
 from prism_explore.events.kinds import CandidateInstantiated, VerdictReached
 from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.elementwise import COMMUTATIVE
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
-    COMMUTATIVE,
     Binary,
     BlockGraph,
     BlockOp,

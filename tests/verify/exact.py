@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from prism_explore.ir import ops
+from prism_explore.ir import elementwise
 
 LARGEST_POWER = 60
 
@@ -153,14 +153,14 @@ def exact_functions() -> Iterator[None]:
     """The interpreter's functions that are not made of operators which an `Exact` has."""
     unary = {"erf": lambda x: x / (1 + x * x), "recip": lambda x: 1 / x, "rsqrt": lambda x: 1 / np.sqrt(x)}
     binary = {"mask": lambda x, keep: np.where(keep != 0, x, BOTTOM)}
-    before = dict(ops.UNARY), dict(ops.BINARY)
-    ops.UNARY.update({name: replace(ops.UNARY[name], numpy=fn) for name, fn in unary.items()})
-    ops.BINARY.update({name: replace(ops.BINARY[name], numpy=fn) for name, fn in binary.items()})
+    before = dict(elementwise.UNARY), dict(elementwise.BINARY)
+    elementwise.UNARY.update({name: replace(elementwise.UNARY[name], numpy=fn) for name, fn in unary.items()})
+    elementwise.BINARY.update({name: replace(elementwise.BINARY[name], numpy=fn) for name, fn in binary.items()})
     try:
         yield
     finally:
-        ops.UNARY.update(before[0])
-        ops.BINARY.update(before[1])
+        elementwise.UNARY.update(before[0])
+        elementwise.BINARY.update(before[1])
 
 
 def in_the_limit(x: Exact) -> Fraction | str:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism_explore.ir import ops
+from prism_explore.ir import elementwise
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.interpreter import reference
 from prism_explore.verify.normal_form.forms import (
@@ -113,7 +113,7 @@ def total_functions() -> Iterator[None]:
         "div": lambda a, b: a * total_inverse(b),
     }
     before: list[tuple[dict[str, Any], str, Any]] = []
-    for table in (ops.UNARY, ops.BINARY):
+    for table in (elementwise.UNARY, elementwise.BINARY):
         for name in rows.keys() & table.keys():
             before.append((table, name, table[name]))
             table[name] = replace(table[name], numpy=rows[name])
@@ -136,18 +136,18 @@ def other_bottoms(seed: int | None) -> Iterator[None]:
     What depends on which ones they are has no limit, and a softmax of nothing but masked entries is
     not defined.
     """
-    row = ops.BINARY["mask"]
+    row = elementwise.BINARY["mask"]
 
     def masked(x: Array, keep: Array) -> Array:
         low = row.numpy(x, keep)
         noise = -np.inf if seed is None else low * np.random.default_rng(seed).uniform(0.5, 1.0, low.shape)
         return np.where(keep != 0, low, noise)
 
-    ops.BINARY["mask"] = replace(row, numpy=masked)
+    elementwise.BINARY["mask"] = replace(row, numpy=masked)
     try:
         yield
     finally:
-        ops.BINARY["mask"] = row
+        elementwise.BINARY["mask"] = row
 
 
 # ---------------------------------------------------------------- arrays with named axes

@@ -141,7 +141,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A row of `ir.ops.UNARY` or `ir.ops.BINARY` applied to one or two expressions, or `pow` of one and a constant."""
+    """A row of `ir.elementwise.UNARY` or `BINARY` applied to one or two expressions, or `pow` of one and a constant."""
 
     fn: str
     args: tuple[Expression, ...]

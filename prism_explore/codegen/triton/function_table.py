@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
-from prism_explore.ir.ops import BinaryFn, ReduceFn, ScalarFn
+from prism_explore.ir.elementwise import BinaryFn
+from prism_explore.ir.ops import ReduceFn, ScalarFn
 from prism_explore.ir.tensors import DType
 
 TRITON_DTYPE: dict[DType, str] = {"f64": "tl.float64", "f32": "tl.float32", "bf16": "tl.bfloat16", "f16": "tl.float16"}
 
-
-@dataclass(frozen=True, slots=True)
-class UnaryText:
-    """One row: how Triton spells a function, and whether it maps 0 to 0."""
-
-    name: str
-    text: str
-    keeps_zero: bool
-
-
-UNARY_TEXT: dict[str, UnaryText] = {
-    row.name: row
-    for row in (
-        UnaryText("exp", "tl.exp({0})", False),
-        UnaryText("square", "{0} * {0}", True),
-        UnaryText("sqrt", "tl.sqrt({0})", True),
-        UnaryText("rsqrt", "tl.rsqrt({0})", False),
-        UnaryText("recip", "1.0 / {0}", False),
-        UnaryText("neg", "-{0}", True),
-        UnaryText("silu", "{0} * tl.sigmoid({0})", True),
-        UnaryText("sigmoid", "tl.sigmoid({0})", False),
-        UnaryText("relu", "tl.maximum({0}, 0.0)", True),
-        UnaryText("tanh", "2.0 * tl.sigmoid(2.0 * {0}) - 1.0", True),
-        UnaryText("abs", "tl.abs({0})", True),
-        UnaryText("erf", "tl.erf({0})", True),
-        UnaryText("gelu", "0.5 * {0} * (1.0 + tl.erf({0} * 0.7071067811865476))", True),
-        UnaryText("gelu_tanh", "{0} * tl.sigmoid(1.5957691216057308 * ({0} + 0.044715 * {0} * {0} * {0}))", True),
-    )
-}
 
 BINARY_TEXT: dict[BinaryFn, str] = {
     "add": "{0} + {1}",

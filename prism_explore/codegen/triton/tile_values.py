@@ -14,7 +14,8 @@ import numpy as np
 from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.python_text import Names
 from prism_explore.ir.axes import AxisNames
-from prism_explore.ir.ops import bottom, op_name
+from prism_explore.ir.elementwise import bottom
+from prism_explore.ir.ops import op_name
 
 LOWEST = -3.4028234663852886e38
 """The most negative float32: where a maximum starts, and what the padding holds during one."""

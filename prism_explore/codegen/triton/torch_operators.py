@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.ir.elementwise import UNARY, BinaryFn
 from prism_explore.ir.ops import (
     Band,
     Binary,
-    BinaryFn,
     ComputeOp,
     Concat,
     Expand,
@@ -21,7 +21,6 @@ from prism_explore.ir.ops import (
     ScalarFn,
     Slice,
     Unary,
-    UnaryFn,
 )
 from prism_explore.ir.tensors import DType
 
@@ -30,23 +29,6 @@ TORCH_DTYPE: dict[DType, str] = {
     "f32": "torch.float32",
     "bf16": "torch.bfloat16",
     "f16": "torch.float16",
-}
-
-TORCH_UNARY: dict[UnaryFn, str] = {
-    "exp": "torch.exp({0})",
-    "square": "torch.square({0})",
-    "sqrt": "torch.sqrt({0})",
-    "rsqrt": "torch.rsqrt({0})",
-    "recip": "torch.reciprocal({0})",
-    "neg": "torch.neg({0})",
-    "silu": "torch.nn.functional.silu({0})",
-    "sigmoid": "torch.sigmoid({0})",
-    "relu": "torch.relu({0})",
-    "tanh": "torch.tanh({0})",
-    "abs": "torch.abs({0})",
-    "erf": "torch.erf({0})",
-    "gelu": "torch.nn.functional.gelu({0})",
-    "gelu_tanh": 'torch.nn.functional.gelu({0}, approximate="tanh")',
 }
 
 TORCH_BINARY: dict[BinaryFn, str] = {
@@ -93,7 +75,7 @@ def operator_text(op: ComputeOp, args: list[str], shape: tuple[int, ...], sizes:
     """A call of torch that computes an operator; `shape` is that of the result."""
     match op:
         case Unary(fn):
-            return TORCH_UNARY[fn].format(*args)
+            return UNARY[fn].torch.format(*args)
         case Binary(fn):
             return TORCH_BINARY[fn].format(*args)
         case Scalar(fn, value):

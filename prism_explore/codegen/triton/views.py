@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from math import prod
 
 from prism_explore.codegen.triton.axes import cuts
-from prism_explore.codegen.triton.function_table import UNARY_TEXT
 from prism_explore.codegen.triton.memory import GlobalMemory, SliceOf
 from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.tile_values import TileValue, TileValues, broadcast_index, with_leading_dims
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.ir.ops import Load, Slice, Unary
 
 
@@ -113,7 +113,7 @@ class Views:
             functions.append(op)
             (arg,) = plan.block.nodes[arg].args
         for op in reversed(functions):
-            text = UNARY_TEXT[op.fn].text.format(self.tiles.assign(section, f"part_{j}", text))
+            text = UNARY[op.fn].triton.format(self.tiles.assign(section, f"part_{j}", text))
         return text
 
     def _loaded_reshape(self, j: int, arg: int, section: Section) -> TileValue:

@@ -12,19 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
-from prism_explore.codegen.triton.function_table import BINARY_TEXT, UNARY_TEXT, scalar_text
+from prism_explore.codegen.triton.function_table import BINARY_TEXT, scalar_text
 from prism_explore.codegen.triton.memory import GlobalMemory, is_boolean_band, needs_wide_index
 from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.python_text import Names, indented, wrapped
 from prism_explore.codegen.triton.reductions import Reductions
 from prism_explore.codegen.triton.tile_values import TileValue, TileValues, axis_and_zero
 from prism_explore.codegen.triton.views import Views
+from prism_explore.ir.elementwise import UNARY, BinaryFn
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
     Band,
     Binary,
-    BinaryFn,
     Concat,
     Custom,
     Expand,
@@ -139,9 +139,9 @@ class _Statements:
             case Load(operand) as load:
                 return self.memory.band(j, load) if operand in plan.bands else self.memory.load(j, load, section)
             case Unary(fn):
-                row = UNARY_TEXT[fn]
-                zero = args[0].zero if row.keeps_zero else tiles.no_padding(args[0].shape)
-                return tiles.define(j, row.text.format(args[0].name), zero)
+                row = UNARY[fn]
+                zero = args[0].zero if row.zero_at_zero else tiles.no_padding(args[0].shape)
+                return tiles.define(j, row.triton.format(args[0].name), zero)
             case Scalar(fn, value):
                 keeps_zero = fn == "mul" or (fn == "pow" and value > 0) or not value
                 zero = args[0].zero if keeps_zero else tiles.no_padding(args[0].shape)

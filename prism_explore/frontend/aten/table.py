@@ -12,7 +12,8 @@ from prism_explore.frontend.aten.constants import Choice, NonZero, Ramp
 from prism_explore.frontend.aten.views import VIEW_ROWS, dropped, last_two
 from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value, View
 from prism_explore.ir.dims import ONE, ZERO, Dim
-from prism_explore.ir.ops import BinaryFn, ReduceFn, UnaryFn
+from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
+from prism_explore.ir.ops import ReduceFn
 from prism_explore.ir.tensors import DType, broadcast
 
 EPSILON: dict[DType, float] = {"f64": 2.0**-52, "f32": 2.0**-23, "bf16": 2.0**-7, "f16": 2.0**-10}
@@ -457,19 +458,9 @@ ROWS: tuple[Row, ...] = (
     Row("clamp_min", "clamp_min", _clamp),
     Row("clamp_max", "clamp_max", _clamp_max),
     Row("pow", "pow", _pow),
-    Row("exp", "exp", _unary("exp")),
-    Row("square", "square", _unary("square")),
-    Row("sqrt", "sqrt", _unary("sqrt")),
-    Row("rsqrt", "rsqrt", _unary("rsqrt")),
-    Row("reciprocal", "reciprocal", _unary("recip")),
+    *(Row(aten, row.torch_name, _unary(row.name)) for row in UNARY.values() for aten in row.aten),
     Row("neg", "neg", _neg),
-    Row("abs", "abs", _unary("abs")),
-    Row("erf", "erf", _unary("erf")),
-    Row("silu", "nn.functional.silu", _unary("silu")),
     Row("gelu", "nn.functional.gelu", _gelu),
-    Row("sigmoid", "sigmoid", _unary("sigmoid")),
-    Row("relu", "relu", _unary("relu")),
-    Row("tanh", "tanh", _unary("tanh")),
     Row("sum", "sum", _reduction("sum")),
     Row("mean", "mean", _reduction("mean")),
     Row("amax", "amax", _reduction("max")),

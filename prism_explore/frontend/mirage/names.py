@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from prism_explore.ir.ops import BinaryFn, ReduceFn, UnaryFn
+from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
+from prism_explore.ir.ops import ReduceFn
 from prism_explore.ir.tensors import DType
 
 DTYPE_CODES: Mapping[int, DType] = {940: "bf16", 941: "f16", 950: "f32", 960: "f64"}
@@ -21,15 +22,7 @@ AMBIGUOUS = frozenset({920, 930})
 """Codes of both numberings. Old: bf16 and f32. New: 4-bit and 8-bit types, which are not supported here."""
 CODE_OF: Mapping[DType, int] = {dtype: code for code, dtype in DTYPE_CODES.items()}
 
-UNARIES: Mapping[str, UnaryFn] = {
-    "exp": "exp",
-    "square": "square",
-    "sqrt": "sqrt",
-    "silu": "silu",
-    "sigmoid": "sigmoid",
-    "gelu": "gelu",
-    "relu": "relu",
-}
+UNARIES: Mapping[str, UnaryFn] = {row.mirage: row.name for row in UNARY.values() if row.mirage}
 BINARIES: Mapping[str, BinaryFn] = {"add": "add", "sub": "sub", "mul": "mul", "div": "div"}
 ACCUMULATORS: Mapping[str, tuple[ReduceFn, bool]] = {
     "forloop_accum_nored": ("sum", False),

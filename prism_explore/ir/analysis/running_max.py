@@ -22,6 +22,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.axes import AxisNames
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.ir.ops import (
     AccumulateRescaled,
     Binary,
@@ -51,17 +52,6 @@ class Moves:
     """Whether it depends as a factor; else as a term."""
     pure: bool = False
     """Whether u = 0, so that a sum may be relative to it."""
-
-
-POWERS: dict[str, Fraction] = {
-    "neg": Fraction(1),
-    "abs": Fraction(1),
-    "square": Fraction(2),
-    "sqrt": Fraction(1, 2),
-    "recip": Fraction(-1),
-    "rsqrt": Fraction(-1, 2),
-}
-"""Functions f with f(x*y) = f(x)*f(y) up to a sign, and the factor by which they change a degree."""
 
 
 def moved(
@@ -117,7 +107,8 @@ def _unary(fn: str, x: Moves | None) -> Moves | Lost | None:
     if x is None:
         return None
     if x.factor:
-        return _of_degree(x, x.degree * POWERS[fn]) if fn in POWERS else "lost"
+        degree = UNARY[fn].degree
+        return _of_degree(x, x.degree * degree) if degree is not None else "lost"
     if fn == "neg":
         return _of_degree(x, -x.degree)
     return replace(x, factor=True, pure=False) if fn == "exp" else "lost"

@@ -22,10 +22,9 @@ import numpy.typing as npt
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim
+from prism_explore.ir.elementwise import BINARY, UNARY, UnaryFn
 from prism_explore.ir.graph import SGraph, block_types, phases
 from prism_explore.ir.ops import (
-    BINARY,
-    UNARY,
     Accumulate,
     AccumulateRescaled,
     Band,
@@ -50,7 +49,6 @@ from prism_explore.ir.ops import (
     Slice,
     Store,
     Unary,
-    UnaryFn,
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
@@ -129,7 +127,7 @@ def run(
     Args:
         graph: closed.
         inputs: an array per input name, of numbers of any kind that NumPy can hold; elements of an object array bring
-            their own arithmetic, and as methods the functions of `ir.ops.UNARY` that they mean otherwise.
+            their own arithmetic, and may have methods `has_own` and `elementwise` for elementwise functions.
         sizes: a number for every symbol.
         rounded: applied to every operator's result.
         blocks: how a custom kernel runs, if not block by block.
@@ -215,10 +213,11 @@ def meaning(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Array]:
 
 
 def _unary(fn: UnaryFn, x: Array) -> Array:
-    """An elementwise function; the elements of an object array may bring their own."""
-    if x.dtype == object and x.size and hasattr(x.flat[0], fn):
-        return np.asarray(np.frompyfunc(methodcaller(fn), 1, 1)(x), dtype=object)
-    return UNARY[fn].numpy(x)
+    """An elementwise function; the elements of an object array may have their own (`has_own`, `elementwise`)."""
+    row = UNARY[fn]
+    if x.dtype == object and x.size and hasattr(x.flat[0], "has_own") and x.flat[0].has_own(row):
+        return np.asarray(np.frompyfunc(methodcaller("elementwise", row), 1, 1)(x), dtype=object)
+    return row.numpy(x)
 
 
 def _scalar(fn: ScalarFn, value: Fraction, x: Array) -> Array:

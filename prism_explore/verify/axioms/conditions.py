@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.verify.axioms.schema import (
     MINUS_ONE,
     ONE,
@@ -226,7 +227,14 @@ CONDITIONS: tuple[Condition, ...] = (
         "(nonnegative e)",
         "a ≥ 0 gives max_{k ≤ i} a ≥ 0",
     ),
-    Condition("positive sigmoid", ('(= e (Call "sigmoid" a))',), "(positive e)", "sigmoid(a) > 0"),
-    Condition("nonnegative relu", ('(= e (Call "relu" a))',), "(nonnegative e)", "relu(a) ≥ 0"),
-    Condition("nonnegative abs", ('(= e (Call "abs" a))',), "(nonnegative e)", "|a| ≥ 0"),
+    *(
+        Condition(
+            f"{row.sign} {row.name}",
+            (f'(= e (Call "{row.name}" a))',),
+            f"({row.sign} e)",
+            f"{'|a|' if row.name == 'abs' else f'{row.name}(a)'} {'>' if row.sign == 'positive' else '≥'} 0",
+        )
+        for row in UNARY.values()
+        if row.is_symbol and row.sign
+    ),
 )

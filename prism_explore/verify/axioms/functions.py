@@ -2,16 +2,117 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from prism_explore.ir.elementwise import UNARY, Apply, Formula, Name, Number, evaluate, formula, without_quotients
 from prism_explore.verify.axioms.schema import (
     DEFINITION,
     EXPONENTIAL,
     MINUS_ONE,
     ONE,
-    TWO,
     ZERO,
     Axiom,
     number,
 )
+
+_WORDS = {"add": "Add", "mul": "Mul", "inv": "Inv", "sqrt": "Sqrt", "exp": "Exp", "max": "Greater"}
+_MINUS = "−"
+
+
+def _term(f: Formula) -> str:
+    """A formula in egglog's syntax, its argument called `a`."""
+
+    def operation(fn: str, args: tuple[str, ...]) -> str:
+        return f"({_WORDS[fn]} {' '.join(args)})" if fn in _WORDS else f'(Call "{fn}" {args[0]})'
+
+    def literal(value: Fraction) -> str:
+        return f"(Num {number(value.numerator, value.denominator)})"
+
+    return evaluate(without_quotients(f), {"x": "a"}, literal, operation)
+
+
+def _shown(f: Formula) -> str:
+    """A formula for people, its argument called `a`: `½ a (1 + erf(a / √2))`."""
+    match f:
+        case Name():
+            return "a"
+        case Number(value):
+            return {"1/2": "½"}.get(str(value), str(value).replace("-", _MINUS))
+        case Apply("add", (a, b)):
+            return f"{_shown(a)} + {_shown(b)}"
+        case Apply("sub", (a, b)):
+            return f"{_shown(a)} {_MINUS} {_factor(b)}"
+        case Apply("neg", (a,)):
+            return f"{_MINUS}{_factor(a)}"
+        case Apply("mul", (a, b)):
+            return f"{_factor(a)} {_factor(b)}"
+        case Apply("div", (Number(value), b)):
+            return f"{_factor(b)}⁻¹" if value == 1 else f"{value} {_factor(b)}⁻¹"
+        case Apply("div", (a, b)):
+            return f"{_factor(a)} / {_factor(b)}"
+        case Apply("sqrt", (a,)):
+            return f"√{_factor(a)}"
+        case Apply("abs", (a,)):
+            return f"|{_shown(a)}|"
+        case Apply(fn, args):
+            return f"{fn}({', '.join(map(_shown, args))})"
+
+
+def _factor(f: Formula) -> str:
+    return f"({_shown(f)})" if isinstance(f, Apply) and f.fn in ("add", "sub", "neg") else _shown(f)
+
+
+def _definition(fn: str) -> Axiom:
+    """A function symbol is its row's definition."""
+    row = UNARY[fn]
+    body = formula(row.definition)
+    argument = row.definition_is_a_theorem or "It is the definition."
+    says = f"{_of(fn, 'a')} = {_shown(body)}"
+    return Axiom(fn, f'(Call "{fn}" a)', _term(body), says, both_ways=False, source=DEFINITION, argument=argument)
+
+
+def _parity(fn: str) -> Axiom:
+    row, minus = UNARY[fn], f"(Mul (Num {MINUS_ONE}) a)"
+    value = f'(Call "{fn}" a)'
+    return Axiom(
+        f"{fn} is {row.parity}",
+        f'(Call "{fn}" {minus})',
+        f"(Mul (Num {MINUS_ONE}) {value})" if row.parity == "odd" else value,
+        f"{_of(fn, f'{_MINUS}a')} = {_MINUS if row.parity == 'odd' else ''}{_of(fn, 'a')}",
+        both_ways=False,
+        source=DEFINITION,
+        argument=row.parity_argument,
+    )
+
+
+def _zero(fn: str) -> Axiom:
+    return Axiom(
+        f"{fn} of zero",
+        f'(Call "{fn}" (Num {ZERO}))',
+        f"(Num {ZERO})",
+        f"{_of(fn, '0')} = 0",
+        both_ways=False,
+        source=DEFINITION,
+        argument="The definition says so.",
+    )
+
+
+def _of(fn: str, a: str) -> str:
+    return f"|{a}|" if fn == "abs" else f"{fn}({a})"
+
+
+_IN_ORDER = ("sigmoid", "silu", "relu", "abs", "tanh", "erf", "gelu")
+"""Rows whose axioms have a place of their own in `FUNCTIONS`; searches apply axioms in order."""
+
+
+def _of_other_rows() -> tuple[Axiom, ...]:
+    rows = [row for row in UNARY.values() if row.is_symbol and row.name not in _IN_ORDER]
+    return (
+        *(_definition(row.name) for row in rows if row.definition),
+        *(_parity(row.name) for row in rows if row.parity),
+        *(_zero(row.name) for row in rows if row.parity and row.zero_at_zero),
+    )
+
 
 FUNCTIONS: tuple[Axiom, ...] = (
     Axiom(
@@ -39,24 +140,8 @@ FUNCTIONS: tuple[Axiom, ...] = (
         source=EXPONENTIAL,
         argument="exp(a) exp(−a) = exp(0) = 1.",
     ),
-    Axiom(
-        "sigmoid",
-        '(Call "sigmoid" a)',
-        f"(Inv (Add (Num {ONE}) (Exp (Mul (Num {MINUS_ONE}) a))))",
-        "sigmoid(a) = (1 + exp(−a))⁻¹",
-        both_ways=False,
-        source=DEFINITION,
-        argument="It is the definition.",
-    ),
-    Axiom(
-        "silu",
-        '(Call "silu" a)',
-        '(Mul a (Call "sigmoid" a))',
-        "silu(a) = a sigmoid(a)",
-        both_ways=False,
-        source=DEFINITION,
-        argument="It is the definition.",
-    ),
+    _definition("sigmoid"),
+    _definition("silu"),
     Axiom(
         "relu of a nonnegative",
         '(Call "relu" a)',
@@ -76,24 +161,8 @@ FUNCTIONS: tuple[Axiom, ...] = (
         source="relu is positively homogeneous",
         argument="max(a b, a 0) = a max(b, 0), as multiplying by a ≥ 0 keeps the order.",
     ),
-    Axiom(
-        "relu",
-        '(Call "relu" a)',
-        f"(Greater a (Num {ZERO}))",
-        "relu(a) = max(a, 0)",
-        both_ways=False,
-        source=DEFINITION,
-        argument="It is the definition.",
-    ),
-    Axiom(
-        "abs",
-        '(Call "abs" a)',
-        f"(Greater a (Mul (Num {MINUS_ONE}) a))",
-        "|a| = max(a, −a)",
-        both_ways=False,
-        source=DEFINITION,
-        argument="It is the definition.",
-    ),
+    _definition("relu"),
+    _definition("abs"),
     Axiom(
         "abs by a root",
         '(Call "abs" a)',
@@ -113,76 +182,13 @@ FUNCTIONS: tuple[Axiom, ...] = (
         source=DEFINITION,
         argument="max(a, −a) = a where a ≥ −a.",
     ),
-    Axiom(
-        "abs is even",
-        f'(Call "abs" (Mul (Num {MINUS_ONE}) a))',
-        '(Call "abs" a)',
-        "|−a| = |a|",
-        both_ways=False,
-        source=DEFINITION,
-        argument="max(−a, a) = max(a, −a).",
-    ),
-    Axiom(
-        "tanh",
-        '(Call "tanh" a)',
-        f"(Add (Num {ONE}) (Mul (Num {number(-2)}) (Inv (Add (Num {ONE}) (Exp (Mul (Num {TWO}) a))))))",
-        "tanh(a) = 1 − 2 (1 + exp(2 a))⁻¹",
-        both_ways=False,
-        source=DEFINITION,
-        argument="(exp(a) − exp(−a)) / (exp(a) + exp(−a)), with both parts times exp(a), is 1 − 2 / (exp(2 a) + 1).",
-    ),
-    Axiom(
-        "tanh is odd",
-        f'(Call "tanh" (Mul (Num {MINUS_ONE}) a))',
-        f'(Mul (Num {MINUS_ONE}) (Call "tanh" a))',
-        "tanh(−a) = −tanh(a)",
-        both_ways=False,
-        source=DEFINITION,
-        argument="The quotient of an odd and an even function is odd.",
-    ),
-    Axiom(
-        "erf is odd",
-        f'(Call "erf" (Mul (Num {MINUS_ONE}) a))',
-        f'(Mul (Num {MINUS_ONE}) (Call "erf" a))',
-        "erf(−a) = −erf(a)",
-        both_ways=False,
-        source=DEFINITION,
-        argument="It is the integral of an even function from 0 on.",
-    ),
-    Axiom(
-        "tanh of zero",
-        f'(Call "tanh" (Num {ZERO}))',
-        f"(Num {ZERO})",
-        "tanh(0) = 0",
-        both_ways=False,
-        source=DEFINITION,
-        argument="An odd function is 0 at 0.",
-    ),
-    Axiom(
-        "erf of zero",
-        f'(Call "erf" (Num {ZERO}))',
-        f"(Num {ZERO})",
-        "erf(0) = 0",
-        both_ways=False,
-        source=DEFINITION,
-        argument="An integral from 0 to 0 is 0.",
-    ),
-    Axiom(
-        "abs of zero",
-        f'(Call "abs" (Num {ZERO}))',
-        f"(Num {ZERO})",
-        "|0| = 0",
-        both_ways=False,
-        source=DEFINITION,
-        argument="max(0, −0) = 0.",
-    ),
-    Axiom(
-        "gelu",
-        '(Call "gelu" a)',
-        f'(Mul (Num {number(1, 2)}) (Mul a (Add (Num {ONE}) (Call "erf" (Mul a (Inv (Sqrt (Num {TWO}))))))))',
-        "gelu(a) = ½ a (1 + erf(a / √2))",
-        both_ways=False,
-        source=DEFINITION,
-        argument="It is the definition.",
-    ),
+    _parity("abs"),
+    _definition("tanh"),
+    _parity("tanh"),
+    _parity("erf"),
+    _zero("tanh"),
+    _zero("erf"),
+    _zero("abs"),
+    _definition("gelu"),
+    *_of_other_rows(),
 )

@@ -12,7 +12,7 @@ from functools import reduce
 from math import prod
 from typing import assert_never
 
-from prism_explore.ir import ops
+from prism_explore.ir import elementwise, ops
 from prism_explore.ir.dims import ONE as ONE_DIM
 from prism_explore.ir.dims import ZERO as ZERO_DIM
 from prism_explore.ir.dims import Dim
@@ -93,25 +93,37 @@ def _with_mask(finite: Expr, keep: tuple[Expr, ...]) -> Expr:
     return Add(finite, Bottom(product(keep))) if keep else finite
 
 
-def _unary(fn: ops.UnaryFn, a: Expr) -> Expr:
-    match fn:
-        case "exp":
+def _unary(fn: elementwise.UnaryFn, a: Expr) -> Expr:
+    """A function symbol, or what a function is replaced by."""
+    row = elementwise.UNARY[fn]
+    if row.is_symbol:
+        return Call(fn, a)
+    if row.lowering == "primitive":
+        return _operation(fn, (a,))
+    return elementwise.evaluate(
+        elementwise.without_quotients(elementwise.formula(row.definition)), {"x": a}, Num, _operation
+    )
+
+
+def _operation(fn: str, args: tuple[Expr, ...]) -> Expr:
+    match fn, args:
+        case "exp", (a,):
             finite, keep = masked(a)
             return product((*keep, Exp(finite))) if keep else Exp(a)
-        case "square":
-            return Mul(a, a)
-        case "sqrt":
-            return Sqrt(a)
-        case "rsqrt":
-            return Inv(Sqrt(a))
-        case "recip":
+        case "add", (a, b):
+            return Add(a, b)
+        case "mul", (a, b):
+            return Mul(a, b)
+        case "inv", (a,):
             return Inv(a)
-        case "neg":
-            return Mul(MINUS_ONE, a)
-        case "silu" | "sigmoid" | "relu" | "tanh" | "abs" | "erf" | "gelu" | "gelu_tanh":
-            return Call(fn, a)
+        case "sqrt", (a,):
+            return Sqrt(a)
+        case "max", (a, b):
+            return Greater(a, b)
+        case _, (a,):
+            return _unary(fn, a)
         case _:
-            assert_never(fn)
+            raise AssertionError(f"no definition may use {fn}")
 
 
 def _scalar(fn: ops.ScalarFn, a: Expr, value: Fraction) -> Expr:
@@ -136,7 +148,7 @@ def _least(a: Expr, b: Expr) -> Expr:
     return Mul(MINUS_ONE, Greater(Mul(MINUS_ONE, a), Mul(MINUS_ONE, b)))
 
 
-def _binary(fn: ops.BinaryFn, a: Expr, b: Expr) -> Expr:
+def _binary(fn: elementwise.BinaryFn, a: Expr, b: Expr) -> Expr:
     match fn:
         case "add":
             (x, keep), (y, more) = masked(a), masked(b)

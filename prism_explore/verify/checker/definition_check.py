@@ -18,7 +18,7 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from prism_explore.ir import ops
+from prism_explore.ir import elementwise, ops
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.ops import BlockGraph
 from prism_explore.verify.checker.evaluation import Evaluation, Numbers
@@ -299,26 +299,29 @@ class Meaning:
             return Bound(op, name, extent, (body,))
         return _fixed(body, name)
 
-    def _unary(self, fn: ops.UnaryFn) -> Wanted:
-        a = self._of(0)
-        match fn:
-            case "exp":
-                keep = self._keep(0)
-                return reduce(_times, (*keep, Made("exp", "", (self._finite(0),)))) if keep else Made("exp", "", (a,))
-            case "square":
-                return _times(a, a)
-            case "sqrt":
-                return Made("sqrt", "", (a,))
-            case "rsqrt":
-                return Made("inv", "", (Made("sqrt", "", (a,)),))
-            case "recip":
-                return Made("inv", "", (a,))
-            case "neg":
-                return _times(_number(-1), a)
-            case "silu" | "sigmoid" | "relu" | "tanh" | "abs" | "erf" | "gelu" | "gelu_tanh":
-                return Made("call", fn, (a,))
-            case _:
-                assert_never(fn)
+    def _unary(self, fn: elementwise.UnaryFn) -> Wanted:
+        a, row = self._of(0), elementwise.UNARY[fn]
+
+        def operation(name: str, args: tuple[Wanted, ...]) -> Wanted:
+            match name, args:
+                case "exp", (inner,) if inner is a and (keep := self._keep(0)):
+                    return reduce(_times, (*keep, Made("exp", "", (self._finite(0),))))
+                case "mul", (left, right):
+                    return _times(left, right)
+                case "max", _:
+                    return Made("greater", "", args)
+                case "add" | "inv" | "sqrt" | "exp", _:
+                    return Made(name, "", args)
+                case _, (inner,) if elementwise.UNARY[name].is_symbol:
+                    return Made("call", name, (inner,))
+                case _:
+                    raise AssertionError(f"no definition may use {name}")
+
+        if row.lowering != "inline":
+            return operation(fn, (a,))
+        return elementwise.evaluate(
+            elementwise.without_quotients(elementwise.formula(row.definition)), {"x": a}, _number, operation
+        )
 
     def _scalar(self, fn: ops.ScalarFn, value: Fraction) -> Wanted:
         a = self._of(0)
@@ -336,7 +339,7 @@ class Meaning:
             case _:
                 assert_never(fn)
 
-    def _binary(self, fn: ops.BinaryFn) -> Wanted:
+    def _binary(self, fn: elementwise.BinaryFn) -> Wanted:
         a, b = self._of(0), self._of(1)
         match fn:
             case "add":

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from prism_explore.ir import ops
+from prism_explore.ir import elementwise, ops
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, Term, Tree, show, size_of, term_of
 
@@ -120,8 +120,8 @@ class Evaluation:
                 return np.exp(a)
             case "bottom", [a]:
                 return np.where(a != 0, 0.0, LOW)
-            case "call", [a] if term.label in ops.UNARY:
-                return ops.UNARY[term.label].numpy(a)
+            case "call", [a] if term.label in elementwise.UNARY:
+                return elementwise.UNARY[term.label].numpy(a)
             case _:
                 raise CertificateError(f"cannot evaluate {show(e)}")
 

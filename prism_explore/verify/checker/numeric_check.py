@@ -12,7 +12,7 @@ from typing import assert_never
 
 import numpy as np
 
-from prism_explore.ir import ops
+from prism_explore.ir import elementwise, ops
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import BlockGraph
@@ -138,7 +138,7 @@ def applied(step: Step, tensors: Tensors, place: list[Numbers], at: Mapping[str,
             found = np.exp(operand(0, place))
             return np.where(tensors.low(step.operands[0], place, at) < 0, 0.0, found)
         case ops.Unary(fn):
-            return ops.UNARY[fn].numpy(operand(0, place))
+            return elementwise.UNARY[fn].numpy(operand(0, place))
         case ops.Scalar(fn, value):
             return _scalar(fn, operand(0, place), float(value))
         case ops.Binary("div"):
@@ -148,7 +148,7 @@ def applied(step: Step, tensors: Tensors, place: list[Numbers], at: Mapping[str,
         case ops.Binary("mask"):
             return np.where(operand(1, aligned(1, place)) != 0, operand(0, aligned(0, place)), LOW)
         case ops.Binary(fn):
-            return ops.BINARY[fn].numpy(operand(0, aligned(0, place)), operand(1, aligned(1, place)))
+            return elementwise.BINARY[fn].numpy(operand(0, aligned(0, place)), operand(1, aligned(1, place)))
         case ops.MatMul():
 
             def term(new: list[Numbers]) -> Numbers:

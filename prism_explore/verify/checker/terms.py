@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from prism_explore.ir.dims import ZERO, Dim, dim
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.verify.checker.parser import ParsedLemma, Term, Tree, index_axes, show, term_of
 from prism_explore.verify.checker.sizes import is_count
 
@@ -78,7 +79,7 @@ class TermTable:
             case "within" | "near":
                 return ">= 0"
             case "call":
-                return {"sigmoid": "> 0", "relu": ">= 0", "abs": ">= 0"}.get(label, "")
+                return {"positive": "> 0", "nonnegative": ">= 0", "": ""}[UNARY[label].sign] if label in UNARY else ""
             case "inv":
                 return signs[0]
             case "sqrt" | "upto":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, formula, functions
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.interpreter.vectorized import run_together
@@ -29,10 +30,16 @@ def unsupported_operator(graph: SGraph) -> str:
     return ""
 
 
+_OF_THE_ORDER = frozenset({"abs", "sign"})
+"""Functions of which proofs use the order. Others that are maxima by definition are hashed."""
+
+
 def _unsupported(op: Op) -> str:
     match op:
-        case Binary("max" | "min" | "mask") | Scalar("max" | "min", _) | Unary("abs"):
+        case Binary("max" | "min" | "mask") | Scalar("max" | "min", _):
             return op_name(op)
+        case Unary(fn) if fn in _OF_THE_ORDER:
+            return fn
         case Reduce("max", _) | Accumulate("max", _) | RunningMax():
             return op_name(op)
         case _:
@@ -47,11 +54,21 @@ def is_incomplete(graph: SGraph) -> bool:
     operators: list[Op] = [node.op for node in graph.nodes]
     operators += [inner.op for _, block in graph.customs for inner in block.nodes]
     return any(
-        (isinstance(op, Unary) and op.fn not in ("exp", "square", "recip", "neg", "silu", "sigmoid"))
+        (isinstance(op, Unary) and not _is_exact(UNARY[op.fn]))
         or (isinstance(op, Reduce | Accumulate) and op.fn == "rms")
         or (isinstance(op, Scalar) and op.fn == "pow" and op.value.denominator != 1)
         for op in operators
     )
+
+
+def _is_exact(row: ElementwiseFunction) -> bool:
+    """Whether fields compute a function as it is: by arithmetic and exponentials."""
+    if row.name == "exp":
+        return True
+    if row.lowering not in ("inline", "transparent"):
+        return False
+    known = functions(formula(row.definition)) - {"add", "sub", "mul", "div", "neg"}
+    return all(_is_exact(UNARY[fn]) for fn in known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from math import inf, isnan
 
 import numpy as np
 
+from prism_explore.ir.elementwise import UNARY, functions
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.interpreter.vectorized import run_together
@@ -28,7 +29,8 @@ SMALLEST_SCALE = 1e-4
 """Relative errors are relative to at least this."""
 UNBOUNDED = 1e100
 """Results beyond this stand for infinity, as masked values do; both sides must have them, with the same sign."""
-EXPONENTIAL = frozenset({"exp", "silu", "sigmoid", "tanh", "erf", "gelu", "gelu_tanh"})
+EXPONENTIAL = frozenset({"exp", "expm1", "tanh", "erf"})
+"""Functions that overflow or vanish; so do those that are made of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,9 @@ def is_mask(op: Op) -> bool:
 
 
 def _has_exponential(op: Op) -> bool:
-    return isinstance(op, AccumulateRescaled) or (isinstance(op, Unary) and op.fn in EXPONENTIAL)
+    return isinstance(op, AccumulateRescaled) or (
+        isinstance(op, Unary) and not EXPONENTIAL.isdisjoint(functions(UNARY[op.fn].high_precision))
+    )
 
 
 def scale_of(expected: Array) -> float:

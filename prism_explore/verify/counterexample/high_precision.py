@@ -11,10 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from importlib import import_module
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
+from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, functions, high_precision
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.interpreter.vectorized import run_together
@@ -27,13 +30,12 @@ ALIKE = Decimal("1e-40")
 """What two blocks write to one place may differ by so much, relatively."""
 EXPONENTIAL, ERROR_FUNCTION = 20, 100
 """What one of these takes, in additions, which take about a microsecond and a half each."""
-ERF_IS_ONE = 13
-"""Behind it the error function has no other digits."""
+TRANSCENDENTAL = frozenset({"exp", "expm1", "log", "log1p", "sin", "cos", "tanh"})
+LARGEST_ARGUMENT = 1000
+"""The largest decimal exponent of an argument: of a sine of more, no digit is worth its time."""
 _CONTEXT = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
 _NAN = Decimal("NaN")
-_ZERO, _ONE, _TWO, _HALF = Decimal(0), Decimal(1), Decimal(2), Decimal("0.5")
-_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
-_CUBE = Decimal("0.044715")
+_ZERO, _ONE, _TWO = Decimal(0), Decimal(1), Decimal(2)
 
 
 class NoDecimal(Exception):
@@ -129,42 +131,32 @@ class Wide:
         """The root, of what is not negative."""
         return Wide(_CONTEXT.sqrt(self.value))
 
-    def relu(self) -> Wide:
-        """This, or 0 if that is larger."""
-        return self if self > 0 else Wide(_ZERO)
+    def has_own(self, row: ElementwiseFunction) -> bool:
+        """Whether `elementwise` is to be used for a row: where its NumPy meaning needs more than these methods."""
+        return row.name not in _BY_NUMPY
 
-    def tanh(self) -> Wide:
-        """By an exponential of what is negative."""
-        small = _CONTEXT.exp(_CONTEXT.multiply(-_TWO, self.value.copy_abs()))
-        size = _CONTEXT.divide(_CONTEXT.subtract(_ONE, small), _CONTEXT.add(_ONE, small))
-        return Wide(size.copy_sign(self.value))
+    def elementwise(self, row: ElementwiseFunction) -> Wide:
+        """A function by its formula for high precision, in mpmath."""
+        if self.value.is_nan() or self.value.adjusted() > LARGEST_ARGUMENT:
+            return Wide(_NAN)
+        mp: Any = import_module("mpmath").mp
+        with mp.workdps(DIGITS + 5):
+            _, digits, exponent = self.value.as_tuple()
+            assert isinstance(exponent, int), "it is finite"
+            size = mp.mpf(int("".join(map(str, digits)))) * mp.mpf(10) ** exponent
+            found = high_precision(row, -size if self.value.is_signed() else size)
+            if not isinstance(found, mp.mpf) or not mp.isfinite(found):
+                return Wide(_NAN)
+            sign, mantissa, binary, _ = found._mpf_
+            scale = _CONTEXT.power(_TWO, Decimal(int(binary)))
+            return Wide(_CONTEXT.multiply(Decimal(int(-mantissa if sign else mantissa)), scale))
 
-    def erf(self) -> Wide:
-        """A sum of positive terms times a Gaussian."""
-        x = self.value.copy_abs()
-        if x.is_nan():
-            return self
-        if x > ERF_IS_ONE:
-            return Wide(_ONE.copy_sign(self.value))
-        square = _CONTEXT.multiply(x, x)
-        term = total = x
-        n = 1
-        while term > _CONTEXT.scaleb(total, -DIGITS - 2):
-            n += 2
-            term = _CONTEXT.divide(_CONTEXT.multiply(_CONTEXT.multiply(term, _TWO), square), Decimal(n))
-            total = _CONTEXT.add(total, term)
-        scale = _CONTEXT.divide(_TWO, _CONTEXT.sqrt(_PI))
-        total = _CONTEXT.multiply(_CONTEXT.multiply(total, scale), _CONTEXT.exp(-square))
-        return Wide(total.copy_sign(self.value))
 
-    def gelu(self) -> Wide:
-        """By the error function."""
-        return self * _HALF * ((self * _CONTEXT.sqrt(_HALF)).erf() + _ONE)
-
-    def gelu_tanh(self) -> Wide:
-        """By the hyperbolic tangent."""
-        inner = (self + self * self * self * _CUBE) * _CONTEXT.sqrt(_CONTEXT.divide(_TWO, _PI))
-        return self * _HALF * (inner.tanh() + _ONE)
+_BY_NUMPY = frozenset(
+    row.name
+    for row in UNARY.values()
+    if row.lowering in ("primitive", "transparent") or row.name in ("square", "rsqrt", "recip", "neg", "abs")
+)
 
 
 def _decimal(value: object) -> Decimal:
@@ -192,10 +184,11 @@ _float = np.frompyfunc(float, 1, 1)
 def additions(op: Op) -> int:
     """What an operator takes per number."""
     match op:
-        case Unary("exp" | "sigmoid" | "silu" | "tanh" | "gelu_tanh") | AccumulateRescaled():
+        case AccumulateRescaled():
             return EXPONENTIAL
-        case Unary("erf" | "gelu"):
-            return ERROR_FUNCTION
+        case Unary(fn):
+            used = functions(UNARY[fn].high_precision)
+            return ERROR_FUNCTION if "erf" in used else EXPONENTIAL if used & TRANSCENDENTAL else 1
         case _:
             return 1
 

@@ -37,6 +37,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, evaluate, formula
 from prism_explore.ir.interpreter.memoized import Alike
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.support.caches import memoize
@@ -260,25 +261,44 @@ class Residue:
         slips = self.slips | {(p, self._whole_degree, 0)}
         return Residue(self.field, p, q, 1, _NONE, (), self.roots, self.depends, self.height, slips)
 
-    def relu(self) -> Residue:
-        """Uninterpreted."""
-        return self._hashed("relu")
+    def has_own(self, row: ElementwiseFunction) -> bool:
+        """Whether `elementwise` is to be used for a row: where its NumPy meaning needs more than these methods."""
+        return row.name not in _BY_NUMPY
 
-    def tanh(self) -> Residue:
-        """Uninterpreted."""
-        return self._hashed("tanh")
+    def elementwise(self, row: ElementwiseFunction) -> Residue:
+        """A function by its definition if that is inlined, else uninterpreted."""
+        if row.lowering == "inline":
+            return evaluate(formula(row.definition), {"x": self}, self._of, _operation)
+        return self._hashed(row.name)
 
-    def erf(self) -> Residue:
-        """Uninterpreted."""
-        return self._hashed("erf")
 
-    def gelu(self) -> Residue:
-        """Uninterpreted."""
-        return self._hashed("gelu")
+_BY_NUMPY = frozenset(
+    row.name
+    for row in UNARY.values()
+    if row.lowering in ("primitive", "transparent") or row.name in ("square", "rsqrt", "recip", "neg")
+)
 
-    def gelu_tanh(self) -> Residue:
-        """Uninterpreted."""
-        return self._hashed("gelu_tanh")
+
+def _operation(fn: str, args: tuple[Residue, ...]) -> Residue:
+    match fn, args:
+        case "add", (a, b):
+            return a + b
+        case "sub", (a, b):
+            return a - b
+        case "mul", (a, b):
+            return a * b
+        case "div", (a, b):
+            return a / b
+        case "neg", (a,):
+            return -a
+        case "exp", (a,):
+            return a.exp()
+        case "sqrt", (a,):
+            return a.sqrt()
+        case _, (a,):
+            return a.elementwise(UNARY[fn])
+        case _:
+            raise Inconclusive(f"{fn} in a definition")
 
 
 def _sample(value: Array) -> tuple[int, ...]:

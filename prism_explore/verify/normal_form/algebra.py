@@ -262,7 +262,7 @@ class Algebra(Naming):
         return exp(self, n)
 
     def apply(self, function: str, n: NormalForm) -> NormalForm:
-        """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F7).
+        """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7).
 
         Raises:
             Stuck: of what may be minus infinity.

@@ -24,6 +24,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias, assert_never
 
 from prism_explore.ir.dims import Dim
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.verify.normal_form.index import Index, Keyed, Var, show_index, show_name
 
 Number: TypeAlias = int | Fraction
@@ -33,8 +34,6 @@ Sign: TypeAlias = Literal[0, 1, 2]
 """What is known for all inputs: 2 greater than zero, 1 not less than zero, 0 nothing."""
 
 _CLOSED: frozenset[str] = frozenset()
-POSITIVE_FUNCTIONS = frozenset({"sigmoid"})
-NONNEGATIVE_FUNCTIONS = frozenset({"relu", "abs"})
 
 
 def number(x: Number) -> Number:
@@ -114,7 +113,7 @@ class Group(Signed):
 class Opaque(Signed):
     """A function of which only its name, its arguments and its sign are known.
 
-    `silu`, `sigmoid`, `relu`, `tanh`, `abs`, `erf`, `gelu`, `gelu_tanh`; and `sqrt`, `root3`, `root4`, .. for
+    Those of `UNARY` that are symbols to the prover; and `sqrt`, `root3`, `root4`, .. for
     roots of what may be negative: where it is not, the nonnegative root; elsewhere any number.
     """
 
@@ -125,10 +124,9 @@ class Opaque(Signed):
         free = _CLOSED.union(*(a.free for a in self.args))
         key = f"@{self.function}{{{';'.join(a.key for a in self.args)}}}"
         self._know(key, free, max(a.height for a in self.args), 1 + max(a.depth for a in self.args))
-        if self.function in POSITIVE_FUNCTIONS:
-            self._sign(2)
-        else:
-            self._sign(1 if self.function in NONNEGATIVE_FUNCTIONS else 0)
+        row = UNARY.get(self.function)
+        sign = row.sign if row is not None and row.is_symbol else ""
+        self._sign(2 if sign == "positive" else 1 if sign == "nonnegative" else 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

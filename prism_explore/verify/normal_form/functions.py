@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, evaluate, formula, without_quotients
 from prism_explore.verify.normal_form.bound_names import Stuck
 from prism_explore.verify.normal_form.compare import never_greater
 from prism_explore.verify.normal_form.forms import NF_ONE, NF_ZERO, Bottom, Exp, Max, NormalForm, Opaque, single
-from prism_explore.verify.normal_form.powers import by_cases, content, leads_negative, number_power, without
+from prism_explore.verify.normal_form.powers import by_cases, content, leads_negative, without
 from prism_explore.verify.normal_form.ring import Ring
 
 _HALF = Fraction(1, 2)
-_ODD, _EVEN = frozenset({"tanh", "erf"}), frozenset({"abs"})
-DEFINED = frozenset({"silu", "sigmoid", "tanh", "gelu", "abs", "relu"})
+DEFINED = frozenset(row.name for row in UNARY.values() if row.is_symbol and row.definition)
 """Functions that `Algebra(spell_out=True)` puts definitions for, as it does for the greater of two values."""
 
 
@@ -32,7 +32,7 @@ def exp(ring: Ring, n: NormalForm) -> NormalForm:
 
 
 def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
-    """A function by its name in `ir.ops.UNARY`, where it is no power (rules F1 to F7).
+    """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7).
 
     Raises:
         Stuck: of what may be minus infinity.
@@ -55,10 +55,11 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
         return n
     if function == "abs" and never_greater(ring, n, NF_ZERO):
         return ring.scale(n, -1)
-    if not n.terms and function in _ODD | _EVEN:
+    row = UNARY[function]
+    if not n.terms and row.parity and row.zero_at_zero:
         return NF_ZERO
-    if function in _ODD | _EVEN and leads_negative(n.terms):
-        return ring.scale(ring.apply(function, ring.scale(n, -1)), -1 if function in _ODD else 1)
+    if row.parity and n.terms and leads_negative(n.terms):
+        return ring.scale(ring.apply(function, ring.scale(n, -1)), -1 if row.parity == "odd" else 1)
     if function == "abs":
         outside, inner = _homogeneous(ring, n)
         return ring.mul(outside, _absolute(ring, inner))
@@ -66,19 +67,35 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
 
 
 def _spelled(ring: Ring, function: str, n: NormalForm) -> NormalForm | None:
-    """Rule F1; None where a function has no definition here."""
-    match function:
-        case "silu" | "sigmoid":
-            sigmoid = ring.power(ring.add(NF_ONE, ring.exp(ring.scale(n, -1))), -1)
-            return ring.mul(n, sigmoid) if function == "silu" else sigmoid
-        case "tanh":
-            double = ring.exp(ring.scale(n, 2))
-            return ring.sub(NF_ONE, ring.scale(ring.power(ring.add(NF_ONE, double), -1), 2))
-        case "gelu":
-            inner = ring.mul(n, number_power(ring, 2, -_HALF))
-            return ring.scale(ring.mul(n, ring.add(NF_ONE, ring.apply("erf", inner))), _HALF)
-        case _:
-            return None
+    """Rule F1; None where a function has no definition, or one by the order (rule F7)."""
+    row = UNARY[function]
+    return by_definition(ring, row, n) if row.definition and function not in ("relu", "abs") else None
+
+
+def by_definition(ring: Ring, row: ElementwiseFunction, n: NormalForm) -> NormalForm:
+    """The form of a row's definition."""
+
+    def operation(fn: str, args: tuple[NormalForm, ...]) -> NormalForm:
+        match fn, args:
+            case "add", (a, b):
+                return ring.add(a, b)
+            case "mul", (a, b):
+                return ring.mul(a, b)
+            case "inv", (a,):
+                return ring.power(a, -1)
+            case "sqrt", (a,):
+                return ring.power(a, _HALF)
+            case "exp", (a,):
+                return ring.exp(a)
+            case "max", _:
+                return ring.maximum([((), a) for a in args])
+            case _, (a,):
+                return ring.apply(fn, a)
+            case _:
+                raise AssertionError(f"no definition may use {fn}")
+
+    body = without_quotients(formula(row.definition))
+    return evaluate(body, {"x": n}, lambda value: ring.scale(NF_ONE, value), operation)
 
 
 def _relu(ring: Ring, n: NormalForm) -> NormalForm:

@@ -21,6 +21,7 @@ from math import prod
 from typing import assert_never
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.ir.graph import SGraph, block_types, walk
 from prism_explore.ir.ops import (
     Accumulate,
@@ -55,6 +56,7 @@ from prism_explore.support.caches import memoize
 from prism_explore.verify.normal_form.algebra import Algebra, Stuck
 from prism_explore.verify.normal_form.compare import never_greater
 from prism_explore.verify.normal_form.forms import NF_ONE, NormalForm
+from prism_explore.verify.normal_form.functions import by_definition
 from prism_explore.verify.normal_form.index import LOOP, Index, digit, grid_index, moved, position, radix, var
 from prism_explore.verify.normal_form.maxima import last
 
@@ -454,6 +456,8 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
             return algebra.power(value, -1)
         case "neg":
             return algebra.scale(value, -1)
+        case _ if UNARY[fn].lowering == "inline":
+            return by_definition(algebra, UNARY[fn], value)
         case _:
             return algebra.apply(fn, value)
 

@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import reduce
 from itertools import chain, product
 
-from prism_explore.ir import ops
+from prism_explore.ir import elementwise, ops
 from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import BlockGraph
@@ -244,7 +244,7 @@ def _level(args: Sequence[Value], rank: int, algebra: Algebra) -> tuple[Value, V
 
 
 def _binary(
-    fn: ops.BinaryFn, form: NormalForm, dims: tuple[Dim, ...], of: tuple[Value, Value], algebra: Algebra
+    fn: elementwise.BinaryFn, form: NormalForm, dims: tuple[Dim, ...], of: tuple[Value, Value], algebra: Algebra
 ) -> Value:
     a, b = of
     masked, both = a.masked or b.masked, (*a.hollow, *b.hollow)

@@ -73,7 +73,7 @@ class Ring(Protocol):
         ...
 
     def apply(self, function: str, n: NormalForm) -> NormalForm:
-        """A function by its name in `ir.ops.UNARY`."""
+        """A function by its name in `ir.elementwise.UNARY`."""
         ...
 
     def maximum(self, pieces: Sequence[Opened]) -> NormalForm:

@@ -18,8 +18,8 @@ from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.matmul_tiling import MatmulShape, balanced_blocks
 from prism_explore.codegen.cpu.plan import Plan, choices_of, plan
 from prism_explore.codegen.cpu.schedule import schedule_space
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.ir.interpreter.reference import evaluate
-from prism_explore.ir.ops import UNARY
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters

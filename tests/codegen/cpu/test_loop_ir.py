@@ -29,7 +29,7 @@ from prism_explore.codegen.cpu.loop_text import show_expression, show_loops
 from prism_explore.codegen.cpu.lower_block import KEEP_BYTES
 from prism_explore.codegen.cpu.lower_graph import lower_graph
 from prism_explore.errors import ShapeError
-from prism_explore.ir.ops import BINARY, UNARY
+from prism_explore.ir.elementwise import BINARY, UNARY
 from prism_explore.ir.text import parse
 from tests.codegen.corpus import CASES, RMS_EPS, RMS_PLAIN, filled, reference, relative_error
 from tests.codegen.wider import WIDER, legal

@@ -18,11 +18,10 @@ from prism_explore.codegen.triton.interpreter_check import (
 from prism_explore.codegen.triton.worker_process import Failure
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import dim
+from prism_explore.ir.elementwise import BINARY, UNARY
 from prism_explore.ir.graph import SGraph, block_types, phases
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import (
-    BINARY,
-    UNARY,
     Accumulate,
     Binary,
     BlockGraph,

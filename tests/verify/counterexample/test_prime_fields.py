@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Witness
@@ -21,6 +22,7 @@ from tests.verify.corpus import CASES, PROGRAMS
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
 
 FIELD = Field.draw(np.random.default_rng(1))
+RELU, TANH, GELU = (UNARY[fn] for fn in ("relu", "tanh", "gelu"))
 residues = st.tuples(st.integers(1, P - 1), st.integers(1, Q - 1)).map(lambda pq: Residue(FIELD, *pq, 1))
 
 
@@ -87,14 +89,14 @@ def test_a_root_squares_to_its_radicand_or_does_not_exist(a):
 def test_of_a_hashed_function_only_congruence_is_known():
     a, b = Residue(FIELD, 5, 7, 1), Residue(FIELD, 6, 7, 1)
 
-    assert a.relu() == Residue(FIELD, 5, 7, 3).relu()
-    assert a.relu() != b.relu()
-    assert a.relu() != a.tanh()
-    assert (a + a).relu() != a.relu() + a.relu()
-    assert a.relu() != Residue(Field.draw(np.random.default_rng(3)), 5, 7, 1).relu()
+    assert a.elementwise(RELU) == Residue(FIELD, 5, 7, 3).elementwise(RELU)
+    assert a.elementwise(RELU) != b.elementwise(RELU)
+    assert a.elementwise(RELU) != a.elementwise(TANH)
+    assert (a + a).elementwise(RELU) != a.elementwise(RELU) + a.elementwise(RELU)
+    assert a.elementwise(RELU) != Residue(Field.draw(np.random.default_rng(3)), 5, 7, 1).elementwise(RELU)
 
 
-@pytest.mark.parametrize("act", [lambda e: e.exp(), lambda e: e.relu(), lambda e: (e + 1).gelu()])
+@pytest.mark.parametrize("act", [lambda e: e.exp(), lambda e: e.elementwise(RELU), lambda e: (e + 1).elementwise(GELU)])
 def test_what_comes_behind_an_exponential_is_inconclusive(act):
     with pytest.raises(Inconclusive, match="of an exponential"):
         act(Residue(FIELD, 5, 7, 1).exp())
@@ -124,8 +126,8 @@ def test_what_was_divided_by_counts_though_it_cancels():
     assert 2 / Q == pytest.approx(error_bound(y / x, number(0)))
     assert 3 / Q == pytest.approx(error_bound(1 / (1 + 1 / y), number(1)))
     assert 8 * (4 + 1) / Q == pytest.approx(error_bound(((x / y) * (x / y)).sqrt(), number(1)))
-    assert 2 / Q == pytest.approx(error_bound(x.relu(), y))
-    assert 3 / Q == pytest.approx(error_bound((x * x).relu(), y))
+    assert 2 / Q == pytest.approx(error_bound(x.elementwise(RELU), y))
+    assert 3 / Q == pytest.approx(error_bound((x * x).elementwise(RELU), y))
 
 
 SMALL = 11

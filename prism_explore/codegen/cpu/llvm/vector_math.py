@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import floor, pi
+from math import floor
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from prism_explore.codegen.cpu.llvm.builder import I32, NO_SIGNED_ZEROS, FunctionBuilder, constant_of, lane_count
-from prism_explore.ir.ops import bottom
+from prism_explore.ir.elementwise import UNARY, bottom, evaluate, formula
 
 LARGEST_POWER = 64
 """Larger exponents are computed by exp and log instead of repeated multiplication."""
@@ -45,8 +46,17 @@ _ERF_TAIL = (
 
 
 def apply(builder: FunctionBuilder, fn: str, args: list):
-    """A row of `ir.ops.UNARY` or `ir.ops.BINARY` applied to values."""
-    return FUNCTIONS[fn](builder, *args)
+    """A row of `ir.elementwise.UNARY` or `BINARY` applied to values."""
+    row = UNARY.get(fn)
+    if row is None:
+        return OPERATIONS[fn](builder, *args)
+    (x,) = args
+    constants = _constants(builder, x)
+
+    def operation(name: str, operands: tuple):
+        return OPERATIONS[name](builder, *operands) if name in OPERATIONS else apply(builder, name, list(operands))
+
+    return evaluate(formula(row.llvm), {"x": x}, lambda value: constants(float(value)), operation)
 
 
 def power(builder: FunctionBuilder, x, exponent: Fraction):
@@ -159,36 +169,11 @@ def _erf(builder: FunctionBuilder, x):
     return llvm.select(llvm.fcmp_ordered(">", size, c(1.0)), far, near)
 
 
-def _gelu(builder: FunctionBuilder, x):
-    c = _constants(builder, x)
-    inner = _erf(builder, builder.mul(x, c(0.5**0.5)))
-    return builder.mul(builder.mul(c(0.5), x), builder.add(c(1.0), inner))
-
-
-def _gelu_tanh(builder: FunctionBuilder, x):
-    c = _constants(builder, x)
-    cube = builder.fma(builder.mul(builder.mul(x, x), c(0.044715)), x, x)
-    inner = _tanh(builder, builder.mul(c((2 / pi) ** 0.5), cube))
-    return builder.mul(builder.mul(c(0.5), x), builder.add(c(1.0), inner))
-
-
 def _recip(builder: FunctionBuilder, x):
     return builder.llvm.fdiv(_constants(builder, x)(1.0), x)
 
 
-def _sigmoid(builder: FunctionBuilder, x):
-    return _recip(builder, _one_plus_exp_minus(builder, x))
-
-
-def _silu(builder: FunctionBuilder, x):
-    return builder.llvm.fdiv(x, _one_plus_exp_minus(builder, x))
-
-
-def _one_plus_exp_minus(builder: FunctionBuilder, x):
-    return builder.add(_exp(builder, builder.llvm.fneg(x)), _constants(builder, x)(1.0))
-
-
-def _relu(builder: FunctionBuilder, x):
+def _positive_part(builder: FunctionBuilder, x):
     zero = _constants(builder, x)(0.0)
     return builder.llvm.select(builder.llvm.fcmp_ordered("<", x, zero), zero, x)  # NaN stays NaN
 
@@ -198,27 +183,22 @@ def _mask(builder: FunctionBuilder, x, keep):
     return llvm.select(llvm.fcmp_unordered("!=", keep, c(0.0)), x, c(bottom(np.dtype(np.float32))))
 
 
-FUNCTIONS: dict[str, Callable[..., object]] = {
-    "exp": _exp,
-    "square": lambda builder, x: builder.mul(x, x),
-    "sqrt": lambda builder, x: builder.sqrt(x),
-    "rsqrt": lambda builder, x: _recip(builder, builder.sqrt(x)),
-    "recip": _recip,
-    "neg": lambda builder, x: builder.llvm.fneg(x),
-    "silu": _silu,
-    "sigmoid": _sigmoid,
-    "relu": _relu,
-    "tanh": _tanh,
-    "abs": lambda builder, x: builder.intrinsic("llvm.fabs", x),
-    "erf": _erf,
-    "gelu": _gelu,
-    "gelu_tanh": _gelu_tanh,
+OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": lambda builder, x, y: builder.llvm.fadd(x, y),
     "sub": lambda builder, x, y: builder.llvm.fsub(x, y),
     "mul": lambda builder, x, y: builder.llvm.fmul(x, y),
     "div": lambda builder, x, y: builder.llvm.fdiv(x, y),
+    "neg": lambda builder, x: builder.llvm.fneg(x),
+    "fma": lambda builder, x, y, z: builder.fma(x, y, z),
     "max": lambda builder, x, y: builder.maximum(x, y),
     "min": lambda builder, x, y: builder.intrinsic("llvm.minimum", x, y, fastmath=NO_SIGNED_ZEROS),
     "mask": _mask,
+    "abs": lambda builder, x: builder.intrinsic("llvm.fabs", x),
+    "positive_part": _positive_part,
+    "sqrt": lambda builder, x: builder.sqrt(x),
+    "exp": _exp,
+    "log": _log,
+    "tanh": _tanh,
+    "erf": _erf,
 }
-"""The code of every row of `ir.ops.UNARY` and `ir.ops.BINARY`."""
+"""What the LLVM formulas of `ir.elementwise.UNARY` are made of, and the code of every row of `BINARY`."""

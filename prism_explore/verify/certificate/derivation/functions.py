@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from prism_explore.ir.elementwise import UNARY, evaluate, formula, without_quotients
 from prism_explore.verify.certificate.derivation.intervals import Intervals
 from prism_explore.verify.certificate.derivation.max_bounds import MaxBounds, Piece
 from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials, Power
@@ -18,8 +19,6 @@ Expansion: TypeAlias = Literal["", "functions", "order", "root"]
 its order, not as a root; the same, but the greater of two values as a root, too."""
 EXPANSIONS: tuple[Expansion, ...] = ("", "functions", "order", "root")
 """In the order in which they are tried."""
-ODD = frozenset({"tanh", "erf"})
-EVEN = frozenset({"abs"})
 
 
 class Functions:
@@ -92,23 +91,22 @@ class Functions:
         if fn == "abs" and (larger := self._larger_of_opposites(p)) is not None:
             self._graph.record_step("abs", this, self._graph.greater(a, self._graph.mul(self._graph.number(-ONE), a)))
             return larger
-        if fn in ODD | EVEN:
-            kind = "odd" if fn in ODD else "even"
-            if not p:
-                self._graph.record_step(f"{fn} of zero", this, self._graph.zero)
-                return ()
-            if p[0][1] < 0:
-                opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
-                x = self._polynomials.to_term(opposite)
-                self._polynomials.multiply(self._polynomials.constant(-ONE), opposite)
-                positive = self._graph.make("call", x, label=fn)
-                flipped = self._graph.mul(self._graph.number(-ONE), positive) if kind == "odd" else positive
-                self._graph.record_step(
-                    f"{fn} is {kind}",
-                    self._graph.make("call", self._graph.mul(self._graph.number(-ONE), x), label=fn),
-                    flipped,
-                )
-                return self._polynomials.normal(flipped)
+        row = UNARY[fn]
+        if row.parity and not p and row.zero_at_zero:
+            self._graph.record_step(f"{fn} of zero", this, self._graph.zero)
+            return ()
+        if row.parity and p and p[0][1] < 0:
+            opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
+            x = self._polynomials.to_term(opposite)
+            self._polynomials.multiply(self._polynomials.constant(-ONE), opposite)
+            positive = self._graph.make("call", x, label=fn)
+            flipped = self._graph.mul(self._graph.number(-ONE), positive) if row.parity == "odd" else positive
+            self._graph.record_step(
+                f"{fn} is {row.parity}",
+                self._graph.make("call", self._graph.mul(self._graph.number(-ONE), x), label=fn),
+                flipped,
+            )
+            return self._polynomials.normal(flipped)
         return self._homogeneous(fn, p) if fn == "abs" else self._polynomials.atom(this)
 
     def _larger_of_opposites(self, p: Poly) -> Poly | None:
@@ -124,29 +122,28 @@ class Functions:
 
     def _definition(self, fn: str, a: Id) -> Id | None:
         """What a function is, where the two sides of a lemma may spell it differently."""
-        match fn:
-            case "silu":
-                return self._graph.mul(a, self._graph.make("call", a, label="sigmoid"))
-            case "sigmoid":
-                opposite = self._graph.make("exp", self._graph.mul(self._graph.number(-ONE), a))
-                return self._graph.make("inv", self._graph.add(self._graph.one, opposite))
-            case "tanh":
-                grown = self._graph.add(
-                    self._graph.one, self._graph.make("exp", self._graph.mul(self._graph.number(2 * ONE), a))
-                )
-                return self._graph.add(
-                    self._graph.one, self._graph.mul(self._graph.number(-2 * ONE), self._graph.make("inv", grown))
-                )
-            case "gelu":
-                inner = self._graph.mul(
-                    a, self._graph.make("inv", self._graph.make("sqrt", self._graph.number(2 * ONE)))
-                )
-                grown = self._graph.add(self._graph.one, self._graph.make("call", inner, label="erf"))
-                return self._graph.mul(self._graph.number(HALF), self._graph.mul(a, grown))
-            case "abs":
-                return self._graph.make("sqrt", self._graph.mul(a, a))
-            case _:
-                return None
+        graph, row = self._graph, UNARY[fn]
+        if fn == "abs":
+            return graph.make("sqrt", graph.mul(a, a))
+        if fn == "relu" or not row.definition:
+            return None
+
+        def operation(name: str, args: tuple[Id, ...]) -> Id:
+            match name, args:
+                case "add", (x, y):
+                    return graph.add(x, y)
+                case "mul", (x, y):
+                    return graph.mul(x, y)
+                case "inv" | "sqrt" | "exp", (x,):
+                    return graph.make(name, x)
+                case "max", (x, y):
+                    return graph.greater(x, y)
+                case _, (x,):
+                    return graph.make("call", x, label=name)
+                case _:
+                    raise AssertionError(f"no definition may use {name}")
+
+        return evaluate(without_quotients(formula(row.definition)), {"x": a}, graph.number, operation)
 
     def relu(self, p: Poly) -> Poly:
         """`max(p, 0)` by its name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from prism_explore.ir.elementwise import UNARY
 from prism_explore.verify.certificate.derivation.term_graph import Id, TermGraph
 
 
@@ -42,7 +43,7 @@ class Signs:
             case "greater":
                 return any(map(self.is_positive, node.arguments))
             case "call":
-                return node.label == "sigmoid"
+                return UNARY[node.label].sign == "positive"
             case _:
                 return False
 
@@ -75,7 +76,7 @@ class Signs:
             case "greater":
                 return any(map(self.is_nonnegative, node.arguments))
             case "call":
-                return node.label in ("relu", "abs")
+                return UNARY[node.label].sign != ""
             case _:
                 return False
 

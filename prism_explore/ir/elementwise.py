@@ -1,0 +1,598 @@
+"""The table of elementwise functions: one row each, read by every stage.
+
+A row is plain data. Formulas are texts such as `x * sigmoid(x)`, parsed by `formula`. Each stage evaluates them with
+its own operators: expressions in the prover, instructions in the LLVM code generator, tensors in the frontend, numbers
+of high precision in tests and in the refuter.
+
+To add a function, add a row: see README.md in this folder. `tests/ir/test_elementwise.py` tries all that a row says.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from importlib import import_module
+from math import erf, inf, pi, sqrt
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+UnaryFn: TypeAlias = str
+"""The name of a row of `UNARY`."""
+BinaryFn: TypeAlias = Literal["add", "sub", "mul", "div", "max", "min", "mask"]
+
+
+# ---------------------------------------------------------------- formulas
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The argument `x`, or a parameter."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An exact rational."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """`add`, `sub`, `mul`, `div`, `neg`, `pow`, or a function by its name."""
+
+    fn: str
+    args: tuple[Formula, ...]
+
+
+Formula: TypeAlias = Name | Number | Apply
+_T = TypeVar("_T")
+_OPERATORS: Mapping[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+}
+
+
+@lru_cache(1024)
+def formula(text: str) -> Formula:
+    """The formula that a text such as `1/2 * x * (1 + erf(x / sqrt(2)))` spells; numbers are exact.
+
+    Raises:
+        ValueError: the text has more than names, numbers, arithmetic and calls.
+    """
+    return _formula(ast.parse(text, mode="eval").body, text)
+
+
+def _formula(node: ast.expr, text: str) -> Formula:
+    match node:
+        case ast.Name(name):
+            return Name(name)
+        case ast.Constant(int() | float()):
+            return Number(Fraction(ast.get_source_segment(text, node) or repr(node.value)))
+        case ast.UnaryOp(ast.USub(), inner):
+            a = _formula(inner, text)
+            return Number(-a.value) if isinstance(a, Number) else Apply("neg", (a,))
+        case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
+            a, b, fn = _formula(left, text), _formula(right, text), _OPERATORS[type(operator)]
+            if fn == "div" and isinstance(a, Number) and isinstance(b, Number):
+                return Number(a.value / b.value)
+            return Apply(fn, (a, b))
+        case ast.Call(ast.Name(fn), args, []):
+            return Apply(fn, tuple(_formula(a, text) for a in args))
+        case _:
+            raise ValueError(f"no formula: {text}")
+
+
+def evaluate(
+    f: Formula,
+    names: Mapping[str, _T],
+    number: Callable[[Fraction], _T],
+    apply: Callable[[str, tuple[_T, ...]], _T],
+) -> _T:
+    """The value of a formula.
+
+    Args:
+        f: the formula.
+        names: values of its argument and parameters.
+        number: the value of a rational.
+        apply: the value of an operator or function, by its name, of the values of its operands.
+    """
+    match f:
+        case Name(name):
+            return names[name]
+        case Number(value):
+            return number(value)
+        case Apply(fn, args):
+            return apply(fn, tuple(evaluate(a, names, number, apply) for a in args))
+
+
+def functions(f: Formula) -> frozenset[str]:
+    """The names of all operators and functions in a formula."""
+    match f:
+        case Apply(fn, args):
+            return frozenset((fn,)).union(*map(functions, args))
+        case Name() | Number():
+            return frozenset()
+
+
+def without_quotients(f: Formula) -> Formula:
+    """The formula with `add`, `mul` and `inv` alone for `sub`, `neg` and `div`: `1 - 2 / y` is `1 + (-2) * inv(y)`."""
+    if not isinstance(f, Apply):
+        return f
+    args = tuple(map(without_quotients, f.args))
+    match f.fn, args:
+        case "neg", (a,):
+            return _times(Number(Fraction(-1)), a)
+        case "sub", (a, b):
+            return Apply("add", (a, _times(Number(Fraction(-1)), b)))
+        case "div", (a, b):
+            return _times(a, Apply("inv", (b,)))
+        case fn, _:
+            return Apply(fn, args)
+
+
+def _times(a: Formula, b: Formula) -> Formula:
+    match a, b:
+        case Number(x), Number(y):
+            return Number(x * y)
+        case Number(x), _ if x == 1:
+            return b
+        case Number(x), Apply("mul", (Number(y), rest)):
+            return _times(Number(x * y), rest)
+        case _:
+            return Apply("mul", (a, b))
+
+
+# ---------------------------------------------------------------- rows
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A set of real numbers from `low` to `high`; each bound belongs to it or not."""
+
+    low: float = -inf
+    high: float = inf
+    has_low: bool = False
+    has_high: bool = False
+
+    def __contains__(self, x: object) -> bool:
+        assert isinstance(x, int | float), "an interval of real numbers"
+        return (self.low < x or (self.has_low and x == self.low)) and (
+            x < self.high or (self.has_high and x == self.high)
+        )
+
+
+REAL = Interval()
+POSITIVE = Interval(0.0)
+NONNEGATIVE = Interval(0.0, has_low=True)
+
+Lowering: TypeAlias = Literal["primitive", "inline", "transparent", "named"]
+"""How the prover treats a function.
+
+primitive    it has a constructor of its own
+inline       it is replaced by its definition at once
+transparent  a function symbol; prime fields and the float rules use its definition, proofs where the symbol fails
+named        a function symbol; proofs use its definition, if it has one, where the symbol fails
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementwiseFunction:
+    """One row: a function of one number."""
+
+    name: str
+    numpy: Callable[..., Any]
+    """Its meaning on arrays of any float dtype, and of numbers that bring their own arithmetic."""
+    torch: str
+    """Its call in torch, with {0} for the argument."""
+    triton: str
+    """Its text in Triton, with {0} for the argument."""
+    llvm: str
+    """Its formula in the operations of `codegen.cpu.llvm.vector_math`, accurate in float32."""
+    flops: int
+    """Floating-point operations per element, transcendental functions counted as one call."""
+    aten: tuple[str, ...] = ()
+    """ATen operators that are this function of their one tensor."""
+    mirage: str = ""
+    """Its word in Mirage's saved graphs."""
+    exact: str = ""
+    """Its formula for high precision, in functions of mpmath; otherwise its definition, or the function of its name."""
+    definition: str = ""
+    """Its formula over the reals, in other rows and `max`: an equation that holds everywhere under x/0 = 0."""
+    definition_is_a_theorem: str = ""
+    """Why the definition holds, where it is not how the function is defined."""
+    lowering: Lowering = "named"
+    domain: Interval = REAL
+    range: Interval = REAL
+    """An interval that holds its values; a proof may use the sign that follows."""
+    parity: Literal["", "odd", "even"] = ""
+    parity_argument: str = "The definition says so."
+    zero_at_zero: bool = False
+    monotone: Literal["", "increasing", "decreasing"] = ""
+    degree: Fraction | None = None
+    """d where f(a b) = f(a) f(b) up to a sign, so that f(c^n) is c^(d n)."""
+    derivative: str = ""
+    """Its derivative as a formula in mpmath's functions, where it has one."""
+
+    @property
+    def sign(self) -> Literal["", "nonnegative", "positive"]:
+        """What is known of its values' sign for every argument."""
+        if self.domain != REAL or self.range.low < 0:
+            return ""
+        return "nonnegative" if 0.0 in self.range else "positive"
+
+    @property
+    def torch_name(self) -> str:
+        """What torch calls it, such as `nn.functional.silu`."""
+        return self.torch.removeprefix("torch.").partition("(")[0]
+
+    @property
+    def is_symbol(self) -> bool:
+        """Whether it is a function symbol to the prover."""
+        return self.lowering in ("transparent", "named")
+
+    @property
+    def high_precision(self) -> Formula:
+        """Its formula in functions of mpmath, `max` and `abs`."""
+        return formula(self.exact or self.definition or f"{self.name}(x)")
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryFunction:
+    """One row: a function of two numbers, its NumPy meaning, its cost."""
+
+    name: BinaryFn
+    numpy: Callable[..., Any]
+    flops: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositeFunction:
+    """One row: a function that the frontend replaces by its formula in existing operators.
+
+    The formula is exact over the reals and does not overflow where the function does not.
+    """
+
+    name: str
+    formula: str
+    """In `x`, the parameters, rows of `UNARY`, `max` and `min`."""
+    torch: str
+    aten: tuple[str, ...] = ()
+    parameters: tuple[tuple[str, Fraction], ...] = ()
+    """Names and default values, in the order of ATen's arguments."""
+    words: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Parameters by ATen's keywords, where these differ."""
+
+
+def high_precision(row: ElementwiseFunction, x: Any) -> Any:
+    """A function of an mpmath number, to the precision that mpmath works at.
+
+    Source: mpmath, Johansson et al., https://mpmath.org.
+    """
+    return in_mpmath(row.high_precision, {"x": x})
+
+
+def in_mpmath(f: Formula, names: Mapping[str, Any]) -> Any:
+    """The value of a formula of mpmath numbers, to the precision that mpmath works at."""
+    mp: Any = import_module("mpmath").mp
+
+    def number(value: Fraction) -> Any:
+        return mp.mpf(value.numerator) / value.denominator
+
+    def operation(fn: str, args: tuple[Any, ...]) -> Any:
+        match fn, args:
+            case "add", (a, b):
+                return a + b
+            case "sub", (a, b):
+                return a - b
+            case "mul", (a, b):
+                return a * b
+            case "div", (a, b):
+                return a / b
+            case "pow", (a, b):
+                return a**b
+            case "neg", (a,):
+                return -a
+            case "max" | "min", _:
+                return max(args) if fn == "max" else min(args)
+            case "abs", (a,):
+                return abs(a)
+            case "pi", ():
+                return +mp.pi
+            case _, (a,) if fn in UNARY and not hasattr(mp, fn):
+                return high_precision(UNARY[fn], a)
+            case _:
+                return getattr(mp, fn)(*args)
+
+    return evaluate(f, names, number, operation)
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def _silu(x: Any) -> Any:
+    return x * _sigmoid(x)
+
+
+def _recip(x: Any) -> Any:
+    return 1.0 / x
+
+
+def _rsqrt(x: Any) -> Any:
+    return 1.0 / np.sqrt(x)
+
+
+def _relu(x: Any) -> Any:
+    return np.maximum(x, 0.0)
+
+
+def _erf(x: Any) -> Any:
+    return np.asarray(np.vectorize(erf, otypes=[np.float64])(x)).astype(x.dtype)
+
+
+def _gelu(x: Any) -> Any:
+    return 0.5 * x * (1.0 + _erf(x * sqrt(0.5)))
+
+
+def _gelu_tanh(x: Any) -> Any:
+    return 0.5 * x * (1.0 + np.tanh(sqrt(2.0 / pi) * (x + 0.044715 * x * x * x)))
+
+
+def bottom(dtype: np.dtype[Any]) -> float:
+    """The most negative number that may still be doubled twice: what stands for minus infinity.
+
+    A finite one, so that a tile that is masked as a whole has a maximum to be rescaled from.
+    """
+    return float(np.finfo(dtype).min) / 4
+
+
+def _mask(x: Any, keep: Any) -> Any:
+    if x.dtype == object:  # numbers that bring their own arithmetic
+        return np.where(keep != 0, x, np.asarray(x * 0 + bottom(np.dtype(np.float64)), object))
+    return np.where(keep != 0, x, np.asarray(bottom(x.dtype), x.dtype))
+
+
+_LOG1P_TEXT = "tl.where(1.0 + {0} == 1.0, {0}, tl.log(1.0 + {0}) * ({0} / ((1.0 + {0}) - 1.0)))"
+UNARY: dict[str, ElementwiseFunction] = {
+    row.name: row
+    for row in (
+        ElementwiseFunction(
+            name="exp",
+            numpy=np.exp,
+            torch="torch.exp({0})",
+            triton="tl.exp({0})",
+            llvm="exp(x)",
+            flops=1,
+            aten=("exp",),
+            mirage="exp",
+            lowering="primitive",
+            range=POSITIVE,
+            monotone="increasing",
+            derivative="exp(x)",
+        ),
+        ElementwiseFunction(
+            name="square",
+            numpy=np.square,
+            torch="torch.square({0})",
+            triton="{0} * {0}",
+            llvm="x * x",
+            flops=1,
+            aten=("square",),
+            mirage="square",
+            definition="x * x",
+            lowering="inline",
+            range=NONNEGATIVE,
+            parity="even",
+            zero_at_zero=True,
+            degree=Fraction(2),
+            derivative="2 * x",
+        ),
+        ElementwiseFunction(
+            name="sqrt",
+            numpy=np.sqrt,
+            torch="torch.sqrt({0})",
+            triton="tl.sqrt({0})",
+            llvm="sqrt(x)",
+            flops=1,
+            aten=("sqrt",),
+            mirage="sqrt",
+            lowering="primitive",
+            domain=NONNEGATIVE,
+            range=NONNEGATIVE,
+            zero_at_zero=True,
+            monotone="increasing",
+            degree=Fraction(1, 2),
+            derivative="1 / (2 * sqrt(x))",
+        ),
+        ElementwiseFunction(
+            name="rsqrt",
+            numpy=_rsqrt,
+            torch="torch.rsqrt({0})",
+            triton="tl.rsqrt({0})",
+            llvm="1 / sqrt(x)",
+            flops=2,
+            aten=("rsqrt",),
+            definition="1 / sqrt(x)",
+            lowering="inline",
+            domain=POSITIVE,
+            range=POSITIVE,
+            monotone="decreasing",
+            degree=Fraction(-1, 2),
+            derivative="-1 / (2 * x * sqrt(x))",
+        ),
+        ElementwiseFunction(
+            name="recip",
+            numpy=_recip,
+            torch="torch.reciprocal({0})",
+            triton="1.0 / {0}",
+            llvm="1 / x",
+            flops=1,
+            aten=("reciprocal",),
+            definition="1 / x",
+            lowering="inline",
+            parity="odd",
+            degree=Fraction(-1),
+            derivative="-1 / (x * x)",
+        ),
+        ElementwiseFunction(
+            name="neg",
+            numpy=np.negative,
+            torch="torch.neg({0})",
+            triton="-{0}",
+            llvm="-x",
+            flops=1,
+            aten=("neg",),
+            definition="-x",
+            lowering="inline",
+            parity="odd",
+            zero_at_zero=True,
+            monotone="decreasing",
+            degree=Fraction(1),
+            derivative="-1",
+        ),
+        ElementwiseFunction(
+            name="silu",
+            numpy=_silu,
+            torch="torch.nn.functional.silu({0})",
+            triton="{0} * tl.sigmoid({0})",
+            llvm="x / (exp(-x) + 1)",
+            flops=4,
+            aten=("silu",),
+            mirage="silu",
+            exact="x / (1 + exp(-x))",
+            definition="x * sigmoid(x)",
+            lowering="transparent",
+            range=Interval(-0.2785),
+            zero_at_zero=True,
+            derivative="(1 + exp(-x) + x * exp(-x)) / (1 + exp(-x)) ** 2",
+        ),
+        ElementwiseFunction(
+            name="sigmoid",
+            numpy=_sigmoid,
+            torch="torch.sigmoid({0})",
+            triton="tl.sigmoid({0})",
+            llvm="1 / (exp(-x) + 1)",
+            flops=3,
+            aten=("sigmoid",),
+            mirage="sigmoid",
+            definition="1 / (1 + exp(-x))",
+            lowering="transparent",
+            range=Interval(0.0, 1.0),
+            monotone="increasing",
+            derivative="exp(-x) / (1 + exp(-x)) ** 2",
+        ),
+        ElementwiseFunction(
+            name="relu",
+            numpy=_relu,
+            torch="torch.relu({0})",
+            triton="tl.maximum({0}, 0.0)",
+            llvm="positive_part(x)",
+            flops=1,
+            aten=("relu",),
+            mirage="relu",
+            definition="max(x, 0)",
+            range=NONNEGATIVE,
+            zero_at_zero=True,
+            monotone="increasing",
+        ),
+        ElementwiseFunction(
+            name="tanh",
+            numpy=np.tanh,
+            torch="torch.tanh({0})",
+            triton="2.0 * tl.sigmoid(2.0 * {0}) - 1.0",
+            llvm="tanh(x)",
+            flops=1,
+            aten=("tanh",),
+            exact="tanh(x)",
+            definition="1 - 2 / (1 + exp(2 * x))",
+            definition_is_a_theorem="(exp(a) − exp(−a)) / (exp(a) + exp(−a)), with both parts times exp(a), is "
+            "1 − 2 / (exp(2 a) + 1).",
+            range=Interval(-1.0, 1.0),
+            parity="odd",
+            parity_argument="The quotient of an odd and an even function is odd.",
+            zero_at_zero=True,
+            monotone="increasing",
+            derivative="1 - tanh(x) ** 2",
+        ),
+        ElementwiseFunction(
+            name="abs",
+            numpy=np.abs,
+            torch="torch.abs({0})",
+            triton="tl.abs({0})",
+            llvm="abs(x)",
+            flops=1,
+            aten=("abs",),
+            exact="abs(x)",
+            definition="max(x, -x)",
+            range=NONNEGATIVE,
+            parity="even",
+            parity_argument="max(−a, a) = max(a, −a).",
+            zero_at_zero=True,
+            degree=Fraction(1),
+            derivative="sign(x)",
+        ),
+        ElementwiseFunction(
+            name="erf",
+            numpy=_erf,
+            torch="torch.erf({0})",
+            triton="tl.erf({0})",
+            llvm="erf(x)",
+            flops=1,
+            aten=("erf",),
+            range=Interval(-1.0, 1.0),
+            parity="odd",
+            parity_argument="It is the integral of an even function from 0 on.",
+            zero_at_zero=True,
+            monotone="increasing",
+            derivative="2 / sqrt(pi()) * exp(-x * x)",
+        ),
+        ElementwiseFunction(
+            name="gelu",
+            numpy=_gelu,
+            torch="torch.nn.functional.gelu({0})",
+            triton="0.5 * {0} * (1.0 + tl.erf({0} * 0.7071067811865476))",
+            llvm="1/2 * x * (1 + erf(x * 0.7071067811865476))",
+            flops=4,
+            aten=("gelu",),
+            mirage="gelu",
+            exact="x * (1 + erf(x / sqrt(2))) / 2",
+            definition="1/2 * (x * (1 + erf(x / sqrt(2))))",
+            range=Interval(-0.17),
+            zero_at_zero=True,
+            derivative="(1 + erf(x / sqrt(2))) / 2 + x * exp(-x * x / 2) / sqrt(2 * pi())",
+        ),
+        ElementwiseFunction(
+            name="gelu_tanh",
+            numpy=_gelu_tanh,
+            torch='torch.nn.functional.gelu({0}, approximate="tanh")',
+            triton="{0} * tl.sigmoid(1.5957691216057308 * ({0} + 0.044715 * {0} * {0} * {0}))",
+            llvm="1/2 * x * (1 + tanh(0.7978845608028654 * fma(x * x * 0.044715, x, x)))",
+            flops=8,
+            exact="x * (1 + tanh(sqrt(2 / pi()) * (x + 0.044715 * x ** 3))) / 2",
+            range=Interval(-0.17004),
+            zero_at_zero=True,
+        ),
+    )
+}
+"""Every elementwise function of one number, by name, in the order in which stages list them."""
+
+BINARY: dict[str, BinaryFunction] = {
+    row.name: row
+    for row in (
+        BinaryFunction("add", np.add, 1),
+        BinaryFunction("sub", np.subtract, 1),
+        BinaryFunction("mul", np.multiply, 1),
+        BinaryFunction("div", np.divide, 1),
+        BinaryFunction("max", np.maximum, 1),
+        BinaryFunction("min", np.minimum, 1),
+        BinaryFunction("mask", _mask, 1),
+    )
+}
+"""`mask(x, keep)` is x where keep is not 0, else minus infinity (see `bottom`)."""
+
+COMMUTATIVE = frozenset({"add", "mul", "max", "min"})
