@@ -12,9 +12,9 @@ from prism_explore.widgets.panels.sections import Action, Card, Cell
 from prism_explore.widgets.views.marks import PRUNED_KINDS
 
 SOUNDNESS: Mapping[Soundness, str] = {
-    "sound": "Sound: what the rule prunes is not equal to the program, or is found elsewhere.",
-    "heuristic": "Heuristic: the rule can prune a good program.",
-    "budget": "Budget: a limit was reached, and this part was not searched.",
+    "sound": "Nothing is lost: what the rule prunes is not equal to the program, or is found elsewhere.",
+    "heuristic": "The rule can prune a good program.",
+    "budget": "A limit was reached, and this part was not searched.",
     "user": "Rejected by you; undo brings it back.",
 }
 STATUS_TEXT: Mapping[str, str] = {

@@ -1,4 +1,4 @@
-var re=`/* The widget's own look. Colours come from the notebook's theme where there is one, else from scene.ts. */
+var re=`/* Styles of the explorer. Colours come from the theme of the notebook if there is one, else from scene.ts. */
 .prism-explore {
   --bg: var(--jp-layout-color1, var(--vscode-editor-background, var(--pe-page)));
   --bg2: var(--jp-layout-color2, var(--vscode-sideBar-background, var(--pe-tensor)));
@@ -273,7 +273,7 @@ var re=`/* The widget's own look. Colours come from the notebook's theme where t
   background: var(--bg2);
 }
 
-/* Where there is little room, only the phase that the search is in. */
+/* A narrow explorer shows only the current phase. */
 @container (max-width: 1120px) {
   .prism-explore .pe-phases li:not([aria-current]) {
     display: none;
@@ -924,7 +924,7 @@ var re=`/* The widget's own look. Colours come from the notebook's theme where t
   font: 12px var(--mono);
 }
 
-/* Beside the tabs there is room for what a panel's heading would say. */
+/* The caption of a docked panel is next to the tabs. */
 .prism-explore:not([data-narrow]) .pe-dock .pe-head {
   position: absolute;
   top: 0;

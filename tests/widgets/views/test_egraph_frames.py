@@ -13,6 +13,7 @@ from prism_explore.ir.text import show
 from prism_explore.verify.egraph.frames import Growth, follow
 from prism_explore.verify.egraph.limits import Proved
 from prism_explore.verify.normal_form.equalities import equalities
+from prism_explore.verify.normal_form.equalities import equalities
 from prism_explore.widgets.jupyter.pictures import picture_scene
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.inspector import inspect
@@ -29,6 +30,18 @@ EVENTS = (
     CandidateInstantiated("f1.c1", "f1", show(CASE.sgraph), (), ()),
 )
 FOUND = equalities(PROGRAM, CASE.sgraph)
+
+
+SEARCH = SearchInfo(PROGRAM, "cpu")
+
+
+def folds() -> Folds:
+    journal = Journal()
+    return Folds(journal.note(event) for event in EVENTS)
+
+
+def context() -> Context:
+    return Context.of(SEARCH, folds(), ViewState(), Memo())
 
 
 SEARCH = SearchInfo(PROGRAM, "cpu")
