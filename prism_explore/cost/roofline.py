@@ -16,7 +16,7 @@ what it views, but no larger than itself; of several views of one tensor the lar
 tuner will choose stand for whatever makes each term least. Of all arithmetic the least is taken behind the sum:
 what one kernel sums in parts another one has to add, so parts that are free in either alone are not in both.
 
-Why it bounds what grows from a partial graph too (`Ceiling`). A graph grows by operators that are added;
+Why it bounds what grows from a partial graph too (`TimeToBeat`). A graph grows by operators that are added;
 nothing is taken away, and a graph is whole only when everything in it is used. So the work in it is work of
 every graph that it grows into, and each input that it does not read yet is still to be read.
 
@@ -76,8 +76,8 @@ def rates_of(target: Target) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
-    """A lower bound on a graph's time for every choice of numbers, and the ceiling that sets it."""
+class TimeBound:
+    """A lower bound on a graph's time for every choice of numbers, and the resource that sets it."""
 
     time_s: float
     bound_by: Literal["compute", "memory"]
@@ -87,7 +87,7 @@ class Floor:
     """Least arithmetic."""
 
 
-def floor_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Floor:
+def time_bound_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> TimeBound:
     """The least time this candidate could take at these shapes.
 
     Units: bytes / (bytes/s) = s, flops / (flops/s) = s
@@ -95,10 +95,10 @@ def floor_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
     Raises:
         ShapeError: a data symbol has no number in `shapes`.
     """
-    return floor_of_graph(candidate.sgraph, shapes, target)
+    return time_bound_of_graph(candidate.sgraph, shapes, target)
 
 
-def floor_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target) -> Floor:
+def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target) -> TimeBound:
     """The least time of any sGraph whose maps are chosen, or of a program with one kernel per operator."""
     types = graph.types()
     inputs = {i for i, n in enumerate(graph.nodes) if isinstance(n.op, Input)}
@@ -141,7 +141,7 @@ def floor_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target) -> 
     flops = {dtype: size(total) for dtype, total in arithmetic.items()}
     compute_s = sum(count / target.peak(dtype) for dtype, count in flops.items())
     bound_by: Literal["compute", "memory"] = "memory" if memory_s >= compute_s else "compute"
-    return Floor(max(time_s, compute_s), bound_by, total_bytes, sum(flops.values()))
+    return TimeBound(max(time_s, compute_s), bound_by, total_bytes, sum(flops.values()))
 
 
 def least(size: Dim, most: Mapping[str, float]) -> float:
@@ -158,7 +158,7 @@ def least(size: Dim, most: Mapping[str, float]) -> float:
 
 # ---------------------------------------------------------------- growing graphs
 @dataclass(frozen=True, slots=True)
-class Growing:
+class PartialTimeBound:
     """The floor of a partial graph, and so of every graph that it grows into."""
 
     closed_s: float = 0.0
@@ -176,11 +176,11 @@ class Growing:
         return self.closed_s + max(self.memory_s, self.compute_s) + self.unread_s
 
 
-EMPTY = Growing()
+EMPTY = PartialTimeBound()
 
 
 @dataclass(frozen=True, slots=True)
-class Ceiling:
+class TimeToBeat:
     """A time that a kernel has to stay below, at given shapes, on a machine; graphs that cannot need not grow."""
 
     best_s: float
@@ -193,31 +193,33 @@ class Ceiling:
     elsewhere_s: float = 0.0
     """What the other kernels of that row take at least."""
 
-    def rest(self, inputs: Iterable[TensorType]) -> Growing:
+    def rest(self, inputs: Iterable[TensorType]) -> PartialTimeBound:
         """Of an empty graph that is to read these inputs."""
-        return Growing(self.elsewhere_s, unread_s=sum(map(self.read_s, inputs)))
+        return PartialTimeBound(self.elsewhere_s, unread_s=sum(map(self.read_s, inputs)))
 
     def read_s(self, tensor: TensorType) -> float:
         """Seconds to read an input from memory once; 0 of what a mask may hide."""
         return self._read(tensor) / self.target.dram_bytes_per_s
 
-    def opened(self, before: Growing, cold: Iterable[TensorType], warm: Iterable[TensorType]) -> Growing:
+    def opened(
+        self, before: PartialTimeBound, cold: Iterable[TensorType], warm: Iterable[TensorType]
+    ) -> PartialTimeBound:
         """One kernel more, open; `cold` are the inputs that it is the first to read, `warm` what it reads besides."""
         first_s = sum(map(self.read_s, cold))
         again_s = sum(map(self._read_again, warm)) / self.target.dram_bytes_per_s
-        return Growing(before.closed_s, first_s + again_s, 0.0, max(0.0, before.unread_s - first_s))
+        return PartialTimeBound(before.closed_s, first_s + again_s, 0.0, max(0.0, before.unread_s - first_s))
 
-    def computed(self, before: Growing, flops: Dim, dtype: DType) -> Growing:
+    def computed(self, before: PartialTimeBound, flops: Dim, dtype: DType) -> PartialTimeBound:
         """The open kernel with more arithmetic; of what a mask may hide, none."""
         if self.masks:
             return before
         more_s = float(flops.rational(dict(self.shapes))) / self.target.peak(dtype)
         return replace(before, compute_s=before.compute_s + more_s)
 
-    def closed(self, before: Growing, result: TensorType) -> Growing:
+    def closed(self, before: PartialTimeBound, result: TensorType) -> PartialTimeBound:
         """The open kernel closed, its result written."""
         memory_s = before.memory_s + self._beyond(result) / self.target.dram_bytes_per_s
-        return Growing(before.closed_s + max(memory_s, before.compute_s), unread_s=before.unread_s)
+        return PartialTimeBound(before.closed_s + max(memory_s, before.compute_s), unread_s=before.unread_s)
 
     def _bytes(self, tensor: TensorType) -> float:
         return float(tensor.bytes.rational(dict(self.shapes)))
@@ -233,10 +235,10 @@ class Ceiling:
         return max(0.0, self._bytes(tensor) - self.target.last_cache_bytes)
 
 
-def ceiling_of(
+def time_to_beat_of(
     program: TensorProgram, best_s: float | None, shapes: Mapping[str, int], target: Target
-) -> Ceiling | None:
-    """The ceiling for a search of a program; None where there is no time to beat, or no bound on what grows."""
+) -> TimeToBeat | None:
+    """The time to beat for a search of a program; None where there is no time to beat, or no bound on what grows."""
     if best_s is None:
         return None
     nodes = program.graph.nodes
@@ -245,7 +247,7 @@ def ceiling_of(
     moved = any(isinstance(n.op, Reshape | Slice | Concat) for n in nodes)
     if bands and (moved or not all(isinstance(b, Band) and holds_diagonal(b) for b in bands)):
         return None
-    return Ceiling(best_s, tuple(sorted(shapes.items())), target, squares)
+    return TimeToBeat(best_s, tuple(sorted(shapes.items())), target, squares)
 
 
 def least_flops(op: ComputeOp | LoopOp, operands: Sequence[tuple[Dim, ...]], result: tuple[Dim, ...]) -> Dim:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from prism_explore.cost.roofline import Ceiling, ceiling_of
+from prism_explore.cost.roofline import TimeToBeat, time_to_beat_of
 from prism_explore.ir.ops import Band, Input, ViewOp
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import peel
@@ -22,9 +22,9 @@ from prism_explore.ir.transforms.partition import Part, alike
 from prism_explore.targets import Target
 
 
-def ceilings_in_a_row(
+def times_to_beat_of_parts(
     program: TensorProgram, parts: Sequence[Part], best_s: float, shapes: Mapping[str, int], target: Target
-) -> dict[str, Ceiling | None]:
+) -> dict[str, TimeToBeat | None]:
     """What partial graphs of each part are held against; None of a part of which no bound is known while it grows.
 
     Parts that are alike are searched once, so each is given the loosest ceiling of those that it is like.
@@ -38,14 +38,14 @@ def ceilings_in_a_row(
     """
     given = {op.name for op in program.inputs}
     seen: set[str] = set()
-    alone = [ceiling_of(part.program, best_s, shapes, target) for part in parts]
+    alone = [time_to_beat_of(part.program, best_s, shapes, target) for part in parts]
     cold: list[dict[str, float]] = []
     for part, own in zip(parts, alone, strict=True):
         first = {op.name for op in part.program.inputs} & given - seen
         cold.append(_read_s(part.program, own, first) if reads(part.program) else {})
         seen |= first if reads(part.program) else set()
     total_s = sum(s for each in cold for s in each.values())
-    found: dict[str, Ceiling | None] = {}
+    found: dict[str, TimeToBeat | None] = {}
     for part, own, first in zip(parts, alone, cold, strict=True):
         key = alike(part.program)
         if own is None:
@@ -60,7 +60,7 @@ def ceilings_in_a_row(
     return found
 
 
-def is_looser(one: Ceiling | None, other: Ceiling | None) -> bool:
+def is_looser(one: TimeToBeat | None, other: TimeToBeat | None) -> bool:
     """Whether what the other lets through may be more than what one does."""
     if one is None or other is None:
         return one is not None
@@ -72,7 +72,7 @@ def reads(part: TensorProgram) -> bool:
     return any(not isinstance(n.op, Input | Band | ViewOp) for n in part.graph.nodes)
 
 
-def _read_s(part: TensorProgram, own: Ceiling | None, names: set[str]) -> dict[str, float]:
+def _read_s(part: TensorProgram, own: TimeToBeat | None, names: set[str]) -> dict[str, float]:
     """Per input that a part is the first to read, the seconds that this takes at least."""
     told = apart(part)
     seconds = dict.fromkeys(names, 0.0)

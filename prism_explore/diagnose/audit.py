@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal, TypeAlias
 
-from prism_explore.cost.roofline import floor_of
+from prism_explore.cost.roofline import time_bound_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Journal
@@ -29,14 +29,14 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.ledger import ledger
 from prism_explore.generate.canonical_order import Expressions
-from prism_explore.generate.event_log import Diary, is_of_a_row, row_text
+from prism_explore.generate.event_log import EventLog, is_of_a_row, row_text
 from prism_explore.generate.explain_excluded import outside
-from prism_explore.generate.region_replay import Reopened, Trail, region_steps, regrow, same_theorem
+from prism_explore.generate.region_replay import Reopened, ReportedTree, region_steps, regrow, same_theorem
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse, show
-from prism_explore.pipeline.stages import Family, Pieces
-from prism_explore.search.explore import Task, ceiling, row_to_beat, with_time_to_beat
-from prism_explore.search.kernel_sequence import in_pieces
+from prism_explore.pipeline.stages import Family, KernelSequence
+from prism_explore.search.explore import Task, row_to_beat, time_to_beat, with_time_to_beat
+from prism_explore.search.kernel_sequence import kernel_sequences
 from prism_explore.verify.prover import Prover
 
 Answer: TypeAlias = Literal["right", "wrong", "undecided", "covered", "gained", "nothing gained"]
@@ -160,8 +160,8 @@ def audit(
         if rule == "budget.nodes":
             space = replace(space, row_nodes=max(space.row_nodes, nodes))
         return _row_audit(replace(task, space=space), facts, region, off, nodes, candidates, tick)
-    trail = Trail(facts)
-    reopened = region_steps(task.program, task.space, task.target, trail, region, ceiling(task))
+    trail = ReportedTree(facts)
+    reopened = region_steps(task.program, task.space, task.target, trail, region, time_to_beat(task))
     shadow = _Shadow(task, facts, candidates, tick)
     growing = regrow(
         task.program,
@@ -173,7 +173,7 @@ def audit(
         reopened,
         nodes=nodes,
         steps=steps,
-        ceiling=ceiling(task),
+        time_to_beat=time_to_beat(task),
     )
     for family in growing:
         tick()
@@ -229,11 +229,11 @@ class _Shadow:
             assert isinstance(said, VerdictReached), "a verdict is the last fact of its candidate"
             if said.verdict == "proved":
                 first = first or candidate.id
-                floor_s = min(floor_s, floor_of(candidate, task.shapes, task.target).time_s)
+                floor_s = min(floor_s, time_bound_of(candidate, task.shapes, task.target).time_s)
             unknown |= said.verdict == "unknown"
         if first:
             same = self.known.get(number, "")
-            alone = not same and family.pieces is None
+            alone = not same and family.sequence is None
             why = outside(self.task.program, self.task.space, self.task.target, family.sgraph) if alone else ""
             if not same and isinstance(task.time_to_beat_s, float) and floor_s >= task.time_to_beat_s:
                 beat, bound = seconds_text(task.time_to_beat_s), seconds_text(floor_s)
@@ -301,8 +301,8 @@ def _row_audit(
 ) -> Audit:
     """Kernels in a row that were cut: every row that there is without the rule."""
     shadow = _Shadow(task, facts, candidates, tick)
-    diary = Diary(shadow.journal)
-    root = diary.expanded("", "inputs", "kernel")
+    log = EventLog(shadow.journal)
+    root = log.expanded("", "inputs", "kernel")
     taken = ((region.operator, ()),)
     reopened = Reopened(taken, taken)
 
@@ -310,12 +310,12 @@ def _row_audit(
         reopened.over |= reopened.grown >= nodes
         return reopened.over
 
-    for row in in_pieces(task.program, task.space, task.target, task.seed, over, row_to_beat(task)):
+    for row in kernel_sequences(task.program, task.space, task.target, task.seed, over, row_to_beat(task)):
         tick()
         reopened.grown += 1
-        if isinstance(row, Pieces):
+        if isinstance(row, KernelSequence):
             graph = row.together({number: family.sgraph for number, family in row.families})
-            born = diary.completed(diary.expanded(root, row_text(row.parts), "kernel"), show(graph))
+            born = log.completed(log.expanded(root, row_text(row.parts), "kernel"), show(graph))
             if not shadow.settle(Family(born, task.program, graph, row), task):
                 break
     ended = "candidates" if shadow.over else "nodes" if reopened.over else ""
@@ -342,12 +342,12 @@ def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: 
     return shadow.audit(subject, "rejected", "user", answer, (), (subject,), 1, 0, ended, text)
 
 
-def _row_of(task: Task, facts: Sequence[Event], born: FamilyCompleted) -> Pieces | None:
+def _row_of(task: Task, facts: Sequence[Event], born: FamilyCompleted) -> KernelSequence | None:
     """The row of kernels that a family is; None where it is none."""
     if not any(isinstance(e, NodeExpanded) and e.node == born.node and is_of_a_row(e.operator) for e in facts):
         return None
-    rows = in_pieces(task.program, task.space, task.target, task.seed, lambda: False, row_to_beat(task))
-    graphs = ((r, r.together({n: f.sgraph for n, f in r.families})) for r in rows if isinstance(r, Pieces))
+    rows = kernel_sequences(task.program, task.space, task.target, task.seed, lambda: False, row_to_beat(task))
+    graphs = ((r, r.together({n: f.sgraph for n, f in r.families})) for r in rows if isinstance(r, KernelSequence))
     return next((row for row, graph in graphs if show(graph) == born.sgraph), None)
 
 

@@ -21,7 +21,7 @@ from math import prod
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
-from prism_explore.generate.enumerator import Growth
+from prism_explore.generate.enumerator import Enumerator
 from prism_explore.generate.pruning.facts import Machine
 from prism_explore.generate.state import BlockState, KernelState
 from prism_explore.ir.axes import AxisNames, axes_of
@@ -61,7 +61,7 @@ class Tally:
     omaps: int = 0
     """Maps of outputs that were tried at whole graphs."""
     graphs: int = 0
-    """Whole graphs that may compute the program."""
+    """CompleteGraph graphs that may compute the program."""
     families: dict[int, SGraph] = field(default_factory=dict[int, SGraph])
     """The graphs' structures, maps and numbers forgotten, by canonical number; see `canonical.Expressions`."""
     over: bool = False
@@ -135,24 +135,24 @@ class _Enumeration:
         over: Callable[[], bool],
     ) -> None:
         self.space, self.numbers, self.tally, self.states, self.over = space, numbers, tally, states, over
-        self.growth = Growth(program, space, target, Journal())
-        self.extents = {a.name: a.extent.constant or 1 for a in axes_of(self.growth.facts.apart.program.graph).axes}
-        self.result = self.growth.facts.output_axes
+        self.enumerator = Enumerator(program, space, target, Journal())
+        self.extents = {a.name: a.extent.constant or 1 for a in axes_of(self.enumerator.facts.apart.program.graph).axes}
+        self.result = self.enumerator.facts.output_axes
 
     def run(self) -> Iterator[SGraph | None]:
-        kernel = self.growth.facts.start("")
-        for operands in self.growth.kernel_steps(kernel):
+        kernel = self.enumerator.facts.start("")
+        for operands in self.enumerator.kernel_steps(kernel):
             if not isinstance(operands, tuple):
                 continue
             axes = tuple(kernel.tensors[i].axes for i in operands)
-            if not isinstance(self.growth.expander.open_kernel(kernel, operands), BlockState):
+            if not isinstance(self.enumerator.expander.open_kernel(kernel, operands), BlockState):
                 continue
             self.tally.maps += self.all_maps(axes)
             for choice in self.consistent(axes):
                 if self.spent():
                     return
                 self.tally.begun += 1
-                block = self.growth.expander.open_kernel(kernel, operands, choice.looped)
+                block = self.enumerator.expander.open_kernel(kernel, operands, choice.looped)
                 if isinstance(block, BlockState):
                     yield from self.block(kernel, block, choice)
 
@@ -207,7 +207,7 @@ class _Enumeration:
         if len(state.tensors) >= self.space.block_ops:
             return
         cut = {a for a, _ in choice.grid}
-        for kept in self.growth.block_tried(state)[1]:
+        for kept in self.enumerator.try_block_steps(state)[1]:
             if self.spent():
                 return
             made = kept.state
@@ -215,7 +215,7 @@ class _Enumeration:
                 continue
             self.tally.grown += 1
             yield None
-            if self.growth.closable(made) and not self.growth.expander.finish_block(made):
+            if self.enumerator.may_close(made) and not self.enumerator.expander.finish_block(made):
                 yield from self.whole(kernel, made, choice)
             yield from self.block(kernel, made, choice)
 
@@ -223,12 +223,12 @@ class _Enumeration:
         """The graph, where an output map fits; each way to put the grid dims on dims of the result is tried."""
         stored = state.tensors[-1].axes
         self.tally.omaps += prod(range(len(stored), len(stored) - len(choice.grid), -1))
-        closed = self.growth.closed(kernel, state)
-        if not self.growth.facts.is_whole(closed):
+        closed = self.enumerator.closed(kernel, state)
+        if not self.enumerator.facts.is_complete(closed):
             return
         graph = SGraph(tuple(t.node for t in closed.tensors), len(closed.tensors) - 1)
         self.tally.graphs += 1
-        self.tally.families.setdefault(self.growth.facts.expressions.of_graph(graph), graph)
+        self.tally.families.setdefault(self.enumerator.facts.expressions.of_graph(graph), graph)
         yield _with_numbers(graph, state, choice)
 
 

@@ -23,12 +23,12 @@ from prism_explore.events.kinds import (
 from prism_explore.events.ledger import family_of, was_cut_by_budget
 from prism_explore.generate.canonical_order import Expressions
 from prism_explore.generate.event_log import REST, WHOLE, is_of_a_row
-from prism_explore.generate.region_replay import Place, Retracer, Trail, Tried
+from prism_explore.generate.region_replay import EnumerationReplay, Place, ReportedTree, Tried
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.search_space import Level, Space
 from prism_explore.pipeline.stages import Family, Verified
-from prism_explore.search.explore import Task, ceiling, grown, with_time_to_beat
+from prism_explore.search.explore import Task, grown, time_to_beat, with_time_to_beat
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target
 from prism_explore.verify.prover import Prover
@@ -169,10 +169,10 @@ class _Walk:
     """The tree of the search, walked in both settings at once."""
 
     def __init__(self, task: Task, other: Task, facts: Sequence[Event]) -> None:
-        self.here = Retracer(task.program, task.space, task.target, Journal(), ceiling(task))
-        self.there = Retracer(other.program, other.space, other.target, Journal(), ceiling(other))
+        self.here = EnumerationReplay(task.program, task.space, task.target, Journal(), time_to_beat(task))
+        self.there = EnumerationReplay(other.program, other.space, other.target, Journal(), time_to_beat(other))
         self.task, self.other = task, other
-        self.trail = Trail(facts)
+        self.trail = ReportedTree(facts)
         self.ended = any(isinstance(e, ExplorationFinished) and e.stop != "cancelled" for e in facts)
         self.opened = self.closed = 0
         self.has_rows = False

@@ -57,7 +57,7 @@ class Application:
 
     args: Args
     kind: int
-    """Position in the alphabet."""
+    """Position in the operator_set."""
 
     @property
     def rank(self) -> Rank:
@@ -77,12 +77,12 @@ def rank(args: Args, kind: int) -> Rank:
 _L = TypeVar("_L", bound=Kind)
 
 
-class Alphabet(Generic[_L]):
+class OperatorSet(Generic[_L]):
     """Operator types in a fixed order, and their applications in canonical order."""
 
-    def __init__(self, letters: Iterable[_L]) -> None:
-        self.letters = tuple(letters)
-        numbered = tuple(enumerate(self.letters))
+    def __init__(self, entries: Iterable[_L]) -> None:
+        self.entries = tuple(entries)
+        numbered = tuple(enumerate(self.entries))
         self._unary = tuple(n for n, k in numbered if k.arity == 1)
         self._binary = tuple(n for n, k in numbered if k.arity == 2)
         self._ordered = tuple(n for n, k in numbered if k.arity == 2 and not k.commutative)
@@ -137,13 +137,13 @@ class Alphabet(Generic[_L]):
 class Counter:
     """How many programs a partial one stands for, if every operator fitted every operand.
 
-    The recursion of `Alphabet.sequences` in closed form: with `a` applications still above the last one,
+    The recursion of `OperatorSet.sequences` in closed form: with `a` applications still above the last one,
     taking one leaves those above it and opens those that use the new tensor. Shapes and phases are
-    ignored, so the number is an upper estimate; for an uninterpreted alphabet it is exact.
+    ignored, so the number is an upper estimate; for an uninterpreted operator_set it is exact.
     """
 
-    def __init__(self, alphabet: Alphabet[Any]) -> None:
-        self._alphabet = alphabet
+    def __init__(self, operator_set: OperatorSet[Any]) -> None:
+        self._alphabet = operator_set
         self._sums: dict[tuple[int, int, bool], list[int]] = {}
 
     def of_length(self, tensors: int, ops: int) -> int:

@@ -32,7 +32,7 @@ WHOLE: dict[Level, str] = {"kernel": "whole kernel graph", "block": "whole block
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class CutGroup:
     """Applications to the same operands that one rule cuts."""
 
     cut: Cut
@@ -49,12 +49,12 @@ class Bundle:
         return self.cut.rule, failure.detail, failure.heuristic
 
 
-def bundled(cuts: Iterable[tuple[str, Cut]]) -> tuple[Bundle, ...]:
-    """Cuts of applications to the same operands, by label, in order of appearance."""
+def group_cuts(cuts: Iterable[tuple[str, Cut]]) -> tuple[CutGroup, ...]:
+    """NodeCuts of applications to the same operands, by label, in order of appearance."""
     groups: dict[tuple[object, ...], list[tuple[str, Cut]]] = {}
     for label, cut in cuts:
         groups.setdefault((cut.rule, cut.failure.detail, cut.failure.heuristic), []).append((label, cut))
-    made: list[Bundle] = []
+    made: list[CutGroup] = []
     for group in groups.values():
         alike: dict[str, list[str]] = {}
         common: dict[str, str] = {}
@@ -62,11 +62,11 @@ def bundled(cuts: Iterable[tuple[str, Cut]]) -> tuple[Bundle, ...]:
             alike.setdefault(cut.failure.evidence, []).append(label)
             common.update(cut.failure.common)
         told = tuple((" | ".join(labels), shown) for shown, labels in alike.items())
-        made.append(Bundle(group[0][1], tuple(label for label, _ in group), told, common))
+        made.append(CutGroup(group[0][1], tuple(label for label, _ in group), told, common))
     return tuple(made)
 
 
-def _told(made: Sequence[Bundle]) -> Iterable[tuple[str, str]]:
+def _told(made: Sequence[CutGroup]) -> Iterable[tuple[str, str]]:
     """The labels of what is cut with the same evidence, and the evidence, over all bundles of the same operands."""
     if len(made) == 1:
         return made[0].told
@@ -77,7 +77,7 @@ def _told(made: Sequence[Bundle]) -> Iterable[tuple[str, str]]:
     return [(" | ".join(labels), shown) for shown, labels in alike.items()]
 
 
-Group: TypeAlias = dict[tuple[int, ...], list[Bundle]]
+Group: TypeAlias = dict[tuple[int, ...], list[CutGroup]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Region:
         return tuple((label, args) for args, made in self.group.items() for b in made for label in b.labels)
 
 
-class Cuts:
+class NodeCuts:
     """The cuts at one node of the search, in order of appearance."""
 
     def __init__(self) -> None:
@@ -106,10 +106,10 @@ class Cuts:
 
     def add(self, args: tuple[int, ...], label: str, cut: Cut, weight: float) -> None:
         """A cut of one application, by its operator's label."""
-        self.add_all(args, Bundle(cut, (label,), ((label, cut.failure.evidence),), cut.failure.common), weight)
+        self.add_all(args, CutGroup(cut, (label,), ((label, cut.failure.evidence),), cut.failure.common), weight)
 
-    def add_all(self, args: tuple[int, ...], bundle: Bundle, weight: float) -> None:
-        """Cuts of several applications, and what they stand for together."""
+    def add_all(self, args: tuple[int, ...], bundle: CutGroup, weight: float) -> None:
+        """NodeCuts of several applications, and what they stand for together."""
         where = () if bundle.cut.rule.one_region_per_node else args
         key = (bundle.key, where)
         self._groups.setdefault(key, {}).setdefault(args, []).append(bundle)
@@ -166,7 +166,7 @@ def is_of_a_row(operator: str) -> bool:
 _ROW = re.compile(r"in [0-9]+ parts\b")
 
 
-class Diary:
+class EventLog:
     """Numbers nodes, regions and families, and notes them."""
 
     def __init__(self, journal: Journal) -> None:
@@ -188,7 +188,9 @@ class Diary:
         region, counted = f"p{self.regions}", "exact" if exact else "estimate"
         self._journal.note(RegionPruned(region, parent, operator, level, why, weight, counted))
 
-    def cuts(self, cuts: Cuts, parent: str, level: Level, names: dict[int, str], exact: bool = False) -> Iterator[None]:
+    def cuts(
+        self, cuts: NodeCuts, parent: str, level: Level, names: dict[int, str], exact: bool = False
+    ) -> Iterator[None]:
         """Note the regions at a node, one step each."""
         self.void += cuts.void
         for region in cuts.regions(names):

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from prism_explore.cost.roofline import Ceiling
+from prism_explore.cost.roofline import TimeToBeat
 from prism_explore.generate.canonical_order import Application, Args
-from prism_explore.generate.event_log import Bundle, bundled
+from prism_explore.generate.event_log import CutGroup, group_cuts
 from prism_explore.generate.pruning.facts import DUPLICATE, Machine, ProgramFacts
 from prism_explore.generate.pruning.rule import ActiveRules, Cut, PruningRule, first_cut
 from prism_explore.generate.pruning.rules import RULES
@@ -30,7 +30,7 @@ from prism_explore.generate.pruning.steps import (
 )
 from prism_explore.generate.size_matching import matched_block, matched_kernel
 from prism_explore.generate.split_kernels import Split, splits
-from prism_explore.generate.state import BlockState, Fit, KernelState, Same, Tensor
+from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Same, Tensor
 from prism_explore.ir.analysis.loop_flow import Flow, flow
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.graph import SGraph
@@ -43,9 +43,9 @@ from prism_explore.pipeline.search_space import Space
 class OperandOutcomes:
     """The outcomes of some operators on the same operands, whatever the rest of the graph."""
 
-    cuts: tuple[Bundle, ...]
+    cuts: tuple[CutGroup, ...]
     fitting: tuple[tuple[int, Tensor], ...]
-    """Operators that pass, by position in the alphabet, and their results."""
+    """Operators that pass, by position in the operator_set, and their results."""
     void: int
     """How many are no operators there, such as a reduction along a dim that does not exist."""
 
@@ -58,12 +58,12 @@ class Expander:
         program: TensorProgram,
         space: Space,
         target: Machine,
-        ceiling: Ceiling | None = None,
+        time_to_beat: TimeToBeat | None = None,
         rules: Iterable[PruningRule] = RULES,
     ) -> None:
         self._rules = ActiveRules(rules, space)
         self.space = space
-        self.facts = ProgramFacts(program, space, target, ceiling)
+        self.facts = ProgramFacts(program, space, target, time_to_beat)
         self._outcomes: dict[tuple[int, int, tuple[int, ...]], OperandOutcomes] = {}
         self._cache_outcomes = space.active(DUPLICATE)
         """Outcomes are cached by the numbers of values; only without duplicates are equal numbers equal values."""
@@ -72,7 +72,7 @@ class Expander:
     def apply_predefined(self, state: KernelState, application: Application) -> KernelState | Cut | None:
         """The kernel graph with one more predefined operator, or its cut; None: no such operator."""
         facts, args = self.facts, application.args
-        op = facts.kernel_alphabet.letters[application.kind].op
+        op = facts.kernel_operators.entries[application.kind].op
         state = matched_kernel(facts, state, op, args)
         typed = self._typed(op, args, state)
         if not isinstance(typed, OperandTypes):
@@ -115,7 +115,7 @@ class Expander:
             facts.context(tensors, choices, state.same),
             outside,
             made=parts,
-            floor=step.floor,
+            time_bound=step.time_bound,
             same=state.same,
         )
 
@@ -135,28 +135,30 @@ class Expander:
         cuts: list[tuple[str, Cut]] = []
         fitting: list[tuple[int, Tensor]] = []
         for kind in kinds:
-            letter = self.facts.block_alphabet.letters[kind]
-            made = self._value(letter.op, args, matched_block(self.facts, state, letter.op, args))
+            entry = self.facts.block_operators.entries[kind]
+            made = self._value(entry.op, args, matched_block(self.facts, state, entry.op, args))
             if isinstance(made, Cut):
-                cuts.append((letter.label, made))
+                cuts.append((entry.label, made))
             elif made is not None:
                 fitting.append((kind, made))
-        found = OperandOutcomes(bundled(cuts), tuple(fitting), len(kinds) - len(cuts) - len(fitting))
+        found = OperandOutcomes(group_cuts(cuts), tuple(fitting), len(kinds) - len(cuts) - len(fitting))
         if self._cache_outcomes:
             self._outcomes[key] = found
         return found
 
-    def apply_in_block(self, state: BlockState, application: Fit) -> BlockState | Cut:
+    def apply_in_block(self, state: BlockState, application: BlockApplication) -> BlockState | Cut:
         """The block graph with one more operator, or its cut."""
         step = BlockStep(self.facts, state, application)
         return first_cut(self._rules.block, step) or step.grown()
 
     def apply_op(self, state: BlockState, op: Op, args: Args) -> BlockState | Cut | None:
         """The block graph with one more operator, or its cut; None: the space has no such operator."""
-        for kind, letter in enumerate(self.facts.block_alphabet.letters):
-            if letter.op == op:
-                made = self._value(letter.op, args, matched_block(self.facts, state, letter.op, args))
-                return self.apply_in_block(state, Fit(args, kind, made)) if isinstance(made, Tensor) else made
+        for kind, entry in enumerate(self.facts.block_operators.entries):
+            if entry.op == op:
+                made = self._value(entry.op, args, matched_block(self.facts, state, entry.op, args))
+                return (
+                    self.apply_in_block(state, BlockApplication(args, kind, made)) if isinstance(made, Tensor) else made
+                )
         return None
 
     def finish_block(self, state: BlockState) -> Cut | None:

@@ -173,7 +173,7 @@ def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, 
     expander = Expander(program, replace(space, rules_off=off | space.rules_off), target)
     facts = expander.facts
     state = facts.start("")
-    between: dict[Op, int] = {letter.op: kind for kind, letter in enumerate(facts.kernel_alphabet.letters)}
+    between: dict[Op, int] = {entry.op: kind for kind, entry in enumerate(facts.kernel_operators.entries)}
     for node in core.nodes:
         match node.op:
             case Input() | Band():

@@ -13,8 +13,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import combinations
 
-from prism_explore.generate.canonical_order import Alphabet, Application, Args, Counter, Rank, rank
-from prism_explore.generate.state import KernelState, Letter
+from prism_explore.generate.canonical_order import Application, Args, Counter, OperatorSet, Rank, rank
+from prism_explore.generate.state import KernelState, OperatorEntry
 from prism_explore.pipeline.search_space import Space
 
 Key = tuple[int, int, int]
@@ -24,7 +24,7 @@ Key = tuple[int, int, int]
 class Tree:
     """The tree of a search without rules."""
 
-    def __init__(self, kernels: Alphabet[Letter], blocks: Alphabet[Letter], space: Space) -> None:
+    def __init__(self, kernels: OperatorSet[OperatorEntry], blocks: OperatorSet[OperatorEntry], space: Space) -> None:
         self._kernels, self._space = kernels, space
         self._blocks = Counter(blocks)
         self._ranks: dict[int, tuple[list[Rank], list[Args | None]]] = {}
@@ -32,7 +32,7 @@ class Tree:
 
     def custom_rank(self, operands: Args) -> Rank:
         """The place of a custom kernel in the canonical order: behind the predefined operators."""
-        return rank(operands, len(self._kernels.letters))
+        return rank(operands, len(self._kernels.entries))
 
     def operands(self, tensors: int) -> Iterator[Args]:
         """What a custom kernel may read, out of so many tensors."""

@@ -1,6 +1,6 @@
 """Go back to a node of a search that was noted, and from there into a region that was cut.
 
-Growth is deterministic, so the operators on the way to a node lead there again. A place is found by that
+Enumerator is deterministic, so the operators on the way to a node lead there again. A place is found by that
 way, and a region by its title and its reason, both as they were noted; nothing is read out of their text.
 """
 
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TypeAlias
 
-from prism_explore.cost.roofline import Ceiling
+from prism_explore.cost.roofline import TimeToBeat
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
-from prism_explore.generate.enumerator import Growth
+from prism_explore.generate.enumerator import Enumerator
 from prism_explore.generate.event_log import CUSTOM, REST, WHOLE, Region, Step
 from prism_explore.generate.pruning.facts import Machine
 from prism_explore.generate.pruning.rules import RULES
 from prism_explore.generate.split_kernels import Split
-from prism_explore.generate.state import BlockState, Fit, KernelState
+from prism_explore.generate.state import BlockApplication, BlockState, KernelState
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Op
 from prism_explore.ir.program import TensorProgram
@@ -56,11 +56,11 @@ class Tried:
     """Per step that was cut, here or on the way, the rule."""
     kept: Mapping[Step, tuple[str, Made]]
     """Per step that was kept, its text and what it gave."""
-    fits: Mapping[Step, Fit] = field(default_factory=dict[Step, Fit])
+    fits: Mapping[Step, BlockApplication] = field(default_factory=dict[Step, BlockApplication])
     """Per step of a block graph that was kept, how it is tried elsewhere."""
 
 
-class Trail:
+class ReportedTree:
     """The tree of a search as it was noted."""
 
     def __init__(self, facts: Iterable[Event]) -> None:
@@ -83,7 +83,7 @@ class Trail:
         return tuple(reversed(found))
 
 
-class Retracer:
+class EnumerationReplay:
     """A growth that takes given steps instead of all."""
 
     def __init__(
@@ -92,67 +92,67 @@ class Retracer:
         space: Space,
         target: Machine,
         journal: Journal,
-        ceiling: Ceiling | None = None,
+        time_to_beat: TimeToBeat | None = None,
     ) -> None:
-        self.growth = Growth(program, space, target, journal, ceiling=ceiling)
+        self.enumerator = Enumerator(program, space, target, journal, time_to_beat=time_to_beat)
 
     def root(self) -> Place:
         """Where every search begins."""
-        growth = self.growth
-        node = growth.diary.expanded("", f"inputs({', '.join(growth.names.values())})", "kernel")
-        return Place(growth.facts.start(node))
+        enumerator = self.enumerator
+        node = enumerator.log.expanded("", f"inputs({', '.join(enumerator.names.values())})", "kernel")
+        return Place(enumerator.facts.start(node))
 
     def kernel_at(self, place: Place) -> KernelState | None:
         """The kernel graph at a place, an open block graph closed; None where that cannot be."""
         if place.block is None:
             return place.kernel
         opened = len(place.block.tensors) == len(place.block.operands)
-        if opened or not self.growth.closable(place.block):
+        if opened or not self.enumerator.may_close(place.block):
             return None
-        return self.growth.closed(place.kernel, place.block)
+        return self.enumerator.closed(place.kernel, place.block)
 
     def tried(self, place: Place, level: Level) -> Tried:
         """What every step at a place comes to."""
-        growth = self.growth
+        enumerator = self.enumerator
         kept: dict[Step, tuple[str, Made]] = {}
-        fits: dict[Step, Fit] = {}
+        fits: dict[Step, BlockApplication] = {}
         gone: Mapping[Step, str] = {}
         if level == "block":
             assert place.block is not None, "only an open block graph has block-level steps"
-            if len(place.block.tensors) >= growth.space.block_ops:
+            if len(place.block.tensors) >= enumerator.space.block_ops:
                 return Tried((), {}, {})
-            cuts, blocks = growth.block_tried(place.block)
-            letters = growth.facts.block_alphabet.letters
+            cuts, blocks = enumerator.try_block_steps(place.block)
+            entries = enumerator.facts.block_operators.entries
             gone = place.gone
             for made in blocks:
-                step = letters[made.step.kind].label, made.step.args
+                step = entries[made.step.kind].label, made.step.args
                 kept[step] = show_node(made.state.tensors[-1].node), made.state
                 fits[step] = made.step
             regions = cuts.regions({})
         else:
             kernel = self.kernel_at(place)
-            if kernel is None or place.split is not None or (level == "split" and not growth.space.results):
+            if kernel is None or place.split is not None or (level == "split" and not enumerator.space.results):
                 return Tried((), {}, {})
             if level == "split":
-                whole = growth.whole(kernel)
+                whole = enumerator.whole(kernel)
                 if whole is None:
                     return Tried((), {}, {})
-                cuts, halves = growth.split_tried(whole)
+                cuts, halves = enumerator.try_splits(whole)
                 regions = cuts.regions({})
                 for half in halves:
                     kept[half.label, half.stored] = half.text, half
-            elif place.block is not None and not growth.facts.spare(kernel):
+            elif place.block is not None and not enumerator.facts.spare(kernel):
                 return Tried((), {}, {})
             else:
-                cuts, made = growth.kernel_tried(kernel)
-                regions = cuts.regions(growth.names)
-                labels: dict[Op, str] = {o.op: o.label for o in growth.facts.kernel_alphabet.letters}
+                cuts, made = enumerator.try_kernel_steps(kernel)
+                regions = cuts.regions(enumerator.names)
+                labels: dict[Op, str] = {o.op: o.label for o in enumerator.facts.kernel_operators.entries}
                 for state in made:
                     if isinstance(state, BlockState):
-                        kept[CUSTOM, state.operands] = growth.told(state), state
+                        kept[CUSTOM, state.operands] = enumerator.told(state), state
                     else:
                         node = state.tensors[-1].node
-                        kept[labels[node.op], node.args] = growth.told(state), state
+                        kept[labels[node.op], node.args] = enumerator.told(state), state
         cut = tuple(regions)
         return Tried(cut, {**gone, **{step: r.reason.rule for r in cut for step in r.steps}}, kept, fits)
 
@@ -168,7 +168,7 @@ class Retracer:
         kernel = place.kernel if taken.level == "block" else self.kernel_at(place)
         assert kernel is not None, "a step of the kernel graph was taken from one"
         parent = place.block.id if place.block is not None else kernel.id
-        node = self.growth.diary.expanded(parent, taken.operator, taken.level, taken.expression)
+        node = self.enumerator.log.expanded(parent, taken.operator, taken.level, taken.expression)
         if isinstance(state, BlockState):
             return Place(kernel, replace(state, id=node), gone)
         if isinstance(state, Split):
@@ -209,16 +209,16 @@ def region_steps(
     program: TensorProgram,
     space: Space,
     target: Machine,
-    trail: Trail,
+    trail: ReportedTree,
     region: RegionPruned,
-    ceiling: Ceiling | None = None,
+    time_to_beat: TimeToBeat | None = None,
 ) -> Reopened:
     """The steps that were cut together as one region.
 
     Raises:
         ShapeError: growth makes no such region there, so the facts are of another search.
     """
-    here = Retracer(program, space, target, Journal(), ceiling)
+    here = EnumerationReplay(program, space, target, Journal(), time_to_beat)
     place = here.reach(trail.way(region.parent)) if region.parent in trail.nodes else None
     if isinstance(place, Place):
         if region.operator == WHOLE[region.level]:
@@ -241,13 +241,13 @@ def regrow(
     space: Space,
     target: Machine,
     journal: Journal,
-    trail: Trail,
+    trail: ReportedTree,
     region: RegionPruned,
     reopened: Reopened,
     *,
     nodes: int,
     steps: int | None = None,
-    ceiling: Ceiling | None = None,
+    time_to_beat: TimeToBeat | None = None,
 ) -> Iterator[Family | None]:
     """Grow a region again, in a space where its rule is off; families and None as `generate` yields them.
 
@@ -261,12 +261,14 @@ def regrow(
         reopened: its steps, from `region_steps`; what became of them is noted there.
         nodes: budget inside the region.
         steps: only the first ones; all without.
-        ceiling: the time that the search had to beat.
+        time_to_beat: the time that the search had to beat.
     """
     way = trail.way(region.parent)
     before = len(way) + 1
-    here = Retracer(program, replace(space, nodes=before + nodes, patience=before + nodes), target, journal, ceiling)
-    growth = here.growth
+    here = EnumerationReplay(
+        program, replace(space, nodes=before + nodes, patience=before + nodes), target, journal, time_to_beat
+    )
+    enumerator = here.enumerator
     place = here.reach(way)
     if isinstance(place, NodeExpanded):
         reopened.lost_at = f"{place.node}, {place.operator}"
@@ -276,13 +278,15 @@ def regrow(
         kernel = here.kernel_at(place)
         if kernel is not None:
             yield from (
-                growth.kernel_grown(kernel) if region.level == "block" else _whole(program, growth, place, kernel)
+                enumerator.after_kernel_step(kernel)
+                if region.level == "block"
+                else _whole(program, enumerator, place, kernel)
             )
     else:
         tried = here.tried(place, region.level)
         searched = {e.operator for e in trail.children[region.parent, region.level]}
         for step in reopened.steps[:steps]:
-            if step in tried.kept and growth.diary.nodes >= growth.space.nodes:
+            if step in tried.kept and enumerator.log.nodes >= enumerator.space.nodes:
                 reopened.over = True
                 break
             reopened.taken = (*reopened.taken, step)
@@ -293,36 +297,40 @@ def regrow(
                 yield from _beyond(here, place, region.level, made)
             elif step in tried.cut:
                 reopened.at_once[step] = tried.cut[step]
-    yield from growth.rest()
-    yield from growth.second_pass()
-    reopened.grown = growth.diary.nodes - before
+    yield from enumerator.rest()
+    yield from enumerator.second_pass()
+    reopened.grown = enumerator.log.nodes - before
     reopened.over |= any(isinstance(e, RegionPruned) and e.reason.soundness == "budget" for e in journal.events)
 
 
-def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[Fit]:
+def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[BlockApplication]:
     """The steps before one that the search went into: what it cut there it did not try again behind them."""
     for before in takewhile(lambda s: s != step, tried.fits):
         if tried.kept[before][0] in searched:
             yield tried.fits[before]
 
 
-def _whole(program: TensorProgram, growth: Growth, place: Place, kernel: KernelState) -> Iterator[Family | None]:
-    whole = growth.whole(kernel)
+def _whole(
+    program: TensorProgram, enumerator: Enumerator, place: Place, kernel: KernelState
+) -> Iterator[Family | None]:
+    whole = enumerator.whole(kernel)
     core = place.split.graph if place.split is not None else whole and whole.core
     if whole is not None and isinstance(core, SGraph):
-        graph = growth.facts.whole(core)
-        yield Family(growth.diary.completed(kernel.id, show_graph(graph)), program, graph)
+        graph = enumerator.facts.whole(core)
+        yield Family(enumerator.log.completed(kernel.id, show_graph(graph)), program, graph)
 
 
-def _beyond(here: Retracer, place: Place, level: Level, made: Made) -> Iterator[Family | None]:
-    growth = here.growth
+def _beyond(here: EnumerationReplay, place: Place, level: Level, made: Made) -> Iterator[Family | None]:
+    enumerator = here.enumerator
     if level == "block":
         assert place.block is not None and isinstance(made, BlockState), "a block-level step grows a block graph"
-        yield from growth.block_kept(place.kernel, place.block, made)
+        yield from enumerator.take_block_step(place.kernel, place.block, made)
         return
     kernel = here.kernel_at(place)
     assert kernel is not None, "a kernel-level step was tried at a kernel graph"
-    yield from growth.split_kept(kernel.id, made) if isinstance(made, Split) else growth.kernel_kept(kernel, made)
+    yield from (
+        enumerator.take_split(kernel.id, made) if isinstance(made, Split) else enumerator.take_kernel_step(kernel, made)
+    )
 
 
 def same_theorem(rule: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What growing works on, as data: letters that may be applied, tensors, and partial graphs of both levels.
+"""What growing works on, as data: entries that may be applied, tensors, and partial graphs of both levels.
 
 Nothing here decides anything: `attempts` says what an application gives or which rule cuts it, `grow` in which order.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from prism_explore.cost.roofline import EMPTY, Growing
+from prism_explore.cost.roofline import EMPTY, PartialTimeBound
 from prism_explore.generate.abstract_expr.operator_lower_bound import Parts
 from prism_explore.generate.abstract_expr.polynomial import Poly
-from prism_explore.generate.canonical_order import Alphabet, Args, Rank
+from prism_explore.generate.canonical_order import Args, OperatorSet, Rank
 from prism_explore.ir.analysis.loop_flow import Flow, FlowRule
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.elementwise import COMMUTATIVE
@@ -40,8 +40,8 @@ from prism_explore.support.caches import memoize
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """An operator that may be applied: one letter of a level's alphabet."""
+class OperatorEntry:
+    """An operator that may be applied: one entry of a level's operator_set."""
 
     op: ComputeOp | LoopOp
     arity: int
@@ -75,23 +75,23 @@ def label_of(op: ComputeOp | LoopOp) -> str:
             return op_name(op)
 
 
-def alphabet(operators: Operators, largest_rank: int) -> Alphabet[Letter]:
-    """The operators as letters: a reduction along each dim is a letter of its own."""
+def operator_set(operators: Operators, largest_rank: int) -> OperatorSet[OperatorEntry]:
+    """The operators as entries: a reduction along each dim is a entry of its own."""
     dims = range(largest_rank)
-    letters: list[Letter] = [Letter(Unary(fn), 1) for fn in operators.unary]
-    letters += [Letter(s, 1) for s in operators.scalars]
-    letters += [Letter(Reduce(fn, d), 1) for fn in operators.reductions for d in dims]
+    entries: list[OperatorEntry] = [OperatorEntry(Unary(fn), 1) for fn in operators.unary]
+    entries += [OperatorEntry(s, 1) for s in operators.scalars]
+    entries += [OperatorEntry(Reduce(fn, d), 1) for fn in operators.reductions for d in dims]
     for kind in operators.accumulators:
         if kind == "plain":
-            letters.append(Letter(Accumulate("sum"), 1))
+            entries.append(OperatorEntry(Accumulate("sum"), 1))
         elif kind == "rescaled":
-            letters += [Letter(RunningMax(d), 1) for d in dims]
-            letters += [Letter(AccumulateRescaled(d), 2) for d in (None, *dims)]
+            entries += [OperatorEntry(RunningMax(d), 1) for d in dims]
+            entries += [OperatorEntry(AccumulateRescaled(d), 2) for d in (None, *dims)]
         else:
-            letters += [Letter(Accumulate(kind, d), 1) for d in dims]
-    letters += [Letter(view, 2 if isinstance(view, Concat) else 1) for view in operators.views]
-    letters += [Letter(Binary(fn), 2, fn in COMMUTATIVE) for fn in operators.binary]
-    return Alphabet((*letters, *([Letter(MatMul(), 2)] if operators.matmul else [])))
+            entries += [OperatorEntry(Accumulate(kind, d), 1) for d in dims]
+    entries += [OperatorEntry(view, 2 if isinstance(view, Concat) else 1) for view in operators.views]
+    entries += [OperatorEntry(Binary(fn), 2, fn in COMMUTATIVE) for fn in operators.binary]
+    return OperatorSet((*entries, *([OperatorEntry(MatMul(), 2)] if operators.matmul else [])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,12 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class BlockApplication:
     """An application inside a block of which nothing is known but that its value may be part of the result."""
 
     args: Args
     kind: int
-    """Position in the block's alphabet."""
+    """Position in the block's operator_set."""
     tensor: Tensor
     """What it gives; its node is that of the first graph that had it."""
 
@@ -139,11 +139,11 @@ class KernelState:
     last: Rank | None = None
     predefined: int = 0
     customs: int = 0
-    floor: Growing = EMPTY
+    time_bound: PartialTimeBound = EMPTY
     """Where there is a time to beat."""
     read: frozenset[int] = frozenset()
     """Tensors that some kernel reads."""
-    strays: int = 0
+    deviations: int = 0
     """How many of its operators compute what the program does not."""
     same: Same = ()
     """The axes that its operators take for one another."""
@@ -174,15 +174,15 @@ class BlockState:
     accumulated: tuple[int, ...] = ()
     made: tuple[Parts, ...] = ()
     """What its tensors, and those outside, have of the parts that cost operators, per reading."""
-    open: tuple[Fit, ...] = ()
+    open: tuple[BlockApplication, ...] = ()
     """Applications to tensors before the newest that are still to be tried, in canonical order."""
-    floor: Growing = EMPTY
+    time_bound: PartialTimeBound = EMPTY
     """Where there is a time to beat."""
     beyond: int = 0
     """How many kernel graphs there are that begin with this block's kernel, whatever its operators, and go on."""
     stood_for: int = 0
     """How many graphs it began when it was opened."""
-    strays: int = 0
+    deviations: int = 0
     """How many operators, its own and those of kernels before, compute what the program does not."""
     same: Same = ()
     """The axes that its operators, and kernels before, take for one another."""

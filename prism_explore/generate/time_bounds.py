@@ -1,6 +1,6 @@
 """Lower bounds on the running time of partial graphs, with the tensors of the enumerator.
 
-Input: a partial graph and one more step. Output: `cost.roofline.Growing`, a bound for every graph that extends it.
+Input: a partial graph and one more step. Output: a bound for every graph that extends it (`cost.roofline`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from prism_explore.cost.roofline import Ceiling, Growing, least_flops
+from prism_explore.cost.roofline import PartialTimeBound, TimeToBeat, least_flops
 from prism_explore.generate.state import KernelState, Tensor
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.ops import Band, ComputeOp, Input, LoopOp
@@ -19,17 +19,17 @@ from prism_explore.ir.tensors import TensorType
 class TimeBounds:
     """The bounds of a search that has a time to beat."""
 
-    ceiling: Ceiling
+    time_to_beat: TimeToBeat
     extents: Mapping[str, Dim]
     """Of the program's axes."""
     warm: frozenset[str]
     """Inputs that a cache may hold before the first kernel reads them, by name."""
 
-    def of_inputs(self, inputs: Iterable[Tensor]) -> Growing:
+    def of_inputs(self, inputs: Iterable[Tensor]) -> PartialTimeBound:
         """Of the graph without operators."""
-        return self.ceiling.rest([self._type(t) for t in inputs if self._is_cold(t)])
+        return self.time_to_beat.rest([self._type(t) for t in inputs if self._is_cold(t)])
 
-    def of_opened_kernel(self, state: KernelState, operands: Iterable[int]) -> Growing:
+    def of_opened_kernel(self, state: KernelState, operands: Iterable[int]) -> PartialTimeBound:
         """Of a kernel graph with one more kernel, which reads these tensors."""
         cold: list[TensorType] = []
         warm: list[TensorType] = []
@@ -39,23 +39,23 @@ class TimeBounds:
                 continue
             first = i not in state.read and self._is_cold(tensor)
             (cold if first else warm).append(self._type(tensor))
-        return self.ceiling.opened(state.floor, cold, warm)
+        return self.time_to_beat.opened(state.time_bound, cold, warm)
 
     def with_operator(
         self,
-        before: Growing,
+        before: PartialTimeBound,
         op: ComputeOp | LoopOp,
         operands: Sequence[Tensor],
         result: Tensor,
         pending: frozenset[str] = frozenset(),
-    ) -> Growing:
+    ) -> PartialTimeBound:
         """The open kernel with one more operator; axes that are still to be summed count as one element."""
         flops = least_flops(op, [self._dims(t, pending) for t in operands], self._dims(result, pending))
-        return self.ceiling.computed(before, flops, result.dtype)
+        return self.time_to_beat.computed(before, flops, result.dtype)
 
-    def of_closed_kernel(self, before: Growing, result: Tensor) -> Growing:
+    def of_closed_kernel(self, before: PartialTimeBound, result: Tensor) -> PartialTimeBound:
         """The open kernel closed, with its result written."""
-        return self.ceiling.closed(before, self._type(result))
+        return self.time_to_beat.closed(before, self._type(result))
 
     def _is_cold(self, tensor: Tensor) -> bool:
         return isinstance(tensor.node.op, Input) and tensor.node.op.name not in self.warm

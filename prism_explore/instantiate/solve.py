@@ -48,7 +48,7 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
 from prism_explore.ir.transforms.duplicate_inputs import apart
 from prism_explore.pipeline.search_space import Space
-from prism_explore.pipeline.stages import Candidate, Family, Pieces
+from prism_explore.pipeline.stages import Candidate, Family, KernelSequence
 from prism_explore.support.union_find import UnionFind
 
 
@@ -57,8 +57,8 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
 
     Two kernels behind a split share one choice; kernels that were grown side by side have their own.
     """
-    if family.pieces is not None:
-        yield from _in_pieces(family, family.pieces, space, target, journal)
+    if family.sequence is not None:
+        yield from _sequence_candidates(family, family.sequence, space, target, journal)
         return
     typed = typed_blocks(family)
     pair = pair_of(family.sgraph) if space.results else None
@@ -81,7 +81,9 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
         yield candidate
 
 
-def _in_pieces(family: Family, pieces: Pieces, space: Space, target: Machine, journal: Journal) -> Iterator[Candidate]:
+def _sequence_candidates(
+    family: Family, sequence: KernelSequence, space: Space, target: Machine, journal: Journal
+) -> Iterator[Candidate]:
     """The candidates of kernels in a row: every kernel with its first choice, then one at a time with another.
 
     Of a kernel's choices those count whose grid cuts most axes: the others are theirs with some sizes 1. The
@@ -89,19 +91,19 @@ def _in_pieces(family: Family, pieces: Pieces, space: Space, target: Machine, jo
     """
     alone = replace(space, results=0, custom_kernels=1)
     choices: list[list[Candidate]] = []
-    for _, part in pieces.families:
+    for _, part in sequence.families:
         found = list(instantiate(part, alone, target, Journal()))
         most = max((_grid_rank(c) for c in found), default=0)
         choices.append([c for c in found if _grid_rank(c) == most])
     if not all(choices):
         return
     first = [c[0] for c in choices]
-    largest = sorted(range(len(first)), key=lambda k: -len(pieces.families[k][1].program.graph.nodes))
+    largest = sorted(range(len(first)), key=lambda k: -len(sequence.families[k][1].program.graph.nodes))
     others = ((k, choices[k][turn]) for turn in range(1, max(map(len, choices))) for k in largest if choices[k][turn:])
     rows = chain([first], ([*first[:k], c, *first[k + 1 :]] for k, c in others))
     for count, row in enumerate(islice(rows, space.row_maps), 1):
-        graphs = {number: c.sgraph for (number, _), c in zip(pieces.families, row, strict=True)}
-        graph = pieces.together(graphs)
+        graphs = {number: c.sgraph for (number, _), c in zip(sequence.families, row, strict=True)}
+        graph = sequence.together(graphs)
         candidate = Candidate(f"{family.id}.c{count}", family, graph, (), graph.conditions())
         told = tuple(f"kernel {k}: {use}" for k, c in enumerate(row, 1) for uses in c.uses for use in uses)
         journal.note(

@@ -35,12 +35,12 @@ class Family:
     """Stable and typed: f1, f2, ... in order of birth."""
     program: TensorProgram
     sgraph: SGraph
-    pieces: Pieces | None = None
+    sequence: KernelSequence | None = None
     """Where several custom kernels, each of one part of the program, stand in a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class KernelSequence:
     """A program as a row of parts, with families of some of them."""
 
     program: TensorProgram

@@ -14,7 +14,7 @@ from math import inf
 from typing import Literal
 
 from prism_explore.cost.dominance import dominance_reason, dominated
-from prism_explore.cost.roofline import Ceiling, ceiling_of
+from prism_explore.cost.roofline import TimeToBeat, time_to_beat_of
 from prism_explore.events.claim import claim
 from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Journal
@@ -42,9 +42,9 @@ from prism_explore.ir.symbol_ranges import ANY, Ranges
 from prism_explore.ir.text import show
 from prism_explore.ir.transforms.duplicate_inputs import apart
 from prism_explore.pipeline.search_space import Space
-from prism_explore.pipeline.stages import Candidate, Family, Outcome, Pieces, Timed, Verified
+from prism_explore.pipeline.stages import Candidate, Family, KernelSequence, Outcome, Timed, Verified
 from prism_explore.search import replay
-from prism_explore.search.kernel_sequence import ToBeat, in_pieces
+from prism_explore.search.kernel_sequence import ToBeat, kernel_sequences
 from prism_explore.search.library_calls import Library
 from prism_explore.search.worker_pool import Ahead, adopted
 from prism_explore.support.work_timer import WorkTimer
@@ -186,13 +186,13 @@ def grown(
             long as that is open.
     """
 
-    def pieces() -> Iterator[Pieces | PrunedSequence | None]:
+    def sequences() -> Iterator[KernelSequence | PrunedSequence | None]:
         while (found := proved()) is None:
             yield None
         if task.space.rows and not found:
-            yield from in_pieces(task.program, task.space, task.target, task.seed, over, row_to_beat(task))
+            yield from kernel_sequences(task.program, task.space, task.target, task.seed, over, row_to_beat(task))
 
-    return generate(task.program, task.space, task.target, journal, over, ceiling(task), pieces)
+    return generate(task.program, task.space, task.target, journal, over, time_to_beat(task), sequences)
 
 
 def _settle(
@@ -402,9 +402,9 @@ def row_to_beat(task: Task) -> ToBeat | None:
     return None if best_s is None else ToBeat(best_s, task.shapes)
 
 
-def ceiling(task: Task) -> Ceiling | None:
+def time_to_beat(task: Task) -> TimeToBeat | None:
     """What partial graphs are held against, where there is a time to beat; see `with_time_to_beat`."""
-    return ceiling_of(task.program, _seconds_to_beat(task), task.shapes, task.target)
+    return time_to_beat_of(task.program, _seconds_to_beat(task), task.shapes, task.target)
 
 
 def allows(steering: Steering, family: Family) -> bool:

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, islice, product
 
 from prism_explore.cost.dominance import never_above
-from prism_explore.cost.roofline import Ceiling, floor_of, rates_of
-from prism_explore.cost.sequence_budget import ceilings_in_a_row, is_looser
+from prism_explore.cost.roofline import TimeToBeat, rates_of, time_bound_of
+from prism_explore.cost.sequence_budget import is_looser, times_to_beat_of_parts
 from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TIME_SPENT, Reason, RegionPruned
@@ -38,7 +38,7 @@ from prism_explore.ir.transforms.hoist_views import lifted
 from prism_explore.ir.transforms.partition import Part, alike, partitions, with_names
 from prism_explore.ir.transforms.reassociate_matmuls import regrouped
 from prism_explore.pipeline.search_space import LIMITS, Space, default_space
-from prism_explore.pipeline.stages import Family, Pieces, Verified
+from prism_explore.pipeline.stages import Family, KernelSequence, Verified
 from prism_explore.targets import Target
 from prism_explore.verify.prover import Prover
 
@@ -53,24 +53,24 @@ class ToBeat:
 
 @dataclass(slots=True)
 class _Search:
-    """Of one part, under one ceiling."""
+    """The search for kernels of one part, with one time to beat."""
 
-    ceiling: Ceiling | None
+    time_to_beat: TimeToBeat | None
     families: list[Family] = field(default_factory=list[Family])
     slow: list[RegionPruned] = field(default_factory=list[RegionPruned])
-    """What was cut because of the ceiling."""
+    """Regions that were cut because of the time to beat."""
     left: list[RegionPruned] = field(default_factory=list[RegionPruned])
     """What the budget of nodes left."""
 
 
-def in_pieces(
+def kernel_sequences(
     program: TensorProgram,
     space: Space,
     target: Target,
     seed: int,
     over: Callable[[], bool],
     to_beat: ToBeat | None = None,
-) -> Iterator[Pieces | PrunedSequence | None]:
+) -> Iterator[KernelSequence | PrunedSequence | None]:
     """Kernels in a row for a program's parts; None after every step, and nothing where no part has a kernel.
 
     Args:
@@ -112,7 +112,7 @@ class _Covered:
     """By what parts are alike in."""
 
 
-def _rows_of(covered: _Covered) -> Iterator[Pieces]:
+def _rows_of(covered: _Covered) -> Iterator[KernelSequence]:
     """Every row of kernels for the parts, the first families first."""
     parts, found = covered.parts, covered.families
     searched = [n for n, part in enumerate(parts) if part.searched]
@@ -124,7 +124,7 @@ def _rows_of(covered: _Covered) -> Iterator[Pieces]:
             part, key = parts[n].program, alike(parts[n].program)
             family = found[key][others.get(key, 0)]
             families.append((n, Family(family.id, part, with_names(family.sgraph, part))))
-        yield Pieces(covered.program, parts, tuple(families))
+        yield KernelSequence(covered.program, parts, tuple(families))
 
 
 def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
@@ -139,11 +139,13 @@ def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
                 yield dict(zip(keys, numbers, strict=True))
 
 
-def _too_slow(row: Pieces, program: TensorProgram, space: Space, target: Target, held: ToBeat) -> PrunedSequence | None:
+def _too_slow(
+    row: KernelSequence, program: TensorProgram, space: Space, target: Target, held: ToBeat
+) -> PrunedSequence | None:
     """The row given up, where none of its candidates is below the time to beat."""
     graph = row.together({number: family.sgraph for number, family in row.families})
     candidates = instantiate(Family("f0", program, graph, row), space, target, Journal())
-    least_s = min((floor_of(c, held.shapes, target).time_s for c in candidates), default=0.0)
+    least_s = min((time_bound_of(c, held.shapes, target).time_s for c in candidates), default=0.0)
     if least_s < held.best_s:
         return None
     detail = f"{rates_of(target)} This is the least of the row's choices of maps."
@@ -180,13 +182,19 @@ def _covered(
         parts = next((cut for cut in cuts if cut not in told), None)
         if parts is None:
             return
-        ceilings = ceilings_in_a_row(program, parts, held.best_s, held.shapes, target) if held else {}
+        times_to_beat = times_to_beat_of_parts(program, parts, held.best_s, held.shapes, target) if held else {}
         is_whole = True
         for part in parts:
-            key, ceiling = alike(part.program), ceilings.get(alike(part.program))
+            key, time_to_beat = alike(part.program), times_to_beat.get(alike(part.program))
             known = found.get(key)
-            if part.searched and (known is None or (known.slow and is_looser(known.ceiling, ceiling))) and not over():
-                known = found[key] = yield from _families(part.program, program, space, target, seed, over, ceiling)
+            if (
+                part.searched
+                and (known is None or (known.slow and is_looser(known.time_to_beat, time_to_beat)))
+                and not over()
+            ):
+                known = found[key] = yield from _families(
+                    part.program, program, space, target, seed, over, time_to_beat
+                )
                 if not over():
                     yield from _told(parts, part, known, held, target)
             if over():
@@ -232,13 +240,13 @@ def _families(
     target: Target,
     seed: int,
     over: Callable[[], bool],
-    ceiling: Ceiling | None,
+    time_to_beat: TimeToBeat | None,
 ) -> Generator[None, None, _Search]:
     """The first families of a part that are proved under some choice of maps."""
     own = _own_space(part, program, space)
     prover, journal, facts = Prover(part), Journal(), Journal()
-    search = _Search(ceiling)
-    for family in generate(part, own, target, facts, over, ceiling):
+    search = _Search(time_to_beat)
+    for family in generate(part, own, target, facts, over, time_to_beat):
         candidates = instantiate(family, own, target, journal) if family is not None else iter(())
         first = next(candidates, None)
         if first is not None and isinstance(prover.verify(first, journal, seed), Verified):
@@ -261,7 +269,7 @@ def _own_space(part: TensorProgram, program: TensorProgram, space: Space) -> Spa
     return replace(own, block=block, **(lowered | fixed))
 
 
-def _kernels(row: Pieces) -> int:
+def _kernels(row: KernelSequence) -> int:
     """Operators of the kernel graph, views aside."""
     graph = row.together({number: family.sgraph for number, family in row.families})
     return sum(not isinstance(n.op, Input | Band | Result | ViewOp) for n in graph.nodes)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
-from prism_explore.cost.roofline import Floor, floor_of
+from prism_explore.cost.roofline import TimeBound, time_bound_of
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     CandidateBounded,
@@ -46,17 +46,17 @@ __all__ = [
     "Bench",
     "Budget",
     "Database",
-    "Floor",
     "Model",
     "Modelled",
     "Pool",
     "StrategyName",
+    "TimeBound",
     "Worker",
-    "floor_of",
     "legal_sizes",
     "model_of",
     "parameters",
     "strategy_of",
+    "time_bound_of",
     "tune",
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism_explore.cost.roofline import Floor, rates_of
+from prism_explore.cost.roofline import TimeBound, rates_of
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import Reason
 from prism_explore.targets import Target
@@ -31,7 +31,7 @@ def failed(failure: Failure) -> Reason:
     )
 
 
-def too_slow(floor: Floor, limit_s: float, whose: str, target: Target) -> Reason:
+def too_slow(floor: TimeBound, limit_s: float, whose: str, target: Target) -> Reason:
     """The reason card of a candidate that is not timed because of its floor."""
     bounds = {"memory": f"{floor.bytes:.4g} B of compulsory traffic", "compute": f"{floor.flops:.4g} flops at least"}
     return Reason(

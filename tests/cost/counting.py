@@ -18,7 +18,7 @@ from unittest.mock import patch
 import numpy as np
 
 from prism_explore.cost.dominance import cost_of_graph
-from prism_explore.cost.roofline import floor_of_graph
+from prism_explore.cost.roofline import time_bound_of_graph
 from prism_explore.cost.work import least_scratch, needed_by, total_of, work_of
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
@@ -390,7 +390,7 @@ def wrong(graph: SGraph, sizes: Mapping[str, int], shapes: Mapping[str, int]) ->
             for staged in (False, True):
                 at_most(f"scratch of {at}", least_scratch(node.op.block, operands, staged), min(kernel.held))
     for target, cached in ((BARE, False), (ROOMY, True)):
-        floor_s, true_s = floor_of_graph(graph, shapes, target).time_s, exact_s(tally, cached)
+        floor_s, true_s = time_bound_of_graph(graph, shapes, target).time_s, exact_s(tally, cached)
         if floor_s > true_s * (1 + 1e-12):
             found.append(f"floor: {floor_s} s, counted {true_s} s")
     return found

@@ -6,11 +6,11 @@ from functools import cache
 
 import pytest
 
-from prism_explore.cost.roofline import Ceiling, ceiling_of, floor_of, least_flops
+from prism_explore.cost.roofline import TimeToBeat, least_flops, time_bound_of, time_to_beat_of
 from prism_explore.cost.work import flops_of
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason, RegionPruned
-from prism_explore.generate.enumerator import Growth
+from prism_explore.generate.enumerator import Enumerator
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.dims import DimLike, dim
 from prism_explore.ir.ops import MatMul, Reduce
@@ -28,39 +28,39 @@ TINY = TOY.replace(caches_bytes=(64,), dram_bytes_per_s=1e9, peak_flops_per_s=1e
 SHAPES = {"b": 4}
 
 
-class Watched(Growth):
+class Watched(Enumerator):
     """A growth that keeps every partial graph's floor under the id of its node, and every family's."""
 
-    def __init__(self, program: TensorProgram, space: Space, ceiling: Ceiling) -> None:
+    def __init__(self, program: TensorProgram, space: Space, time_to_beat: TimeToBeat) -> None:
         self.journal = Journal(clock=lambda: 0.0)
-        super().__init__(program, space, TINY, self.journal, ceiling=ceiling)
+        super().__init__(program, space, TINY, self.journal, time_to_beat=time_to_beat)
         self.families: dict[str, Family] = {}
         self.floors: list[tuple[float, float]] = []
         """Of a graph, and of what it grew out of."""
-        self.floor_of: dict[str, float] = {}
+        self.family_bound_s: dict[str, float] = {}
         self.floor_at: dict[str, float] = {}
         """Of kernel graphs, by node."""
 
-    def block_kept(self, kernel, state, made):
-        self.floors.append((made.floor.time_s, state.floor.time_s))
-        yield from super().block_kept(kernel, state, made)
+    def take_block_step(self, kernel, state, made):
+        self.floors.append((made.time_bound.time_s, state.time_bound.time_s))
+        yield from super().take_block_step(kernel, state, made)
 
-    def kernel_kept(self, state, made):
-        self.floors.append((made.floor.time_s, state.floor.time_s))
-        yield from super().kernel_kept(state, made)
+    def take_kernel_step(self, state, made):
+        self.floors.append((made.time_bound.time_s, state.time_bound.time_s))
+        yield from super().take_kernel_step(state, made)
 
-    def split_kept(self, node, made):
+    def take_split(self, node, made):
         """What is split is lost with the graph that it splits."""
-        for family in super().split_kept(node, made):
+        for family in super().take_split(node, made):
             if family is not None:
-                self.floor_of.setdefault(family.id, self.floor_at[node])
+                self.family_bound_s.setdefault(family.id, self.floor_at[node])
             yield family
 
-    def kernel_grown(self, state):
-        self.floor_at[state.id] = state.floor.time_s
-        for family in super().kernel_grown(state):
+    def after_kernel_step(self, state):
+        self.floor_at[state.id] = state.time_bound.time_s
+        for family in super().after_kernel_step(state):
             if family is not None:
-                self.floor_of.setdefault(family.id, state.floor.time_s)
+                self.family_bound_s.setdefault(family.id, state.time_bound.time_s)
             yield family
 
 
@@ -106,9 +106,9 @@ def space_of(program: TensorProgram, predefined: int) -> Space:
 @cache
 def grown(name: str, predefined: int, best_s: float = float("inf")) -> tuple[Watched, tuple[Family, ...]]:
     program = PROGRAMS[name]
-    ceiling = ceiling_of(program, best_s, SHAPES, TINY)
-    assert ceiling is not None
-    growth = Watched(program, space_of(program, predefined), ceiling)
+    time_to_beat = time_to_beat_of(program, best_s, SHAPES, TINY)
+    assert time_to_beat is not None
+    growth = Watched(program, space_of(program, predefined), time_to_beat)
     return growth, tuple(f for f in growth.run() if f is not None)
 
 
@@ -119,7 +119,7 @@ def least_s(name: str, predefined: int) -> dict[str, float]:
     space, journal = space_of(PROGRAMS[name], predefined), Journal(clock=lambda: 0.0)
     found: dict[str, float] = {}
     for family in families:
-        floors = [floor_of(c, SHAPES, TINY).time_s for c in instantiate(family, space, TINY, journal)]
+        floors = [time_bound_of(c, SHAPES, TINY).time_s for c in instantiate(family, space, TINY, journal)]
         if floors:
             found[show(family.sgraph)] = min(floors)
     return found
@@ -135,7 +135,7 @@ def test_a_partial_graph_is_no_slower_than_what_it_grows_into(name, predefined):
     assert all(before <= after * (1 + 1e-12) for after, before in growth.floors)
     for family in families:
         if show(family.sgraph) in whole:
-            assert 0 < growth.floor_of[family.id] <= whole[show(family.sgraph)] * (1 + 1e-12)
+            assert 0 < growth.family_bound_s[family.id] <= whole[show(family.sgraph)] * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(("name", "predefined"), [("chain", 0), ("chain", 1), ("scaled_linear", 1), ("attention", 0)])
@@ -179,27 +179,27 @@ def test_a_product_in_the_wrong_order_is_cut_where_it_stands():
 def test_where_the_rule_is_off_or_nothing_is_to_beat_nothing_is_cut():
     program = PROGRAMS["chain"]
     space = replace(space_of(program, 0), rules_off=frozenset({"cost.floor"}))
-    ceiling = ceiling_of(program, 1e-12, SHAPES, TINY)
-    families = [f for f in Growth(program, space, TINY, Journal(), ceiling=ceiling).run() if f]
+    time_to_beat = time_to_beat_of(program, 1e-12, SHAPES, TINY)
+    families = [f for f in Enumerator(program, space, TINY, Journal(), time_to_beat=time_to_beat).run() if f]
 
     assert [show(f.sgraph) for f in grown("chain", 0)[1]] == [show(f.sgraph) for f in families]
-    assert ceiling_of(program, None, SHAPES, TINY) is None
+    assert time_to_beat_of(program, None, SHAPES, TINY) is None
 
 
 def test_of_a_program_with_masks_only_what_is_read_under_any_of_them_is_known_before_it_is_whole():
     b = ProgramBuilder("masked")
     x, y = b.input("x", "b", 4), b.input("y", "b", 4)
-    square, bias = (ceiling_of(PROGRAMS[n], 1.0, SHAPES, TINY) for n in ("masked_attention", "masked_bias"))
+    square, bias = (time_to_beat_of(PROGRAMS[n], 1.0, SHAPES, TINY) for n in ("masked_attention", "masked_bias"))
 
-    assert ceiling_of(b.build(b.binary("mask", x, y)), 1.0, SHAPES, TINY) is None
-    assert ceiling_of(masked_attention(columns=16), 1.0, SHAPES, TINY) is None
+    assert time_to_beat_of(b.build(b.binary("mask", x, y)), 1.0, SHAPES, TINY) is None
+    assert time_to_beat_of(masked_attention(columns=16), 1.0, SHAPES, TINY) is None
     assert square is not None
     assert bias is not None
-    for ceiling, program, elements in ((square, "masked_attention", 3 * 48), (bias, "masked_bias", 48)):
-        rest = ceiling.rest([i.type for i in PROGRAMS[program].inputs])
+    for time_to_beat, program, elements in ((square, "masked_attention", 3 * 48), (bias, "masked_bias", 48)):
+        rest = time_to_beat.rest([i.type for i in PROGRAMS[program].inputs])
 
         assert rest.time_s == 4 * elements / TINY.dram_bytes_per_s
-        assert rest == ceiling.computed(rest, dim(1000), "f32")
+        assert rest == time_to_beat.computed(rest, dim(1000), "f32")
 
 
 @pytest.mark.parametrize("name", ["attention", "masked_attention", "masked_bias", "rms_linear_small", "chain"])
@@ -207,9 +207,9 @@ def test_a_partial_graph_is_no_slower_than_what_is_counted_of_all_that_it_grows_
     """Of families of one kernel, and of two, into which those of one are split."""
     program = PROGRAMS[name]
     space, rng = replace(space_of(program, 0), results=default_space(program).results), random.Random(name)
-    ceiling = ceiling_of(program, float("inf"), BATCH, BARE)
-    assert ceiling is not None
-    growth = Watched(program, space, ceiling)
+    time_to_beat = time_to_beat_of(program, float("inf"), BATCH, BARE)
+    assert time_to_beat is not None
+    growth = Watched(program, space, time_to_beat)
     families = [f for f in growth.run() if f is not None]
     kernels: set[int] = set()
 
@@ -220,7 +220,7 @@ def test_a_partial_graph_is_no_slower_than_what_is_counted_of_all_that_it_grows_
             tally = counted(candidate.sgraph, next(legal_sizes(candidate.sgraph, candidate.conditions)), BATCH)
             kernels.add(len(tally.kernels))
 
-            assert 0 < growth.floor_of[family.id] <= exact_s(tally, cached=False) * (1 + 1e-12)
+            assert 0 < growth.family_bound_s[family.id] <= exact_s(tally, cached=False) * (1 + 1e-12)
     assert kernels >= {1, 2}
 
 
@@ -231,9 +231,9 @@ def test_no_family_that_is_cut_would_have_been_faster_by_what_is_counted(name):
     space = replace(space_of(program, 0), results=default_space(program).results)
 
     def grown_below(best_s: float) -> Watched:
-        ceiling = ceiling_of(program, best_s, BATCH, BARE)
-        assert ceiling is not None
-        growth = Watched(program, space, ceiling)
+        time_to_beat = time_to_beat_of(program, best_s, BATCH, BARE)
+        assert time_to_beat is not None
+        growth = Watched(program, space, time_to_beat)
         growth.families = {show(f.sgraph): f for f in growth.run() if f is not None}
         return growth
 
@@ -246,7 +246,7 @@ def test_no_family_that_is_cut_would_have_been_faster_by_what_is_counted(name):
         ]
 
     everything = grown_below(float("inf"))
-    floors = sorted(set(everything.floor_of.values()))
+    floors = sorted(set(everything.family_bound_s.values()))
     lost: set[str] = set()
     for best_s in (floors[0] / 2, floors[0], floors[len(floors) // 2], floors[-1]):
         out = everything.families.keys() - grown_below(best_s).families.keys()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prism_explore.cost.roofline import floor_of
+from prism_explore.cost.roofline import time_bound_of
 from prism_explore.events.journal import Journal
 from prism_explore.pipeline.stages import Timed, Verified
 from prism_explore.session.session import Session
@@ -34,5 +34,5 @@ def test_no_measured_time_is_below_its_floor(program, batch):
 
     assert timed
     for outcome in timed:
-        floor = floor_of(outcome.kernel.verified.candidate, {"b": batch}, machine)
+        floor = time_bound_of(outcome.kernel.verified.candidate, {"b": batch}, machine)
         assert 0 < floor.time_s <= outcome.time_s * TOLERANCE

@@ -8,8 +8,8 @@ from itertools import islice
 
 import pytest
 
-from prism_explore.cost.roofline import floor_of
-from prism_explore.cost.sequence_budget import ceilings_in_a_row
+from prism_explore.cost.roofline import time_bound_of
+from prism_explore.cost.sequence_budget import times_to_beat_of_parts
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import RegionPruned
 from prism_explore.events.ledger import ledger
@@ -19,9 +19,9 @@ from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.ir.transforms.partition import alike
 from prism_explore.pipeline.search_space import Space, default_space
-from prism_explore.pipeline.stages import Candidate, Family, Pieces
+from prism_explore.pipeline.stages import Candidate, Family, KernelSequence
 from prism_explore.search.explore import Progress, Steering, Task, explore
-from prism_explore.search.kernel_sequence import ToBeat, in_pieces
+from prism_explore.search.kernel_sequence import ToBeat, kernel_sequences
 from prism_explore.session.session import Session
 from prism_explore.targets import Target
 from tests.cost.counting import BARE, BATCH, ROOMY, counted, exact_s
@@ -68,21 +68,23 @@ def space_of(program: TensorProgram) -> Space:
 @cache
 def rows(
     name: str, target: Target, best_s: float | None = None
-) -> tuple[tuple[Pieces, ...], tuple[PrunedSequence, ...]]:
+) -> tuple[tuple[KernelSequence, ...], tuple[PrunedSequence, ...]]:
     to_beat = None if best_s is None else ToBeat(best_s, BATCH)
-    found = list(in_pieces(PROGRAMS[name], space_of(PROGRAMS[name]), target, 0, lambda: False, to_beat))
-    return tuple(f for f in found if isinstance(f, Pieces)), tuple(f for f in found if isinstance(f, PrunedSequence))
+    found = list(kernel_sequences(PROGRAMS[name], space_of(PROGRAMS[name]), target, 0, lambda: False, to_beat))
+    return tuple(f for f in found if isinstance(f, KernelSequence)), tuple(
+        f for f in found if isinstance(f, PrunedSequence)
+    )
 
 
-def family(row: Pieces) -> Family:
+def family(row: KernelSequence) -> Family:
     return Family("f1", row.program, row.together({n: f.sgraph for n, f in row.families}), row)
 
 
-def candidates(name: str, row: Pieces, target: Target) -> list[Candidate]:
+def candidates(name: str, row: KernelSequence, target: Target) -> list[Candidate]:
     return list(instantiate(family(row), space_of(PROGRAMS[name]), target, Journal()))
 
 
-def counts(name: str, row: Pieces, target: Target, cached: bool) -> list[float]:
+def counts(name: str, row: KernelSequence, target: Target, cached: bool) -> list[float]:
     """The exact cost of some candidates of a row, at some numbers."""
     return [
         exact_s(counted(c.sgraph, sizes, BATCH), cached)
@@ -99,13 +101,13 @@ def test_what_a_kernel_of_a_row_is_held_against_is_below_what_is_counted_of_the_
     several = 0
     for row in found:
         least_s = min(counts(name, row, target, cached))
-        ceilings = ceilings_in_a_row(row.program, row.parts, float("inf"), BATCH, target)
-        assert any(c is not None and c.elsewhere_s > 0 for c in ceilings.values())
+        times_to_beat = times_to_beat_of_parts(row.program, row.parts, float("inf"), BATCH, target)
+        assert any(c is not None and c.elsewhere_s > 0 for c in times_to_beat.values())
         for _, part in row.families:
-            ceiling = ceilings[alike(part.program)]
-            assert ceiling is not None
-            growth = Watched(part.program, replace(default_space(part.program), results=0, nodes=60), ceiling)
-            same = {growth.floor_of[f.id] for f in growth.run() if f and show(f.sgraph) == show(part.sgraph)}
+            time_to_beat = times_to_beat[alike(part.program)]
+            assert time_to_beat is not None
+            growth = Watched(part.program, replace(default_space(part.program), results=0, nodes=60), time_to_beat)
+            same = {growth.family_bound_s[f.id] for f in growth.run() if f and show(f.sgraph) == show(part.sgraph)}
             several += len(same)
             assert all(0 < s <= least_s * (1 + 1e-12) for s in same)
     assert several > 2
@@ -116,7 +118,8 @@ def test_every_row_below_the_time_to_beat_is_still_found_and_what_is_given_up_is
     found, given_up = rows(name, BARE)
     assert not given_up
     least = {
-        show(family(r).sgraph): min(floor_of(c, BATCH, BARE).time_s for c in candidates(name, r, BARE)) for r in found
+        show(family(r).sgraph): min(time_bound_of(c, BATCH, BARE).time_s for c in candidates(name, r, BARE))
+        for r in found
     }
     counted_s = {show(family(r).sgraph): counts(name, r, BARE, cached=False) for r in found}
     times = sorted(set(least.values()))
@@ -133,9 +136,9 @@ def test_every_row_below_the_time_to_beat_is_still_found_and_what_is_given_up_is
 
 def test_with_the_rule_off_no_row_is_given_up():
     space = replace(space_of(layers()), rules_off=frozenset({"cost.floor"}))
-    found = list(in_pieces(layers(), space, BARE, 0, lambda: False, ToBeat(1e-12, BATCH)))
+    found = list(kernel_sequences(layers(), space, BARE, 0, lambda: False, ToBeat(1e-12, BATCH)))
 
-    assert [r for r in found if isinstance(r, Pieces)]
+    assert [r for r in found if isinstance(r, KernelSequence)]
     assert not [r for r in found if isinstance(r, PrunedSequence)]
 
 
@@ -151,7 +154,7 @@ def searched(best_s: float, target: Target) -> tuple[Task, Journal]:
 @pytest.mark.parametrize(("measured", "soundness"), [(False, "sound"), (True, "heuristic")])
 def test_rows_that_were_given_up_are_regions_with_numbers_and_the_counts_add_up(measured, soundness):
     least_s = min(
-        floor_of(c, BATCH, BARE).time_s for r in rows("layers", BARE)[0] for c in candidates("layers", r, BARE)
+        time_bound_of(c, BATCH, BARE).time_s for r in rows("layers", BARE)[0] for c in candidates("layers", r, BARE)
     )
     _, journal = searched(least_s, BARE.replace(kind="gpu", measured=measured))
     book = ledger(journal.events)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism_explore.cost.roofline import floor_of
+from prism_explore.cost.roofline import time_bound_of
 from prism_explore.cost.work import least_scratch, work_of
 from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
@@ -92,7 +92,7 @@ def test_executed_work_is_what_the_interpreter_counts(name: str, batch: int) -> 
 @pytest.mark.parametrize("name", EVERY_FAMILY)
 def test_the_floor_counts_no_more_arithmetic_than_any_choice_of_numbers_needs(name: str) -> None:
     verified = EVERY_FAMILY[name]
-    floor = floor_of(verified.candidate, {"b": 4}, TOY)
+    floor = time_bound_of(verified.candidate, {"b": 4}, TOY)
     costs = [counted(verified.candidate.sgraph, sizes, {"b": 4}) for sizes in legal(verified, 4)]
 
     assert 0 < floor.flops <= min(costs)
@@ -100,7 +100,7 @@ def test_the_floor_counts_no_more_arithmetic_than_any_choice_of_numbers_needs(na
 
 def test_without_repetition_the_floor_is_exact() -> None:
     verified = fused()
-    floor = floor_of(verified.candidate, {"b": 4}, TOY)
+    floor = time_bound_of(verified.candidate, {"b": 4}, TOY)
 
     assert floor.flops == counted(verified.candidate.sgraph, {"gx": 1, "f": 1}, {"b": 4})
 
@@ -122,7 +122,7 @@ def test_the_floor_of_a_sum_in_parts_counts_all_of_its_arithmetic_whatever_the_p
   return %3
 """)
     slow = TOY.replace(peak_flops_per_s=1e6)
-    floor = floor_of(_candidate(graph), {"b": 4}, slow)
+    floor = time_bound_of(_candidate(graph), {"b": 4}, slow)
 
     assert floor.flops == 4 * 24 * (2 * 16 - 1)
     assert floor.time_s == floor.flops / 1e6
@@ -132,15 +132,15 @@ def test_the_floor_of_a_sum_in_parts_counts_all_of_its_arithmetic_whatever_the_p
 @pytest.mark.parametrize("name", EVERY_FAMILY)
 def test_the_floor_counts_each_input_once_and_what_caches_may_keep_not_at_all(name: str) -> None:
     inputs = 4 * (4 * 16 + 16 + 16 * 24)
-    floor = floor_of(EVERY_FAMILY[name].candidate, {"b": 4}, TOY)
+    floor = time_bound_of(EVERY_FAMILY[name].candidate, {"b": 4}, TOY)
 
     assert inputs == floor.bytes
 
 
 def test_what_does_not_fit_into_the_last_cache_is_written_and_read_again() -> None:
     tiny = TOY.replace(caches_bytes=(64,))
-    whole = floor_of(fused().candidate, {"b": 4}, tiny).bytes
-    parted = floor_of(split().candidate, {"b": 4}, tiny).bytes
+    whole = time_bound_of(fused().candidate, {"b": 4}, tiny).bytes
+    parted = time_bound_of(split().candidate, {"b": 4}, tiny).bytes
 
     assert 2 * (4 * 4 * 16 - 64) == parted - whole
 
@@ -148,19 +148,22 @@ def test_what_does_not_fit_into_the_last_cache_is_written_and_read_again() -> No
 def test_a_fused_candidate_has_a_lower_floor_than_a_split_one_where_it_matters() -> None:
     tiny = TOY.replace(caches_bytes=(64,))
 
-    assert floor_of(fused().candidate, {"b": 64}, tiny).time_s < floor_of(split().candidate, {"b": 64}, tiny).time_s
+    assert (
+        time_bound_of(fused().candidate, {"b": 64}, tiny).time_s
+        < time_bound_of(split().candidate, {"b": 64}, tiny).time_s
+    )
 
 
 def test_small_batches_are_bound_by_memory_and_large_ones_by_compute() -> None:
     h100 = GPUS["h100"]
     wide = fused(4096, 4096).candidate
 
-    assert "memory" == floor_of(wide, {"b": 1}, h100).bound_by
-    assert "compute" == floor_of(wide, {"b": 8192}, h100).bound_by
+    assert "memory" == time_bound_of(wide, {"b": 1}, h100).bound_by
+    assert "compute" == time_bound_of(wide, {"b": 8192}, h100).bound_by
 
 
 def test_the_floor_of_the_flagship_is_its_weight_over_the_bandwidth() -> None:
-    floor = floor_of(fused(4096, 4096).candidate, {"b": 1}, GPUS["a100"])
+    floor = time_bound_of(fused(4096, 4096).candidate, {"b": 1}, GPUS["a100"])
 
     assert (4096 * 4096 + 2 * 4096) * 4 == floor.bytes
     assert floor.bytes / 2.039e12 == floor.time_s
@@ -178,7 +181,7 @@ def test_work_that_no_result_needs_is_not_counted() -> None:
     lean = _candidate(parse(text.format(extra="", last=2)))
     fat = _candidate(parse(text.format(extra="\n    %2 = sqrt(%0)\n    %3 = add(%2, %0)", last=4)))
 
-    assert floor_of(lean, {"b": 4}, TOY) == floor_of(fat, {"b": 4}, TOY)
+    assert time_bound_of(lean, {"b": 4}, TOY) == time_bound_of(fat, {"b": 4}, TOY)
 
 
 def test_a_value_that_all_iterations_share_is_summed_once_in_the_floor() -> None:
@@ -194,7 +197,7 @@ def test_a_value_that_all_iterations_share_is_summed_once_in_the_floor() -> None
     %5 = store(%4, omap=[0])
   return %2
 """)
-    floor = floor_of(_candidate(graph), {"b": 4}, TOY)
+    floor = time_bound_of(_candidate(graph), {"b": 4}, TOY)
     costs = [counted(graph, {"gx": gx, "f": f}, {"b": 4}) for gx in (1, 4) for f in (1, 2, 16)]
 
     assert floor.flops <= min(costs)
@@ -238,7 +241,7 @@ def test_online_softmax_costs_its_products_and_more_and_its_floor_is_below(gx: i
     products = 8 * 32 * (2 * 16 - 1) + 8 * 16 * 2 * 32
 
     assert products < executed < 2 * products
-    assert 0 < floor_of(candidate, shapes, TOY).flops <= executed
+    assert 0 < time_bound_of(candidate, shapes, TOY).flops <= executed
 
 
 def test_a_band_is_not_read_and_every_result_is_written() -> None:
@@ -259,7 +262,7 @@ def test_a_view_costs_nothing_and_shows_no_more_than_there_is() -> None:
       %5 = max(%4, dim=0)
       return %5"""
     (work,) = work_of(parse(text))
-    floor = floor_of(wide(text), {"b": 8}, TOY)
+    floor = time_bound_of(wide(text), {"b": 8}, TOY)
 
     assert work.flops == dim("b") * 1000 * 15
     assert floor.bytes <= 8 * 16 * 4 + 8 * 1000 * 4
@@ -275,7 +278,7 @@ def test_two_views_of_one_tensor_count_as_the_larger_one() -> None:
     big = 1 << 20
     kept = TOY.last_cache_bytes
 
-    assert floor_of(wide(text), {"b": big}, TOY).bytes == 2 * big * 48 * 4 - kept
+    assert time_bound_of(wide(text), {"b": big}, TOY).bytes == 2 * big * 48 * 4 - kept
 
 
 def _candidate(graph: SGraph) -> Candidate:

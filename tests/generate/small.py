@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from prism_explore.cost.roofline import ceiling_of, floor_of
+from prism_explore.cost.roofline import time_bound_of, time_to_beat_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateRejected, RegionPruned
@@ -100,7 +100,7 @@ def fitting(program: TensorProgram, machine: Target, ops: int) -> Small | None:
         given = len(program.inputs)
         space = Space(Operators(), operators, block_ops=given + ops + more, block_inputs=given, nodes=10**9)
         facts = ProgramFacts(program, space, machine)
-        whole = Tree(facts.kernel_alphabet, facts.block_alphabet, space).beyond(facts.start(""))
+        whole = Tree(facts.kernel_operators, facts.block_operators, space).beyond(facts.start(""))
         if whole > MOST:
             break
         best = Small(program, space, machine)
@@ -143,10 +143,10 @@ class Searcher:
         """Grow, choose maps, prove and model, with some rules off; and below a time, where one is to be beaten."""
         small, journal = self.small, Journal(clock=lambda: 0.0)
         space = replace(small.space, rules_off=frozenset(rules_off))
-        ceiling = ceiling_of(small.program, beat_s, SHAPES, small.machine)
+        time_to_beat = time_to_beat_of(small.program, beat_s, SHAPES, small.machine)
         proved: dict[int, str] = {}
         best_s = least_s = math.inf
-        for family in generate(small.program, space, small.machine, journal, ceiling=ceiling):
+        for family in generate(small.program, space, small.machine, journal, time_to_beat=time_to_beat):
             if family is None:
                 continue
             value = self.table.of_graph(family.sgraph)
@@ -175,7 +175,7 @@ class Searcher:
                 model = model_of(candidate, SHAPES, self.small.machine)
                 sizes = legal_sizes(candidate, SHAPES, self.small.machine)
                 time_s = min((model.at(dict(s)).time_s for s in sizes), default=1e9)
-                self.floors[key] = floor_of(candidate, SHAPES, self.small.machine).time_s
+                self.floors[key] = time_bound_of(candidate, SHAPES, self.small.machine).time_s
             self.times[key] = time_s
         return self.times[key]
 

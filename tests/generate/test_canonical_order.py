@@ -4,12 +4,12 @@ from itertools import product
 
 import pytest
 
-from prism_explore.generate.canonical_order import Alphabet, Counter, Expressions, Symbol, rank
+from prism_explore.generate.canonical_order import Counter, Expressions, OperatorSet, Symbol, rank
 from prism_explore.ir.ops import Accumulate, Binary, Input, Reduce, Unary
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
 
-ALPHABET = Alphabet((Symbol("f", 1), Symbol("g", 2), Symbol("h", 2, commutative=True)))
+ALPHABET = OperatorSet((Symbol("f", 1), Symbol("g", 2), Symbol("h", 2, commutative=True)))
 
 
 def programs_by_brute_force(inputs: int, ops: int) -> set[frozenset]:

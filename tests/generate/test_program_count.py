@@ -13,7 +13,7 @@ from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import rank
 from prism_explore.generate.program_count import Tree
 from prism_explore.generate.pruning.rules import RULE_NAMES
-from prism_explore.generate.state import KernelState, alphabet
+from prism_explore.generate.state import KernelState, operator_set
 from prism_explore.ir.ops import Input, Node
 from prism_explore.pipeline.search_space import Operators, Space, default_space
 from tests.generate.programs import MACHINE, common_factor, gate, row_dot, scaled_linear, softmax
@@ -24,8 +24,8 @@ KERNEL = Operators(("exp",), (), ("div",), False, ())
 
 # ---------------------------------------------------------------- by hand
 def walked(space: Space, tensors: int) -> int:
-    """Every graph of an alphabet, one by one, in the order that the search takes."""
-    blocks, kernels = alphabet(space.block, 2), alphabet(space.kernel, 2)
+    """Every graph of an operator_set, one by one, in the order that the search takes."""
+    blocks, kernels = operator_set(space.block, 2), operator_set(space.kernel, 2)
 
     def block(n: int, last, behind: int) -> int:
         if n >= space.block_ops:
@@ -41,7 +41,7 @@ def walked(space: Space, tensors: int) -> int:
         if customs < space.custom_kernels:
             for size in range(1, space.block_inputs + 1):
                 for operands in combinations(range(n), size):
-                    place = rank(operands, len(kernels.letters))
+                    place = rank(operands, len(kernels.entries))
                     if last is None or place > last:
                         total += 1 + block(size, None, kernel(n + 1, place, predefined, customs + 1))
         return total
@@ -56,7 +56,7 @@ def walked(space: Space, tensors: int) -> int:
 def test_the_tree_is_counted_as_it_would_be_walked(tensors, predefined, customs, kernel_ops):
     limits = {"predefined_kernels": predefined, "custom_kernels": customs, "kernel_ops": kernel_ops}
     space = Space(KERNEL, BLOCK, block_ops=3, block_inputs=2, **limits)
-    tree = Tree(alphabet(KERNEL, 2), alphabet(BLOCK, 2), space)
+    tree = Tree(operator_set(KERNEL, 2), operator_set(BLOCK, 2), space)
     given_ = tuple(gate_input(i) for i in range(tensors))
 
     assert walked(space, tensors) == tree.beyond(KernelState("", given_, frozenset()))

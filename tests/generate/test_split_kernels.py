@@ -13,7 +13,7 @@ from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, RegionPrun
 from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import Expressions
 from prism_explore.generate.split_kernels import fused
-from prism_explore.generate.state import alphabet
+from prism_explore.generate.state import operator_set
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.analysis.split_reduction import pair_of
 from prism_explore.ir.graph import SGraph
@@ -122,7 +122,7 @@ CASES = {
 
 def directly(program, operators, first, second):
     """Every right pair of kernels without loops in the first, grown one behind the other with no rule at all."""
-    letters = alphabet(operators, max(t.rank for t in program.graph.types()))
+    entries = operator_set(operators, max(t.rank for t in program.graph.types()))
     inputs = tuple(Node(i) for i in program.inputs)
     rng = np.random.default_rng(0)
     data = {i.name: rng.standard_normal([d.value({"b": 3}) for d in i.type.dims]) for i in program.inputs}
@@ -131,8 +131,8 @@ def directly(program, operators, first, second):
 
     def grown(tensors, most):
         for ops in range(1, most + 1):
-            for steps in letters.sequences(tensors, ops):
-                nodes = [Node(letters.letters[kind].op, args) for kind, args in steps]
+            for steps in entries.sequences(tensors, ops):
+                nodes = [Node(entries.entries[kind].op, args) for kind, args in steps]
                 used = {a for n in nodes for a in n.args}
                 sinks = [p for p in range(tensors + ops) if p not in used]
                 if all(p >= tensors for p in sinks):

@@ -15,10 +15,10 @@ from prism_explore.instantiate import instantiate
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Accumulate, Custom, Load, MatMul, Store, Unary
 from prism_explore.pipeline.search_space import Operators, Space
-from prism_explore.pipeline.stages import Pieces, Verified
+from prism_explore.pipeline.stages import KernelSequence, Verified
 from prism_explore.search import kernel_sequence
 from prism_explore.search.explore import Progress, Steering, Task, explore
-from prism_explore.search.kernel_sequence import in_pieces
+from prism_explore.search.kernel_sequence import kernel_sequences
 from tests.search.test_worker_pool import Here
 from tests.session.test_session import QUICK
 from tests.strategies import random_inputs
@@ -31,9 +31,9 @@ def block(target: str = "h100", **more) -> px.Session:
     return px.Session(row.code, name=row.name, inputs=row.inputs, target=target, at=row.at, **more)
 
 
-def rows_of(session: px.Session, space: Space) -> list[Pieces]:
-    found = in_pieces(session.program, space, session.task.target, 0, lambda: False)
-    return [row for row in found if isinstance(row, Pieces)]
+def rows_of(session: px.Session, space: Space) -> list[KernelSequence]:
+    found = kernel_sequences(session.program, space, session.task.target, 0, lambda: False)
+    return [row for row in found if isinstance(row, KernelSequence)]
 
 
 @dataclass
@@ -92,7 +92,7 @@ def test_a_program_that_one_kernel_holds_is_not_cut_into_parts():
     found = searched_on(px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100"))
 
     assert found.proved
-    assert all(v.candidate.family.pieces is None for v in found.proved)
+    assert all(v.candidate.family.sequence is None for v in found.proved)
 
 
 def test_latent_attention_never_makes_its_keys():
@@ -135,7 +135,9 @@ def test_keys_and_values_are_multiplied_as_they_are_cached():
 
 def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row_and_it_is_told_once():
     session = block()
-    found = [r for r in in_pieces(session.program, session.task.space, session.task.target, 0, lambda: True) if r]
+    found = [
+        r for r in kernel_sequences(session.program, session.task.space, session.task.target, 0, lambda: True) if r
+    ]
     session.close()
 
     assert ["budget.time"] == [f.why.code for f in found if isinstance(f, PrunedSequence)]

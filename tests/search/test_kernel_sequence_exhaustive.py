@@ -31,9 +31,9 @@ from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.ir.transforms.reassociate_matmuls import regrouped
 from prism_explore.pipeline.search_space import Operators, Space, default_space
-from prism_explore.pipeline.stages import Candidate, Family, Pieces
+from prism_explore.pipeline.stages import Candidate, Family, KernelSequence
 from prism_explore.search.explore import Progress, Steering, explore
-from prism_explore.search.kernel_sequence import in_pieces
+from prism_explore.search.kernel_sequence import kernel_sequences
 from prism_explore.session.session import Session
 from tests.cost.counting import BARE, BATCH, counted, exact_s
 from tests.cost.found import legal_sizes
@@ -211,7 +211,7 @@ def count_s(graph: SGraph) -> float:
 
 
 # ---------------------------------------------------------------- the search
-def key_of(plain: Plain, row: Pieces) -> Key:
+def key_of(plain: Plain, row: KernelSequence) -> Key:
     kernels: dict[int, int] = {}
     for number, family in row.families:
         names = {op.name: f"i{n}" for n, op in enumerate(row.parts[number].program.inputs)}
@@ -222,13 +222,13 @@ def key_of(plain: Plain, row: Pieces) -> Key:
     return tuple((part.positions, kernels.get(number)) for number, part in enumerate(row.parts))
 
 
-def searched(plain: Plain, space: Space) -> tuple[dict[Key, Pieces], list[PrunedSequence]]:
-    found = [f for f in in_pieces(plain.program, space, BARE, 0, lambda: False) if f]
-    rows = [f for f in found if isinstance(f, Pieces)]
+def searched(plain: Plain, space: Space) -> tuple[dict[Key, KernelSequence], list[PrunedSequence]]:
+    found = [f for f in kernel_sequences(plain.program, space, BARE, 0, lambda: False) if f]
+    rows = [f for f in found if isinstance(f, KernelSequence)]
     return {key_of(plain, row): row for row in rows}, [f for f in found if isinstance(f, PrunedSequence)]
 
 
-def whole_s(there: Plain, row: Pieces) -> float:
+def whole_s(there: Plain, row: KernelSequence) -> float:
     """The exact count of a row, as one graph."""
     graph = row.together({number: family.sgraph for number, family in row.families})
     first = next(instantiate(Family("f1", there.program, graph, row), there.space(), BARE, Journal()))
@@ -292,7 +292,7 @@ def test_a_whole_search_proves_every_row_and_its_counts_add_up(seed: int, most_o
         pass
     session.close()
     book = ledger(journal.events)
-    proved = {key_of(there, v.candidate.family.pieces) for v in progress.proved if v.candidate.family.pieces}
+    proved = {key_of(there, v.candidate.family.sequence) for v in progress.proved if v.candidate.family.sequence}
 
     assert there.rows() == proved
     assert book.account is not None

@@ -24,7 +24,7 @@ import prism_explore as px
 from prism_explore.codegen.triton.aot import AotCompiler, compile_ahead
 from prism_explore.codegen.triton.emit import emit_triton
 from prism_explore.codegen.triton.heuristics import fit_triton
-from prism_explore.cost.roofline import floor_of
+from prism_explore.cost.roofline import time_bound_of
 from prism_explore.pipeline.search_space import Operators, default_space
 from prism_explore.targets.devices import row_of
 from prism_explore.targets.gpus import architecture_of
@@ -50,8 +50,8 @@ print(json.dumps({
     "driver": row_of("NVIDIA L4"),
     "proved": len(sess._progress.proved),
     "question": question.text,
-    "floor_s": floor_of(verified.candidate, shapes, gpu).time_s,
-    "floor_h100_s": floor_of(verified.candidate, shapes, px.target("h100")).time_s,
+    "floor_s": time_bound_of(verified.candidate, shapes, gpu).time_s,
+    "floor_h100_s": time_bound_of(verified.candidate, shapes, px.target("h100")).time_s,
     "architectures": [r.arch for r in reports],
     "registers": [r.registers for r in reports],
 }))

@@ -21,7 +21,7 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Timed, Verified
 from prism_explore.targets import GPUS, Target
-from prism_explore.tune import Budget, floor_of, model_of, strategy_of, tune
+from prism_explore.tune import Budget, model_of, strategy_of, time_bound_of, tune
 from prism_explore.tune.runner.measure import Checked, Failure, Samples
 from prism_explore.tune.space.parameters import Choices
 from prism_explore.tune.strategies.local_search import Exhaustive, Strategy
@@ -352,7 +352,7 @@ def test_a_proposal_tells_the_models_time_and_the_floor_also_beside_an_earlier_i
     first, before = run(budget=replace(LONG, trials=10))
     _, after = run(incumbent=best_of(first), seed=1)
     proposed = [e for e in (*before, *after) if isinstance(e, ParametersProposed)]
-    model, floor = model_of(candidate, SHAPES, TOY), floor_of(candidate, SHAPES, TOY)
+    model, floor = model_of(candidate, SHAPES, TOY), time_bound_of(candidate, SHAPES, TOY)
     sizes = [{k: v for k, v in e.parameters if k in candidate.sgraph.parameters} for e in proposed]
 
     assert {floor.time_s} == {e.floor_s for e in proposed}

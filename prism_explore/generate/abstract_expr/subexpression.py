@@ -5,7 +5,7 @@ exactly when these forms are. A_eq is the published list: + and * associate and 
 distribute over +, x*(y/z) = (x*y)/z, (x/y)/z = x/(y*z), sums are linear and commute, exp(x)*exp(y) =
 exp(x + y), √x*√y = √(x*y); and here x*recip(y) = x/y, square(x) = x*x, x - y = x + (-1)*y, rms = √(μ x*x).
 There is no cancellation (x*y/y is not x) and √x*√x is not x: else everything would be part of everything.
-Whole powers are products. Maxima, masks and other functions are opaque; so are views, but for those that
+CompleteGraph powers are products. Maxima, masks and other functions are opaque; so are views, but for those that
 named axes make unnecessary: a permuted or a repeated tensor is the same expression, and so is one that a reshape
 gives dims of size 1 or takes them away.
 
@@ -88,7 +88,7 @@ from prism_explore.ir.ops import (
 from prism_explore.support.caches import memoize
 
 LARGEST_POWER = 4
-"""Whole powers up to here are multiplied out."""
+"""CompleteGraph powers up to here are multiplied out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from functools import reduce
 from itertools import product
 from typing import Protocol
 
-from prism_explore.cost.roofline import EMPTY, Ceiling
+from prism_explore.cost.roofline import EMPTY, TimeToBeat
 from prism_explore.generate.abstract_expr.equal_forms import readings
 from prism_explore.generate.abstract_expr.operator_lower_bound import NOTHING, Needs, Parts
 from prism_explore.generate.abstract_expr.polynomial import Poly, features, leaf, show
 from prism_explore.generate.abstract_expr.subexpression import Goal, Theory
 from prism_explore.generate.canonical_order import Args, Expressions
-from prism_explore.generate.state import BlockState, Fit, KernelState, Same, Tensor, alphabet
+from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Same, Tensor, operator_set
 from prism_explore.generate.time_bounds import TimeBounds
 from prism_explore.ir.analysis.loop_flow import Flow, FlowRule, flow
 from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, views_of
@@ -63,7 +63,9 @@ class Machine(Protocol):
 class ProgramFacts:
     """The facts of one program in one space, for one search."""
 
-    def __init__(self, program: TensorProgram, space: Space, target: Machine, ceiling: Ceiling | None = None) -> None:
+    def __init__(
+        self, program: TensorProgram, space: Space, target: Machine, time_to_beat: TimeToBeat | None = None
+    ) -> None:
         self.space, self.target = space, target
         self.apart = apart(program)
         """The enumerated graphs compute this program, whose inputs are copied per set of axes."""
@@ -78,9 +80,9 @@ class ProgramFacts:
         """Axes that some tensor of the program has twice."""
         self.bounds: TimeBounds | None = None
         """Where there is a time to beat."""
-        if ceiling is not None and space.active(TOO_SLOW):
-            warm = {op.name for n, op in enumerate(program.inputs) if n in ceiling.warm}
-            self.bounds = TimeBounds(ceiling, self.extents, frozenset(warm | set(self.apart.copies)))
+        if time_to_beat is not None and space.active(TOO_SLOW):
+            warm = {op.name for n, op in enumerate(program.inputs) if n in time_to_beat.warm}
+            self.bounds = TimeBounds(time_to_beat, self.extents, frozenset(warm | set(self.apart.copies)))
         self._theory = self._named_theory(table, named)
         self.expressions = Expressions()
         self._views = views_of(graph, table.of)
@@ -97,8 +99,8 @@ class ProgramFacts:
         types = graph.types()
         self.output_axes, self.output_dtype = table.of[result], types[result].dtype
         largest_rank = max(t.rank for t in types)
-        self.block_alphabet = alphabet(space.block, largest_rank)
-        self.kernel_alphabet = alphabet(space.kernel, largest_rank)
+        self.block_operators = operator_set(space.block, largest_rank)
+        self.kernel_operators = operator_set(space.kernel, largest_rank)
         reductions = (*space.block.reductions, *space.block.accumulators, *space.kernel.reductions)
         self._has_rms = "rms" in reductions
         self._features = tuple(features(goal.result) for goal in self.goals)
@@ -181,8 +183,8 @@ class ProgramFacts:
 
     def start(self, node: str) -> KernelState:
         """The kernel graph without operators."""
-        floor = self.bounds.of_inputs(self.inputs) if self.bounds else EMPTY
-        return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), self.all_goals, floor=floor)
+        time_bound = self.bounds.of_inputs(self.inputs) if self.bounds else EMPTY
+        return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), self.all_goals, time_bound=time_bound)
 
     # ------------------------------------------------------------ axes
     def sized(self, axes: AxisNames) -> AxisNames:
@@ -352,7 +354,7 @@ class ProgramFacts:
         predefined = min(space.predefined_kernels - state.predefined, kernels)
         return predefined + customs * max(space.block_ops - 1, 0)
 
-    def is_whole(self, state: KernelState) -> bool:
+    def is_complete(self, state: KernelState) -> bool:
         """Whether the newest tensor is the program's result and everything else is used."""
         newest = state.tensors[-1]
         return (
@@ -363,9 +365,9 @@ class ProgramFacts:
             and (self.is_result(newest.expression) or not self.space.active(UNREACHABLE))
         )
 
-    def strays(self, state: BlockState, step: Fit) -> bool:
+    def deviations(self, state: BlockState, step: BlockApplication) -> bool:
         """Whether an operator computes a value that the program does not; accumulating a partial sum is none."""
-        made, op = step.tensor, self.block_alphabet.letters[step.kind].op
+        made, op = step.tensor, self.block_operators.entries[step.kind].op
         if isinstance(op, Accumulate | AccumulateRescaled) and op.dim is None:
             before = state.tensors[step.args[0]].flows
             return not any(isinstance(f, Flow) and f.partial for c in state.legal for f in (before[c],))

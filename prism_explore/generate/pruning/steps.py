@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from prism_explore.cost.roofline import Growing
+from prism_explore.cost.roofline import PartialTimeBound
 from prism_explore.generate.abstract_expr.operator_lower_bound import Parts
 from prism_explore.generate.canonical_order import Application, Args
 from prism_explore.generate.pruning.facts import ILLEGAL_LOOP, ProgramFacts
 from prism_explore.generate.size_matching import matched_block, may_match
 from prism_explore.generate.split_kernels import Split
-from prism_explore.generate.state import BlockState, Fit, KernelState, Tensor
+from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Tensor
 from prism_explore.ir.analysis.loop_flow import Flow
 from prism_explore.ir.axes import AxisNames, compute_axes
 from prism_explore.ir.axis_typing import reduced_axis
@@ -84,10 +84,10 @@ class Value(NamedTuple):
 class BlockStep:
     """An operator appended to a block graph."""
 
-    def __init__(self, facts: ProgramFacts, before: BlockState, application: Fit) -> None:
+    def __init__(self, facts: ProgramFacts, before: BlockState, application: BlockApplication) -> None:
         self.facts, self.before = facts, before
         self.application = application
-        self.op = facts.block_alphabet.letters[application.kind].op
+        self.op = facts.block_operators.entries[application.kind].op
         self.args = application.args
         self.state = matched_block(facts, before, self.op, self.args)
         """The graph before the step; axes that match by size are one."""
@@ -159,9 +159,9 @@ class BlockStep:
         return tuple([m | needs.had(self.tensor.expression) for m, needs in made])
 
     @cached_property
-    def floor(self) -> Growing:
+    def time_bound(self) -> PartialTimeBound:
         """The lower bound on the time."""
-        before, bounds, state, tensor = self.state.floor, self.facts.bounds, self.state, self.tensor
+        before, bounds, state, tensor = self.state.time_bound, self.facts.bounds, self.state, self.tensor
         if bounds is None or any(t.number == tensor.number for t in state.tensors):
             return before
         operands = tuple(state.tensors[a] for a in self.args)
@@ -186,7 +186,7 @@ class BlockStep:
             reduced=self.reduced,
             accumulated=(*self.accumulated, self.args[0]) if self.accumulates else self.accumulated,
             made=self.parts,
-            floor=self.floor,
+            time_bound=self.time_bound,
         )
 
 
@@ -196,7 +196,7 @@ class PredefinedStep:
     def __init__(self, facts: ProgramFacts, state: KernelState, application: Application, tensor: Tensor) -> None:
         self.facts, self.state, self.tensor = facts, state, tensor
         self.application = application
-        self.op = facts.kernel_alphabet.letters[application.kind].op
+        self.op = facts.kernel_operators.entries[application.kind].op
         self.args = application.args
         self.accumulated: tuple[int, ...] = ()
         self.unused = state.unused.difference(self.args)
@@ -205,15 +205,15 @@ class PredefinedStep:
         """The forms of the result that all values may be parts of; tests narrow it."""
 
     @cached_property
-    def floor(self) -> Growing:
+    def time_bound(self) -> PartialTimeBound:
         """The lower bound on the time."""
         bounds, state, tensor = self.facts.bounds, self.state, self.tensor
         if bounds is None:
-            return state.floor
-        floor = bounds.of_opened_kernel(state, self.args)
+            return state.time_bound
+        time_bound = bounds.of_opened_kernel(state, self.args)
         if all(t.number != tensor.number for t in state.tensors):
-            floor = bounds.with_operator(floor, self.op, [state.tensors[a] for a in self.args], tensor)
-        return bounds.of_closed_kernel(floor, tensor)
+            time_bound = bounds.with_operator(time_bound, self.op, [state.tensors[a] for a in self.args], tensor)
+        return bounds.of_closed_kernel(time_bound, tensor)
 
     def grown(self) -> KernelGraph:
         """The kernel graph with the operator."""
@@ -225,7 +225,7 @@ class PredefinedStep:
             goals=self.goals,
             last=self.application.rank,
             predefined=state.predefined + 1,
-            floor=self.floor,
+            time_bound=self.time_bound,
             read=state.read.union(self.args),
         )
         return KernelGraph(self.facts, grown, len(self.unused))
@@ -272,10 +272,10 @@ class Opening:
         """Operators that may follow the kernel."""
 
     @cached_property
-    def floor(self) -> Growing:
+    def time_bound(self) -> PartialTimeBound:
         """The lower bound on the time."""
         bounds = self.facts.bounds
-        return bounds.of_opened_kernel(self.state, self.operands) if bounds else self.state.floor
+        return bounds.of_opened_kernel(self.state, self.operands) if bounds else self.state.time_bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from prism_explore.generate.pruning.steps import BlockStep, Opening, PredefinedS
 
 def _is_faster(step: BlockStep | Opening | PredefinedStep) -> Failure | None:
     bounds = step.facts.bounds
-    if bounds is None or step.floor.time_s < bounds.ceiling.best_s:
+    if bounds is None or step.time_bound.time_s < bounds.time_to_beat.best_s:
         return None
-    ceiling, target = bounds.ceiling, bounds.ceiling.target
-    common = {"time to beat": seconds_text(ceiling.best_s), "machine": target.name}
-    if ceiling.elsewhere_s:
-        common["of e, other kernels"] = f"{seconds_text(ceiling.elsewhere_s)} at least"
-    shown = seconds_text(step.floor.time_s)
+    time_to_beat, target = bounds.time_to_beat, bounds.time_to_beat.target
+    common = {"time to beat": seconds_text(time_to_beat.best_s), "machine": target.name}
+    if time_to_beat.elsewhere_s:
+        common["of e, other kernels"] = f"{seconds_text(time_to_beat.elsewhere_s)} at least"
+    shown = seconds_text(step.time_bound.time_s)
     return Failure("e < time to beat", shown, rates_of(target), heuristic=target.measured, common=common)
 
 

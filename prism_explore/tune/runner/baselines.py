@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from prism_explore.codegen.triton.launch import tensor_of
-from prism_explore.cost.roofline import Floor, floor_of
+from prism_explore.cost.roofline import TimeBound, time_bound_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.events.journal import Journal
@@ -122,7 +122,7 @@ def compare(
         stop: asked while waiting.
     """
     program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
-    floor = floor_of(kernel.verified.candidate, shapes, target)
+    floor = time_bound_of(kernel.verified.candidate, shapes, target)
     codes = _codes(reference, modes, library) | {m: reference for m in more if reference is not None}
     generator = loader or backend_of(target).loader
     with (
@@ -297,7 +297,7 @@ def _rows(
     says: Mapping[str, str],
     readers: Sequence[str],
     scale: float,
-    floor: Floor,
+    floor: TimeBound,
 ) -> tuple[BaselineMeasured, ...]:
     if isinstance(samples, Failure):
         return tuple(BaselineMeasured(n, 0.0, 0.0, 0.0, 0, absent.get(n, samples.reason)) for n in names)
@@ -340,7 +340,9 @@ def _row(name: str, times: Sequence[float], ours: Sequence[float], note: str) ->
     )
 
 
-def _seen(target: Target, samples: Samples, readers: Sequence[str], scale: float, floor: Floor, short: bool) -> Target:
+def _seen(
+    target: Target, samples: Samples, readers: Sequence[str], scale: float, floor: TimeBound, short: bool
+) -> Target:
     """The target with the rates that the canaries reached, by their better half."""
     fastest = min(quantile(samples.times_s[n], 0.2) * scale for n in readers)
     spun = quantile(samples.times_s[_FMA], 0.2)

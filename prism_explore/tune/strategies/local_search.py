@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from prism_explore.cost.roofline import Floor, floor_of
+from prism_explore.cost.roofline import TimeBound, time_bound_of
 from prism_explore.pipeline.stages import Outcome, Parameters, Timed, Verified
 from prism_explore.targets import Target
 from prism_explore.tune.space.parameters import Choices, ChoicesOf, Schedule, Sizes, schedules
@@ -60,7 +60,7 @@ class Entrant:
     """A proved candidate in the tuner's pool."""
 
     verified: Verified
-    floor: Floor
+    floor: TimeBound
     sizes: tuple[tuple[float, Sizes], ...]
     """Modelled seconds and sizes, best first."""
     later: bool = False
@@ -102,7 +102,7 @@ class Pool:
             most = most_sizes or (LATER_SIZES if verified.candidate.id in later else first)
             ranked, whole = likely_sizes(verified.candidate, shapes, target, model, most)
             self.is_whole &= whole
-            floor = floor_of(verified.candidate, shapes, target)
+            floor = time_bound_of(verified.candidate, shapes, target)
             entrants.append(Entrant(verified, floor, ranked, verified.candidate.id in later))
         self.entrants = sorted(entrants, key=lambda e: (e.floor.time_s, e.later))
 

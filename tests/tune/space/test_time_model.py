@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism_explore.cost.roofline import floor_of
+from prism_explore.cost.roofline import time_bound_of
 from prism_explore.cost.work import work_of
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import dim
@@ -44,7 +44,7 @@ def test_fast_evaluation_agrees_with_the_exact_one(b: int, gx: int, f: int) -> N
 
 def test_the_model_is_never_below_the_floor() -> None:
     for verified in EVERY_FAMILY.values():
-        floor = floor_of(verified.candidate, {"b": 4}, TOY)
+        floor = time_bound_of(verified.candidate, {"b": 4}, TOY)
         model = model_of(verified.candidate, {"b": 4}, TOY)
         for sizes in legal(verified, 4):
             assert floor.time_s <= model.at(sizes).time_s

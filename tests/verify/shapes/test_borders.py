@@ -1,4 +1,4 @@
-"""Pieces whose borders are not known to be in order: what holds at most sizes is not proved for all."""
+"""KernelSequence whose borders are not known to be in order: what holds at most sizes is not proved for all."""
 
 import re
 
