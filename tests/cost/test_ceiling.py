@@ -153,7 +153,7 @@ def test_what_no_kernel_can_be_faster_than_is_cut_at_once(name):
     growth, families = grown(name, 0, 1e-9)
 
     assert not families
-    assert 1 == growth.diary.nodes
+    assert 1 == growth.log.nodes
     assert {"cost.floor"} >= {c.rule for c in cards_of(growth)} - {"limit.ops", "limit.needed"}
 
 
@@ -167,7 +167,7 @@ def test_a_product_in_the_wrong_order_is_cut_where_it_stands():
     best_s = least_s("chain", 0)
     growth, families = grown("chain", 0, 1.2 * min(best_s.values()))
     cards = [
-        e.reason for e in growth.diary._journal.events if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"
+        e.reason for e in growth.log._journal.events if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"
     ]
 
     assert len(families) < len(grown("chain", 0)[1])
