@@ -1,7 +1,7 @@
-"""From a proved candidate and numbers to a kernel: loops, machine code or Triton, a callable.
+"""Code generation: a kernel from a proved candidate, for the CPU (LLVM) or a GPU (Triton).
 
-`emit` writes a kernel's source and never runs anything; `load.load` turns a kernel into a callable.
-See the README of this folder.
+Input: a verified candidate, and a size for each symbol. Output: `emit` returns the kernel's source and runs nothing;
+`load.load` makes a kernel a callable. See the README of this folder.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ __all__ = ["emit", "emit_cpu"]
 
 
 def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], target: Target) -> Kernel | Infeasible:
-    """The kernel for one choice of numbers, or why there is none.
+    """The kernel for one choice of sizes, or why there is none.
 
-    A proof speaks of the sizes that meet its conditions; they are checked again for these.
+    A proof holds for sizes that satisfy its conditions, so these are checked again here.
 
     Args:
         verified: the proved candidate.
-        parameters: numbers for its grid sizes and loop ranges, and schedule choices by name.
-        shapes: numbers for the program's own symbols, such as the batch.
-        target: a CPU gets loops, a GPU gets Triton.
+        parameters: its grid sizes and loop ranges, and schedule choices by name.
+        shapes: sizes of the program's own symbols, such as the batch.
+        target: a loop program is generated for a CPU, Triton source for a GPU.
     """
     if target.kind == "cpu":
         return emit_cpu(verified, parameters, shapes)
-    if broken := _broken(verified, parameters, shapes):
-        return broken
+    if violated := _violated_condition(verified, parameters, shapes):
+        return violated
     from prism_explore.codegen.triton.emit import emit_triton
 
     return emit_triton(verified, parameters, shapes, target)
 
 
 def emit_cpu(verified: Verified, parameters: Parameters, shapes: Mapping[str, int]) -> Kernel | Infeasible:
-    """The kernel for the CPU that this runs on, whatever is known of it; see `emit`."""
-    if broken := _broken(verified, parameters, shapes):
-        return broken
-    made = plan(verified.candidate.sgraph, parameters, shapes)
-    if isinstance(made, str):
-        return Infeasible(verified.candidate, parameters, "tune.illegal", made)
-    return Kernel(verified, parameters, tuple(sorted(shapes.items())), "cpu", made.source)
+    """The kernel for the CPU of this process; see `emit`."""
+    if violated := _violated_condition(verified, parameters, shapes):
+        return violated
+    found = plan(verified.candidate.sgraph, parameters, shapes)
+    if isinstance(found, str):
+        return Infeasible(verified.candidate, parameters, "tune.illegal", found)
+    return Kernel(verified, parameters, tuple(sorted(shapes.items())), "cpu", found.source)
 
 
-def _broken(verified: Verified, parameters: Parameters, shapes: Mapping[str, int]) -> Infeasible | None:
-    broken = verified.proof.broken_at({**shapes, **parameters.numbers})
-    if not broken:
+def _violated_condition(verified: Verified, parameters: Parameters, shapes: Mapping[str, int]) -> Infeasible | None:
+    violated = verified.proof.broken_at({**shapes, **parameters.numbers})
+    if not violated:
         return None
-    return Infeasible(verified.candidate, parameters, "tune.illegal", f"the proof needs other sizes: {broken[0]}")
+    return Infeasible(verified.candidate, parameters, "tune.illegal", f"the proof needs other sizes: {violated[0]}")

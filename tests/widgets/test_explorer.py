@@ -348,7 +348,9 @@ def test_a_look_back_shows_the_search_as_it_was_and_leaves_it_where_it_is(shown:
 
     assert (first, len(story())) == (then.transport.cursor, then.transport.events)
     assert 1 == len(then.families.rows) < len(now.families.rows)
-    assert then.transport.past_notice_notice.startswith(f"Earlier state, event {first} of {len(story())}: f1 is complete")
+    assert then.transport.past_notice_notice.startswith(
+        f"Earlier state, event {first} of {len(story())}: f1 is complete"
+    )
     assert () == then.transport.enabled
     shown.receive(kind="look", cursor=first - 1)
     assert 0 == len(shown.picture().families.rows)

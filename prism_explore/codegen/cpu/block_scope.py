@@ -84,7 +84,7 @@ class BlockScope:
         self.tiles: dict[int, Tile] = {}
         self.sections = Sections()
         self.scratch: list[Buffer] = []
-        self.kept: set[Buffer] = set()
+        self.kept_between_blocks: set[Buffer] = set()
         """Scratch buffers that are kept between blocks."""
         self.packed: dict[int, Place] = {}
         self.scales: dict[int, Place] = {}
@@ -153,7 +153,7 @@ class BlockScope:
         buffer = Buffer(fresh_name(name, self.names), shape, tuple(strides), "scratch")
         self.scratch.append(buffer)
         if hoisted:
-            self.kept.add(buffer)
+            self.kept_between_blocks.add(buffer)
         index = self.index(dims) if index is None else index
         return Place(buffer, ((((looped.name, 1),), *index) if looped else index))
 

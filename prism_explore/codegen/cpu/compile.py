@@ -31,10 +31,10 @@ class CompiledProgram:
 
 
 @memoize(256)
-def compile_program(program: LoopProgram, schedule: Schedule, host: CpuModel) -> CompiledProgram:
+def compile_program(program: LoopProgram, schedule: Schedule, cpu: CpuModel) -> CompiledProgram:
     """Machine code of a program under a complete schedule. The same program is compiled once."""
-    text, scratch = llvm_text(program, schedule, host)
-    module = JitModule(text, host)
+    text, scratch = llvm_text(program, schedule, cpu)
+    module = JitModule(text, cpu)
     entries = tuple(module.address(f"nest{n}") for n in range(len(program.nests)))
     return CompiledProgram(module, entries, 4 * scratch)
 

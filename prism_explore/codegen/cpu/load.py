@@ -24,15 +24,17 @@ from prism_explore.pipeline.stages import Kernel
 
 def load(kernel: Kernel, pool: PoolKind = "auto") -> LoadedKernel:
     """The callable of a CPU kernel; see `codegen.load.load`."""
-    made = plan(kernel.verified.candidate.sgraph, kernel.parameters, dict(kernel.shapes))
-    if isinstance(made, str):
-        raise ShapeError(made)
-    return load_plan(made, pool)
+    kernel_plan = plan(kernel.verified.candidate.sgraph, kernel.parameters, dict(kernel.shapes))
+    if isinstance(kernel_plan, str):
+        raise ShapeError(kernel_plan)
+    return load_plan(kernel_plan, pool)
 
 
-def load_plan(made: Plan, pool: PoolKind = "auto") -> LoadedKernel:
+def load_plan(kernel_plan: Plan, pool: PoolKind = "auto") -> LoadedKernel:
     """The callable of a plan."""
-    return LoadedKernel(made, compile_program(made.loops, made.schedule, made.host), thread_team(pool))
+    return LoadedKernel(
+        kernel_plan, compile_program(kernel_plan.loops, kernel_plan.schedule, kernel_plan.host), thread_team(pool)
+    )
 
 
 class LoadedKernel:
@@ -42,13 +44,13 @@ class LoadedKernel:
     result is written to that tensor instead.
     """
 
-    def __init__(self, made: Plan, compiled: CompiledProgram, team: ThreadTeam) -> None:
-        self.plan = made
-        self.threads = dict(made.schedule)["threads"]
+    def __init__(self, kernel_plan: Plan, compiled: CompiledProgram, team: ThreadTeam) -> None:
+        self.plan = kernel_plan
+        self.threads = dict(kernel_plan.schedule)["threads"]
         self._compiled = compiled
         self._team = team
-        self._inputs = tuple(ExpectedArgument.of(b) for b in made.loops.inputs)
-        self._output = ExpectedArgument.of(made.loops.output)
+        self._inputs = tuple(ExpectedArgument.of(b) for b in kernel_plan.loops.inputs)
+        self._output = ExpectedArgument.of(kernel_plan.loops.output)
         first = 1 + len(compiled.entries)
         self._input_slots = slice(first, first + len(self._inputs))
         """Where a call frame has the addresses of the inputs."""

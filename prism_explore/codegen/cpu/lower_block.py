@@ -1,4 +1,4 @@
-"""LoweringOptions of a block graph to a loop nest, node by node.
+"""Lowering of a block graph to a loop nest, node by node.
 
 Input: a block graph at given sizes, its operands and result buffers. Output: a `LoopNest`. A grid dim that no store
 names would write the same tile repeatedly; a proved sGraph writes equal values there, so only its first point is run.
@@ -60,7 +60,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.tensors import TensorType
 
-KEEP_BYTES = 4 << 20
+MAX_HOISTED_BYTES = 4 << 20
 """Hoisted tiles of a thread may take so much; beyond it, nothing is hoisted."""
 
 
@@ -73,10 +73,10 @@ def lower_block(
     options: LoweringOptions,
 ) -> LoopNest:
     """The nest of a block graph; a store without a buffer is omitted."""
-    made = {store: out for store, out in zip(block.stores, outs, strict=True) if out is not None}
-    scope = BlockScope(BlockAnalysis(block, types, made, options), operands, made)
+    buffers = {store: out for store, out in zip(block.stores, outs, strict=True) if out is not None}
+    scope = BlockScope(BlockAnalysis(block, types, buffers, options), operands, buffers)
     found = _lower_nodes(title, scope)
-    if sum(b.elements * 4 for b in scope.kept) > KEEP_BYTES:
+    if sum(b.elements * 4 for b in scope.kept_between_blocks) > MAX_HOISTED_BYTES:
         return lower_block(title, block, operands, types, outs, replace(options, hoist=False))
     return found
 
@@ -185,11 +185,11 @@ def _lower_reshape(scope: BlockScope, position: int, arg: int) -> None:
     by: dict[str, Affine] = {}
     for a, b in pairs:
         kept = [d for d in a if old[d] > 1]
-        whole = [d for d in b if new[d] > 1]
+        split = [d for d in b if new[d] > 1]
         if len(kept) == 1:
-            by[scope.name(len(old), kept[0])] = row_major_index([(scope.name(len(new), d), new[d]) for d in whole])
+            by[scope.name(len(old), kept[0])] = row_major_index([(scope.name(len(new), d), new[d]) for d in split])
         else:
-            for d, e in zip(kept, whole, strict=True):
+            for d, e in zip(kept, split, strict=True):
                 by[scope.name(len(old), d)] = ((scope.name(len(new), e), 1),)
     scope.define(position, substitute(tile.value, by))
 

@@ -1,4 +1,4 @@
-"""LoweringOptions of an sGraph at given sizes to the loop IR: one loop nest per kernel-level operator.
+"""Lowering of an sGraph at given sizes to the loop IR: one loop nest per kernel-level operator.
 
     lower_graph.py      kernel by kernel: buffers, and results that are views of others
     predefined.py       a predefined operator as a block graph, so that there is one path
@@ -185,6 +185,6 @@ class _Program:
         shape = self.shapes[position]
         # A tensor between kernels keeps the precision that it was computed in.
         where, dtype = ("output", self.types[position].dtype) if is_output else ("temporary", "f32")
-        made = dense_buffer(name, shape, tuple(range(len(shape))), where, dtype)
-        self.sources[position] = made
-        return made
+        buffer = dense_buffer(name, shape, tuple(range(len(shape))), where, dtype)
+        self.sources[position] = buffer
+        return buffer

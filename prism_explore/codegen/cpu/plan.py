@@ -75,8 +75,8 @@ def plan(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], lanes
 
 def choices_of(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int]) -> tuple[Choice, ...]:
     """The schedule choices at these sizes, each with its default first; none where the sizes are illegal."""
-    made = plan(graph, Parameters(parameters.sizes), shapes)
-    return () if isinstance(made, str) else schedule_space(made.loops, made.host)
+    found = plan(graph, Parameters(parameters.sizes), shapes)
+    return () if isinstance(found, str) else schedule_space(found.loops, found.host)
 
 
 @memoize(1024)

@@ -31,19 +31,19 @@ def as_block(op: ComputeOp, operands: tuple[TensorType, ...], blocks: int = 64) 
         return _view_block(op, shapes, blocks)
     rank = max(map(len, shapes))
     result = [max(s[d - rank + len(s)] if d >= rank - len(s) else 1 for s in shapes) for d in range(rank)]
-    kept: set[int] = set()
+    unsplit: set[int] = set()
     smallest = [1] * rank
     if isinstance(op, MatMul):
         result[-2:] = [shapes[0][-2], shapes[1][-1]]
         smallest[-2:] = [32, 256]
     elif isinstance(op, Reduce):
-        kept.add(op.dim)
+        unsplit.add(op.dim)
         smallest[-1] = 64
     else:
         smallest[-1] = 512
     partitions: list[tuple[int, int]] = []
     for d, extent in enumerate(result):
-        parts = 1 if d in kept else _divisor(extent, min(blocks, max(1, extent // smallest[d])))
+        parts = 1 if d in unsplit else _divisor(extent, min(blocks, max(1, extent // smallest[d])))
         if parts > 1:
             partitions.append((d, parts))
             blocks = max(1, blocks // parts)

@@ -1,4 +1,4 @@
-"""LoweringOptions of the sums, running maxima and products of a block graph.
+"""Lowering of the sums, running maxima and products of a block graph.
 
 * A product that is only accumulated adds to the accumulator directly.
 * A running maximum, and the sums that are rescaled by it, are in memory and updated in every iteration.
@@ -30,7 +30,7 @@ from prism_explore.ir.graph import Phase
 from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Load, Node, ReduceFn
 
 MAX_HOISTED_ELEMENTS = 1 << 16
-"""A reduction of loads up to this size runs before the loop, over all iterations at hoisted."""
+"""A reduction of loads up to this size runs before the loop, over all iterations at once."""
 
 
 def lower_running_max(scope: BlockScope, position: int, arg: int, along: int | None) -> None:

@@ -149,13 +149,13 @@ def _compile(request: JsonObject) -> JsonObject:
     )
     began = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()) as log:
-        made: Any = triton.compile(source, target=GPUTarget(*request["target"]), options=request["options"])
+        compiled: Any = triton.compile(source, target=GPUTarget(*request["target"]), options=request["options"])
     spent = time.perf_counter() - began
     is_amd = request["target"][0] == "hip"
-    text, binary = (made.asm[name] for name in (("amdgcn", "hsaco") if is_amd else ("ptx", "cubin")))
+    text, binary = (compiled.asm[name] for name in (("amdgcn", "hsaco") if is_amd else ("ptx", "cubin")))
     return {
         **(_amd_resources(text) if is_amd else _nvidia_resources(log.getvalue())),
-        "shared_memory_bytes": int(made.metadata.shared),
+        "shared_memory_bytes": int(compiled.metadata.shared),
         "assembly_bytes": len(text),
         "binary_bytes": len(binary),
         "compile_s": spent,

@@ -53,7 +53,7 @@ def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:
     )
 
 
-def cuts(load: Load, rank: int) -> list[tuple[int | None, bool]]:
+def partitions(load: Load, rank: int) -> list[tuple[int | None, bool]]:
     """Per dim of the loaded tensor: the grid dim that partitions it, and whether the loop does."""
     imap = load.imap or ()
     return [(imap.index(d) if d in imap else None, load.fmap == d) for d in range(rank)]
@@ -98,9 +98,9 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
             if isinstance(node.op, Load):
                 outside = args[node.op.operand]
                 pairs += [((position, j, d), (outside, -1, d)) for d in range(types[outside].rank)]
-                for d, cut in enumerate(cuts(node.op, types[outside].rank)):
+                for d, place in enumerate(partitions(node.op, types[outside].rank)):
                     if inner_types[j].dims[d].is_one and not types[outside].dims[d].is_one:
-                        pairs.append(((outside, -1, d), single.setdefault(cut, (outside, -1, d))))
+                        pairs.append(((outside, -1, d), single.setdefault(place, (outside, -1, d))))
         for result, stored in _stored(graph, position, block):
             pairs += [((position, stored, d), (result, -1, d)) for d in range(types[result].rank)]
     slots = sorted(slot for slot, size in sizes.items() if not size.is_one)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prism_explore.codegen.triton.axes import cuts
+from prism_explore.codegen.triton.axes import partitions
 from prism_explore.codegen.triton.plan import BlockPlan, Obstacle, plan_kernels, schedule_of
 from prism_explore.codegen.triton.python_text import Names, wrapped
 from prism_explore.codegen.triton.torch_operators import TORCH_DTYPE, band_text, operator_text
@@ -135,8 +135,8 @@ def write_triton(
                 device_of = next(filter(None, args), inputs.split(",")[0])
                 outs = [names.fresh("out" if at == graph.output else f"t{at}") for at, _ in results]
                 for out, (_, t) in zip(outs, results, strict=True):
-                    made = f"torch.empty({_extents(t, sizes)}, dtype={TORCH_DTYPE[t.dtype]}, device={device_of}.device)"
-                    body.append(f"{out} = {made}")
+                    new = f"torch.empty({_extents(t, sizes)}, dtype={TORCH_DTYPE[t.dtype]}, device={device_of}.device)"
+                    body.append(f"{out} = {new}")
                 written[position] = outs
                 variables.append(outs[0])
                 body += _launch_lines(kernel, [*args, *outs], schedule)
@@ -179,8 +179,8 @@ def load_triton(source: str) -> Callable[..., Any]:
 def _header(graph: SGraph, sizes: Mapping[str, int], title: str) -> list[str]:
     at = ", ".join(f"{s}={sizes[s]}" for s in (*graph.data_symbols, *graph.parameters))
     lines = [f"{title}{f', at {at}' if at else ''}.", "", *show(graph).splitlines()]
-    whole = [f"{c} = {c.value(sizes)}" for c in graph.conditions() if str(c) not in sizes]
-    lines += ["", f"Whole numbers, as they must be: {', '.join(whole)}."] if whole else []
+    quotients = [f"{c} = {c.value(sizes)}" for c in graph.conditions() if str(c) not in sizes]
+    lines += ["", f"Whole numbers, as they must be: {', '.join(quotients)}."] if quotients else []
     return [_comment(line) for line in lines]
 
 
@@ -193,17 +193,17 @@ def _kernel_comment(plan: BlockPlan) -> tuple[str, ...]:
     for j, node in enumerate(plan.block.nodes):
         if not isinstance(node.op, Load):
             continue
-        for axis, (grid, looped) in zip(plan.of[j], cuts(node.op, len(plan.of[j])), strict=True):
+        for axis, (grid, looped) in zip(plan.of[j], partitions(node.op, len(plan.of[j])), strict=True):
             if axis is None or axis in by:
                 continue
             words = [f"grid {plan.block.grid[grid].name}"] if grid is not None else []
             words += [f"loop {plan.block.loop.name}"] if plan.block.loop and looped else []
-            pieces = (plan.grid[grid] if grid is not None else 1) * (plan.iterations if looped else 1)
-            by[axis] = (pieces, words)
+            parts = (plan.grid[grid] if grid is not None else 1) * (plan.iterations if looped else 1)
+            by[axis] = (parts, words)
     for axis in plan.axes.values():
-        pieces, words = by.get(axis.name, (1, []))
+        parts, words = by.get(axis.name, (1, []))
         padded = f", padded to {axis.padded}" if axis.is_padded else ""
-        cut = f" of {axis.extent * pieces} cut by {' and '.join(words)}" if words else " whole"
+        cut = f" of {axis.extent * parts} cut by {' and '.join(words)}" if words else " whole"
         lines.append(f"  {axis.name}: {axis.extent}{cut}{padded}")
     return tuple(_comment(line)[2:] for line in lines)
 

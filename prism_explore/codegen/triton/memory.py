@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, prod
 from typing import NamedTuple
 
-from prism_explore.codegen.triton.axes import cuts
+from prism_explore.codegen.triton.axes import partitions
 from prism_explore.codegen.triton.function_table import TRITON_DTYPE
 from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.python_text import call_text
@@ -135,7 +135,7 @@ class GlobalMemory:
     # ------------------------------------------------------------ loads and stores
     def load(self, j: int, load: Load, section: Section, part: SliceOf | None = None) -> TileValue:
         """The tile of a load, or a part of it, as the value of %j."""
-        address = self.address(load.operand, self.plan.shapes[j], cuts(load, len(self.plan.dims[j])), part)
+        address = self.address(load.operand, self.plan.shapes[j], partitions(load, len(self.plan.dims[j])), part)
         return self.load_address(j, load.operand, address, section)
 
     def load_address(self, j: int, operand: int, address: str, section: Section) -> TileValue:
@@ -159,7 +159,7 @@ class GlobalMemory:
     def store(self, j: int, value: TileValue, omap: tuple[int | None, ...], section: Section) -> None:
         """Write a tile of a result, rounded to its dtype."""
         tensor = len(self.plan.operands) + self.plan.block.stores.index(j)
-        places = cuts(Load(0, omap), len(self.plan.dims[j]))
+        places = partitions(Load(0, omap), len(self.plan.dims[j]))
         address = self.address(tensor, value.shape, places)
         mask = self.tiles.tile_mask(value.shape)
         dtype = self.plan.types[j].dtype
@@ -172,7 +172,7 @@ class GlobalMemory:
         """A tile of a band, computed from its indices instead of loaded."""
         plan, shape = self.plan, self.plan.shapes[j]
         band = plan.bands[load.operand]
-        (rows, columns) = (self.offset(a, *place) for a, place in zip(shape, cuts(load, 2), strict=True))
+        (rows, columns) = (self.offset(a, *place) for a, place in zip(shape, partitions(load, 2), strict=True))
         distance = f"{columns}[None, :] - {rows}[:, None]"
         tests = [f"({distance} >= {ceil(d.rational({}))})" for d in (band.low,) if d is not None]
         tests += [f"({distance} <= {floor(d.rational({}))})" for d in (band.high,) if d is not None]

@@ -138,7 +138,7 @@ class BlockPlan:
                 return j, 0
             case Slice(dim) if dim == along and self.is_read_anew(j):
                 cut = self.exact.nodes[j].op
-                assert isinstance(cut, Slice), "numbers change no operator"
+                assert isinstance(cut, Slice), "sizes change no operator"
                 return node.args[0], cut.start.constant or 0
             case _:
                 return None

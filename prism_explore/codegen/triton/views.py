@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from prism_explore.codegen.triton.axes import cuts
+from prism_explore.codegen.triton.axes import partitions
 from prism_explore.codegen.triton.memory import GlobalMemory, SliceOf
 from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.tile_values import TileValue, TileValues, broadcast_index, with_leading_dims
@@ -104,7 +104,7 @@ class Views:
         load = plan.block.nodes[loaded].op
         assert isinstance(load, Load), "what is shifted was loaded"
         part = SliceOf(along, slice_start - start, plan.dims[loaded][along])
-        address = self.memory.address(load.operand, shape, cuts(load, len(plan.dims[loaded])), part)
+        address = self.memory.address(load.operand, shape, partitions(load, len(plan.dims[loaded])), part)
         mask = " & ".join(filter(None, (mask, self.tiles.tile_mask(shape))))
         text = f"tl.load(\n    {address},\n    mask={mask},\n    other=0.0,\n)"
         text = text if plan.types[loaded].dtype in ("f32", "f64") else f"{text}.to(tl.float32)"
@@ -120,7 +120,7 @@ class Views:
         """A reshape of a loaded tile, loaded element by element."""
         load = self._load_of(j)
         terms = [self.memory.pointers[load.operand]]
-        places = cuts(load, len(self.plan.dims[arg]))
+        places = partitions(load, len(self.plan.dims[arg]))
         for d, (at, place) in enumerate(zip(self._source_coordinates(j), places, strict=True)):
             tile = self.memory.tile_number(*place)
             at = f"{tile} * {self.plan.dims[arg][d]} + {at}" if tile else at

@@ -26,7 +26,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     Within,
 )
 from prism_explore.codegen.cpu.loop_text import show_expression, show_loops
-from prism_explore.codegen.cpu.lower_block import KEEP_BYTES
+from prism_explore.codegen.cpu.lower_block import MAX_HOISTED_BYTES
 from prism_explore.codegen.cpu.lower_graph import lower_graph
 from prism_explore.errors import ShapeError
 from prism_explore.ir.elementwise import BINARY, UNARY
@@ -183,7 +183,7 @@ def test_without_hoisting_everything_is_done_in_its_block() -> None:
 
 
 def test_what_would_not_fit_is_not_kept() -> None:
-    rows = KEEP_BYTES // (4 * 4096) + 1
+    rows = MAX_HOISTED_BYTES // (4 * 4096) + 1
     (nest,) = r1({**FULL, "b": rows}).nests
 
     assert nest.once == ()

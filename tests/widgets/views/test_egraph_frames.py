@@ -13,7 +13,6 @@ from prism_explore.ir.text import show
 from prism_explore.verify.egraph.frames import Growth, follow
 from prism_explore.verify.egraph.limits import Proved
 from prism_explore.verify.normal_form.equalities import equalities
-from prism_explore.verify.normal_form.equalities import equalities
 from prism_explore.widgets.jupyter.pictures import picture_scene
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.inspector import inspect

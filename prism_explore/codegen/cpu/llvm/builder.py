@@ -177,8 +177,8 @@ class FunctionBuilder:
     # ------------------------------------------------------------ memory
     def advance(self, memory: Memory, offset) -> Memory:
         """The address `offset` elements further on."""
-        moved = self.llvm.gep(memory.pointer, [self.index(offset)], source_etype=STORED[memory.dtype])
-        return Memory(moved, memory.dtype)
+        address = self.llvm.gep(memory.pointer, [self.index(offset)], source_etype=STORED[memory.dtype])
+        return Memory(address, memory.dtype)
 
     def load(self, memory: Memory, offset, lanes: int, stride: int = 1):
         """Load a scalar, or `lanes` elements `stride` apart (0 broadcasts one), as float32."""
@@ -224,9 +224,9 @@ class FunctionBuilder:
                 odd = self.llvm.and_(self.llvm.lshr(bits, _constant_like(bits, 16)), _constant_like(bits, 1))
                 rounded = self.llvm.add(bits, self.llvm.add(odd, _constant_like(bits, 0x7FFF)))
                 # Rounding could carry a NaN's mantissa into its sign, so a NaN is made quiet instead.
-                kept = self.llvm.or_(bits, _constant_like(bits, 0x400000))
+                quiet = self.llvm.or_(bits, _constant_like(bits, 0x400000))
                 is_nan = self.llvm.fcmp_unordered("uno", value, value)
-                upper = self.llvm.lshr(self.llvm.select(is_nan, kept, rounded), _constant_like(bits, 16))
+                upper = self.llvm.lshr(self.llvm.select(is_nan, quiet, rounded), _constant_like(bits, 16))
                 return self.llvm.trunc(upper, _with_element(value, I16))
             case _:
                 return value

@@ -88,9 +88,9 @@ def _keeps_rows(nest: LoopNest, band: Within, tile: Mapping[str, int], column: s
         return False
     columns = nest.loop.extent * (tile[column] if column else 1)
     others = {v: n for v, n in tile.items() if v != column} | {r.name: r.extent for r in nest.grid}
-    moves = [band.stride(v) * (n - 1) for v, n in others.items()]
+    spans = [band.stride(v) * (n - 1) for v, n in others.items()]
     back = columns - 1 if unit < 0 else 0
-    least, most = (band.stride(ONE) - back + sum(f(0, m) for m in moves) for f in (min, max))
+    least, most = (band.stride(ONE) - back + sum(f(0, m) for m in spans) for f in (min, max))
     starts = band.high is None or most <= band.high
     ends = band.low is None or band.low <= least + columns - 1
     return starts and ends and (band.low is None or band.high is None or band.low <= band.high)
