@@ -348,9 +348,7 @@ def test_a_look_back_shows_the_search_as_it_was_and_leaves_it_where_it_is(shown:
 
     assert (first, len(story())) == (then.transport.cursor, then.transport.events)
     assert 1 == len(then.families.rows) < len(now.families.rows)
-    assert then.transport.past_notice_notice.startswith(
-        f"Earlier state, event {first} of {len(story())}: f1 is complete"
-    )
+    assert then.transport.past_notice.startswith(f"Earlier state, event {first} of {len(story())}: f1 is complete")
     assert () == then.transport.enabled
     shown.receive(kind="look", cursor=first - 1)
     assert 0 == len(shown.picture().families.rows)
@@ -369,4 +367,4 @@ def test_every_moment_of_the_past_can_be_drawn(shown: Shown) -> None:
 def test_a_moment_that_is_none_is_now(shown: Shown) -> None:
     for cursor in (-5, len(story()), 10**9):
         shown.receive(kind="look", cursor=cursor)
-        assert ("", 0) == (shown.picture().transport.past_notice_notice, shown.picture().transport.cursor)
+        assert ("", 0) == (shown.picture().transport.past_notice, shown.picture().transport.cursor)

@@ -43,18 +43,6 @@ def context() -> Context:
     return Context.of(SEARCH, folds(), ViewState(), Memo())
 
 
-SEARCH = SearchInfo(PROGRAM, "cpu")
-
-
-def folds() -> Folds:
-    journal = Journal()
-    return Folds(journal.note(event) for event in EVENTS)
-
-
-def context() -> Context:
-    return Context.of(SEARCH, folds(), ViewState(), Memo())
-
-
 @pytest.fixture(scope="module")
 def growth() -> Growth:
     found = lemma_growth(FOUND, "k2.b5")
