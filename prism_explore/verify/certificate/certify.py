@@ -22,7 +22,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
 from prism_explore.pipeline.stages import Lemma, Verified
-from prism_explore.verify.axioms import AXIOMS
+from prism_explore.verify import axioms
 from prism_explore.verify.certificate.definitions import (
     of_accumulate,
     of_accumulate_rescaled,
@@ -38,7 +38,7 @@ from prism_explore.verify.certificate.lemma import TOO_DEEP, CannotState, Statem
 from prism_explore.verify.certificate.readable import chain
 from prism_explore.verify.certificate.saturation import noting, problem, replay
 from prism_explore.verify.checker.check import check
-from prism_explore.verify.egraph.client import Problem, Rewriter, shared
+from prism_explore.verify.egraph.client import EgglogClient, Problem, shared_client
 from prism_explore.verify.egraph.limits import Limits, NotStated, Proved, Saturation, explain
 from prism_explore.verify.normal_form.algebra import Algebra, Stuck
 from prism_explore.verify.normal_form.cut_points import meet
@@ -82,19 +82,19 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     candidate = verified.candidate
     program, sgraph = candidate.family.program, candidate.sgraph
     sgraph = sgraph.substitute(ones) if (ones := ones_of(sgraph)) else sgraph
-    with shared(limits.memory_bytes) as rewriter:
-        rewriter.start()
+    with shared_client(limits.memory_bytes) as client:
+        client.start()
         lemmas: list[Lemma] = []
         known: dict[str, tuple[Lemma, Saturation]] = {}
         for owed in obligations(program, sgraph):
-            lemma, run = _derived(owed, rewriter, limits, known)
+            lemma, run = _derived(owed, client, limits, known)
             lemmas.append(lemma)
             note = noting(journal, f"{candidate.id} {owed.tensor}")
             for step in run.steps:
                 note(step)
 
         def replay_again(facts: str, left: str, right: str) -> str:
-            run = rewriter.replay(Problem(facts, left, right), limits)
+            run = client.replay(Problem(facts, left, right), limits)
             return "" if run.equal else explain(run.stop)
 
         report = check(program, sgraph, tuple(lemmas), replay_again)
@@ -118,7 +118,7 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
 
 
 def _derived(
-    owed: Obligation, rewriter: Rewriter, limits: Limits, known: dict[str, tuple[Lemma, Saturation]]
+    owed: Obligation, client: EgglogClient, limits: Limits, known: dict[str, tuple[Lemma, Saturation]]
 ) -> tuple[Lemma, Saturation]:
     """The lemma, and egglog's run: over a derivation's terms where there is one, else a search."""
     blank = Lemma(owed.tensor, owed.operation, owed.value, (), False, owed.trouble)
@@ -127,19 +127,19 @@ def _derived(
     text = owed.statement.text
     if text not in known:
         trivial = replace(blank, replayed=True, statement=text), Saturation(Proved())
-        known[text] = trivial if owed.statement.trivial else _proved(owed.statement, blank, rewriter, limits)
+        known[text] = trivial if owed.statement.trivial else _proved(owed.statement, blank, client, limits)
     lemma, run = known[text]
     text = f"{lemma.statement[:-1]}\n  (named {owed.named}))" if owed.named else lemma.statement
     return replace(lemma, tensor=owed.tensor, operation=owed.operation, value=owed.value, statement=text), run
 
 
-def _proved(statement: Statement, blank: Lemma, rewriter: Rewriter, limits: Limits) -> tuple[Lemma, Saturation]:
+def _proved(statement: Statement, blank: Lemma, client: EgglogClient, limits: Limits) -> tuple[Lemma, Saturation]:
     found = derive(statement)
     if found is not None:
-        run = rewriter.prove(replay(found), limits, found.axioms, joining=True)
-        text, axioms, note = found.text, found.axioms, "" if found.fewest else NOT_FEWEST
+        run = client.prove(replay(found), limits, found.axioms, joining=True)
+        text, axioms, note = found.text, found.axioms, "" if found.minimal else NOT_FEWEST
     else:
-        run = rewriter.minimise(problem(statement), limits)
+        run = client.minimize(problem(statement), limits)
         text, axioms, note = statement.text, run.axioms, ""
     if not run.equal:
         return replace(blank, note=f"egglog: {explain(run.stop)}", statement=text), run
@@ -342,7 +342,7 @@ def derivation(verified: Verified) -> str:
     used = {name for x in proof.lemmas for name in x.axioms}
     lines += ["", "Axioms used"]
     width = max((len(name) for name in used), default=0)
-    lines += [f"  {a.name:{width}}  {a.says}  ({a.source})" for a in AXIOMS if a.name in used]
+    lines += [f"  {a.name:{width}}  {a.says}  ({a.source})" for a in axioms.AXIOMS if a.name in used]
     missing = [x.tensor for x in proof.lemmas if not x.replayed]
     total = len(proof.lemmas)
     lines += ["", f"{total - len(missing)} of {total} lemmas replayed in egglog from these axioms and checked again"]

@@ -40,7 +40,7 @@ from prism_explore.verify.certificate.expressions import (
     with_places,
 )
 from prism_explore.verify.certificate.hints import hints
-from prism_explore.verify.certificate.syntax import lisp, written
+from prism_explore.verify.certificate.syntax import lisp, render
 from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, divides, radix, substitute
 
 Joining: TypeAlias = Literal["outer first", "inner first", "none"]
@@ -103,7 +103,7 @@ class Statement:
 
 def spell(e: Expr) -> str:
     """An expression as text."""
-    return written(e, lisp)
+    return render(e, lisp)
 
 
 def state(left: Expr, right: Expr, integers: Sequence[Dim] = (), joining: Joining = "outer first") -> Statement:

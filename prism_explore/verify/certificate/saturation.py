@@ -1,7 +1,7 @@
 """Two expressions, and whether the axioms prove them equal: the last resort where normal forms differ.
 
 Statements are spelled for egglog here, and what each element does not depend on is told as facts; what follows
-from that is up to the rows of `axioms`. The search runs in a process of its own (`rewriter`), so its limits
+from that is up to the rows of `axioms`. The search runs in a process of its own (`client`), so its limits
 hold whatever it meets.
 """
 
@@ -17,8 +17,8 @@ from prism_explore.verify.certificate.derivation.derive import derive
 from prism_explore.verify.certificate.derivation.term_graph import RENAME, STATED, Derivation
 from prism_explore.verify.certificate.expressions import Expr, Fresh, Leaf, bound, of_dim, of_normal_form, places, walk
 from prism_explore.verify.certificate.lemma import TOO_DEEP, Axis, CannotState, Statement, coordinates_of, state
-from prism_explore.verify.certificate.syntax import quote, written
-from prism_explore.verify.egraph.client import Problem, shared
+from prism_explore.verify.certificate.syntax import quote, render
+from prism_explore.verify.egraph.client import Problem, shared_client
 from prism_explore.verify.egraph.limits import Limits, NotStated, Saturation, Step
 from prism_explore.verify.normal_form.forms import NormalForm
 from prism_explore.verify.normal_form.index import is_count
@@ -81,9 +81,9 @@ def replay(derivation: Derivation) -> Problem:
     pairs = {a.name: a.digits for a in derivation.axes if a.digits}
     for n, node in enumerate(derivation.nodes):
         facts.append(f"(let $t{n} {syntax.egglog(node.op, node.label, [f'$t{i}' for i in node.arguments])})")
-        if n not in derivation.words:
+        if n not in derivation.index_axes:
             continue
-        met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.words[n]))
+        met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.index_axes[n]))
         if node.op == "upto":
             at = quote(node.label.split(" ", 1)[1])
             facts += [f'(elsewhere "{at}" "{a}")' for a in axes if met.isdisjoint(coordinates_of(a, pairs))]
@@ -101,7 +101,7 @@ def _inhabited(a: Axis, integers: tuple[Dim, ...]) -> list[str]:
 
 def egglog(e: Expr) -> str:
     """An expression in egglog's text."""
-    return written(e, syntax.egglog)
+    return render(e, syntax.egglog)
 
 
 def prove_equal(
@@ -135,12 +135,12 @@ def prove_equal(
         return Saturation(NotStated(TOO_DEEP))
     steps = derive(statement)
     note = noting(journal, subject)
-    with shared(limits.memory_bytes) as rewriter:
+    with shared_client(limits.memory_bytes) as client:
         if steps is not None:
-            run = rewriter.prove(replay(steps), limits, steps.axioms, snapshot, note, joining=True)
+            run = client.prove(replay(steps), limits, steps.axioms, snapshot, note, joining=True)
             if run.equal:
                 return run
-        return rewriter.prove(problem(statement), limits, (), snapshot, note)
+        return client.prove(problem(statement), limits, (), snapshot, note)
 
 
 def noting(journal: Journal | None, subject: str) -> Callable[[Step], None]:

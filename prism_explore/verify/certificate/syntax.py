@@ -1,7 +1,7 @@
-"""How terms are written: one walk over a term, several hands.
+"""Notations for terms: `lisp` for certificates and `egglog` for egglog.
 
-`lisp` is a certificate's, `egglog` is egglog's. A hand writes one operator around what is inside, so that
-expressions, which are trees, and ledgers, which share terms, are written by the same.
+A notation renders one operator around its rendered arguments, so trees (expressions) and shared terms (derivations) use
+the same one.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import TypeAlias
 from prism_explore.verify.axioms import number
 from prism_explore.verify.certificate.expressions import Expr, children, head
 
-Hand: TypeAlias = Callable[[str, str, Sequence[str]], str]
-"""Writes an operator with its label around what is inside."""
+Notation: TypeAlias = Callable[[str, str, Sequence[str]], str]
+"""Renders an operator with its label and its rendered arguments."""
 
 
-def written(e: Expr, hand: Hand) -> str:
-    """An expression in some hand."""
-    return hand(*head(e), [written(x, hand) for x in children(e)])
+def render(e: Expr, notation: Notation) -> str:
+    """An expression in a notation."""
+    return notation(*head(e), [render(x, notation) for x in children(e)])
 
 
 def lisp(op: str, label: str, inside: Sequence[str]) -> str:
-    """A certificate's text."""
+    """The notation of certificates."""
     return f"({' '.join(word for word in (op, label, *inside) if word)})"
 
 
 def egglog(op: str, label: str, inside: Sequence[str]) -> str:
-    """egglog's text; an element is one opaque word, and so is the place up to which a maximum runs."""
+    """The notation of egglog; an element is one opaque word, and so is the index up to which a running maximum goes."""
     if op == "num":
         value = Fraction(label)
         return f"(Num {number(value.numerator, value.denominator)})"
@@ -38,5 +38,5 @@ def egglog(op: str, label: str, inside: Sequence[str]) -> str:
 
 
 def quote(word: str) -> str:
-    """A word without the signs that would end it."""
+    """A word without double quotes."""
     return word.replace('"', "'")

@@ -36,7 +36,8 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 from prism_explore.pipeline.stages import Lemma
-from prism_explore.verify.axioms import AXIOMS, CONDITIONS, SIGNATURE, number
+from prism_explore.verify import axioms
+from prism_explore.verify.axioms import SIGNATURE, number
 from prism_explore.verify.checker.definition_check import Meaning, same_definition, same_result
 from prism_explore.verify.checker.evaluation import LOW, TOO_LARGE, Evaluation, Numbers
 from prism_explore.verify.checker.numeric_check import Step, Tensors, applied, steps
@@ -175,20 +176,20 @@ def _check_axes(reading: ParsedLemma) -> None:
             )
 
 
-def _derive(reading: ParsedLemma, axioms: tuple[str, ...], replay: Replay) -> None:
-    if not axioms:
+def _derive(reading: ParsedLemma, names: tuple[str, ...], replay: Replay) -> None:
+    if not names:
         if reading.left != reading.right:
             raise CertificateError("no axiom is listed and the two sides are not the same text")
         return
-    rows = {a.name: a for a in AXIOMS}
-    if unknown := [name for name in axioms if name not in rows]:
+    rows = {a.name: a for a in axioms.AXIOMS}
+    if unknown := [name for name in names if name not in rows]:
         raise CertificateError(f"no axiom is called {', '.join(unknown)}")
     if reading.steps:
-        if unlisted := [name for name in follow(reading) if name not in axioms]:
+        if unlisted := [name for name in follow(reading) if name not in names]:
             raise CertificateError(f"the listed axioms do not give it again: its steps use {', '.join(unlisted)}")
         return
     check_renamings(reading)
-    rules = "\n".join((*(c.rule() for c in CONDITIONS), *(rows[name].rules() for name in axioms)))
+    rules = "\n".join((*(c.rule() for c in axioms.CONDITIONS), *(rows[name].rules() for name in names)))
     facts = "\n".join(_facts(reading))
     signature = " ".join(SIGNATURE.split())  # each command on a line
     why = replay(f"{signature}\n{rules}\n{facts}", _egglog(reading.left), _egglog(reading.right))

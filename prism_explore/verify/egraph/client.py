@@ -1,7 +1,7 @@
-"""The open line to the process that runs egglog (`worker`).
+"""Client of the egglog process (`server`): starts it, sends requests, enforces limits, pools processes.
 
-No limit depends on the process's good will: it is killed when its time is up, it dies when it asks for
-more memory than it may have, and either is an outcome like any other.
+Limits hold whatever egglog does: a process that exceeds its time is killed, and one that exceeds its memory ends; both
+are ordinary results.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from prism_explore.verify import axioms
 from prism_explore.verify.egraph.limits import (
     MEMORY_BYTES,
     Crashed,
@@ -42,30 +43,32 @@ from prism_explore.verify.egraph.limits import (
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A statement in egglog's text."""
+    """A statement in egglog's syntax."""
 
     facts: str
     left: str
     right: str
 
 
-class Rewriter:
-    """An open line to a process that runs egglog; a context manager.
+class EgglogClient:
+    """A client of one egglog process; a context manager.
 
-    The process starts with the first request and starts anew after it had to be killed. Used by one
-    thread at a time.
+    The process starts with the first request, and again after it was killed. It applies the rows that `axioms.AXIOMS`
+    and `axioms.CONDITIONS` had when the client was made. For one thread at a time.
     """
 
     def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
         self.memory_bytes = memory_bytes
+        self.axioms = axioms.AXIOMS
+        self._conditions = axioms.CONDITIONS
         self._process: subprocess.Popen[bytes] | None = None
-        self._noise: IO[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
         self._unread = b""
         self._ready = False
         self.uses = 0
-        """How many questions were asked."""
+        """Number of requests sent."""
 
-    def __enter__(self) -> Rewriter:
+    def __enter__(self) -> EgglogClient:
         return self
 
     def __exit__(
@@ -75,7 +78,7 @@ class Rewriter:
 
     @property
     def pid(self) -> int | None:
-        """The process, if there is one."""
+        """The process id, if a process runs."""
         return None if self._process is None else self._process.pid
 
     def close(self) -> None:
@@ -86,14 +89,14 @@ class Rewriter:
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
-                    with suppress(BrokenPipeError):  # what a dead process was still to be sent
+                    with suppress(BrokenPipeError):  # output that the ended process did not read
                         pipe.close()
-        if self._noise is not None:
-            self._noise.close()
-            self._noise = None
+        if self._stderr is not None:
+            self._stderr.close()
+            self._stderr = None
 
     def start(self) -> None:
-        """Start the process without waiting for it; other work can go on meanwhile."""
+        """Start the process without waiting until it is ready."""
         if self._process is not None:
             return
         package = str(Path(__file__).resolve().parents[3])
@@ -103,15 +106,29 @@ class Rewriter:
             "RAYON_NUM_THREADS": "1",
             "PYTHONPATH": os.pathsep.join([package, inherited] if inherited else [package]),
         }
-        self._noise = tempfile.TemporaryFile()  # noqa: SIM115  closed in `close`
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in `close`
         self._process = subprocess.Popen(
             [sys.executable, "-m", "prism_explore.verify.egraph.server", str(self.memory_bytes)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._noise,
+            stderr=self._stderr,
             env=environment,
-            start_new_session=True,  # an interrupt in a notebook is not meant for it
+            start_new_session=True,  # so that an interrupt in a notebook does not reach it
         )
+        table = {
+            "axioms": [
+                {"name": a.name, "left": a.left, "right": a.right, "when": a.when, "both_ways": a.both_ways}
+                for a in self.axioms
+            ],
+            "conditions": [{"name": c.name, "given": c.given, "follows": c.follows} for c in self._conditions],
+        }
+        with suppress(BrokenPipeError):  # the first request reports a process that ended
+            self._send(table)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process is not None and self._process.stdin is not None, "the process was started with pipes"
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
 
     def prove(
         self,
@@ -122,53 +139,59 @@ class Rewriter:
         on_step: Callable[[Step], None] | None = None,
         joining: bool = False,
     ) -> Saturation:
-        """Apply axioms (all, or those named) until both sides meet or a limit is hit.
+        """Apply axioms until both sides are in one class or a limit is reached.
 
-        With `joining` they add no terms; they only join those that the facts put there.
+        Args:
+            goal: the two sides and the facts.
+            limits: of the run.
+            axioms: names; all if empty.
+            snapshot: how many e-nodes of the final e-graph to return; 0 for none.
+            on_step: called after each iteration.
+            joining: axioms unite terms of the facts only, and add none.
         """
         steps: list[Step] = []
 
-        def seen(plain: dict[str, Any]) -> None:
+        def receive(plain: dict[str, Any]) -> None:
             steps.append(_step(plain))
             if on_step is not None:
                 on_step(steps[-1])
 
-        done = self._ask("prove", goal, limits, axioms, snapshot, seen, joining)
+        done = self._request("prove", goal, limits, axioms, snapshot, receive, joining)
         picture = done.get("snapshot")
         return Saturation(_stop(done, limits), tuple(steps), _picture(picture) if picture else None)
 
-    def minimise(self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = ()) -> Saturation:
+    def minimize(self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = ()) -> Saturation:
         """Prove, then leave axioms out one after the other as long as the rest suffices."""
-        done = self._ask("minimise", goal, limits, axioms, 0, None)
+        done = self._request("minimize", goal, limits, axioms, 0, None)
         steps = tuple(_step(s) for s in done.get("steps", ()))
         return Saturation(_stop(done, limits), steps, None, tuple(done.get("axioms", ())))
 
     def replay(self, goal: Problem, limits: Limits) -> Saturation:
-        """Run a goal whose facts are a whole program of egglog, rules included."""
-        return Saturation(_stop(self._ask("replay", goal, limits, (), 0, None), limits))
+        """Run a goal whose facts are a complete egglog program, rules included."""
+        return Saturation(_stop(self._request("replay", goal, limits, (), 0, None), limits))
 
-    def watch(
+    def trace(
         self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = (), joining: bool = False
     ) -> tuple[StopReason, tuple[dict[str, Any], ...]]:
-        """Apply axioms one at a time; the e-graph at the start and behind each that changed it, see `watch`."""
-        seen: list[dict[str, Any]] = []
-        done = self._ask("watch", goal, limits, axioms, 0, seen.append, joining)
-        return _stop(done, limits), tuple(seen)
+        """Apply axioms one at a time; the e-graph at the start and after each that changed it, see `engine`."""
+        steps: list[dict[str, Any]] = []
+        done = self._request("trace", goal, limits, axioms, 0, steps.append, joining)
+        return _stop(done, limits), tuple(steps)
 
-    def _ask(
+    def _request(
         self,
         what: str,
         goal: Problem,
         limits: Limits,
         axioms: tuple[str, ...],
         snapshot: int,
-        seen: Callable[[dict[str, Any]], None] | None,
+        on_step: Callable[[dict[str, Any]], None] | None,
         joining: bool = False,
     ) -> dict[str, Any]:
         self.uses += 1
         self.start()
         process = self._process
-        assert process is not None and process.stdin is not None, "start leaves a process with pipes"
+        assert process is not None, "start leaves a process"
         request = {
             "do": what,
             "facts": goal.facts,
@@ -183,26 +206,25 @@ class Rewriter:
         }
         try:
             if not self._ready:
-                said = next(self._answers(process, STARTING_S), None)
-                if said is None and process.poll() is None:
+                ready = next(self._answers(process, STARTING_S), None)
+                if ready is None and process.poll() is None:
                     self.close()
                     return {"stop": "crashed", "detail": f"the prover's process did not start within {STARTING_S:g} s"}
                 self._ready = True
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
-            # A process that ends by itself in time answers within its own limit.
+            self._send(request)
+            # A run that ends in time answers within the limit of its process.
             for part in self._answers(process, limits.seconds + GRACE_S):
                 if "done" in part:
                     return part["done"]
-                if seen is not None:
-                    seen(part["step"])
+                if on_step is not None:
+                    on_step(part["step"])
         except BrokenPipeError:
             pass
         except BaseException:
             self.close()
             raise
         overdue = process.poll() is None
-        detail = "" if overdue else self._last_words(process)
+        detail = "" if overdue else self._failure(process)
         self.close()
         if overdue:
             return {"stop": "seconds"}
@@ -211,12 +233,12 @@ class Rewriter:
         return {"stop": "crashed", "detail": detail}
 
     def _answers(self, process: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, Any]]:
-        """Answers until the process ends or its time is up; see `_Patience`."""
+        """Answers until the process ends or its time limit is reached; see `_CpuDeadline`."""
         assert process.stdout is not None, "the process was started with a pipe"
-        patience = _Patience(process.pid, seconds)
+        deadline = _CpuDeadline(process.pid, seconds)
         with selectors.DefaultSelector() as waiting:
             waiting.register(process.stdout, selectors.EVENT_READ)
-            while (left := patience.left()) > 0:
+            while (left := deadline.left_s()) > 0:
                 while b"\n" in self._unread:
                     line, self._unread = self._unread.split(b"\n", 1)
                     yield json.loads(line)
@@ -227,36 +249,36 @@ class Rewriter:
                         return
                     self._unread += some
 
-    def _last_words(self, process: subprocess.Popen[bytes]) -> str:
-        assert self._noise is not None, "the process was started with a place for its messages"
-        self._noise.seek(0)
-        words = self._noise.read().decode(errors="replace").strip()[-400:]
-        return f"the prover's process ended with code {process.returncode}: {words or 'no message'}"
+    def _failure(self, process: subprocess.Popen[bytes]) -> str:
+        assert self._stderr is not None, "the process was started with a file for its messages"
+        self._stderr.seek(0)
+        message = self._stderr.read().decode(errors="replace").strip()[-400:]
+        return f"the prover's process ended with code {process.returncode}: {message or 'no message'}"
 
 
-class _Patience:
-    """How long to wait for a process that may take so many seconds of CPU time, or of time where no more is known.
+class _CpuDeadline:
+    """A limit on a process's CPU time, or on wall time where CPU time cannot be read.
 
-    A process that gets nothing done, because others have the cores or because it was stopped, is waited for
-    `PATIENCE` times as long.
+    Wall time is limited to `WALL_FACTOR` times the CPU time, for a process that does not progress because the cores are
+    busy or because it was stopped.
     """
 
     def __init__(self, process: int, seconds: float) -> None:
         self._process, self._seconds = process, seconds
         self._began, self._spent = time.monotonic(), _cpu_of(process)
 
-    def left(self) -> float:
-        """Seconds until it is worth asking again; none where its time is up."""
+    def left_s(self) -> float:
+        """Seconds to wait before the next check; 0 where the limit is reached."""
         waited = time.monotonic() - self._began
         now = _cpu_of(self._process)
         if waited < self._seconds or now is None or self._spent is None:
             return self._seconds - waited
         left = self._seconds - (now - self._spent)
-        return max(left, 0.01) if left > 0 and waited < self._seconds * PATIENCE else 0.0
+        return max(left, 0.01) if left > 0 and waited < self._seconds * WALL_FACTOR else 0.0
 
 
 def _cpu_of(process: int) -> float | None:
-    """Seconds of CPU time that a process has taken; None where that cannot be read."""
+    """CPU time of a process in seconds; None where it cannot be read."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -264,67 +286,69 @@ def _cpu_of(process: int) -> float | None:
         return None
 
 
-# ---------------------------------------------------------------- processes that are kept
+# ---------------------------------------------------------------- pool
 class Pool:
-    """Processes that wait between uses, so that none has to be started for a question of milliseconds.
+    """Idle egglog processes, kept because starting one takes longer than most requests.
 
-    Each is lent to one caller at a time; where all are lent, another starts. What is given back waits
-    for the next caller, up to `kept` of them. They end with the interpreter, or by `close`. A process that has
-    answered `USES` times is replaced, so what egglog does not give back does not pile up.
+    Each is used by one caller at a time; if none is idle, another starts. A returned process waits for the next caller;
+    up to `kept` of them wait. They end with the interpreter, or by `close`. A process that has answered `MAX_REQUESTS`
+    requests is replaced, because egglog does not free all of its memory.
     """
 
     def __init__(self, kept: int = 2) -> None:
         self.kept = kept
         self._lock = threading.Lock()
-        self._idle: list[tuple[int, Rewriter]] = []
+        self._idle: list[tuple[int, EgglogClient]] = []
 
     @contextmanager
-    def lent(self, memory_bytes: int = MEMORY_BYTES) -> Generator[Rewriter, None, None]:
-        """A rewriter for the time of a `with`; its process stays."""
+    def lease(self, memory_bytes: int = MEMORY_BYTES) -> Generator[EgglogClient, None, None]:
+        """A client for the duration of a `with`; its process is kept afterwards."""
         with self._lock:
-            mine = [pair for pair in self._idle if pair[1].memory_bytes == memory_bytes and pair[0] == os.getpid()]
-            if mine:
-                self._idle.remove(mine[-1])
-        rewriter = mine[-1][1] if mine else Rewriter(memory_bytes)
+            fitting = [
+                pair
+                for pair in self._idle
+                if pair[0] == os.getpid() and pair[1].memory_bytes == memory_bytes and pair[1].axioms is axioms.AXIOMS
+            ]
+            if fitting:
+                self._idle.remove(fitting[-1])
+        client = fitting[-1][1] if fitting else EgglogClient(memory_bytes)
         try:
-            yield rewriter
+            yield client
         finally:
-            surplus = rewriter
-            if rewriter.uses < USES:
+            surplus = client
+            if client.uses < MAX_REQUESTS:
                 with self._lock:
-                    self._idle.append((os.getpid(), rewriter))
+                    self._idle.append((os.getpid(), client))
                     surplus = self._idle.pop(0)[1] if len(self._idle) > self.kept else None
             if surplus is not None:
                 surplus.close()
 
     def close(self) -> None:
-        """End the processes that wait."""
+        """End the idle processes."""
         with self._lock:
             idle, self._idle = self._idle, []
-        for owner, rewriter in idle:
+        for owner, client in idle:
             if owner == os.getpid():
-                rewriter.close()
+                client.close()
 
 
 _POOL = Pool()
 atexit.register(_POOL.close)
 
 
-def shared(memory_bytes: int = MEMORY_BYTES) -> AbstractContextManager[Rewriter]:
-    """A rewriter of the pool that all of one interpreter share."""
-    return _POOL.lent(memory_bytes)
+def shared_client(memory_bytes: int = MEMORY_BYTES) -> AbstractContextManager[EgglogClient]:
+    """A client from this interpreter's pool."""
+    return _POOL.lease(memory_bytes)
 
 
-USES = 2000
-"""How many questions one process answers before a fresh one takes its place."""
+MAX_REQUESTS = 2000
+"""Requests after which a process is replaced."""
 STARTING_S = 20.0
-"""How long a process may take to start before it counts as hanging, in seconds of CPU time.
-
-No question's time begins before."""
+"""CPU time in which a process must start; the time limit of a request begins afterwards."""
 GRACE_S = 1.0
-"""How long an iteration may go on behind the time limit before the process is killed, in seconds of CPU time."""
-PATIENCE = 60
-"""How many times its CPU time a process may take where others have the cores."""
+"""CPU time beyond its limit after which a run is killed inside an iteration."""
+WALL_FACTOR = 60
+"""Wall time of a request in multiples of its CPU time limit, on a busy machine."""
 
 
 def _stop(done: dict[str, Any], limits: Limits) -> StopReason:

@@ -1,10 +1,10 @@
-"""How an e-graph grew, frame by frame, with names that last.
+"""The growth of an e-graph, frame by frame, with stable ids.
 
-egglog renames classes as they merge. Here a class is called e1, e2, ... in order of birth, a node n1, n2, ...;
-within one frame the order is that of operator, literals and children, so the same run gives the same names,
-whatever egglog calls them. Nodes are recognised from frame to frame by their operator and their children,
-which an e-graph never forgets. Where classes merge, the *oldest name survives*, the others are absorbed for
-good; the same holds for nodes that become one because their children did.
+Input is the steps of `trace`; output is a tuple of `Frame`. egglog renames classes as they merge. Here classes are e1,
+e2, ... and nodes n1, n2, ... in order of creation; within one frame the order is that of operator, literals and
+children, so the same run gives the same ids. Nodes are identified from frame to frame by their operator and children,
+which an e-graph never loses. Where classes merge, the *oldest id stays*; so it is for nodes that become equal because
+their children did.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from prism_explore.support.union_find import UnionFind
-from prism_explore.verify.egraph.limits import StopReason, explain
+from prism_explore.verify.egraph.limits import StopReason, explain, readable
 
 Key: TypeAlias = tuple[str, tuple[str, ...], tuple[int, ...]]
 """Operator, literals, the numbers of the children's classes."""
 Row: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...], str]
-"""Operator, literals, children's classes and own class, as egglog calls them just now."""
+"""Operator, literals, children's classes and own class, with egglog's current ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +29,19 @@ class ENode:
     id: str
     op: str
     literals: tuple[str, ...]
-    """As egglog writes them."""
+    """In egglog's notation."""
     children: tuple[str, ...]
     """Ids of classes."""
 
     @property
     def label(self) -> str:
-        """The operator with its literals as a person writes them."""
+        """The operator with its literals in plain notation."""
         return " ".join((self.op, *map(readable, self.literals)))
 
 
 @dataclass(frozen=True, slots=True)
 class ClassFrame:
-    """An e-class in one frame, with its nodes in order of birth."""
+    """An e-class in one frame, with its nodes in order of creation."""
 
     id: str
     nodes: tuple[ENode, ...]
@@ -49,40 +49,40 @@ class ClassFrame:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Classes that became one."""
+    """Classes that were merged."""
 
     survivor: str
     absorbed: tuple[str, ...]
     axiom: str
-    """Whose doing it was: the frame's axiom."""
+    """The frame's axiom."""
     is_congruence: bool
-    """Whether it only followed: the same operator over children that had become equal."""
+    """Whether it followed by congruence: the same operator over children that had become equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The whole e-graph behind one axiom."""
+    """The complete e-graph after one axiom."""
 
     number: int
-    """0 for what was put in."""
+    """0 for the input."""
     iteration: int
-    """How many rounds through the table of axioms, this one included."""
+    """The round through the table of axioms, from 1."""
     axiom: str
     """The axiom that was applied; empty in frame 0."""
     matches: int
-    """How often it matched."""
+    """Number of matches."""
     classes: tuple[ClassFrame, ...]
     added: tuple[str, ...]
-    """Classes that are new."""
+    """Ids of new classes."""
     added_nodes: tuple[str, ...]
-    """Nodes that are new, in old classes too."""
+    """Ids of new nodes, in old classes too."""
     merged: tuple[Merge, ...]
     roots: tuple[str, str]
-    """The classes of the left and the right side; equal where they have met."""
+    """The classes of the left and the right side; equal if they are merged."""
 
     @property
     def nodes(self) -> int:
-        """How many e-nodes there are."""
+        """Number of e-nodes."""
         return sum(len(c.nodes) for c in self.classes)
 
     @property
@@ -91,7 +91,7 @@ class Frame:
         return self.roots[0] == self.roots[1]
 
     def to_json(self) -> dict[str, Any]:
-        """The e-graph in the form that egglog serialises and its visualisers read.
+        """The e-graph in egglog's serialization format.
 
         Nodes have `op`, `children` (ids of nodes), `eclass`, `cost` and `subsumed`; literals are nodes of their own,
         in classes of their own. `class_data` gives each class its type, and the two sides their names.
@@ -111,14 +111,14 @@ class Frame:
                 children = [*below, *(first[child] for child in node.children)]
                 nodes[node.id] = _json_node(node.op, children, c.id)
         for name, root in zip(("$left", "$right"), self.roots, strict=True):
-            said = data[root].get("let")
-            data[root]["let"] = f"{said}, {name}" if said else name
+            first_name = data[root].get("let")
+            data[root]["let"] = f"{first_name}, {name}" if first_name else name
         return {"nodes": nodes, "root_eclasses": list(dict.fromkeys(self.roots)), "class_data": data}
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """An e-graph from what was put in to where it stopped."""
+    """An e-graph from its input to the end of the run."""
 
     subject: str
     """The tensor whose lemma it is, or `goal`."""
@@ -129,14 +129,14 @@ class Growth:
 
     @property
     def matches(self) -> Mapping[int, Mapping[str, int]]:
-        """Per iteration, how often each axiom matched, of those that changed something."""
+        """Matches by iteration and axiom, for axioms that changed something."""
         found: dict[int, dict[str, int]] = {}
         for f in self.frames[1:]:
             found.setdefault(f.iteration, {})[f.axiom] = f.matches
         return found
 
     def text(self) -> str:
-        """What happened, frame by frame, and the classes at the end."""
+        """All changes frame by frame, and the classes at the end."""
         lines = [f"{self.subject}: {self.operation}", f"  = {self.value}"]
         for f in self.frames:
             what = (
@@ -172,28 +172,20 @@ def _count(n: int, one: str, many: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
-def readable(literal: str) -> str:
-    """A number or a string of egglog as a person writes it."""
-    if literal.startswith("Ratio"):
-        above, below = (part.split(":")[1] for part in literal.strip("Ratio {}").split(","))
-        return above.strip() if below.strip() == "1" else f"{above.strip()}/{below.strip()}"
-    return literal.strip('"')
-
-
 def follow(steps: Iterable[Mapping[str, Any]]) -> tuple[Frame, ...]:
-    """Frames out of what `watch` tells."""
+    """The frames of a trace's steps."""
     names = _Names()
     return tuple(names.frame(number, step) for number, step in enumerate(steps))
 
 
 class _Names:
-    """Which number every class and node bears; numbers only ever merge, the smaller survives."""
+    """Numbers of classes and nodes; where two merge, the smaller number stays."""
 
     def __init__(self) -> None:
         self._same = UnionFind[int]()
         self._nodes: dict[Key, tuple[int, int]] = {}
         """Per node, its own number and its class's."""
-        self._classes = self._born = 0
+        self._classes = self._created = 0
 
     def frame(self, number: int, step: Mapping[str, Any]) -> Frame:
         """The next frame."""
@@ -211,10 +203,10 @@ class _Names:
             else:
                 missing.append((key, self._find(of[own])))
         for key, own in sorted(missing):
-            self._born += 1
-            self._nodes[key] = self._born, own
-            added_nodes.append(self._born)
-            grouped.setdefault(own, []).append((self._born, key))
+            self._created += 1
+            self._nodes[key] = self._created, own
+            added_nodes.append(self._created)
+            grouped.setdefault(own, []).append((self._created, key))
         axiom = str(step["axiom"])
         left, right = (f"e{self._find(of[str(r)])}" for r in step["roots"])
         return Frame(
@@ -233,7 +225,7 @@ class _Names:
         )
 
     def _recognise(self, rows: list[Row]) -> tuple[dict[str, int], list[int]]:
-        """The number of every class of egglog that was there before, and the numbers that were absorbed."""
+        """The numbers of egglog's classes that existed before, and the numbers that were absorbed."""
         of: dict[str, int] = {}
         absorbed: list[int] = []
         moved = True
@@ -254,7 +246,7 @@ class _Names:
         return of, sorted(absorbed)
 
     def _join(self, one: int, other: int) -> list[int]:
-        """Make two classes one, and all that follow by congruence; the numbers that are absorbed."""
+        """Merge two classes and all that follow by congruence; returns the absorbed numbers."""
         absorbed: list[int] = []
         pending = [(one, other)]
         while pending:
@@ -269,12 +261,12 @@ class _Names:
                 known = again.setdefault(key, (number, own))
                 if known[1] != own:
                     pending.append((known[1], own))
-                again[key] = min(known, (number, own))  # of two nodes that became one the older stays
+                again[key] = min(known, (number, own))  # of two nodes that became equal the older stays
             self._nodes = again
         return absorbed
 
     def _name_new(self, rows: list[Row], of: dict[str, int]) -> list[int]:
-        """Numbers for classes that are new, operands first; returns them."""
+        """Assign numbers to new classes, operands first; returns them."""
         new: list[int] = []
         while True:
             ready: dict[str, Key] = {}
@@ -291,7 +283,7 @@ class _Names:
                 new.append(self._classes)
 
     def _merges(self, absorbed: list[int], before: Mapping[Key, int], axiom: str) -> Iterable[Merge]:
-        """What merged, and whether each only followed from other merges."""
+        """The merges of this frame, and whether each follows from others by congruence."""
         groups: dict[int, list[int]] = {}
         for younger in absorbed:
             groups.setdefault(self._find(younger), []).append(younger)

@@ -1,4 +1,4 @@
-"""How a run of the prover ends: within which limits, why it stopped, and what can be seen of it.
+"""Limits of equality saturation, reasons to stop, and the result of a run.
 
 All of it is plain data; the e-graph itself stays in the process that made it.
 """
@@ -9,28 +9,28 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 MEMORY_BYTES = 3 << 30
-"""Address space that the prover's process may have; the libraries alone take part of it."""
+"""Address space of the egglog process; the libraries alone take part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a run may go."""
+    """Limits of one run."""
 
     iterations: int = 12
     nodes: int = 20_000
     seconds: float = 5.0
-    """CPU time of the process that runs egglog: a busy machine changes no outcome."""
+    """CPU time of the egglog process, so a busy machine changes no result."""
     memory_bytes: int = MEMORY_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """Both sides met in one e-class."""
+    """Both sides are in one e-class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saturated:
-    """No axiom adds anything any more, and the sides have not met: these axioms do not prove it."""
+    """No axiom adds anything more and the sides are in different classes: these axioms do not prove it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +49,28 @@ class NodeLimit:
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """The time is up; where an iteration did not end by itself, the process was killed."""
+    """The time limit was reached; a process inside an iteration was killed."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimit:
-    """The process asked for more memory than it may have."""
+    """The process exceeded its memory limit."""
 
     memory_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """The process, or a panic in egglog, ended the run."""
+    """The process ended, or egglog panicked."""
 
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class NotStated:
-    """The two sides could not be put into one statement; nothing was tried."""
+    """The two sides could not be stated over common axes; nothing was run."""
 
     detail: str
 
@@ -79,7 +79,7 @@ StopReason: TypeAlias = Proved | Saturated | IterationLimit | NodeLimit | TimeLi
 
 
 def explain(stop: StopReason) -> str:
-    """The reason as words that complete *not proved:*."""
+    """The reason as text that completes *not proved:*."""
     match stop:
         case Proved():
             return "proved"
@@ -101,13 +101,13 @@ def explain(stop: StopReason) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The e-graph behind one iteration; iteration 0 is what was put in."""
+    """The size of the e-graph after one iteration; iteration 0 is the input."""
 
     iteration: int
     nodes: int
     classes: int
     matches: tuple[tuple[str, int], ...]
-    """Matches per axiom, those that matched."""
+    """Matches per axiom, without axioms that did not match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +120,22 @@ class SnapshotClass:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The part of an e-graph that is nearest to the two sides, in whole classes."""
+    """The part of an e-graph nearest to the two sides, in complete classes."""
 
     roots: tuple[str, ...]
-    """The classes of the two sides, left first; equal where they met."""
+    """The classes of the left and the right side; equal if proved."""
     classes: tuple[SnapshotClass, ...]
     all_nodes: int
     all_classes: int
 
     @property
     def shown_nodes(self) -> int:
-        """How many e-nodes are here."""
+        """How many e-nodes are included."""
         return sum(len(c.nodes) for c in self.classes)
 
     @property
     def left_out(self) -> str:
-        """What is not here, as a sentence; empty where nothing is missing."""
+        """How much is not included, as text; empty if everything is."""
         nodes, classes = self.all_nodes - self.shown_nodes, self.all_classes - len(self.classes)
         if not nodes and not classes:
             return ""
@@ -144,15 +144,23 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """A run: why it stopped, what happened on the way, which axioms it took."""
+    """The result of a run: why it stopped, its iterations, and the axioms that it needed."""
 
     stop: StopReason
     steps: tuple[Step, ...] = ()
     snapshot: Snapshot | None = None
     axioms: tuple[str, ...] = ()
-    """Where asked for: axioms that suffice, none of which can be left out within the limits."""
+    """If requested: axioms that suffice, none of which can be left out within the limits."""
 
     @property
     def equal(self) -> bool:
-        """Whether the two sides were proved equal; no is not a proof that they differ."""
+        """Whether the two sides were proved equal; False is no proof that they differ."""
         return isinstance(self.stop, Proved)
+
+
+def readable(literal: str) -> str:
+    """A number or a string of egglog in plain notation."""
+    if literal.startswith("Ratio"):
+        above, below = (part.split(":")[1] for part in literal.strip("Ratio {}").split(","))
+        return above.strip() if below.strip() == "1" else f"{above.strip()}/{below.strip()}"
+    return literal.strip('"')

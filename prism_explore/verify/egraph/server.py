@@ -1,10 +1,10 @@
-"""The process that talks to egglog: one request per line in, one or more answers per line out.
+"""The egglog process: JSON requests on standard input, JSON answers on standard output, one on each line.
 
     python -m prism_explore.verify.egraph.server MEMORY_BYTES
 
-One iteration of egglog cannot be interrupted and may ask for all memory there is, and where it panics it
-raises what `except Exception` does not catch. Here none of this can hurt anybody: the process has a memory
-limit, and whoever asked (`rewriter.Rewriter`) may kill it. What is asked and answered: `egraph`.
+The first line is the table of axioms and conditions; the others are requests as in `engine`. It is a process of its own
+because an iteration of egglog cannot be interrupted, may use all memory, and raises no `Exception` where it panics. The
+process has a memory limit, and the client may kill it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from types import ModuleType
 from typing import Any
 
 
-def leave_out_the_rest_of_egglog() -> None:
-    """Make `from egglog import bindings` load the bindings alone.
+def import_egglog_bindings_only() -> None:
+    """Make `from egglog import bindings` load the bindings only.
 
-    The package's own first lines load a code formatter, IPython and telemetry for its high-level
-    interface; without them a process is ready in a tenth of the time.
+    The package also imports a code formatter, IPython and telemetry for its high-level interface; without them the
+    process starts in a tenth of the time.
     """
     found = importlib.util.find_spec("egglog")
     if found is not None and found.submodule_search_locations is not None:
@@ -31,23 +31,23 @@ def leave_out_the_rest_of_egglog() -> None:
 
 
 def main() -> None:
-    """Say that it is ready, then answer until the requests end."""
+    """Read the table, report that it is ready, then answer requests until standard input ends."""
     if len(sys.argv) > 1:
         import resource
 
         limit = int(sys.argv[1])
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever a library prints must not end up among the answers
+    os.dup2(2, 1)  # so that the output of a library does not mix with the answers
 
     def write(part: dict[str, Any]) -> None:
         answers.write(json.dumps(part) + "\n")
         answers.flush()
 
-    leave_out_the_rest_of_egglog()
-    from prism_explore.verify.egraph.engine import Library, answer
+    import_egglog_bindings_only()
+    from prism_explore.verify.egraph.engine import RuleLibrary, answer
 
-    library = Library()
+    library = RuleLibrary.of(json.loads(sys.stdin.readline()))
     write({"ready": True})
     for line in sys.stdin:
         try:

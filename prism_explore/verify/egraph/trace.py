@@ -1,43 +1,42 @@
-"""An e-graph watched while it grows: one axiom at a time, and what it looked like behind each.
+"""Trace of equality saturation: the complete e-graph after each axiom.
 
-Only `worker` imports this, in its own process. A search applies all axioms at once; then nobody can say which
-of them made two classes one. Here every axiom is applied by itself, in the order of the table, so whatever
-happened since the last frame was done by the frame's axiom and by congruence. That is another
-schedule than the search's own with the same axioms, and proves what it proves.
+Only `server` imports this module, in its own process. A search applies all axioms at once, so it cannot attribute a
+merge to one of them. Here the axioms are applied one at a time, in the order of the table: every change since the last
+frame is due to the frame's axiom and congruence. The schedule differs from the search's; the axioms are the same.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
 from egglog import bindings
 
-from prism_explore.verify.axioms import AXIOMS, CONDITIONS, CONSTRUCTORS, SIGNATURE
+from prism_explore.verify.axioms import CONSTRUCTORS, SIGNATURE, Axiom, Condition
 
 Plain: TypeAlias = dict[str, Any]
-"""What JSON calls an object."""
+"""A JSON object."""
 
 
-def watch(request: Plain) -> Iterator[Plain]:
-    """A `step` for the start and for every axiom that changed something, then `done`.
+def trace(request: Plain, axioms: Sequence[Axiom], conditions: Sequence[Condition]) -> Iterator[Plain]:
+    """One `step` for the start and for every axiom that changed something, then `done`.
 
-    The request is one of `egraph.answer`; a step has `iteration`, `axiom` (empty for the start), `matches`
-    and `nodes`: rows of operator, literals, children's classes, own class; and `roots`, the classes of both sides.
+    The request is one of `engine.answer`. A step has `iteration`, `axiom` (empty for the start), `matches`, `nodes`
+    (rows of operator, literals, classes of the children, own class) and `roots` (the classes of both sides).
     """
     deadline = time.process_time() + float(request["seconds"])
     named = tuple(request["axioms"])
-    rows = [a for a in AXIOMS if not named or a.name in named]
+    rows = [a for a in axioms if not named or a.name in named]
     parser = bindings.EGraph()
     graph = bindings.EGraph()
-    lines = [" ".join(SIGNATURE.split()), *(c.rule() for c in CONDITIONS)]
+    lines = [" ".join(SIGNATURE.split()), *(c.rule() for c in conditions)]
     for n, a in enumerate(rows):
         written = a.joining if request.get("joining") else a.rules()
         lines += [f"(ruleset axiom{n})", *written.replace(":ruleset axioms", f":ruleset axiom{n}").splitlines()]
     lines += [*str(request["facts"]).splitlines(), f"(let $left {request['left']})", f"(let $right {request['right']})"]
-    for line in lines:  # one by one, as each word of what egglog parses holds on to a copy of the whole text
+    for line in lines:  # line by line: every token that egglog parses holds a copy of the text it came from
         graph.run_program(*parser.parse_program(line))
     steps = [
         parser.parse_program(f"(run-schedule (saturate (run conditions)) (run axiom{n}))") for n in range(len(rows))

@@ -30,7 +30,7 @@ from prism_explore.pipeline.stages import EClass, Verified
 from prism_explore.verify.certificate.certify import Obligation, obligations
 from prism_explore.verify.certificate.derivation.derive import derive
 from prism_explore.verify.certificate.saturation import problem, replay
-from prism_explore.verify.egraph.client import Rewriter
+from prism_explore.verify.egraph.client import EgglogClient
 from prism_explore.verify.egraph.frames import Growth, follow
 from prism_explore.verify.egraph.limits import Limits, NotStated
 from prism_explore.verify.normal_form.algebra import Algebra, Stuck
@@ -141,11 +141,11 @@ class Equalities:
             if owed.statement is None:
                 return Growth(tensor, owed.operation, owed.value, NotStated(owed.trouble), ())
             found = None if searched or owed.statement.trivial else derive(owed.statement)
-            with Rewriter(limits.memory_bytes) as rewriter:
+            with EgglogClient(limits.memory_bytes) as client:
                 if found is not None:
-                    stop, steps = rewriter.watch(replay(found), limits, found.axioms, joining=True)
+                    stop, steps = client.trace(replay(found), limits, found.axioms, joining=True)
                 else:
-                    stop, steps = rewriter.watch(problem(owed.statement), limits)
+                    stop, steps = client.trace(problem(owed.statement), limits)
             return Growth(tensor, owed.operation, owed.value, stop, follow(steps))
         raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import pytest
 
-import prism_explore.verify.egraph.client as rewriter_module
+import prism_explore.verify.egraph.client as client_module
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import SaturationStepped
 from prism_explore.ir.dims import dim
@@ -33,7 +33,7 @@ from prism_explore.verify.certificate.expressions import (
 )
 from prism_explore.verify.certificate.lemma import Statement, state
 from prism_explore.verify.certificate.saturation import problem, prove_equal
-from prism_explore.verify.egraph.client import GRACE_S, STARTING_S, Pool, Problem, Rewriter
+from prism_explore.verify.egraph.client import GRACE_S, STARTING_S, EgglogClient, Pool, Problem
 from prism_explore.verify.egraph.limits import (
     Crashed,
     IterationLimit,
@@ -55,8 +55,8 @@ PLENTY = Limits(seconds=30.0)
 
 
 @pytest.fixture(scope="module")
-def rewriter() -> Iterator[Rewriter]:
-    with Rewriter() as r:
+def client() -> Iterator[EgglogClient]:
+    with EgglogClient() as r:
         yield r
 
 
@@ -72,43 +72,43 @@ def explosive() -> Problem:
     return goal(Mul(Mul(total, total), Mul(total, total)), LETTERS[0])
 
 
-def test_two_sides_that_meet_are_proved(rewriter: Rewriter) -> None:
-    run = rewriter.prove(goal(Mul(A, Add(B, C)), Add(Mul(C, A), Mul(B, A))), PLENTY)
+def test_two_sides_that_meet_are_proved(client: EgglogClient) -> None:
+    run = client.prove(goal(Mul(A, Add(B, C)), Add(Mul(C, A), Mul(B, A))), PLENTY)
 
     assert run.stop == Proved()
     assert run.equal
 
 
-def test_iteration_0_is_what_was_put_in(rewriter: Rewriter) -> None:
-    first = rewriter.prove(goal(Mul(A, B), C), PLENTY).steps[0]
+def test_iteration_0_is_what_was_put_in(client: EgglogClient) -> None:
+    first = client.prove(goal(Mul(A, B), C), PLENTY).steps[0]
 
     assert (0, 4, 4, ()) == (first.iteration, first.nodes, first.classes, first.matches)
 
 
-def test_equal_texts_need_no_iteration(rewriter: Rewriter) -> None:
-    assert len(rewriter.prove(goal(A, A), PLENTY).steps) == 1
+def test_equal_texts_need_no_iteration(client: EgglogClient) -> None:
+    assert len(client.prove(goal(A, A), PLENTY).steps) == 1
 
 
-def test_saturation_is_told_from_a_limit(rewriter: Rewriter) -> None:
-    assert rewriter.prove(goal(Mul(A, B), C), PLENTY).stop == Saturated()
+def test_saturation_is_told_from_a_limit(client: EgglogClient) -> None:
+    assert client.prove(goal(Mul(A, B), C), PLENTY).stop == Saturated()
 
 
-def test_the_iteration_limit_holds(rewriter: Rewriter) -> None:
-    run = rewriter.prove(explosive(), Limits(iterations=2, seconds=30.0))
+def test_the_iteration_limit_holds(client: EgglogClient) -> None:
+    run = client.prove(explosive(), Limits(iterations=2, seconds=30.0))
 
     assert run.stop == IterationLimit(2)
     assert [0, 1, 2] == [s.iteration for s in run.steps]
 
 
-def test_the_node_limit_holds(rewriter: Rewriter) -> None:
-    run = rewriter.prove(explosive(), Limits(iterations=50, nodes=500, seconds=30.0))
+def test_the_node_limit_holds(client: EgglogClient) -> None:
+    run = client.prove(explosive(), Limits(iterations=50, nodes=500, seconds=30.0))
 
     assert run.stop == NodeLimit(500)
     assert run.steps[-1].nodes > 500 >= run.steps[-2].nodes
 
 
 def test_the_time_limit_holds_even_inside_an_iteration() -> None:
-    with Rewriter() as r:
+    with EgglogClient() as r:
         r.prove(goal(A, A), PLENTY)
         began = cpu_of_children()
         run = r.prove(explosive(), Limits(iterations=10**6, nodes=10**9, seconds=0.3))
@@ -124,7 +124,7 @@ def cpu_of_children() -> float:
 
 
 def test_a_process_that_others_keep_from_working_is_waited_for() -> None:
-    with Rewriter() as r:
+    with EgglogClient() as r:
         assert r.prove(goal(A, A), PLENTY).equal
         assert r.pid is not None
         os.kill(r.pid, signal.SIGSTOP)
@@ -138,34 +138,34 @@ def test_a_process_that_others_keep_from_working_is_waited_for() -> None:
 
 def test_the_memory_limit_holds() -> None:
     limits = Limits(iterations=10**6, nodes=10**9, seconds=60.0, memory_bytes=300 << 20)
-    with Rewriter(limits.memory_bytes) as r:
+    with EgglogClient(limits.memory_bytes) as r:
         run = r.prove(explosive(), limits)
 
     assert run.stop == MemoryLimit(300 << 20)
 
 
-def test_a_text_that_egglog_refuses_ends_the_run_and_not_the_process(rewriter: Rewriter) -> None:
-    run = rewriter.prove(Problem("(nonsense", "(At 1)", ""), PLENTY)
+def test_a_text_that_egglog_refuses_ends_the_run_and_not_the_process(client: EgglogClient) -> None:
+    run = client.prove(Problem("(nonsense", "(At 1)", ""), PLENTY)
 
     assert isinstance(run.stop, Crashed)
-    assert rewriter.prove(goal(A, A), PLENTY).equal
+    assert client.prove(goal(A, A), PLENTY).equal
 
 
-def test_a_panic_ends_the_run_and_not_the_process(rewriter: Rewriter) -> None:
-    run = rewriter.prove(Problem("(prove (= 1 1))", '(At "a")', '(At "a")'), PLENTY)
+def test_a_panic_ends_the_run_and_not_the_process(client: EgglogClient) -> None:
+    run = client.prove(Problem("(prove (= 1 1))", '(At "a")', '(At "a")'), PLENTY)
 
     assert isinstance(run.stop, Crashed)
-    assert rewriter.prove(goal(A, A), PLENTY).equal
+    assert client.prove(goal(A, A), PLENTY).equal
 
 
 def test_a_process_that_was_killed_is_started_anew() -> None:
-    with Rewriter() as r:
+    with EgglogClient() as r:
         assert r.prove(explosive(), Limits(iterations=10**6, nodes=10**9, seconds=0.2)).stop == TimeLimit(0.2)
         assert r.prove(goal(A, A), PLENTY).equal
 
 
 def test_a_process_that_dies_before_its_first_question_is_told_and_started_anew() -> None:
-    with Rewriter() as r:
+    with EgglogClient() as r:
         r.start()
         assert r.pid is not None
         os.kill(r.pid, signal.SIGKILL)
@@ -180,30 +180,30 @@ def test_each_reason_to_stop_is_a_sentence() -> None:
     assert "limit of 3072 MiB of memory" == explain(MemoryLimit(3 << 30))
 
 
-def test_axioms_that_are_not_needed_are_left_out(rewriter: Rewriter) -> None:
-    run = rewriter.minimise(goal(Mul(A, Add(B, C)), Add(Mul(A, C), Mul(A, B))), PLENTY)
+def test_axioms_that_are_not_needed_are_left_out(client: EgglogClient) -> None:
+    run = client.minimize(goal(Mul(A, Add(B, C)), Add(Mul(A, C), Mul(A, B))), PLENTY)
 
     assert ("add commutes", "distribute") == run.axioms
 
 
-def test_what_is_left_suffices_and_nothing_of_it_can_go(rewriter: Rewriter) -> None:
+def test_what_is_left_suffices_and_nothing_of_it_can_go(client: EgglogClient) -> None:
     this = goal(Mul(Sqrt(Exp(A)), Sqrt(Exp(A))), Mul(Num(Fraction(1)), Inv(Inv(Exp(A)))))
-    kept = rewriter.minimise(this, PLENTY).axioms
+    kept = client.minimize(this, PLENTY).axioms
 
-    assert rewriter.prove(this, PLENTY, kept).equal
-    assert not any(rewriter.prove(this, PLENTY, tuple(k for k in kept if k != name)).equal for name in kept[1:])
+    assert client.prove(this, PLENTY, kept).equal
+    assert not any(client.prove(this, PLENTY, tuple(k for k in kept if k != name)).equal for name in kept[1:])
 
 
-def test_two_runs_take_the_same_steps(rewriter: Rewriter) -> None:
+def test_two_runs_take_the_same_steps(client: EgglogClient) -> None:
     def steps() -> object:
-        return rewriter.prove(explosive(), Limits(iterations=3, seconds=30.0)).steps
+        return client.prove(explosive(), Limits(iterations=3, seconds=30.0)).steps
 
     assert steps() == steps()
 
 
 # ---------------------------------------------------------------- pictures
-def test_a_small_graph_is_shown_whole(rewriter: Rewriter) -> None:
-    shown = rewriter.prove(goal(Mul(A, B), Mul(B, A)), PLENTY, snapshot=100).snapshot
+def test_a_small_graph_is_shown_whole(client: EgglogClient) -> None:
+    shown = client.prove(goal(Mul(A, B), Mul(B, A)), PLENTY, snapshot=100).snapshot
 
     assert shown is not None
     assert "" == shown.left_out
@@ -219,7 +219,7 @@ def test_time_is_up_when_it_is_up_also_for_a_process_that_had_to_start() -> None
     quotient = goal(Mul(relu, Inv(relu)), Num(Fraction(1)))
     limits = Limits(iterations=50, nodes=10**6, seconds=0.5)
 
-    with Rewriter() as r:
+    with EgglogClient() as r:
         for _ in range(2):
             started = cpu_of_children()
             run = r.prove(quotient, limits)
@@ -227,15 +227,15 @@ def test_time_is_up_when_it_is_up_also_for_a_process_that_had_to_start() -> None
             assert cpu_of_children() - started < 0.5 + GRACE_S + STARTING_S / 2
 
 
-def test_labels_spell_numbers_and_names(rewriter: Rewriter) -> None:
-    shown = rewriter.prove(goal(Num(Fraction(-3, 7)), Exp(A)), PLENTY, snapshot=100).snapshot
+def test_labels_spell_numbers_and_names(client: EgglogClient) -> None:
+    shown = client.prove(goal(Num(Fraction(-3, 7)), Exp(A)), PLENTY, snapshot=100).snapshot
 
     assert shown is not None
     assert {"Num -3/7", "Exp", "At a"} == {label for c in shown.classes for label, _ in c.nodes}
 
 
-def test_what_is_not_shown_is_counted(rewriter: Rewriter) -> None:
-    run = rewriter.prove(explosive(), Limits(iterations=2, seconds=30.0), snapshot=20)
+def test_what_is_not_shown_is_counted(client: EgglogClient) -> None:
+    run = client.prove(explosive(), Limits(iterations=2, seconds=30.0), snapshot=20)
     shown = run.snapshot
 
     assert shown is not None
@@ -244,10 +244,10 @@ def test_what_is_not_shown_is_counted(rewriter: Rewriter) -> None:
     assert shown.left_out.startswith(f"{shown.all_nodes - shown.shown_nodes} of {shown.all_nodes} e-nodes")
 
 
-def test_classes_keep_their_names_from_one_iteration_to_the_next(rewriter: Rewriter) -> None:
+def test_classes_keep_their_names_from_one_iteration_to_the_next(client: EgglogClient) -> None:
     def names(iterations: int) -> dict[str, str]:
         limits = Limits(iterations=iterations, seconds=30.0)
-        shown = rewriter.prove(explosive(), limits, snapshot=10**6).snapshot
+        shown = client.prove(explosive(), limits, snapshot=10**6).snapshot
         assert shown is not None
         return {label: c.id for c in shown.classes for label, _ in c.nodes if label.startswith("At")}
 
@@ -307,18 +307,19 @@ def stated_forms(case: Case) -> Problem | None:
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if not c.right], ids=lambda c: c.name)
-def test_a_wrong_candidate_is_not_proved(case: Case, rewriter: Rewriter) -> None:
+def test_a_wrong_candidate_is_not_proved(case: Case, client: EgglogClient) -> None:
     this = stated_forms(case)
 
-    assert this is None or not rewriter.prove(this, Limits(iterations=8, nodes=4000, seconds=30.0)).equal
+    assert this is None or not client.prove(this, Limits(iterations=8, nodes=4000, seconds=30.0)).equal
 
 
 # ---------------------------------------------------------------- the caller's process
 def test_the_callers_process_never_loads_egglog() -> None:
     script = (
         "import os, sys; before = dict(os.environ)\n"
-        "from prism_explore.verify.egraph.client import Rewriter, Limits, Problem\n"
-        "with Rewriter() as r: print(r.prove(Problem('', '(At \"a\")', '(At \"a\")'), Limits(seconds=30.0)).equal)\n"
+        "from prism_explore.verify.egraph.client import EgglogClient, Limits, Problem\n"
+        "with EgglogClient() as r:\n"
+        "    print(r.prove(Problem('', '(At \"a\")', '(At \"a\")'), Limits(seconds=30.0)).equal)\n"
         "print('egglog' in sys.modules, dict(os.environ) == before)\n"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -327,7 +328,7 @@ def test_the_callers_process_never_loads_egglog() -> None:
 
 
 def test_closing_ends_the_process() -> None:
-    r = Rewriter()
+    r = EgglogClient()
     r.prove(goal(A, A), PLENTY)
     pid = r.pid
     assert pid is not None
@@ -342,9 +343,9 @@ def test_closing_ends_the_process() -> None:
 # ---------------------------------------------------------------- processes that are kept
 def test_a_process_that_was_lent_is_lent_again() -> None:
     pool = Pool()
-    with pool.lent() as first:
+    with pool.lease() as first:
         assert first.prove(goal(A, A), PLENTY).equal
-    with pool.lent() as again:
+    with pool.lease() as again:
         assert first is again
         assert first.pid == again.pid is not None
     pool.close()
@@ -353,7 +354,7 @@ def test_a_process_that_was_lent_is_lent_again() -> None:
 
 def test_two_callers_at_once_get_two_processes() -> None:
     pool = Pool()
-    with pool.lent() as first, pool.lent() as second:
+    with pool.lease() as first, pool.lease() as second:
         assert first is not second
         assert first.prove(goal(A, A), PLENTY).equal
         assert second.prove(goal(A, A), PLENTY).equal
@@ -365,7 +366,7 @@ def test_threads_do_not_meet_in_one_process() -> None:
     told: list[bool] = []
 
     def ask() -> None:
-        with pool.lent() as r:
+        with pool.lease() as r:
             told.append(r.prove(goal(Mul(A, B), Mul(B, A)), PLENTY).equal)
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -380,7 +381,7 @@ def test_threads_do_not_meet_in_one_process() -> None:
 
 def test_no_more_processes_wait_than_are_to_be_kept() -> None:
     pool = Pool(kept=1)
-    with pool.lent() as first, pool.lent() as second:
+    with pool.lease() as first, pool.lease() as second:
         for r in (first, second):
             r.prove(goal(A, A), PLENTY)
     assert 1 == sum(r.pid is not None for r in (first, second))
@@ -389,17 +390,17 @@ def test_no_more_processes_wait_than_are_to_be_kept() -> None:
 
 def test_a_process_that_was_killed_comes_back_to_the_pool_and_works() -> None:
     pool = Pool()
-    with pool.lent() as r:
+    with pool.lease() as r:
         assert r.prove(explosive(), Limits(iterations=10**6, nodes=10**9, seconds=0.2)).stop == TimeLimit(0.2)
-    with pool.lent() as r:
+    with pool.lease() as r:
         assert r.prove(goal(A, A), PLENTY).equal
     pool.close()
 
 
 def test_a_process_is_replaced_when_it_has_answered_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewriter_module, "USES", 1)
+    monkeypatch.setattr(client_module, "MAX_REQUESTS", 1)
     pool = Pool()
-    with pool.lent() as first:
+    with pool.lease() as first:
         first.prove(goal(A, A), PLENTY)
     assert first.pid is None
     pool.close()
@@ -419,9 +420,9 @@ def test_the_last_resort_costs_milliseconds_once_a_process_waits() -> None:
 
 def test_an_interpreter_that_ends_leaves_no_process() -> None:
     script = (
-        "from prism_explore.verify.egraph.client import shared, Problem\n"
+        "from prism_explore.verify.egraph.client import shared_client, Problem\n"
         "from prism_explore.verify.egraph.limits import Limits\n"
-        "with shared() as r:\n"
+        "with shared_client() as r:\n"
         "    r.prove(Problem('', '(At \"a\")', '(At \"a\")'), Limits(seconds=30.0))\n"
         "    print(r.pid)\n"
     )
@@ -431,11 +432,11 @@ def test_an_interpreter_that_ends_leaves_no_process() -> None:
         os.kill(int(ran.stdout), 0)
 
 
-def test_an_equation_under_a_root_gets_its_hints(rewriter: Rewriter) -> None:
+def test_an_equation_under_a_root_gets_its_hints(client: EgglogClient) -> None:
     """√(x²/5120) = √5/160 √(x²) needs 5120 = 1024 * 5, which no axiom comes up with."""
     square = Mul(A, A)
     left = Sqrt(Mul(Num(Fraction(1, 5120)), square))
     right = Mul(Mul(Num(Fraction(1, 160)), Sqrt(Num(Fraction(5)))), Sqrt(square))
 
-    assert rewriter.prove(problem(state(left, right)), PLENTY).equal
-    assert not rewriter.prove(goal(left, right), PLENTY).equal
+    assert client.prove(problem(state(left, right)), PLENTY).equal
+    assert not client.prove(goal(left, right), PLENTY).equal

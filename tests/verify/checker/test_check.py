@@ -20,7 +20,7 @@ from prism_explore.verify.checker.check import Report, check
 from prism_explore.verify.checker.evaluation import Evaluation
 from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, parse
 from prism_explore.verify.checker.side_conditions import check_renamings
-from prism_explore.verify.egraph.client import Problem, Rewriter
+from prism_explore.verify.egraph.client import EgglogClient, Problem
 from prism_explore.verify.egraph.limits import Limits, explain
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 
@@ -29,8 +29,8 @@ BY_NAME = {c.name: c for c in CASES}
 
 
 @pytest.fixture(scope="module")
-def rewriter() -> Iterator[Rewriter]:
-    with Rewriter() as r:
+def client() -> Iterator[EgglogClient]:
+    with EgglogClient() as r:
         yield r
 
 
@@ -42,11 +42,11 @@ def certificate() -> Lemmas:
 
 
 @pytest.fixture(scope="module")
-def complain(rewriter: Rewriter) -> Callable[..., Report]:
+def complain(client: EgglogClient) -> Callable[..., Report]:
     """What the checker says of some lemmas as a certificate of a corpus case."""
 
     def replay(facts: str, left: str, right: str) -> str:
-        run = rewriter.replay(Problem(facts, left, right), Limits(iterations=10, seconds=30.0))
+        run = client.replay(Problem(facts, left, right), Limits(iterations=10, seconds=30.0))
         return "" if run.equal else explain(run.stop)
 
     def complaints(lemmas: Lemmas, name: str = "rms_fused") -> Report:

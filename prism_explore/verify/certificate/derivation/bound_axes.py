@@ -1,7 +1,7 @@
-"""Axes that sums and maxima run over: opened, renamed, ordered, joined and compared, one axiom at a time.
+"""Normal form of bound axes: nested sums and maxima with axes in a canonical order under canonical names.
 
-Equal sums should be one term, so their axes are named by how deeply binders are nested below, and several
-axes of one body are ordered by how they are used; neither depends on the names they came with.
+Equal sums must be one term. So axes are named by the nesting depth of the binders below, and several axes of one body
+are ordered by their use; neither depends on the names in the input.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from prism_explore.verify.certificate.derivation.term_graph import RENAME, Id, T
 from prism_explore.verify.certificate.lemma import Axis
 
 Over: TypeAlias = Literal["sum", "most"]
-"""What binds an axis here."""
+"""The operator that binds an axis."""
 
 ORDERS = 720
-"""Orders of axes that look alike; beyond them they stay as they are."""
+"""Orders of indistinguishable axes that are compared; where there are more, the order stays."""
 _SWAP = {"sum": "sums swap", "most": "maxima swap"}
 _DIGITS = {"sum": "sum by digits", "most": "maximum by digits"}
 
@@ -45,7 +45,7 @@ class BoundAxes:
         return body
 
     def open(self, over: Over, e: Id) -> tuple[list[str], Id]:
-        """The axes of nested sums, and what they sum."""
+        """The axes of nested sums, and their body."""
         names: list[str] = []
         while self._graph.nodes[e].op == over:
             names.append(self._graph.nodes[e].label)
@@ -55,7 +55,7 @@ class BoundAxes:
     def rename_apart(
         self, over: Over, names: Sequence[str], body: Id, taken: frozenset[str]
     ) -> tuple[list[str], Id] | None:
-        """Nested sums whose axes are not among those taken, renamed where need be; None where that cannot be."""
+        """Nested sums renamed apart from the axes in `taken`; None where renaming is not possible."""
         out = list(names)
         for n, name in enumerate(names):
             if self._graph.coordinates(name).isdisjoint(taken):
@@ -68,7 +68,7 @@ class BoundAxes:
         return out, body
 
     def _rename(self, over: Over, within: Sequence[str], old: str, new: str, body: Id) -> Id | None:
-        """`Σ_old Σ_within body` under another name; gives the new body."""
+        """`Σ_old Σ_within body` with its axis renamed; gives the new body."""
         inner = self.nest(over, within, body)
         other = self._graph.rename_axis(inner, old, new)
         if other is None or not self._graph.coordinates(new).isdisjoint(self._graph.dependencies(inner)):
@@ -81,17 +81,17 @@ class BoundAxes:
         return other
 
     def fresh_axis(self, extent: Dim) -> str:
-        """A name that is used nowhere."""
+        """A new axis with an unused name."""
         self._fresh_names += 1
         name = f"t{self._fresh_names}"
         self._graph.declare_axis(Axis(name, extent))
         return name
 
     def canonicalize(self, over: Over, names: Sequence[str], body: Id) -> tuple[list[str], Id]:
-        """Nested sums with pairs of digits joined, and axes ordered and renamed.
+        """Nested sums with pairs of digits merged, and axes in canonical order under canonical names.
 
         Raises:
-            DerivationFailed: a name cannot be had.
+            DerivationFailed: a name cannot be used.
         """
         binders = self.merge_digits(over, list(names), body)
         order = self._canonical_order(binders, body)
@@ -100,7 +100,7 @@ class BoundAxes:
         wanted = [self.canonical_name(height, n, b) for n, b in enumerate(order)]
         free = self._graph.dependencies(self.nest(over, order, body))
         if any(not self._graph.coordinates(w).isdisjoint(free) for w in wanted):
-            return order, body  # it belongs to an outer sum, which gets its own name in its turn, and this one then
+            return order, body  # a name belongs to an outer sum, which is renamed later, and then this one
         if wanted != order and all(self.can_rename(b, body) for b in order):
             step = order
             if set(wanted) & set(order):
@@ -126,7 +126,7 @@ class BoundAxes:
         return out, body
 
     def can_rename(self, axis: str, tree: Id) -> bool:
-        """Whether a term names an axis itself wherever it depends on it."""
+        """Whether a term depends on an axis only through the axis itself, not through its digits or its pair."""
         mine = self._graph.coordinates(axis)
         return all(
             w == axis or mine.isdisjoint(self._graph.coordinates(w))
@@ -135,7 +135,7 @@ class BoundAxes:
         )
 
     def canonical_name(self, height: int, n: int, axis: str) -> str:
-        """What the nth axis of a sum so high is called: as the first one that was met, if that name is free."""
+        """The name of the nth axis of a sum of this depth: that of the first such axis, if it is free."""
         key = (height, n, str(self._graph.extents[axis]))
         if key not in self._canonical:
             if axis in self._canonical.values():
@@ -144,7 +144,7 @@ class BoundAxes:
         return self._canonical[key]
 
     def merge_digits(self, over: Over, binders: list[str], tree: Id) -> list[str]:
-        """`Σ_outer Σ_inner = Σ_pair` where nothing depends on one digit alone."""
+        """`Σ_outer Σ_inner = Σ_pair` where the body depends on neither digit alone."""
         while True:
             for pair, (outer, inner) in self._graph.digits.items():
                 if outer in binders and inner in binders and self._uses_pair_only(pair, tree):
@@ -158,7 +158,7 @@ class BoundAxes:
                 return binders
 
     def split_digits(self, over: Over, axis: str, body: Id) -> list[str]:
-        """`Σ_pair = Σ_outer Σ_inner`, down to digits that the body depends on one by one."""
+        """`Σ_pair = Σ_outer Σ_inner`, down to the digits on which the body depends separately."""
         if axis not in self._graph.digits or self._uses_pair_only(axis, body):
             return [axis]
         outer, inner = self._graph.digits[axis]
@@ -178,7 +178,7 @@ class BoundAxes:
         return True
 
     def reorder(self, over: Over, have: Sequence[str], want: Sequence[str], body: Id) -> None:
-        """Nested sums in another order, by swapping neighbours."""
+        """Nested sums in another order, by swapping adjacent ones."""
         have = list(have)
         for n, name in enumerate(want):
             at = have.index(name)
@@ -194,7 +194,7 @@ class BoundAxes:
                 at -= 1
 
     def _canonical_order(self, binders: list[str], tree: Id) -> list[str]:
-        """The axes in an order that their names do not sway."""
+        """The axes in an order that does not depend on their names."""
         if len(binders) == 1:
             return binders
         colours = {b: f"?{self._graph.extents[b]}" for b in binders}
@@ -211,7 +211,7 @@ class BoundAxes:
         return list(min(orders, key=lambda o: self._fingerprint(tree, {b: f"?{n}" for n, b in enumerate(o)})))
 
     def _fingerprint(self, e: Id, colours: dict[str, str]) -> str:
-        """What a term looks like when some axes bear colours and order does not matter."""
+        """A hash of a term up to the order of sums and products, with some axes replaced by colours."""
         mine = {
             b: c for b, c in colours.items() if not self._graph.coordinates(b).isdisjoint(self._graph.dependencies(e))
         }

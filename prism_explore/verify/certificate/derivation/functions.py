@@ -1,4 +1,4 @@
-"""Functions with a name: exponentials, relu, the absolute value, and definitions of the others."""
+"""Normal form of functions of one number: exponentials, relu, the absolute value, and those that have a definition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Expansion: TypeAlias = Literal["", "functions", "order", "root"]
 """Which functions are replaced by their definitions: none; those that have one; the same, but the absolute value by
 its order, not as a root; the same, but the greater of two values as a root, too."""
 EXPANSIONS: tuple[Expansion, ...] = ("", "functions", "order", "root")
-"""In the order in which they are tried."""
+"""All of them, in the order of trial."""
 
 
 class Functions:
@@ -35,7 +35,7 @@ class Functions:
         maximum: Callable[[Sequence[Piece]], Poly],
         expansion: Expansion,
     ) -> None:
-        """Take what functions are made of.
+        """Keep the parts that functions are reduced to.
 
         Args:
             graph: the terms and the log of steps.
@@ -71,7 +71,7 @@ class Functions:
         return self._polynomials.simplify(so_far)
 
     def apply(self, fn: str, p: Poly) -> Poly:
-        """A function by its name."""
+        """A named function of a polynomial."""
         return self._intervals.by_cases("call", fn, p, lambda q: self._apply(fn, q))
 
     def _apply(self, fn: str, p: Poly) -> Poly:
@@ -110,7 +110,7 @@ class Functions:
         return self._homogeneous(fn, p) if fn == "abs" else self._polynomials.atom(this)
 
     def _larger_of_opposites(self, p: Poly) -> Poly | None:
-        """Which of p and -p is never less than the other, if maxima tell."""
+        """The one of p and -p that is provably at least the other; None where neither is."""
         opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
         a, b = self._polynomials.to_term(p), self._polynomials.to_term(opposite)
         if self._bounds.is_at_least(a, b):
@@ -121,7 +121,7 @@ class Functions:
         return None
 
     def _definition(self, fn: str, a: Id) -> Id | None:
-        """What a function is, where the two sides of a lemma may spell it differently."""
+        """The definition of a function, applied to a term; None where it has none."""
         graph, row = self._graph, UNARY[fn]
         if fn == "abs":
             return graph.make("sqrt", graph.mul(a, a))
@@ -146,7 +146,7 @@ class Functions:
         return evaluate(without_quotients(formula(row.definition)), {"x": a}, graph.number, operation)
 
     def relu(self, p: Poly) -> Poly:
-        """`max(p, 0)` by its name."""
+        """`max(p, 0)`."""
         a = self._polynomials.to_term(p)
         this = self._graph.make("call", a, label="relu")
         if self._signs.is_nonnegative(a):
@@ -170,7 +170,7 @@ class Functions:
         return self._homogeneous("relu", p)
 
     def _homogeneous(self, fn: str, p: Poly) -> Poly:
-        """What is not below 0 leaves relu and abs."""
+        """Pull nonnegative factors out of relu and abs."""
         common, rest = self._polynomials.factor_out(p, roots=True) if len(p) > 1 else self._factor_out_of_term(p)
         if common is None:
             return self._polynomials.atom(self._graph.make("call", self._polynomials.to_term(p), label=fn))
@@ -264,7 +264,7 @@ class Functions:
         return self._polynomials.add(p, self.relu(q))
 
     def _factor_out_of_term(self, p: Poly) -> tuple[tuple[Monomial, Fraction] | None, Poly]:
-        """The number and the factors of one term that are not below 0; and the rest."""
+        """The number and the nonnegative factors of one term, and the rest."""
         (m, c) = p[0]
         out = tuple(f for f in m if self._signs.is_nonnegative(self._monomials.power(*f)))
         inside = tuple(f for f in m if f not in out)

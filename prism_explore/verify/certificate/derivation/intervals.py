@@ -1,4 +1,4 @@
-"""Intervals: indicators that cut axes and functions into pieces."""
+"""Intervals: indicators that split axes and functions into pieces, one axiom at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from prism_explore.verify.normal_form.index import Digit, Moved, Var, Zero, at_m
 
 
 class Intervals:
-    """Where intervals begin and end, and what they cut."""
+    """The borders of all intervals, and the axes and functions that they split."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Intervals:
         self._borders: dict[str, list[Dim]] = {}
 
     def mark_borders(self) -> bool:
-        """Remember where the intervals of all terms begin and end; each is cut at all borders of its dim."""
+        """Collect the borders at which intervals are split; whether there are any."""
         met: dict[str, dict[str, Dim]] = {}
         for e, node in enumerate(self._graph.nodes):
             if node.op == "within":
@@ -76,7 +76,7 @@ class Intervals:
         return at_most(a, b) or is_count(b - a, self._graph.integers)
 
     def split_interval(self, e: Id) -> Poly:
-        """An interval as a sum of those between neighbouring borders; the last of them is 1 minus the others."""
+        """An interval as the sum of those between adjacent borders; the last of a dim is 1 minus the others."""
         shell = self._graph.shell(e)
         assert isinstance(shell, Within), "an interval"
         chain = self._borders.get(str(extent(shell.index)), [])
@@ -106,7 +106,7 @@ class Intervals:
         return total
 
     def by_cases(self, op: str, label: str, p: Poly, f: Callable[[Poly], Poly]) -> Poly:
-        """A function of a sum over pieces is a sum over pieces of the function."""
+        """A function of a polynomial with intervals, as a sum over the cases inside and outside of each."""
         bit = next((b for m, _ in p for b, _ in m if self._graph.nodes[b].op == "within"), None)
         if bit is None or (op in ("inv", "sqrt") and len(p) == 1):
             return f(p)
@@ -144,7 +144,7 @@ class Intervals:
         return total
 
     def _restrict(self, bit: Id, p: Poly, value: int) -> Poly:
-        """A polynomial where one interval is known; others of its index are 0 where it is 1."""
+        """A polynomial where one interval has this value; disjoint ones are 0 where it is 1."""
         out: dict[Monomial, Fraction] = {}
         for m, c in p:
             mine = any(b == bit for b, _ in m)
@@ -159,7 +159,7 @@ class Intervals:
         return tuple(sorted((m, c) for m, c in out.items() if c))
 
     def cut_axis(self, axis: str, body: Id) -> list[tuple[str, Id]] | None:
-        """A body with intervals of an axis, at the axis's first border and behind it."""
+        """A body split at the first border of an axis: the new axes and bodies before and after it."""
         size = self._graph.extents[axis]
         chain = self._borders.get(str(size), [])
         if len(chain) < 3 or not (self._cut_everywhere or self._has_interval(axis, body)):
@@ -178,7 +178,7 @@ class Intervals:
         return out
 
     def cut_digits(self, axis: str, body: Id) -> tuple[list[str], Id] | None:
-        """A body that reads digits of an axis, over axes of their own."""
+        """A body that uses digits of an axis, over one new axis for each digit."""
         size = self._graph.extents[axis]
         cuts: dict[str, dict[str, Digit]] = {}
         for e in self._graph.indexed_terms(body):

@@ -1,4 +1,4 @@
-"""A maximum is no less than its entries: what follows from that for the greater of two terms, axiom by axiom."""
+"""Order of terms: which term is provably at least another, from maxima, entries and masks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from prism_explore.verify.certificate.expressions import places
 from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, extent
 
 Piece: TypeAlias = tuple[tuple[str, ...], Poly]
-"""Part of a maximum: axes, and what is taken at all their values."""
-DEEP = 4
-"""How many maxima, sums and entries inside of each other are looked through."""
+"""Part of a maximum: axes, and the polynomial whose maximum over these axes is taken."""
+MAX_DEPTH = 4
+"""The largest nesting of maxima, sums and entries that is examined."""
 
 
 class MaxBounds:
-    """Terms of which one is never less than the other."""
+    """Decides, and records the steps, that one term is at least another."""
 
     def __init__(self, graph: TermGraph, signs: Signs, polynomials: Polynomials, axes: BoundAxes) -> None:
         self._graph = graph
@@ -30,33 +30,33 @@ class MaxBounds:
         self._axes = axes
 
     def is_bottom(self, m: Monomial) -> bool:
-        """Whether a term is what a mask adds."""
+        """Whether a monomial is minus infinity of a mask."""
         return len(m) == 1 and self._graph.nodes[m[0][0]].op == "bottom"
 
-    def is_at_least(self, a: Id, b: Id, deep: int = DEEP) -> bool:
-        """Whether `max(a, b) = a`, as far as maxima and masks tell; then it has been said."""
+    def is_at_least(self, a: Id, b: Id, depth: int = MAX_DEPTH) -> bool:
+        """Whether `max(a, b) = a` follows from maxima and masks; if so, its steps are recorded."""
         if a == b:
             self._graph.record_step("greater of equals", self._graph.greater(a, a), a)
             return True
-        if not deep:
+        if not depth:
             return False
         if self._graph.nodes[b].op == "most":
-            return self._is_at_least_maximum(a, b, deep)
+            return self._is_at_least_maximum(a, b, depth)
         if self._graph.nodes[b].op == "greater":
-            return self._is_at_least_both(a, b, deep)
+            return self._is_at_least_both(a, b, depth)
         if self._graph.nodes[a].op == "most":
-            return self._has_larger_entry(a, b, deep)
+            return self._has_larger_entry(a, b, depth)
         if self._graph.nodes[a].op == "greater":
-            return self._one_is_at_least(a, b, deep)
-        return self._is_at_least_sum(a, b, deep)
+            return self._one_is_at_least(a, b, depth)
+        return self._is_at_least_sum(a, b, depth)
 
-    def _is_at_least_maximum(self, a: Id, b: Id, deep: int) -> bool:
-        """`max(a, max_k b) = max_k max(a, b) = max_k a = a`, where a is no less than any entry."""
+    def _is_at_least_maximum(self, a: Id, b: Id, depth: int) -> bool:
+        """`max(a, max_k b) = max_k max(a, b) = max_k a = a`, where a is at least every entry."""
         names, body = self._axes.open("most", b)
         met = self._graph.dependencies(a)
         if not all(self._graph.is_inhabited(n) and self._graph.coordinates(n).isdisjoint(met) for n in names):
-            return self._graph.nodes[a].op == "most" and self._has_larger_entry(a, b, deep)
-        if not self.is_at_least(a, body, deep - 1):
+            return self._graph.nodes[a].op == "most" and self._has_larger_entry(a, b, depth)
+        if not self.is_at_least(a, body, depth - 1):
             return False
         for name in reversed(names):
             self._graph.record_step("maximum of a constant", self._graph.make("most", a, label=name), a)
@@ -69,15 +69,15 @@ class MaxBounds:
             body = whole
         return True
 
-    def _has_larger_entry(self, a: Id, b: Id, deep: int) -> bool:
-        """`max(max_k a, b) = max_k a`, where one of the entries is no less than b."""
+    def _has_larger_entry(self, a: Id, b: Id, depth: int) -> bool:
+        """`max(max_k a, b) = max_k a`, where an entry is at least b."""
         axis, (body,) = self._graph.nodes[a].label, self._graph.nodes[a].arguments
         for place in self._candidate_indices(body, axis, b):
             entry = self._graph.substitute(body, axis, place) if extent(place) == self._graph.extents[axis] else None
             if entry is None:
                 continue
             plain = self._polynomials.to_term(self._polynomials.normal(entry))
-            if not self.is_at_least(plain, b, deep - 1):
+            if not self.is_at_least(plain, b, depth - 1):
                 continue
             self._graph.record_step(ENTRY, self._graph.greater(a, entry), a)
             left = self._graph.greater(a, self._graph.greater(plain, b))
@@ -85,20 +85,20 @@ class MaxBounds:
             return True
         return False
 
-    def _is_at_least_both(self, a: Id, b: Id, deep: int) -> bool:
+    def _is_at_least_both(self, a: Id, b: Id, depth: int) -> bool:
         """`max(a, max(x, y)) = max(max(a, x), y) = max(a, y) = a`."""
         x, y = self._graph.nodes[b].arguments
-        if not (self.is_at_least(a, x, deep - 1) and self.is_at_least(a, y, deep - 1)):
+        if not (self.is_at_least(a, x, depth - 1) and self.is_at_least(a, y, depth - 1)):
             return False
         first = self._graph.greater(self._graph.greater(a, x), y)
         self._graph.record_step("greater associates", self._graph.greater(a, b), first)
         return True
 
-    def _one_is_at_least(self, a: Id, b: Id, deep: int) -> bool:
+    def _one_is_at_least(self, a: Id, b: Id, depth: int) -> bool:
         """`max(max(x, y), b) = max(x, max(y, b)) = max(x, y)`, and the same with x."""
         x, y = self._graph.nodes[a].arguments
         for other, one in ((x, y), (y, x)):
-            if not self.is_at_least(one, b, deep - 1):
+            if not self.is_at_least(one, b, depth - 1):
                 continue
             turned = self._graph.greater(other, one)
             self._graph.record_step("greater commutes", a, turned)
@@ -107,14 +107,14 @@ class MaxBounds:
             return True
         return False
 
-    def _is_at_least_sum(self, a: Id, b: Id, deep: int) -> bool:
+    def _is_at_least_sum(self, a: Id, b: Id, depth: int) -> bool:
         """`max(c + d m, c + d e) = c + d max(m, e)`, and `max(c, c + bottom) = c + max(0, bottom)`."""
         p, q = self._polynomials.normal(a), self._polynomials.normal(b)
         if self._polynomials.to_term(p) != a or self._polynomials.to_term(q) != b:
             return False
         for m in self._maxima_among((*p, *q)):
             c = dict(p).get(((m, ONE),), Fraction(0)) - dict(q).get(((m, ONE),), Fraction(0))
-            if c > 0 and self._is_at_least_after_shared(p, q, m, c, deep):
+            if c > 0 and self._is_at_least_after_shared(p, q, m, c, depth):
                 return True
         if self._differs_by_nonnegative(p, q):
             return True
@@ -128,7 +128,7 @@ class MaxBounds:
         return True
 
     def _differs_by_nonnegative(self, p: Poly, q: Poly) -> bool:
-        """`max(q + d, q) = q + max(d, 0) = q + d`, where d is not below 0."""
+        """`max(q + d, q) = q + max(d, 0) = q + d`, where d is nonnegative."""
         d = self._polynomials.add(p, self._polynomials.multiply(self._polynomials.constant(-ONE), q))
         apart = self._polynomials.to_term(d)
         if (
@@ -143,8 +143,8 @@ class MaxBounds:
         )
         return True
 
-    def _is_at_least_after_shared(self, p: Poly, q: Poly, m: Id, c: Fraction, deep: int) -> bool:
-        """Whether p is `rest + c m` and q `rest + c e`, with e no greater than the maximum m."""
+    def _is_at_least_after_shared(self, p: Poly, q: Poly, m: Id, c: Fraction, depth: int) -> bool:
+        """Whether p is `rest + c m` and q is `rest + c e`, with the maximum m at least e."""
         by, largest = self._polynomials.constant(c), self._polynomials.atom(m)
         first = self._polynomials.multiply(by, largest)
         rest = self._polynomials.add(p, self._polynomials.multiply(self._polynomials.constant(-ONE), first))
@@ -156,7 +156,7 @@ class MaxBounds:
         if self._polynomials.add(rest, first) != p or self._polynomials.add(rest, second) != q:
             return False
         e = self._polynomials.to_term(entry)
-        if not self.is_at_least(m, e, deep - 1):
+        if not self.is_at_least(m, e, depth - 1):
             return False
         self._record_shared(
             self._polynomials.to_term(rest), self._polynomials.to_term(first), self._polynomials.to_term(second)
@@ -173,12 +173,12 @@ class MaxBounds:
         )
 
     def _maxima_among(self, terms: Poly) -> list[Id]:
-        """The maxima that are terms of a sum, times numbers."""
+        """The maxima among the summands, up to their coefficients."""
         found = [m[0][0] for m, _ in terms if len(m) == 1 and m[0][1] == ONE]
         return [e for e in dict.fromkeys(found) if self._graph.nodes[e].op in ("most", "greater")]
 
     def _candidate_indices(self, body: Id, axis: str, b: Id) -> Iterator[Index]:
-        """Where an axis may be when a maximum's body is a term, or a part of it."""
+        """Indices for an axis at which a maximum's body may be equal to a term or a part of it."""
         seen = set[str]()
         for e in sorted(self._graph.indexed_terms(body)):
             if axis not in self._graph.index_axes(e):
@@ -194,7 +194,7 @@ class MaxBounds:
 
 
 def _parts(mine: Sequence[Index], theirs: Sequence[Index], axis: str) -> Iterator[Index]:
-    """What stands in some indices where an axis does in others."""
+    """The parts of some indices at the positions at which an axis stands in others."""
     if len(mine) != len(theirs):
         return
     for i, j in zip(mine, theirs, strict=True):

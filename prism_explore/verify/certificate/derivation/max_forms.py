@@ -1,7 +1,7 @@
-"""Maxima and running maxima, brought into one shape axiom by axiom.
+"""Normal form of maxima, one axiom at a time.
 
-A maximum is a chain of *pieces*, each the greatest value of a polynomial for all values of some axes. Maxima of
-maxima become one chain, what all pieces share leaves it, and pieces are in order, none twice.
+A maximum is a chain of *pieces*, each the maximum of a polynomial over some axes. Nested maxima become one chain,
+summands and factors that all pieces share are pulled out, and pieces are in order without duplicates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from prism_explore.verify.certificate.derivation.term_graph import (
 
 
 class MaxForms:
-    """Chains of pieces."""
+    """Normal forms of maxima."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class MaxForms:
         return whole
 
     def _concatenate(self, a: Sequence[Id], b: Sequence[Id]) -> None:
-        """The greater of two chains is one chain."""
+        """The greater of two chains as one chain."""
         if len(b) > 1:
             self._concatenate(a, b[:-1])
             self._regroup_greater(self._chain(a), self._chain(b[:-1]), b[-1])
@@ -72,7 +72,7 @@ class MaxForms:
         self._graph.record_step("greater commutes", self._graph.greater(a, b), self._graph.greater(b, a))
 
     def maximum(self, pieces: Sequence[Piece]) -> Poly:
-        """The chain of these pieces, as a polynomial."""
+        """The maximum of these pieces, as a polynomial."""
         pieces = list(pieces)
         if not all(self._graph.is_inhabited(name) for names, _ in pieces for name in names):
             raise DerivationFailed
@@ -91,7 +91,7 @@ class MaxForms:
         return self._pull_out_summands(pieces) or self._pull_out_factors(pieces) or self._order_chain(pieces)
 
     def _flatten(self, piece: Piece) -> list[Piece] | None:
-        """One step of M1: the pieces that this one is, or None where it stays."""
+        """One step of flattening: the pieces that replace this one, or None if it stays."""
         names, p = piece
         body = self._polynomials.to_term(p)
         met = self._graph.dependencies(body)
@@ -135,7 +135,7 @@ class MaxForms:
         return None
 
     def _flatten_nested(self, names: tuple[str, ...], base: Id) -> list[Piece] | None:
-        """The pieces of what is itself a maximum."""
+        """The pieces of a base that is itself a maximum."""
         node = self._graph.nodes[base]
         match node.op:
             case "most":
@@ -210,7 +210,7 @@ class MaxForms:
             so_far = both
 
     def _pull_out_factors(self, pieces: list[Piece]) -> Poly | None:
-        """A number and factors that are not negative leave a maximum (M3)."""
+        """Pull a positive number and nonnegative factors out of a maximum."""
         if len(pieces) == 1 and not pieces[0][0]:
             return None
         terms = tuple(t for _, p in pieces for t in p if not self._bounds.is_bottom(t[0]))
@@ -319,7 +319,7 @@ class MaxForms:
         return self._polynomials.add(b, self._functions.relu(apart))
 
     def _insert(self, chain: list[Id], new: Id) -> list[Id]:
-        """A chain with one more item in its place, or without it where another is never less."""
+        """A chain with one more item at its position, or without it where another item is at least it."""
         if not chain:
             return [new]
         last, rest = chain[-1], chain[:-1]
@@ -339,7 +339,7 @@ class MaxForms:
         return [new, last] if new < last else [last, new]
 
     def _larger_of(self, a: Id, b: Id) -> Id | None:
-        """Which of two is never less than the other, where the spelling tells."""
+        """The one of two terms that is provably at least the other; None where neither is known to be."""
         both = self._graph.greater(a, b)
         if a == b:
             self._graph.record_step("greater of equals", both, a)

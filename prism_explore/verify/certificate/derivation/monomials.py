@@ -1,8 +1,8 @@
-"""Products of powers, brought into order one axiom at a time.
+"""Normal form of products: powers of different bases in order, one axiom at a time.
 
-A *monomial* is a product of powers of different bases, ordered by the bases' numbers and nested to the
-left; each power is spelled as `terms.power` spells it. What two monomials make together is a monomial again,
-and every function here says, step by step, why the term it was asked about equals the one it returns.
+A *monomial* is a product of powers of different bases, ordered by the numbers of the bases and nested to the left; a
+power has the form that `expressions.power` gives it. Every method records the steps from the term that it is given to
+the one that it returns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Monomials:
         self._inverted: set[Monomial] = set()
 
     def power(self, base: Id, exponent: Fraction) -> Id:
-        """The term that spells a power; exp(t)^c is exp(c t)."""
+        """The term of a power; exp(t)^c is exp(c t)."""
         node = self._graph.nodes[base]
         if node.op == "exp":
             return self._graph.make("exp", self.scale(node.arguments[0], exponent))
@@ -86,7 +86,7 @@ class Monomials:
         return a
 
     def concatenate(self, a: Sequence[Id], b: Sequence[Id]) -> Id:
-        """The product of two chains is one chain."""
+        """The product of two chains as one chain."""
         if not b:
             return self.drop_one(self.chain(a))
         if not a:
@@ -120,7 +120,7 @@ class Monomials:
         return result
 
     def zeroth_power_is_one(self, base: Id) -> bool:
-        """Whether exponent 0 leaves nothing."""
+        """Whether `base^0` is 1: the base is not 0."""
         return self._graph.nodes[base].op == "exp" or self._signs.is_nonzero(base)
 
     def _merge_exponentials(self, base: Id, m: Fraction, n: Fraction) -> None:
@@ -156,11 +156,11 @@ class Monomials:
         return self.scale(monomial, c + d)
 
     def _in_roots(self, base: Id, exponent: Fraction, unit: Id, scale: int) -> None:
-        """A power of the base as a power of its finest root."""
+        """A power of the base as a power of its smallest root."""
         if unit == base or (exponent == 0 and self.zeroth_power_is_one(base)):
             return
         if exponent < 0:
-            self._in_roots(base, -exponent, unit, scale)  # under the inverse both are equals
+            self._in_roots(base, -exponent, unit, scale)  # congruence gives the inverses
             self._root_power(unit, int(exponent * scale))
             return
         if exponent == 0:
@@ -210,7 +210,7 @@ class Monomials:
         return self.power(unit, Fraction(n))
 
     def _merge_root_powers(self, u: Id, m: int, n: int) -> None:
-        """`u^m u^n = u^(m+n)` for whole exponents."""
+        """`u^m u^n = u^(m+n)` for integers m and n."""
         a, b = self._root_power(u, m), self._root_power(u, n)
         inverse = self._graph.make("inv", u)
         nothing = self._graph.mul(u, inverse)
@@ -277,13 +277,13 @@ class Monomials:
         return rest
 
     def to_term(self, monomial: Monomial) -> Id:
-        """The term that spells a monomial."""
+        """The term of a monomial."""
         if monomial not in self._terms:
             self._terms[monomial] = self.chain([self.power(b, e) for b, e in monomial])
         return self._terms[monomial]
 
     def insert(self, monomial: Monomial, factor: Power) -> Monomial:
-        """`(.. a) b` with b in its place; equal bases merge."""
+        """`(.. a) b` with b at its position; equal bases merge."""
         if (monomial, factor) not in self._inserts:
             self._inserts[monomial, factor] = self._insert(monomial, factor)
         return self._inserts[monomial, factor]
@@ -335,7 +335,7 @@ class Monomials:
         return a
 
     def invert(self, monomial: Monomial) -> Monomial:
-        """The inverse of a monomial is one."""
+        """The inverse of a monomial, which is a monomial."""
         if monomial not in self._inverted:
             self._inverted.add(monomial)
             if not monomial:

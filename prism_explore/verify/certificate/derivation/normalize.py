@@ -1,4 +1,4 @@
-"""The normal form of any term, operator by operator, with every step recorded."""
+"""Normal form of a term: dispatch by operator, and the common denominators of two terms; every step is recorded."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from prism_explore.verify.certificate.lemma import Axis
 from prism_explore.verify.normal_form.index import Zero, moved
 
 ROUNDS = 4
-"""How often denominators are cleared."""
+"""The largest number of denominators that are cleared."""
 
 
 class Normalizer:
-    """Brings terms into their normal forms; holds the parts that do so and connects them."""
+    """Brings terms into normal form: makes the parts that do so and connects them."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class Normalizer:
         self._monomials = monomials
 
     def normal(self, e: Id) -> Poly:
-        """The polynomial that a term is."""
+        """The normal form of a term."""
         return self._polynomials.normal(e)
 
     def mark_borders(self) -> bool:
-        """Collect where intervals begin and end; whether there are any."""
+        """Collect the borders of all intervals; whether there are any."""
         return self._intervals.mark_borders()
 
     def _simplify_product(self, m: Monomial) -> Poly | None:
@@ -149,7 +149,7 @@ class Normalizer:
         return self._polynomials.normal(by)
 
     def _invert_or_root(self, op: Literal["inv", "sqrt"], x: Id) -> Poly:
-        """A root, or an inverse: of a product of sums, that of each, before they are multiplied out."""
+        """A root or an inverse; of a product of sums it is taken of each sum, before the product is expanded."""
         node = self.graph.nodes[x]
         if node.op == "mul" and all(self._is_factor(op, f) for f in node.arguments):
             a, b = node.arguments
@@ -170,7 +170,7 @@ class Normalizer:
         return len(p) > 1 and (op == "inv" or self.signs.is_nonnegative(self._polynomials.to_term(p)))
 
     def clear_denominators(self, left: Id, right: Id) -> bool:
-        """Whether both sides are equal when positive denominators are cleared; notes why if so."""
+        """Whether both sides are equal after positive denominators are cleared; if so, the steps are recorded."""
         a, b = self._polynomials.normal(left), self._polynomials.normal(right)
         if a == b:
             return True

@@ -1,8 +1,8 @@
-"""Sums of monomials, multiplied out and collected one axiom at a time.
+"""Normal form of sums: monomials with rational coefficients, expanded and collected one axiom at a time.
 
-A *polynomial* is a sum of monomials with rational numbers in front, ordered, nested to the left. `Polynomials`
-adds, multiplies, inverts and takes roots of them; like everything in a ledger, each function notes why the
-term it was asked about equals the one it returns.
+A *polynomial* is a sum of monomials with rational coefficients, ordered and nested to the left. `Polynomials` adds,
+multiplies and inverts them and takes roots; every method records the steps from the term that it is given to the one
+that it returns.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Poly: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
 
 UNIT: Monomial = ()
 HALF = Fraction(1, 2)
-MANY = 400
-"""Terms beyond which multiplying out is given up."""
+MAX_TERMS = 400
+"""The largest number of terms of a product or a sum."""
 _LARGEST_TRIAL_DIVISOR = 10_000
 
 
 class DerivationFailed(Exception):
-    """Multiplied out, there would be more terms than anybody wants."""
+    """This way to a derivation ends: there are too many terms, or a step does not apply."""
 
 
 class Polynomials:
@@ -67,17 +67,17 @@ class Polynomials:
         self._products: dict[tuple[Poly, Poly], Poly] = {}
 
     def normal(self, e: Id) -> Poly:
-        """The polynomial that a term is."""
+        """The normal form of a term."""
         if e not in self._normal_forms:
             self._normal_forms[e] = self._normalize(e)
         return self._normal_forms[e]
 
     def summand(self, monomial: Monomial, coefficient: Fraction) -> Id:
-        """The term that spells a monomial with its number."""
+        """The term of a monomial with its coefficient."""
         return self._monomials.scale(self._monomials.to_term(monomial), coefficient)
 
     def to_term(self, p: Poly) -> Id:
-        """The term that spells a polynomial."""
+        """The term of a polynomial."""
         if p not in self._terms:
             terms = [self.summand(m, c) for m, c in p]
             found = reduce(lambda a, b: self._graph.make("add", a, b), terms) if terms else self._graph.zero
@@ -87,7 +87,7 @@ class Polynomials:
         return self._terms[p]
 
     def atom(self, base: Id) -> Poly:
-        """A term that nothing more is known of."""
+        """A term as a polynomial of one factor."""
         return ((((base, ONE),), ONE),)
 
     def constant(self, c: Fraction) -> Poly:
@@ -105,7 +105,7 @@ class Polynomials:
             self._graph.record_step("add zero", self._graph.add(self._graph.zero, self.to_term(p)), self.to_term(p))
             return p
         if (p, q) not in self._totals:
-            if len(p) + len(q) > MANY:
+            if len(p) + len(q) > MAX_TERMS:
                 raise DerivationFailed
             total = p
             if len(q) > 1:
@@ -123,7 +123,7 @@ class Polynomials:
         )
 
     def _insert(self, p: Poly, new: tuple[Monomial, Fraction]) -> Poly:
-        """`(.. a) + b` with b in its place."""
+        """`(.. a) + b` with b at its position."""
         b = self.summand(*new)
         if not p:
             self._graph.record_step("add zero", self._graph.add(self._graph.zero, b), b)
@@ -151,9 +151,9 @@ class Polynomials:
         return (*inner, last)
 
     def multiply(self, p: Poly, q: Poly) -> Poly:
-        """`p q`, multiplied out."""
+        """`p q`, expanded."""
         if (p, q) not in self._products:
-            if len(p) * len(q) > MANY:
+            if len(p) * len(q) > MAX_TERMS:
                 raise DerivationFailed
             self._products[p, q] = self._multiply(p, q)
         return self._products[p, q]
@@ -201,13 +201,13 @@ class Polynomials:
         return self.simplify(self._monomials.multiply(m, n))
 
     def simplify(self, m: Monomial) -> Poly:
-        """A monomial as a polynomial: numbers and whole powers of sums are worked out, and the other rules applied."""
+        """A monomial as a polynomial: numbers and integer powers of sums are expanded, and the other rules applied."""
         found = self._expand(m)
         other = self._simplify_product(m) if found == ((m, ONE),) else None
         return found if other is None else other
 
     def _expand(self, m: Monomial) -> Poly:
-        """A monomial whose numbers and whose whole powers of sums are worked out."""
+        """A monomial with its numbers and its integer powers of sums expanded."""
         found = next((f for f in m if self._is_reducible(f)), None)
         if found is None:
             return self._multiply_indicators(m)
@@ -219,7 +219,7 @@ class Polynomials:
         return self.multiply(self.simplify(rest), self._expand_power(*found))
 
     def _multiply_indicators(self, m: Monomial) -> Poly:
-        """A monomial, or 0 where two of its intervals lie apart."""
+        """A monomial with its bands intersected; 0 where two of its intervals are disjoint."""
         bits = [f for f in m if self._graph.nodes[f[0]].op == "within"]
         for a, b in combinations(bits, 2):
             if self.are_disjoint(a[0], b[0]):
@@ -244,7 +244,7 @@ class Polynomials:
         return ((m, ONE),)
 
     def _intersect_bands(self, a: Id, b: Id) -> Id | None:
-        """The band that two bands of the same indices have in common, or 0 or 1; None where it is not seen."""
+        """The intersection of two bands of the same indices, a band, 0 or 1; None where it is not known."""
         one, other = self._graph.shell(a), self._graph.shell(b)
         if not isinstance(one, Near) or not isinstance(other, Near):
             return None
@@ -258,7 +258,7 @@ class Polynomials:
         )
 
     def are_disjoint(self, a: Id, b: Id) -> bool:
-        """Whether two intervals are of one index and provably never 1 together."""
+        """Whether two intervals of one index are provably never 1 at the same place."""
         one, other = self._graph.shell(a), self._graph.shell(b)
         if not isinstance(one, Within) or not isinstance(other, Within) or one.index != other.index:
             return False
@@ -286,7 +286,7 @@ class Polynomials:
         return self.multiply(result, rest) if whole else rest
 
     def integer_power(self, p: Poly, base: Id, n: int) -> Poly:
-        """A power of a term that is known to be this polynomial."""
+        """An integer power of a term with this normal form."""
         if n < 0:
             return self.invert(self.integer_power(p, base, -n))
         result = p
@@ -321,7 +321,7 @@ class Polynomials:
         return self.multiply(self.invert((common,)), self.invert(rest))
 
     def root(self, p: Poly) -> Poly:
-        """`√p`; only where p is provably not negative is anything done."""
+        """`√p`; simplified only where p is provably nonnegative."""
         if not p:
             self._graph.record_step("number root", self._graph.make("sqrt", self._graph.zero), self._graph.zero)
             return ()
@@ -373,7 +373,7 @@ class Polynomials:
         return self.multiply(self._root_of_monomial(tuple(rest)), last)
 
     def _regroup_squares(self, base: Id, square: Id, n: Fraction) -> None:
-        """`(b b)^n = b^(2 n)` for whole n."""
+        """`(b b)^n = b^(2 n)` for an integer n."""
         for k in range(2, abs(int(n)) + 1):
             self._monomials.concatenate([base] * (2 * k - 2), [base] * 2)
         self._monomials.power(square, n)
@@ -407,7 +407,7 @@ class Polynomials:
         return result
 
     def factor_out(self, p: Poly, *, roots: bool) -> tuple[tuple[Monomial, Fraction] | None, Poly]:
-        """A common factor of all terms, and what remains; the two multiply to p again."""
+        """A common factor of all terms, and the quotient; their product is p."""
         g, common = self.common_powers(p, roots=roots)
         if g == 1 and not common:
             return None, p
@@ -417,7 +417,7 @@ class Polynomials:
         return (common, g), inner
 
     def divide(self, p: Poly, common: Monomial, g: Fraction) -> Poly | None:
-        """`p / (g * common)`, by taking exponents apart; None where that would have to be worked out."""
+        """`p / (g * common)` by subtracting exponents; None where the result would need expanding."""
         rest: dict[Monomial, Fraction] = {}
         for m, c in p:
             powers = dict(m)
@@ -436,7 +436,7 @@ class Polynomials:
         return ((UNIT, g), inner) if self.multiply(self.constant(g), inner) == p else (None, p)
 
     def common_powers(self, p: Poly, *, roots: bool) -> tuple[Fraction, Monomial]:
-        """The number and the powers that all terms have in common; with `roots`, what is not negative."""
+        """The common number and the common powers of all terms; with `roots`, only nonnegative ones."""
         coefficients = [c for _, c in p]
         g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
         if not roots and coefficients[0] < 0:
@@ -466,7 +466,7 @@ class Polynomials:
 
 
 def factorise(value: int) -> list[tuple[int, int]]:
-    """Primes and their exponents; what is left beyond the largest trial divisor counts as one."""
+    """Primes and their exponents; a factor beyond the largest trial divisor counts as prime."""
     found: list[tuple[int, int]] = []
     p = 2
     while p * p <= value and p <= _LARGEST_TRIAL_DIVISOR:

@@ -1,4 +1,4 @@
-"""Running maxima: the greatest value so far, and the last of them."""
+"""Normal form of running maxima `max_{k <= i}`, one axiom at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RunningMax:
         self._maxima = maxima
 
     def running_maximum(self, shell: Expr, p: Poly) -> Poly:
-        """The greatest value so far; behind the last iteration, the greatest."""
+        """The running maximum of a polynomial; in the last iteration, the maximum."""
         assert isinstance(shell, Upto), "a running maximum"
         axis, at = shell.axis.name, shell.at
         body = self._polynomials.to_term(p)

@@ -1,4 +1,4 @@
-"""Signs of terms: which are positive, not negative or not 0, decided from how they are built."""
+"""Signs of terms: which are positive, nonnegative or nonzero, decided from how they are built."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Signs:
         self._nonnegative: dict[Id, bool] = {}
 
     def is_positive(self, e: Id) -> bool:
-        """Whether the rows of `axioms.CONDITIONS` give that a term is above 0, as it is spelled."""
+        """Whether the rows of `axioms.CONDITIONS` give, for a term as it is built, that it is above 0."""
         if e not in self._positive:
             self._positive[e] = self._find_positive(e)
         return self._positive[e]
@@ -48,7 +48,7 @@ class Signs:
                 return False
 
     def is_nonnegative(self, e: Id) -> bool:
-        """The same of not being below 0."""
+        """The same for at least 0."""
         if e not in self._nonnegative:
             self._nonnegative[e] = self.is_positive(e) or self._find_nonnegative(e)
         return self._nonnegative[e]
@@ -84,7 +84,7 @@ class Signs:
         return self.is_nonnegative(a) and self.is_nonnegative(b)
 
     def is_nonzero(self, e: Id) -> bool:
-        """The same of not being 0."""
+        """The same for other than 0."""
         node = self._graph.nodes[e]
         match node.op:
             case "num":
@@ -97,5 +97,5 @@ class Signs:
                 return self.is_positive(e)
 
     def is_bit(self, base: Id) -> bool:
-        """Whether a base is 0 or 1 everywhere; then every power of it is itself."""
+        """Whether a term is 0 or 1 everywhere; then all its powers are equal to it."""
         return self._graph.nodes[base].op in ("within", "near")

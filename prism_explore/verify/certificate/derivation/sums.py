@@ -1,4 +1,4 @@
-"""Sums over an axis: split by summands and by pieces, factors pulled out, products of sums opened."""
+"""Normal form of sums over an axis: split into summands and pieces, factors pulled out, products of sums opened."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Sums:
         return self._sum_of_term(axis, p)
 
     def _sum_of_term(self, axis: str, p: Poly) -> Poly:
-        """The sum over an axis of one term."""
+        """The sum of one term over an axis."""
         body = self._polynomials.to_term(p)
         (m, c) = p[0]
         if c != 1 and m:
@@ -86,7 +86,7 @@ class Sums:
         self._graph.record_step("sum of a multiple", whole, self._graph.mul(a, self._graph.make("sum", b, label=axis)))
 
     def _sum_of_product(self, axis: str, m: Monomial) -> Poly:
-        """A sum of factors that all depend on its axis; sums among them are opened."""
+        """The sum of a product whose factors all depend on the axis; sums among them are opened."""
         binders, body = [axis], m
         while True:
             whole = (f for f in body if self._graph.nodes[f[0]].op == "sum" and f[1] >= 1 and f[1].denominator == 1)

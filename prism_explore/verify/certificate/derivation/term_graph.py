@@ -1,9 +1,8 @@
-"""Shared terms and the equations between them: what a derivation is written in.
+"""Term table of a derivation: hash-consed terms, and the log of steps between them.
 
-Equal terms are one number here, so a term of any size costs one word to speak of, and a derivation is a list
-of *steps*: pairs of terms that are the two sides of one axiom. Steps say nothing of the terms around
-them; that equals may be put for equals is the reader's business (congruence). `saturate` hands them to egglog,
-`checker` reads them again.
+Equal terms have one number, so references are cheap and terms are shared. A derivation is a list of *steps*: pairs of
+terms that are the two sides of one axiom. Steps do not repeat the terms around them; readers close them under
+congruence. `saturation` sends a derivation to egglog, and `checker` follows it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from prism_explore.verify.certificate.expressions import (
     with_places,
 )
 from prism_explore.verify.certificate.lemma import Axis, coordinates_of
-from prism_explore.verify.certificate.syntax import Hand, lisp
+from prism_explore.verify.certificate.syntax import Notation, lisp
 from prism_explore.verify.normal_form.index import Index, Var, is_count, substitute
 
 RENAME = "rename"
@@ -40,16 +39,16 @@ STATED = frozenset({SUM_IN_PIECES, MOST_IN_PIECES, RESCALED, LAST_RUNNING, AS_LO
     SUM_OVER_DIGITS,
     MOST_OVER_DIGITS,
 }
-"""Axioms whose conditions lie in indices and extents: egglog is told where they hold, the checker sees to it."""
+"""Axioms whose conditions lie in indices and extents: egglog gets them as facts, the checker verifies them."""
 BINDERS = frozenset({"sum", "most", "upto", "rescaled"})
 """Operators whose label begins with the axis that they bind."""
 Id: TypeAlias = int
-"""A term's number in its ledger."""
+"""The number of a term in its term graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A term's outermost operator and what is directly inside."""
+    """The outermost operator of a term, its label and its arguments."""
 
     op: str
     label: str = ""
@@ -67,20 +66,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """Steps that lead from one side to the other, and the terms and axes that they speak of."""
+    """Steps that lead from one side to the other, with their terms and axes."""
 
     axes: tuple[Axis, ...]
     nodes: tuple[Node, ...]
-    """Terms by number; what is inside of a term comes before it."""
-    words: Mapping[Id, frozenset[str]]
-    """The axes in the indices that stand in a term itself, such as those of an element of an input."""
+    """Terms by number; arguments come before the terms that use them."""
+    index_axes: Mapping[Id, frozenset[str]]
+    """The axes in the indices of a term itself, such as those of an element of an input."""
     left: Id
     right: Id
     steps: tuple[Step, ...]
     integers: tuple[Dim, ...] = ()
-    """Sizes that are positive integers, as the conditions of the proof say."""
-    fewest: bool = True
-    """Whether each axiom was tried to be left out, and could not."""
+    """Sizes that are positive integers by the conditions of the proof."""
+    minimal: bool = True
+    """Whether no axiom can be left out; False where not all were tried."""
 
     @property
     def axioms(self) -> tuple[str, ...]:
@@ -89,20 +88,20 @@ class Derivation:
 
     @property
     def text(self) -> str:
-        """The certificate's text: axes, both sides, the terms that steps speak of, and the steps."""
+        """The certificate's text: axes, both sides, the terms of the steps, and the steps."""
         lines = ["(lemma"]
         for a in self.axes:
             lines.append(f'  (axis {a.name} "{a.extent}"{"".join(f" {d}" for d in a.digits or ())})')
-        lines += [f"  (left {self.written(self.left, lisp)})", f"  (right {self.written(self.right, lisp)})"]
+        lines += [f"  (left {self.render(self.left, lisp)})", f"  (right {self.render(self.right, lisp)})"]
         for n, node in enumerate(self.nodes):
             lines.append(f"  (let e{n} {lisp(node.op, node.label, [f'e{i}' for i in node.arguments])})")
         lines += [f'  (step "{s.axiom}" e{s.left} e{s.right})' for s in self.steps]
         return "\n".join(lines) + ")"
 
-    def written(self, e: Id, hand: Hand) -> str:
-        """One of the terms in full."""
+    def render(self, e: Id, notation: Notation) -> str:
+        """A term as text."""
         node = self.nodes[e]
-        return hand(node.op, node.label, [self.written(x, hand) for x in node.arguments])
+        return notation(node.op, node.label, [self.render(x, notation) for x in node.arguments])
 
 
 class TermGraph:
@@ -130,7 +129,7 @@ class TermGraph:
         self.one = self.number(Fraction(1))
 
     def declare_axis(self, a: Axis) -> None:
-        """Make an axis known."""
+        """Add an axis."""
         self.extents[a.name] = a.extent
         if a.digits:
             self.digits[a.name] = a.digits
@@ -161,16 +160,16 @@ class TermGraph:
         return self.make("num", label=str(value))
 
     def value(self, e: Id) -> Fraction | None:
-        """The number that a term is, if it is one."""
+        """The value of a term that is a rational number."""
         node = self.nodes[e]
         return Fraction(node.label) if node.op == "num" else None
 
     def intern(self, e: Expr) -> Id:
-        """The term that an expression is."""
+        """The number of the term that an expression denotes."""
         return self.make_indexed(e, [self.intern(x) for x in children(e)])
 
     def make_indexed(self, shell: Expr, inside: Sequence[Id]) -> Id:
-        """The term with this outermost node; where it has indices, they are remembered."""
+        """The term with this outermost operator; its indices, if any, are stored with it."""
         op, label = head(shell)
         found = self.make(op, *inside, label=label)
         if places(shell):
@@ -178,11 +177,11 @@ class TermGraph:
         return found
 
     def is_inhabited(self, axis: str) -> bool:
-        """Whether an axis has at least one value at all sizes."""
+        """Whether an axis has at least one value, for all sizes."""
         return is_count(self.extents[axis], self.integers)
 
     def size(self, d: Dim) -> Id:
-        """A size as a number, spelled as everywhere."""
+        """The term of a size."""
         return self.intern(of_dim(d))
 
     def coordinates(self, axis: str) -> frozenset[str]:
@@ -195,7 +194,7 @@ class TermGraph:
         return node.label.split(" ", 1)[0] if node.op in BINDERS else ""
 
     def index_axes(self, e: Id) -> frozenset[str]:
-        """The axes in the indices that stand in a term itself, outside of what it binds."""
+        """The axes in the indices of a term itself, outside of its arguments."""
         if e not in self._shells:
             return frozenset()
         return frozenset[str]().union(*(i.free for i in places(self._shells[e])))
@@ -211,7 +210,7 @@ class TermGraph:
         return self._dependencies[e]
 
     def binder_depth(self, e: Id) -> int:
-        """How deeply binders are nested in a term."""
+        """The nesting depth of binders in a term."""
         if e not in self._binder_depths:
             node = self.nodes[e]
             inside = max((self.binder_depth(x) for x in node.arguments), default=0)
@@ -219,7 +218,7 @@ class TermGraph:
         return self._binder_depths[e]
 
     def indexed_terms(self, e: Id) -> Iterator[Id]:
-        """The terms inside that have indices."""
+        """The subterms that have indices."""
         pending, seen = [e], {e}
         while pending:
             at = pending.pop()
@@ -231,7 +230,7 @@ class TermGraph:
                     pending.append(x)
 
     def rename_axis(self, e: Id, old: str, new: str) -> Id | None:
-        """The term over another axis; None where that cannot be had by changing names."""
+        """The term with an axis renamed; None where renaming does not give it."""
         mine = self.coordinates(old)
         if mine.isdisjoint(self.dependencies(e)):
             return e
@@ -242,7 +241,7 @@ class TermGraph:
             return None
         inside: list[Id] = []
         for x in self.nodes[e].arguments:
-            # what the node binds is not what is renamed, though it may bear the name
+            # an axis that the node binds is not renamed, even if it has the same name
             other = x if axis and not mine.isdisjoint(self.coordinates(axis)) else self.rename_axis(x, old, new)
             if other is None:
                 return None
@@ -275,7 +274,7 @@ class TermGraph:
         return Var(name, self.extents[name])
 
     def shell(self, e: Id) -> Expr:
-        """The outermost node of a term that has indices."""
+        """The outermost operator of a term that has indices, over placeholders."""
         return self._shells[e]
 
     def _with_places(self, e: Id, inside: Sequence[Id], f: Callable[[Index], Index]) -> Id:
@@ -284,20 +283,20 @@ class TermGraph:
             return self.make(node.op, *inside, label=node.label)
         return self.make_indexed(with_places(self._shells[e], f), inside)
 
-    def label_with(self, e: Id, colours: Mapping[str, str]) -> str:
-        """A term's own label, some axes in its indices under other names."""
+    def label_with(self, e: Id, names: Mapping[str, str]) -> str:
+        """A term's own label with some axes in its indices renamed."""
         if e not in self._shells:
             return self.nodes[e].label
-        by: dict[str, Index] = {w: Var(c, self.extents[w]) for w, c in colours.items()}
+        by: dict[str, Index] = {w: Var(c, self.extents[w]) for w, c in names.items()}
         return head(with_places(self._shells[e], lambda i: substitute(i, by)))[1]
 
     def record_step(self, axiom: str, left: Id, right: Id) -> None:
-        """Two terms are the two sides of an axiom."""
+        """Record that two terms are the two sides of an axiom."""
         if left != right:
             self.steps.setdefault((left, right), axiom)
 
-    def extract(self, left: Id, right: Id, steps: Sequence[Step], fewest: bool = True) -> Derivation:
-        """A derivation on its own, with the terms and axes that it speaks of."""
+    def extract(self, left: Id, right: Id, steps: Sequence[Step], minimal: bool = True) -> Derivation:
+        """A derivation of its own, with only the terms and axes that it needs."""
         numbers: dict[Id, Id] = {}
         nodes: list[Node] = []
 
@@ -322,4 +321,4 @@ class TermGraph:
                     pending.append(part)
         words |= {pair for pair, parts in self.digits.items() if words.issuperset(parts)}
         axes = tuple(Axis(n, d, self.digits.get(n)) for n, d in self.extents.items() if n in words)
-        return Derivation(axes, tuple(nodes), indexed, *both, copied, self.integers, fewest)
+        return Derivation(axes, tuple(nodes), indexed, *both, copied, self.integers, minimal)

@@ -1,4 +1,4 @@
-"""Sums of weights: `(Σ a b) (Σ a)^0 = Σ a b` for weights a that are not negative."""
+"""Weighted sums: `(Σ a b) (Σ a)^0 = Σ a b` for nonnegative weights a."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prism_explore.verify.certificate.derivation.term_graph import Id, TermGraph
 
 
 class WeightedSums:
-    """Products of a weighted sum and a power 0 of the sum of its weights."""
+    """Products of a weighted sum and the zeroth power of the sum of its weights."""
 
     def __init__(
         self, graph: TermGraph, signs: Signs, monomials: Monomials, polynomials: Polynomials, axes: BoundAxes
@@ -41,7 +41,7 @@ class WeightedSums:
         return None
 
     def _is_weighted_by(self, whole: Id, weight: Id) -> bool:
-        """Whether the one sum is the other with its summands, none below 0, multiplied by something."""
+        """Whether `whole` is `Σ a b` and `weight` is `Σ a` with nonnegative a."""
         if (whole, weight) not in self._weighted:
             self._weighted[whole, weight] = self._find_weighted_by(whole, weight)
         return self._weighted[whole, weight]
@@ -71,7 +71,7 @@ class WeightedSums:
         return False
 
     def _record_weights(self, axes: Sequence[str], a: Monomial, b: Monomial) -> None:
-        """`(Σ a b) (Σ a)^0 = Σ a b`, from the innermost axis out: each sum is its weights' times a quotient."""
+        """`(Σ a b) (Σ a)^0 = Σ a b`, from the innermost axis outwards."""
         self._monomials.multiply(a, b)
         inner, part = (
             self._graph.mul(self._monomials.to_term(a), self._monomials.to_term(b)),

@@ -22,7 +22,7 @@ from prism_explore.verify.certificate.derivation.signs import Signs
 from prism_explore.verify.certificate.derivation.term_graph import Step, TermGraph
 from prism_explore.verify.certificate.lemma import Axis
 from prism_explore.verify.certificate.saturation import replay
-from prism_explore.verify.egraph.client import Problem, shared
+from prism_explore.verify.egraph.client import Problem, shared_client
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 from tests.verify.workloads import RIGHT, program_of, sgraph_of
 
@@ -50,7 +50,7 @@ SAMPLE = (
 @pytest.mark.parametrize("name", SAMPLE)
 def test_without_any_one_of_its_axioms_a_lemma_is_not_replayed(name: str) -> None:
     tried = set[str]()
-    with shared() as rewriter:
+    with shared_client() as client:
         for owed in lemmas_of(name):
             if owed.statement is None or owed.statement.trivial or owed.statement.text in tried:
                 continue
@@ -58,11 +58,14 @@ def test_without_any_one_of_its_axioms_a_lemma_is_not_replayed(name: str) -> Non
             found = derive(owed.statement)
             assert found is not None, owed.tensor
             problem = replay(found)
-            assert rewriter.prove(problem, LEMMA_LIMITS, found.axioms, joining=True).equal, owed.tensor
+            assert client.prove(problem, LEMMA_LIMITS, found.axioms, joining=True).equal, owed.tensor
             for axiom in found.axioms:
                 rest = tuple(a for a in found.axioms if a != axiom)
                 if rest:  # no names would be all axioms
-                    assert not rewriter.prove(problem, LEMMA_LIMITS, rest, joining=True).equal, (owed.tensor, axiom)
+                    assert not client.prove(problem, LEMMA_LIMITS, rest, joining=True).equal, (
+                        owed.tensor,
+                        axiom,
+                    )
     assert tried
 
 
@@ -109,8 +112,8 @@ def test_stating_terms_again_joins_only_what_is_one() -> None:
     assert found is not None
     facts = replay(found).facts
     zero = next(s for s in found.steps if s.axiom == "add zero")
-    with shared() as rewriter:
-        run = rewriter.prove(
+    with shared_client() as client:
+        run = client.prove(
             Problem(facts, f"$t{zero.left}", f"$t{zero.right}"), LEMMA_LIMITS, ("sum of a multiple",), joining=True
         )
     assert not run.equal
