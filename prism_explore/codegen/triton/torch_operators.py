@@ -57,9 +57,9 @@ TORCH_REDUCE: dict[ReduceFn, str] = {
 }
 
 
-def band_text(band: Band, sizes: Mapping[str, int], dtype: DType, inputs: str) -> str:
-    """A band as a tensor."""
-    where = f"device={inputs.split(',')[0]}.device"
+def band_text(band: Band, sizes: Mapping[str, int], dtype: DType, near: str) -> str:
+    """A band as a tensor on the device of another tensor."""
+    where = f"device={near}.device"
     rows, columns = (f"torch.arange({d.value(sizes)}, {where})" for d in (band.rows, band.columns))
     distance = f"({columns} - {rows}[:, None])"
     tests = [f"({low} <= {distance})" for low in _bounds(band.low, sizes)]

@@ -1,0 +1,188 @@
+"""The text of a Triton module's launcher, which checks the inputs, allocates the results and starts the kernels.
+
+Input: an sGraph, its sizes and the kernels' plans. Output: the lines of `def launch(...)`, and the text of each kernel.
+Method: one statement per kernel-level node, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from prism_explore.codegen.triton.axes import partitions
+from prism_explore.codegen.triton.plan import BlockPlan
+from prism_explore.codegen.triton.python_text import Names, wrapped
+from prism_explore.codegen.triton.torch_operators import TORCH_DTYPE, band_text, operator_text
+from prism_explore.codegen.triton.writer import KernelText, write_kernel
+from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.ops import (
+    Accumulate,
+    AccumulateRescaled,
+    Band,
+    Custom,
+    Input,
+    Load,
+    Node,
+    Result,
+    RunningMax,
+    Store,
+)
+from prism_explore.ir.tensors import DType, TensorType
+from prism_explore.ir.text import show_block
+
+
+@dataclass(slots=True)
+class LauncherWriter:
+    """Writes the launcher of one sGraph."""
+
+    graph: SGraph
+    sizes: Mapping[str, int]
+    plans: Mapping[int, BlockPlan]
+    """Per custom kernel, by position."""
+    schedule: Mapping[str, int]
+    stem: str
+    """Of the kernels' names."""
+    kernels: list[KernelText] = field(default_factory=list[KernelText])
+    _names: Names = field(default_factory=lambda: Names(("tl", "triton", "torch", "launch")))
+    _inputs: list[str] = field(default_factory=list[str])
+    _variables: list[str] = field(default_factory=list[str])
+    """Per node; empty for a band that only kernels read."""
+    _results: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    """Variables of the results, per custom kernel."""
+    _body: list[str] = field(default_factory=list[str])
+
+    def write(self) -> None:
+        """Write the statements of all nodes, and the kernels."""
+        types = self.graph.types()
+        for position, node in enumerate(self.graph.nodes):
+            self._variables.append(self._write_node(position, node, types))
+
+    @property
+    def lines(self) -> list[str]:
+        """The function, once it is written."""
+        body = (*self._body, f"return {self._variables[self.graph.output]}")
+        return [f"def launch({', '.join(self._inputs)}):", *(f"    {line}" for line in body)]
+
+    def _write_node(self, position: int, node: Node, types: Sequence[TensorType]) -> str:
+        """Write one node; returns its variable."""
+        args = [self._variables[a] for a in node.args]
+        dtype, shape = types[position].dtype, _extents(types[position], self.sizes)
+        match node.op:
+            case Input(name, _):
+                self._inputs.append(self._names.fresh(name))
+                self._body.append(_check(self._inputs[-1], shape, dtype))
+                return self._inputs[-1]
+            case Custom():
+                return self._write_kernel(position, node, args, types)
+            case Result(index):
+                return self._results[node.args[0]][index]
+            case Band() as band:
+                if not _is_read(self.graph, position):
+                    return ""
+                return self._assign(f"band{position}", band_text(band, self.sizes, dtype, self._inputs[0]))
+            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
+                raise AssertionError("SGraph refuses block-level operators")
+            case op:
+                return self._assign(f"t{position}", operator_text(op, args, shape, self.sizes))
+
+    def _assign(self, wanted: str, text: str) -> str:
+        name = self._names.fresh(wanted)
+        self._body.append(f"{name} = {text}")
+        return name
+
+    def _write_kernel(self, position: int, node: Node, args: list[str], types: Sequence[TensorType]) -> str:
+        """Write a custom kernel, the allocation of its results and its launch; returns its first result."""
+        plan, results = self.plans[position], _results(self.graph, position)
+        suffix = "" if len(self.plans) == 1 else f"_{position}"
+        tensors = (*(types[a] for a in node.args), *(t for _, t in results))
+        kernel = write_kernel(
+            plan,
+            self._names.fresh(f"{self.stem}_kernel{suffix}"),
+            tuple(name or "band" for name in args),
+            tuple((t.dtype, _dense_strides(t, _extents(t, self.sizes))) for t in tensors),
+            _kernel_comment(plan),
+        )
+        self.kernels.append(kernel)
+        near = next(filter(None, args), "") or self._inputs[0]
+        outs: list[str] = [self._names.fresh("out" if at == self.graph.output else f"t{at}") for at, _ in results]
+        for out, (_, t) in zip(outs, results, strict=True):
+            extents = _extents(t, self.sizes)
+            self._body.append(f"{out} = torch.empty({extents}, dtype={TORCH_DTYPE[t.dtype]}, device={near}.device)")
+        self._results[position] = outs
+        self._body += _launch_lines(kernel, [*args, *outs], self.schedule)
+        return outs[0]
+
+
+def _check(name: str, shape: tuple[int, ...], dtype: DType) -> str:
+    wanted = f"{name}.shape == {shape} and {name}.dtype == {TORCH_DTYPE[dtype]}"
+    return f'assert {wanted}, f"{name} is {{tuple({name}.shape)}} {{{name}.dtype}}"'
+
+
+def _launch_lines(kernel: KernelText, tensors: list[str], schedule: Mapping[str, int]) -> list[str]:
+    pointers = [tensors[a.operand] for a in kernel.arguments if a.kind == "pointer"]
+    strides = [f"{tensors[a.operand]}.stride({a.dim})" for a in kernel.arguments if a.kind == "stride"]
+    constants = [f"{a.name}={a.value}" for a in kernel.arguments if a.kind == "constant"]
+    constants += [f"{name}={value}" for name, value in schedule.items()]
+    lines = (line for part in (pointers, strides, constants) for line in wrapped(part))
+    return [f"{kernel.name}[{kernel.grid or (1,)}](", *lines, ")"]
+
+
+def _results(graph: SGraph, position: int) -> tuple[tuple[int | str, TensorType], ...]:
+    """The results of a custom kernel: its node in the graph, or a name where no node reads it, and its type."""
+    node, types = graph.nodes[position], graph.types()
+    assert isinstance(node.op, Custom), "results belong to custom kernels"
+    block = node.op.block
+    tiles = block_types(block, tuple(types[a] for a in node.args))
+    shown: dict[int, int] = {0: position}
+    for t, other in enumerate(graph.nodes):
+        if isinstance(other.op, Result) and other.args[0] == position:
+            shown.setdefault(other.op.index, t)
+    return tuple((shown.get(n, f"{position}_{n}"), tiles[store]) for n, store in enumerate(block.stores))
+
+
+def _dense_strides(type_: TensorType, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a dense tensor that lies in its type's storage order."""
+    strides = [0] * len(shape)
+    step = 1
+    for d in reversed(type_.storage_order):
+        strides[d] = step
+        step *= shape[d]
+    return tuple(strides)
+
+
+def _extents(t: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(d.value(sizes) for d in t.dims)
+
+
+def _is_read(graph: SGraph, band: int) -> bool:
+    """Whether an operator between kernels reads a band; kernels compute bands in place."""
+    return any(band in n.args and not isinstance(n.op, Custom) for n in graph.nodes)
+
+
+def _kernel_comment(plan: BlockPlan) -> tuple[str, ...]:
+    """How each tile axis is partitioned: `n 64 of 4096, by grid x`."""
+    header = show_block(plan.block).splitlines()[0].removeprefix("block ")
+    blocks = " x ".join(map(str, plan.grid)) or "1"
+    lines = [f"{header}: {blocks} blocks, iterations: {plan.iterations}"]
+    by: dict[str, tuple[int, list[str]]] = {}
+    for j, node in enumerate(plan.block.nodes):
+        if not isinstance(node.op, Load):
+            continue
+        for axis, (grid, looped) in zip(plan.of[j], partitions(node.op, len(plan.of[j])), strict=True):
+            if axis is None or axis in by:
+                continue
+            words = [f"grid {plan.block.grid[grid].name}"] if grid is not None else []
+            words += [f"loop {plan.block.loop.name}"] if plan.block.loop and looped else []
+            parts = (plan.grid[grid] if grid is not None else 1) * (plan.iterations if looped else 1)
+            by[axis] = (parts, words)
+    for axis in plan.axes.values():
+        parts, words = by.get(axis.name, (1, []))
+        padded = f", padded to {axis.padded}" if axis.is_padded else ""
+        cut = f" of {axis.extent * parts} cut by {' and '.join(words)}" if words else " whole"
+        lines.append(f"  {axis.name}: {axis.extent}{cut}{padded}")
+    return tuple(comment_line(line)[2:] for line in lines)
+
+
+def comment_line(line: str) -> str:
+    """A comment line; characters that are not printable are replaced."""
+    return "# " + "".join(c if c.isprintable() else "?" for c in line) if line else "#"
