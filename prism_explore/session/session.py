@@ -6,77 +6,59 @@ engine's own thread; methods that wait can be interrupted and lose nothing.
 
 from __future__ import annotations
 
-import platform
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, assert_never, get_args, overload
+from typing import Any, Literal, overload
 
-from prism_explore.codegen.load import load
 from prism_explore.diagnose.audit import Audit, audit
 from prism_explore.diagnose.audit_sample import Sample, audit_sample
 from prism_explore.diagnose.evidence import Evidence
-from prism_explore.diagnose.jobs import Asked, Questions
+from prism_explore.diagnose.jobs import Questions
 from prism_explore.diagnose.what_if import WhatIf, what_if
 from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.claim import claim
-from prism_explore.events.fastest import EAGER
 from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import (
-    BaselineMeasured,
     Event,
     ExplorationFinished,
-    FamilyCompleted,
-    Steered,
-    VerdictReached,
 )
-from prism_explore.events.ledger import Steering, ledger
+from prism_explore.events.ledger import Steering
 from prism_explore.events.near_misses import Miss
 from prism_explore.events.phases import phase_of
 from prism_explore.events.replay_journal import Retold
-from prism_explore.floats import Assessment, Assessor
-from prism_explore.frontend import Traced, data_sizes, declared, trace
-from prism_explore.generate.abstract_expr.size_estimate import beyond
+from prism_explore.frontend import Traced, declared, trace
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.symbol_ranges import ranges_of
 from prism_explore.ir.text import show
-from prism_explore.pipeline.search_space import LIMITS, Space, default_space
-from prism_explore.pipeline.stages import Timed, Verified
+from prism_explore.pipeline.search_space import LIMITS, Space
+from prism_explore.pipeline.stages import Verified
 from prism_explore.runtime.best import Best
 from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.runtime.no_improvement import NoImprovement
-from prism_explore.search.explore import Progress, Task, explore, incumbent, may_win
-from prism_explore.session.engine import Engine, Enough, Job, State, wait
+from prism_explore.search.explore import Progress, Task
+from prism_explore.session.commands import run_command
+from prism_explore.session.engine import Engine, Job, State, wait
 from prism_explore.session.handles import Families, FamilyHandle, Pruned, Record, Tuning
+from prism_explore.session.new_task import Dominated, check_dominated, new_task
 from prism_explore.session.options import (
     baseline_names,
     check_options,
     check_turns,
-    database_at,
     library_of,
     machine_of,
     one_symbol,
-    time_to_beat,
 )
-from prism_explore.session.persistence import check_library, library_raced, proved_again, read_search, task_to_plain
+from prism_explore.session.persistence import check_library, library_raced, read_search, task_to_plain
+from prism_explore.session.results import best_of, chosen_candidate, dispatch_over
+from prism_explore.session.steering import SteeringLog
+from prism_explore.session.stepping import Grain, after_steps, is_cancellation, search_steps
 from prism_explore.support.caches import lease_for
 from prism_explore.targets import Target
-from prism_explore.tune import Budget, tune
-from prism_explore.tune.runner.baselines import USUAL, compare
+from prism_explore.tune import Budget
+from prism_explore.tune.runner.baselines import USUAL
 from prism_explore.verify.normal_form.equalities import Equalities
 from prism_explore.verify.prover import Replay
-
-Dominated: TypeAlias = Literal["later", "left out"]
-Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
-
-TUNED_AT = 8
-"""The number that a symbol stands for while tuning, where the caller names none."""
-
-_PACKAGES = ("prism-explore", "torch", "triton", "egglog", "llvmlite", "numpy")
 
 
 class Session:
@@ -150,41 +132,30 @@ class Session:
             inputs=inputs,
         )
         check_turns(executor, budget)
-        raced = baseline_names(baselines)
-        if dominated not in get_args(Dominated):
-            raise ShapeError(f"dominated= is one of {', '.join(map(repr, get_args(Dominated)))}; found {dominated!r}")
+        baseline_names(baselines)
+        check_dominated(dominated)
         traced: Traced | None = None
         if isinstance(code, TensorProgram):
             program = code
         else:
             traced = trace(code, {**(inputs or {}), **more_inputs}, name)
             program = traced.program
-        if reason := beyond(program):
-            raise ShapeError(reason)
-        symbols = program.graph.data_symbols
-        bounds = ranges_of(ranges or {}, symbols, program.name)
-        usual = {**dict.fromkeys(symbols, TUNED_AT), **{s: min(max(TUNED_AT, low), n) for s, low, n in bounds.bounds}}
-        shapes = data_sizes(program, {**usual, **(at or {})})
-        also = library_of(library, traced, raced, program.name)
-        bounds.check(shapes, f"at={dict(at or {})}")
-        machine = machine_of(target)
-        task = Task(
-            program=program,
-            space=space or default_space(program),
-            target=machine,
-            shapes=shapes,
+        task = new_task(
+            program,
+            traced,
+            target=target,
+            at=at or {},
             seed=seed,
-            budget=budget or Budget(),
-            reference=traced,
-            baselines=raced,
-            versions=_versions(),
+            budget=budget,
+            space=space,
+            baselines=baselines,
             allow_unsafe=allow_unsafe,
-            ranges=bounds,
-            executor=executor,
-            database=None if database is None else database_at(database),
-            time_to_beat_s=time_to_beat(time_to_beat_s, traced, machine, raced, also),
-            also=also,
+            database=database,
+            ranges=ranges or {},
+            time_to_beat_s=time_to_beat_s,
+            library=library,
             dominated=dominated,
+            executor=executor,
         )
         self._begin(task, Journal())
 
@@ -193,19 +164,16 @@ class Session:
         self.task, self.program, self.traced = task, task.program, task.reference
         self.journal = journal
         self.record = Record(self.journal)
-        self.steering = Steering()
-        """What was decided by hand and still stands."""
-        self._in_force = self.steering
-        self._steered = threading.RLock()
-        self._in_step = False
-        self._late: list[Steered] = []
-        """Decided while a step was in hand."""
-        self._predicates: list[tuple[Callable[[FamilyHandle], object], str]] = []
-        self._asked: set[tuple[int, str]] = set()
         self.selection: str | None = None
         self._progress = Progress()
         self._listeners: dict[str, list[Callable[[Any], None]]] = {}
-        self._engine = Engine(self._open, self._state_changed)
+        self._engine = Engine(self._steps, self._state_changed)
+        self._steering = SteeringLog(
+            journal,
+            lambda: self.families,
+            lambda: [f.id for f in tuple(self._progress.families)],
+            self._engine.reopen,
+        )
         self.questions = Questions(lambda: self._tell("state", self.state), self._is_timing)
         """What was asked with a click and is answered beside the search, by id; prints its answers."""
         self._widget: Any = None
@@ -277,13 +245,13 @@ class Session:
     def _retell(self, journal: Retold) -> None:
         """Let the search come again to where it was saved; what follows a finished search was steering."""
         while not journal.is_told:
-            if _is_cancelled(journal.upcoming):
+            if is_cancellation(journal.upcoming):
                 journal.tell()
                 self._engine.cancel()
                 return
             before = len(journal)
-            wait(self._engine.pull(lambda: journal.is_told or _is_cancelled(journal.upcoming)))
-            self._take_steering()
+            wait(self._engine.pull(lambda: journal.is_told or is_cancellation(journal.upcoming)))
+            self._steering.put_into_force()
             if self.state == "finished" and not journal.is_told:
                 self._engine.reopen()
                 if len(journal) == before:
@@ -310,8 +278,16 @@ class Session:
             grain: of what: events, decided candidates, completed families, or phases of the search.
         """
         before = len(self.journal)
-        self._await(self._engine.pull(self._after(n, grain)))
+        self._await(self.request_steps(n, grain))
         return [e.event for e in self.journal.since(before)]
+
+    def request_steps(self, n: int = 1, grain: Grain = "event") -> Future[None]:
+        """Let the search do some steps without waiting for it; see `step`.
+
+        Returns:
+            A future that is done when the search pauses.
+        """
+        return self._engine.pull(after_steps(self.journal, n, grain))
 
     def run(self, until: Callable[[Session], bool] | None = None) -> None:
         """Search to the end, or until a condition holds; an interrupt pauses, and `run()` goes on."""
@@ -352,62 +328,8 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _open(self) -> Iterator[None]:
-        """The search, step by step; steering is noted and comes into force between two, so that it can be repeated."""
-        search = self._explored()
-        while True:
-            with self._steered:
-                self._take_steering()
-                self._in_step = True
-            try:
-                ended = next(search, self) is self
-            finally:
-                with self._steered:
-                    self._in_step = False
-                    late = self._late
-                    self._late = []
-                    for fact in late:
-                        self.journal.note(fact)
-            self._ask_predicates()
-            if ended and not late:
-                return
-            if ended:
-                search = self._explored()
-            yield
-
-    def _explored(self) -> Iterator[object]:
-        return explore(
-            self.task, self.journal, lambda: self._in_force, self._progress, lambda: self._engine.is_cancelled
-        )
-
-    def _take_steering(self) -> None:
-        if isinstance(self.journal, Retold):
-            for step in self.journal.steered():
-                self.steering = self.steering.after(step)
-        self._in_force = self.steering
-
-    def _after(self, n: int, grain: Grain) -> Enough:
-        if grain not in get_args(Grain):
-            raise ShapeError(f"no grain {grain!r}; there are {', '.join(get_args(Grain))}")
-        if type(n) is not int or n < 1:
-            raise ShapeError(f"a number of steps is a whole number from 1 on, found {n!r}")
-        seen = len(self.journal)
-
-        def count() -> int:
-            since = [e.event for e in self.journal.since(seen)]
-            match grain:
-                case "event":
-                    return len(since)
-                case "candidate":
-                    return sum(isinstance(e, VerdictReached) for e in since)
-                case "family":
-                    return sum(isinstance(e, FamilyCompleted) for e in since)
-                case "phase":
-                    phases = [phase_of(e) for e in self.journal.events[max(seen - 1, 0) :]]
-                    known = [p for p in phases if p]
-                    return sum(a != b for a, b in pairwise(known))
-
-        return lambda: count() >= n
+    def _steps(self) -> Iterator[None]:
+        return search_steps(self.task, self.journal, self._steering, self._progress, lambda: self._engine.is_cancelled)
 
     def _await(self, done: Future[None]) -> None:
         try:
@@ -418,10 +340,14 @@ class Session:
             print("paused; sess.run() goes on, sess.cancel() ends the search")  # noqa: T201 - for the person waiting
 
     # ------------------------------------------------------------ steering
+    @property
+    def steering(self) -> Steering:
+        """The decisions that are not undone."""
+        return self._steering.standing
 
     def accept(self, family: str, note: str = "") -> None:
         """Mark a family as wanted: it is tuned before the others, also if it is unsafe in floating point."""
-        self._steer("accept", family, note)
+        self._steering.decide("accept", family, note)
 
     def reject(self, family: str, note: str = "") -> None:
         """Withhold a family: no more work goes into it and `best` passes it over. `undo` takes it back.
@@ -429,7 +355,7 @@ class Session:
         Raises:
             ShapeError: no such family.
         """
-        self._steer("reject", family, note)
+        self._steering.decide("reject", family, note)
 
     def prefer(self, which: str | Callable[[FamilyHandle], object]) -> None:
         """Have families tuned before the others, but behind those that were accepted.
@@ -439,51 +365,15 @@ class Session:
                 graph has it; or a predicate of a family, asked of each one that there is and of each one to come.
                 A predicate is code and does not go into the journal: the families that it picks do.
         """
-        if which == "" or not (isinstance(which, str) or callable(which)):
-            raise ShapeError(
-                "prefer takes a family such as 'f2', a text that its graph has, such as 'accum_rms', or a function of "
-                f"a family; found {which!r}"
-            )
-        if isinstance(which, str):
-            self._note(Steered("prefer", which, f"sess.prefer({which!r})"))
-        else:
-            self._predicates.append((which, getattr(which, "__name__", "a predicate")))
-            self._ask_predicates()
-
-    def _ask_predicates(self) -> None:
-        """Note which families the predicates pick, each asked once of each."""
-        for number, (picks, name) in enumerate(tuple(self._predicates)):
-            for family in [f.id for f in tuple(self._progress.families)]:
-                if (number, family) not in self._asked:
-                    self._asked.add((number, family))
-                    if picks(self.families[family]):
-                        self._note(Steered("prefer", family, f"sess.prefer({family!r})", f"picked by {name}"))
+        self._steering.prefer(which)
 
     def undo(self) -> None:
         """Take the last steering step back; without one, nothing happens."""
-        if self.steering.standing:
-            self._note(Steered("undo", self.steering.standing[-1].subject, "sess.undo()"))
+        self._steering.undo()
 
     def redo(self) -> None:
         """Repeat the steering step that was taken back; without one, nothing happens."""
-        if self.steering.undone:
-            self._note(Steered("redo", self.steering.undone[-1].subject, "sess.redo()"))
-
-    def _steer(self, action: Literal["accept", "reject"], family: str, note: str) -> None:
-        if family not in self.families:
-            raise ShapeError(f"no family {family!r} to {action}; there are {', '.join(self.families) or 'none yet'}")
-        said = f", note={note!r}" if note else ""
-        self._note(Steered(action, family, f"sess.{action}({family!r}{said})", note))
-
-    def _note(self, fact: Steered) -> None:
-        """Note a decision, at once or when the step in hand is done."""
-        with self._steered:
-            self.steering = self.steering.after(fact)
-            if self._in_step:
-                self._late.append(fact)
-            else:
-                self.journal.note(fact)
-        self._engine.reopen()
+        self._steering.redo()
 
     # ------------------------------------------------------------ what was found
 
@@ -618,27 +508,7 @@ class Session:
         """
         if self.state not in ("finished", "cancelled"):
             self.run()
-        found = incumbent(self._progress, self.steering)
-        book = ledger(self.journal.events)
-        if found is None:
-            outcome = book.unbeaten
-            return NoImprovement(outcome, book.rivals, self.traced, self.task.also.call) if outcome else None
-        verified, baselines = self._certified(found), book.baselines
-        proved = tuple(v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
-        task = self.task
-        return Best(
-            found,
-            verified,
-            proved,
-            baselines,
-            self.traced,
-            load(found.kernel),
-            task.target.name,
-            task.versions,
-            self._floats(verified),
-            task.ranges,
-            task.also.call,
-        )
+        return best_of(self.task, self.journal, self._progress, self.steering)
 
     def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:
         """One callable for a range of values of a symbol, such as the batch: `sess.dispatch(b=(1, 4, 16))`.
@@ -654,57 +524,15 @@ class Session:
             ShapeError: not one symbol of the program, no values, or nothing that can be timed at one of them.
             TargetUnavailable: kernels cannot be timed on the target.
         """
-        symbol, points = one_symbol(self.program, values)
+        one_symbol(self.program, values)
         if self.state not in ("finished", "cancelled"):
             self.run()
-        open_now = [v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family)]
-        task, found, raced = self.task, list[tuple[int, Timed]](), dict[int, tuple[BaselineMeasured, ...]]()
-        modes, also = tuple(name for name in task.baselines if name == EAGER), task.also.call
-        for value in points:
-            journal = Journal()
-            outcomes = tune(
-                open_now,
-                {**task.shapes, symbol: value},
-                task.target,
-                journal,
-                budget=budget or task.budget,
-                seed=task.seed,
-                database=task.database,
-                versions=task.versions,
-                executor=task.executor,
-            )
-            timed = [o for o in outcomes if isinstance(o, Timed)]
-            if not timed:
-                raise ShapeError(f"no kernel could be timed at {symbol}={value}; {self.claim}")
-            fastest = min(timed, key=lambda t: t.time_s)
-            found.append((value, fastest))
-            if self.traced is not None and (modes or also is not None):
-                raced[value] = compare(
-                    self.traced, fastest.kernel, task.target, journal, modes=modes, library=also, seed=task.seed
-                )
-        return Dispatch(self.program, symbol, task.shapes, found, task.target, self.traced, raced, also)
+        return dispatch_over(values, budget, self.task, self.journal, self._progress, self.steering)
 
     @property
     def chosen(self) -> Verified | None:
         """The candidate of the fastest kernel; where none was timed, the first proved one that may win."""
-        found = incumbent(self._progress, self.steering)
-        if found is not None:
-            return found.kernel.verified
-        open_now = (v for v in self._progress.proved if may_win(self._progress, self.steering, v.candidate.family))
-        return next(open_now, None)
-
-    def _certified(self, found: Timed) -> Verified:
-        candidate = found.kernel.verified.candidate
-        known = self._progress.certified.get(candidate.id, found.kernel.verified)
-        if isinstance(self.journal, Retold) and not known.proof.lemmas:
-            known = self._progress.certified[candidate.id] = proved_again(found.kernel, self.task)
-        return known
-
-    def _floats(self, verified: Verified) -> Assessment:
-        family = verified.candidate.family.id
-        if family not in self._progress.assessed:
-            self._progress.assessed[family] = Assessor(self.program, seed=self.task.seed).assess(verified)
-        return self._progress.assessed[family]
+        return chosen_candidate(self._progress, self.steering)
 
     # ------------------------------------------------------------ looking, keeping
 
@@ -721,47 +549,11 @@ class Session:
 
     def submit(self, command: str, **args: Any) -> None:
         """Do what a click asks for, without waiting: the widget's one way in."""
-        match command:
-            case "step":
-                self._engine.pull(self._after(int(args.get("n", 1)), args.get("grain", "event")))
-            case "start" | "resume":
-                self.start()
-            case "pause" | "cancel" | "undo" | "redo":
-                getattr(self, command)()
-            case "accept" | "reject":
-                self._steer(command, args["id"], args.get("note", ""))
-            case "prefer":
-                self.prefer(str(args["id"]))
-            case "select":
-                self.select(args["id"])
-            case "audit" | "what_if" | "certify" | "replay":
-                self._ask(command, args)
-            case "withdraw":
-                self.withdraw(args["id"])
-            case _:
-                raise ShapeError(f"no command {command!r}")
+        run_command(self, command, args)
 
     def withdraw(self, question: str = "") -> None:
         """Take back a question such as q2, or all that are open."""
         self.questions.cancel(question)
-
-    def _ask(self, kind: Asked, given: Mapping[str, Any]) -> None:
-        """Have a question answered on a thread of its own, by the method of its name."""
-        subject = str(given.get("id", ""))
-        words = {k: v for k, v in given.items() if k != "id"}
-        said = [*([repr(subject)] if subject else []), *(f"{k}={v!r}" for k, v in words.items())]
-        python = f"sess.{kind}({', '.join(said)})"
-        match kind:
-            case "audit":
-                self.questions.ask(kind, subject, python, lambda tick: self.audit(subject, tick=tick, **words))
-            case "what_if":
-                self.questions.ask(kind, ", ".join(said), python, lambda tick: self.what_if(tick=tick, **words))
-            case "certify":
-                self.questions.ask(kind, subject, python, lambda tick: self.certify(subject, tick))
-            case "replay":
-                self.questions.ask(kind, subject, python, lambda _: self.replay(subject))
-            case _:
-                assert_never(kind)
 
     def _is_timing(self) -> bool:
         last = self.journal.since(len(self.journal) - 1) if self.state == "running" and len(self.journal) else ()
@@ -813,20 +605,6 @@ class Session:
 
 def _never() -> bool:
     return False
-
-
-def _is_cancelled(fact: Event | None) -> bool:
-    return isinstance(fact, ExplorationFinished) and fact.stop == "cancelled"
-
-
-def _versions() -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = [("python", platform.python_version())]
-    for package in _PACKAGES:
-        try:
-            found.append((package, version(package)))
-        except PackageNotFoundError:
-            continue
-    return tuple(found)
 
 
 def open_record(path: str | Path) -> Record:

@@ -1,0 +1,113 @@
+"""What a session hands out once its search has ended: the best kernel, and one kernel per value of a symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from prism_explore.codegen.load import load
+from prism_explore.errors import ShapeError
+from prism_explore.events.claim import claim
+from prism_explore.events.fastest import EAGER
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.events.ledger import Steering, ledger
+from prism_explore.events.replay_journal import Retold
+from prism_explore.floats import Assessment, Assessor
+from prism_explore.pipeline.stages import Timed, Verified
+from prism_explore.runtime.best import Best
+from prism_explore.runtime.dispatch import Dispatch
+from prism_explore.runtime.no_improvement import NoImprovement
+from prism_explore.search.explore import Progress, Task, incumbent, may_win
+from prism_explore.session.options import one_symbol
+from prism_explore.session.persistence import proved_again
+from prism_explore.tune import Budget, tune
+from prism_explore.tune.runner.baselines import compare
+
+
+def best_of(task: Task, journal: Journal, progress: Progress, steering: Steering) -> Best | NoImprovement | None:
+    """The fastest kernel of a search with its evidence; see `Session.best`."""
+    found = incumbent(progress, steering)
+    book = ledger(journal.events)
+    if found is None:
+        outcome = book.unbeaten
+        return NoImprovement(outcome, book.rivals, task.reference, task.also.call) if outcome else None
+    verified = _certified(found, task, journal, progress)
+    return Best(
+        found,
+        verified,
+        open_candidates(progress, steering),
+        book.baselines,
+        task.reference,
+        load(found.kernel),
+        task.target.name,
+        task.versions,
+        _assessment(verified, task, progress),
+        task.ranges,
+        task.also.call,
+    )
+
+
+def dispatch_over(
+    values: Mapping[str, Sequence[int]],
+    budget: Budget | None,
+    task: Task,
+    journal: Journal,
+    progress: Progress,
+    steering: Steering,
+) -> Dispatch:
+    """One tuned kernel per value of one symbol; see `Session.dispatch`."""
+    symbol, points = one_symbol(task.program, values)
+    candidates = open_candidates(progress, steering)
+    found, raced = list[tuple[int, Timed]](), dict[int, tuple[BaselineMeasured, ...]]()
+    modes, also = tuple(name for name in task.baselines if name == EAGER), task.also.call
+    for value in points:
+        trials = Journal()
+        outcomes = tune(
+            candidates,
+            {**task.shapes, symbol: value},
+            task.target,
+            trials,
+            budget=budget or task.budget,
+            seed=task.seed,
+            database=task.database,
+            versions=task.versions,
+            executor=task.executor,
+        )
+        timed = [o for o in outcomes if isinstance(o, Timed)]
+        if not timed:
+            raise ShapeError(f"no kernel could be timed at {symbol}={value}; {claim(journal.events)}")
+        fastest = min(timed, key=lambda t: t.time_s)
+        found.append((value, fastest))
+        if task.reference is not None and (modes or also is not None):
+            raced[value] = compare(
+                task.reference, fastest.kernel, task.target, trials, modes=modes, library=also, seed=task.seed
+            )
+    return Dispatch(task.program, symbol, task.shapes, found, task.target, task.reference, raced, also)
+
+
+def chosen_candidate(progress: Progress, steering: Steering) -> Verified | None:
+    """The candidate of the fastest kernel; where none was timed, the first proved one that may win."""
+    found = incumbent(progress, steering)
+    if found is not None:
+        return found.kernel.verified
+    return next(iter(open_candidates(progress, steering)), None)
+
+
+def open_candidates(progress: Progress, steering: Steering) -> tuple[Verified, ...]:
+    """The proved candidates that may win."""
+    return tuple(v for v in progress.proved if may_win(progress, steering, v.candidate.family))
+
+
+def _certified(found: Timed, task: Task, journal: Journal, progress: Progress) -> Verified:
+    candidate = found.kernel.verified.candidate
+    known = progress.certified.get(candidate.id, found.kernel.verified)
+    if isinstance(journal, Retold) and not known.proof.lemmas:
+        known = progress.certified[candidate.id] = proved_again(found.kernel, task)
+    return known
+
+
+def _assessment(verified: Verified, task: Task, progress: Progress) -> Assessment:
+    family = verified.candidate.family.id
+    if family not in progress.assessed:
+        progress.assessed[family] = Assessor(task.program, seed=task.seed).assess(verified)
+    return progress.assessed[family]
