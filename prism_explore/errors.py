@@ -6,24 +6,71 @@ exception from here says what was found, what was expected, where, and what to d
 
 
 class PrismError(Exception):
-    """Base of everything this package raises on purpose."""
+    """Base of everything this package raises on purpose.
+
+    Example:
+        >>> import prism_explore as px
+        >>> issubclass(px.ShapeError, px.PrismError)
+        True
+    """
 
 
 class ShapeError(PrismError):
-    """Dims, maps or arguments do not fit together; fix the program or the inputs."""
+    """Dims, maps or arguments do not fit together; fix the program or the inputs.
+
+    Example:
+        >>> import prism_explore as px
+        >>> px.T("b", -1)
+        Traceback (most recent call last):
+            ...
+        prism_explore.errors.ShapeError: ...
+    """
 
 
 class ParseError(PrismError):
-    """A text is not in the form that `prism_explore.ir.text` prints."""
+    """A text is not in the form that `prism_explore.ir.text` prints.
+
+    Example:
+        >>> import prism_explore as px
+        >>> px.parse("no graph")
+        Traceback (most recent call last):
+            ...
+        prism_explore.errors.ParseError: ...
+    """
 
 
 class UnsupportedOperator(PrismError):
-    """A torch operator has no counterpart here; the message lists those that have."""
+    """A torch operator has no counterpart here; the message lists those that have.
+
+    Example:
+        >>> import torch
+        >>> import prism_explore as px
+        >>> px.Session(lambda x: torch.fft.fft(x), x=px.T("b", 8))
+        Traceback (most recent call last):
+            ...
+        prism_explore.errors.UnsupportedOperator: ...
+    """
 
 
 class TargetUnavailable(PrismError):
-    """The named machine is unknown, or cannot run kernels from this process."""
+    """The named machine is unknown, or cannot run kernels from this process.
+
+    Example:
+        >>> import prism_explore as px
+        >>> px.target("abacus")
+        Traceback (most recent call last):
+            ...
+        prism_explore.errors.TargetUnavailable: ...
+    """
 
 
 class JournalVersionError(PrismError):
-    """A saved search was written in a form that this version does not read."""
+    """A saved search was written in a form that this version does not read.
+
+    Example:
+        >>> import prism_explore as px
+        >>> px.load("/dev/null")
+        Traceback (most recent call last):
+            ...
+        prism_explore.errors.JournalVersionError: ...
+    """

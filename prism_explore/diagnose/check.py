@@ -51,7 +51,17 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """A graph of a file and the verdict on it."""
+    """A graph of a file and the verdict on it.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> print(px.CheckResult("twice.txt", px.check(program, program.graph)).name)
+        twice.txt
+    """
 
     name: str
     """Such as `gqa_bs8[3]`."""
@@ -71,12 +81,34 @@ class CheckResult:
 
 
 def collect_evidence(verdict: Verdict) -> Evidence:
-    """What stands behind a verdict: a claim and its proof, a witness, or how far both sides agree."""
+    """What stands behind a verdict: a claim and its proof, a witness, or how far both sides agree.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> evidence = px.collect_evidence(px.check(program, program.graph))
+        >>> str(evidence).splitlines()[0]
+        'f1.c1 proved'
+    """
     return _evidence(verdict, None)
 
 
 def certify(verdict: Verdict) -> Evidence:
-    """The same, with every lemma of a proof replayed in egglog; seconds rather than milliseconds."""
+    """The same, with every lemma of a proof replayed in egglog; seconds rather than milliseconds.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> evidence = px.certify(px.check(program, program.graph))
+        >>> "egglog replayed 3 of 3 lemmas" in str(evidence)
+        True
+    """
     beside = Journal()
     if isinstance(verdict, Verified):
         replay_certificate(verdict, beside)
@@ -103,6 +135,19 @@ def check(program: TensorProgram, graph: SGraph, seed: int = 0, journal: Journal
 
     Raises:
         ShapeError: the inputs are not the program's, maps are open, or the graph is ill-formed.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> graph = px.parse('''sgraph
+        ...   x = input f32[b, 8]
+        ...   %1 = mul_scalar(x, 2)
+        ...   return %1''')
+        >>> type(px.check(program, graph)).__name__
+        'Verified'
     """
     for given, kind, how in ((program, TensorProgram, "parse_program"), (graph, SGraph, "parse")):
         if not isinstance(given, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -125,6 +170,19 @@ def check_mirage(
         ParseError: as `load_mirage`.
         UnsupportedOperator: as `load_mirage`.
         ShapeError: as `load_mirage` and `check`.
+
+    Example:
+        >>> import tempfile
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[4, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = px.save_mirage(program.graph, f"{folder}/twice.json")
+        ...     [found] = px.check_mirage(path, program)
+        >>> type(found.verdict).__name__
+        'Verified'
     """
     checker = Checker(program, journal)
     content = read_mirage(path, skip=skip, constants=constants)

@@ -139,6 +139,18 @@ def compare(one: Run, other: Run) -> Compared:
     Raises:
         JournalVersionError: a file is no saved search.
         ShapeError: one is no search at all.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> one, other = (px.Session(program, target=gpu, at={"b": 4}) for gpu in ("h100", "a100"))
+        >>> one.run(), other.run()
+        (None, None)
+        >>> str(px.compare(one, other)).startswith("1 families in both")
+        True
     """
     a, b = (_events(run) for run in (one, other))
     first, second = ledger(a), ledger(b)

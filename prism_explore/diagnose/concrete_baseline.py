@@ -89,6 +89,16 @@ def compare_with_concrete(
     Raises:
         ShapeError: a symbol has no number, or the space has more than one custom kernel.
         TargetUnavailable: no such machine.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> found = px.compare_with_concrete(program, {"b": 4}, states=1000, time_s=1.0)
+        >>> type(found).__name__
+        'Versus'
     """
     space, machine = replace(space or default_space(program), results=0), on if isinstance(on, Target) else target(on)
     table = Expressions()

@@ -57,6 +57,16 @@ class LargeProgram:
     Raises:
         UnsupportedOperator: the code uses an operator that is not supported.
         ShapeError: arguments or dims do not fit.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> parts = px.LargeProgram(program, target="h100", session={"at": {"b": 4}})
+        >>> parts.graph() == program.graph  # nothing was searched yet
+        True
     """
 
     def __init__(

@@ -82,6 +82,12 @@ class TorchCompiler:
         rest: who runs what is not replaced: torch eager, or Inductor.
         at_least: how many times as fast as torch eager a kernel has to be, within the noise of the run.
         seed: of the searches.
+
+    Example:
+        >>> import prism_explore as px
+        >>> compiler = px.TorchCompiler(budget=px.Budget(trials=8, seconds=5.0))
+        >>> compiler.report()  # torch.compile(model, backend=compiler) fills it
+        'torch handed over no product'
     """
 
     target: str | Target = "cpu"

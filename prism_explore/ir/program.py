@@ -41,7 +41,17 @@ from prism_explore.ir.tensors import DType, TensorType, tensor
 
 @dataclass(frozen=True, slots=True)
 class TensorProgram:
-    """What the result must equal: a name and a kernel graph without custom kernels."""
+    """What the result must equal: a name and a kernel graph without custom kernels.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> program.graph.data_symbols
+        ('b',)
+    """
 
     name: str
     graph: SGraph
@@ -62,7 +72,8 @@ class TensorProgram:
 class ProgramBuilder:
     """Writes a program operator by operator; every method returns the new tensor's position.
 
-    >>> b = ProgramBuilder("row_sums")
+    >>> import prism_explore as px
+    >>> b = px.ProgramBuilder("row_sums")
     >>> x = b.input("x", "b", 64)
     >>> b.build(b.reduce("sum", x, 1)).name
     'row_sums'

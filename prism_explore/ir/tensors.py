@@ -80,6 +80,11 @@ def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) ->
 
     Raises:
         ShapeError: a size that is none, an unknown dtype or a bad order.
+
+    Example:
+        >>> import prism_explore as px
+        >>> px.T("b", 4096, dtype="bf16").dims
+        (dim('b'), dim('4096'))
     """
     for n, d in enumerate(dims):
         if not isinstance(d, int | str | Dim) or isinstance(d, bool):  # pyright: ignore[reportUnnecessaryIsInstance]

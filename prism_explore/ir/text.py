@@ -60,7 +60,20 @@ from prism_explore.ir.tensors import DTYPES, DType, TensorType
 
 
 def show(graph: SGraph | TensorProgram) -> str:
-    """The textual form, without a trailing newline."""
+    """The textual form, without a trailing newline.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> print(px.show(program))
+        program twice
+          x = input f32[b, 8]
+          %1 = add(x, x)
+          return %1
+    """
     if isinstance(graph, TensorProgram):
         return "\n".join((f"program {graph.name}", *_body(graph.graph)))
     return "\n".join(("sgraph", *_body(graph)))
@@ -148,6 +161,15 @@ def parse(text: str) -> SGraph:
     Raises:
         ParseError: with the line and what was expected there.
         ShapeError: the graph it spells is ill-formed.
+
+    Example:
+        >>> import prism_explore as px
+        >>> graph = px.parse('''sgraph
+        ...   x = input f32[b, 8]
+        ...   %1 = exp(x)
+        ...   return %1''')
+        >>> len(graph.nodes)
+        2
     """
     head, graph = _parse(text)
     if head != "sgraph":
@@ -156,7 +178,17 @@ def parse(text: str) -> SGraph:
 
 
 def parse_program(text: str) -> TensorProgram:
-    """The program that was printed; see `parse` for what it raises."""
+    """The program that was printed; see `parse` for what it raises.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> program.name
+        'twice'
+    """
     head, graph = _parse(text)
     match = re.fullmatch(r"program (\w+)", head)
     if match is None:

@@ -118,7 +118,18 @@ class Operators:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Which sGraphs a search considers."""
+    """Which sGraphs a search considers.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> replace(px.default_space(program), block_ops=9).block_ops
+        9
+    """
 
     kernel: Operators
     """Predefined operators of the kernel graph, each a kernel of its own."""
@@ -287,6 +298,15 @@ def default_space(program: TensorProgram) -> Space:
     many operators as the program itself takes in one: with fewer, a single kernel could never compute it.
 
     Source: the published defaults, 11 block operators, 5 kernel operators, 1 custom kernel, 3 inputs.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> px.default_space(program).kernel.matmul
+        True
     """
     unary: dict[UnaryFn, None] = dict.fromkeys(CLASSIC_UNARY)
     binary: dict[BinaryFn, None] = dict.fromkeys(CLASSIC_BINARY)

@@ -39,6 +39,17 @@ class Best:
 
     `runs` says which of the two a call runs, and printing it says why. `kernel` is the kernel in any case; `source`,
     `proof`, `error` and `check` are about it.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> sess = px.Session(program, target="cpu", at={"b": 4}, budget=px.Budget(trials=1, seconds=1.0))
+        >>> best = sess.best()
+        >>> best.candidate
+        'f1.c1'
     """
 
     timed: Timed

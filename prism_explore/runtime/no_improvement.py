@@ -22,7 +22,18 @@ from prism_explore.runtime.best import code_of, codes_of
 
 @dataclass(frozen=True)
 class NoImprovement:
-    """Nothing that was searched is below the time to beat; a call runs torch, in the fastest way that it can."""
+    """Nothing that was searched is below the time to beat; a call runs torch, in the fastest way that it can.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> found = px.Session(program, target="cpu", at={"b": 4}, time_to_beat_s=1e-12).best()
+        >>> type(found).__name__
+        'NoImprovement'
+    """
 
     outcome: NothingBelow
     """Whose time it was, and what came nearest."""

@@ -40,7 +40,19 @@ _NO_CODE = "torch was faster where it was tuned, and no torch code is in the fil
 
 @dataclass(frozen=True)
 class SavedKernel:
-    """A proved and checked kernel; call it as the code that it replaces was called."""
+    """A proved and checked kernel; call it as the code that it replaces was called.
+
+    Example:
+        >>> import numpy as np
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> sess = px.Session(program, target="cpu", at={"b": 4}, budget=px.Budget(trials=1, seconds=1.0))
+        >>> float(sess.best().kernel(np.ones((4, 8), dtype=np.float32)).sum())
+        64.0
+    """
 
     kernel: Kernel
     run: Loaded
@@ -136,6 +148,20 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         JournalVersionError: not a saved kernel, damaged, or of a version this code does not read.
         ShapeError: what it says is not proved here, its numbers do not fit, or the module lacks a parameter.
         TargetUnavailable: it is for a machine that is not here, or what is compiled here gives wrong numbers.
+
+    Example:
+        >>> import tempfile
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> sess = px.Session(program, target="cpu", at={"b": 4}, budget=px.Budget(trials=1, seconds=1.0))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = sess.best().save(f"{folder}/twice.kernel")
+        ...     kernel = px.load_kernel(path)
+        >>> str(kernel).startswith("kernel f1.c1 of twice")
+        True
     """
     _, (text, _) = read_archive(path, FORM, VERSION, (_DATA, _SOURCE), WHAT)
     try:

@@ -96,6 +96,17 @@ class Session:
         ShapeError: arguments, dims or `at` do not fit.
         TargetUnavailable: no such machine, or one where an executor's workers cannot take turns at timing.
         JournalVersionError: the database is damaged, or of a later version.
+
+    Example:
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> with px.Session(program, target="h100", at={"b": 4}) as sess:
+        ...     events = sess.step(1, grain="family")
+        ...     print(sess.families["f1"].id, sess.state)
+        f1 paused
     """
 
     def __init__(
@@ -612,6 +623,19 @@ def open_record(path: str | Path) -> Record:
 
     Raises:
         JournalVersionError: not a saved search, damaged, or of a version this code does not read.
+
+    Example:
+        >>> import tempfile
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> with tempfile.TemporaryDirectory() as folder, px.Session(program, target="h100", at={"b": 4}) as sess:
+        ...     sess.run()
+        ...     record = px.load(sess.save(f"{folder}/twice.prism"))
+        >>> list(record.families)
+        ['f1']
     """
     record = Record(Journal.load(path))
     lease_for(record)

@@ -37,7 +37,13 @@ def strategy_of(name: StrategyName, seed: int, kept: Kept | None = None) -> Stra
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When tuning ends, whichever comes first, and what it tries first."""
+    """When tuning ends, whichever comes first, and what it tries first.
+
+    Example:
+        >>> import prism_explore as px
+        >>> px.Budget(trials=16, seconds=10.0).trials
+        16
+    """
 
     trials: int = 60
     seconds: float = 60.0

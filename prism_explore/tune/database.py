@@ -296,6 +296,16 @@ def export_trials(database: str | Path, path: str | Path) -> int:
 
     Raises:
         JournalVersionError: there is no such database, or it is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import prism_explore as px
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trials = Path(folder, "trials.jsonl")
+        ...     _ = trials.write_text("")
+        ...     px.import_trials(trials, f"{folder}/mine.sqlite"), px.export_trials(f"{folder}/mine.sqlite", trials)
+        (0, 0)
     """
     if not Path(database).exists():
         raise JournalVersionError(f"there is no database at {database}")
@@ -309,5 +319,15 @@ def import_trials(path: str | Path, database: str | Path) -> int:
 
     Raises:
         JournalVersionError: a line is no trial, or the database is damaged; then nothing was taken in.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import prism_explore as px
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trials = Path(folder, "trials.jsonl")
+        ...     _ = trials.write_text("")
+        ...     px.import_trials(trials, f"{folder}/mine.sqlite"), px.export_trials(f"{folder}/mine.sqlite", trials)
+        (0, 0)
     """
     return Database(database).read(path)

@@ -517,6 +517,13 @@ def replay_counterexample(text: str) -> Replay:
 
     Raises:
         ParseError: the text is no case.
+
+    Example:
+        >>> import prism_explore as px
+        >>> px.replay_counterexample("no case")
+        Traceback (most recent call last):
+            ...
+        prism_explore.errors.ParseError: ...
     """
     case = read_case(text)
     family = Family(case.candidate.split(".")[0], case.program, case.sgraph)
