@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from prism_explore.targets import Target, target
     from prism_explore.tune import Budget
     from prism_explore.tune.database import export_trials, import_trials
-    from prism_explore.verify.prover import replay_counterexample
+    from prism_explore.verify.replay import replay_counterexample
 
 _HOMES: dict[str, tuple[str, str]] = {
     "Best": ("runtime.best", "Best"),
@@ -81,7 +81,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "parse": ("ir.text", "parse"),
     "parse_program": ("ir.text", "parse_program"),
     "read_mirage": ("frontend.mirage", "read_mirage"),
-    "replay_counterexample": ("verify.prover", "replay_counterexample"),
+    "replay_counterexample": ("verify.replay", "replay_counterexample"),
     "save_mirage": ("frontend.mirage", "save_mirage"),
     "show": ("ir.text", "show"),
     "target": ("targets", "target"),

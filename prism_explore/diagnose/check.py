@@ -37,7 +37,8 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.pipeline.stages import Candidate, Family, Refuted, Unknown, Verdict, Verified
 from prism_explore.verify.certificate.certify import certify as replay_certificate
-from prism_explore.verify.prover import Prover, noted
+from prism_explore.verify.prover import Prover
+from prism_explore.verify.verdict_events import verdict_event
 
 MOST_ELEMENTS = 1 << 27
 """Of all tensors together, where a graph is run at its own numbers: 1 GiB."""
@@ -117,7 +118,7 @@ def certify(verdict: Verdict) -> Evidence:
 
 def _evidence(verdict: Verdict, certificate: CertificateReplayed | None) -> Evidence:
     candidate = verdict.candidate
-    return evidence(noted(verdict), candidate.family.program, show(candidate.sgraph), certificate, where="")
+    return evidence(verdict_event(verdict), candidate.family.program, show(candidate.sgraph), certificate, where="")
 
 
 def check(program: TensorProgram, graph: SGraph, seed: int = 0, journal: Journal | None = None) -> Verdict:

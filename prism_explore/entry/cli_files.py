@@ -23,7 +23,8 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.session.handles import Record
 from prism_explore.session.session import open_record
-from prism_explore.verify.prover import Replay, noted, replay_counterexample
+from prism_explore.verify.replay import Replay, replay_counterexample
+from prism_explore.verify.verdict_events import verdict_event
 from prism_explore.widgets.panels.tables import TABLES
 
 TEXT_HEADS = ("sgraph", "program ", "refutation of ", "disagreement of ")
@@ -83,7 +84,7 @@ def judge(path: Path, against: str = "", replay_proofs: bool = False, seed: int 
 
 
 def _judged(found: CheckResult, replay_proofs: bool) -> Judged:
-    fact = noted(found.verdict)
+    fact = verdict_event(found.verdict)
     return Judged(
         found.name,
         fact.verdict,

@@ -196,7 +196,7 @@ class VerdictReached:
     apart: tuple[tuple[str, str], ...] = ()
     """Where it was not decided: the first tensors on either side without a partner, name and form."""
     case: str = ""
-    """Where prover and refuter disagree: everything that `verify.prover.replay_counterexample` needs to run both."""
+    """Where prover and refuter disagree: the text from which `replay_counterexample` runs both again."""
     budget: str = ""
     """Where it was not decided because a budget of the search was spent: that budget's code."""
     witness: str = ""

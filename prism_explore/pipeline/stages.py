@@ -221,7 +221,7 @@ class Unknown:
     apart: tuple[tuple[str, str], ...] = ()
     """The first tensors of the program, then of the candidate, without a partner: name and form."""
     case: str = ""
-    """Where prover and refuter disagree: a text that `verify.prover.replay_counterexample` runs again."""
+    """Where prover and refuter disagree: a text that `verify.replay.replay_counterexample` runs again."""
 
 
 Verdict: TypeAlias = Verified | Refuted | Unknown

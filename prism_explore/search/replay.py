@@ -26,7 +26,8 @@ from prism_explore.events.replay_journal import Retold
 from prism_explore.pipeline.stages import Candidate, Verified
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.tune.runner.baselines import ROOFLINE
-from prism_explore.verify.prover import Prover, recalled
+from prism_explore.verify.prover import Prover
+from prism_explore.verify.verdict_events import restore_verified
 
 
 def time_is_up(journal: Journal, watch: WorkTimer) -> Callable[[], bool]:
@@ -67,8 +68,8 @@ def decided(journal: Journal, candidate: Candidate, prover: Prover, seed: int) -
         return None
     while journal.tell() is not fact:
         pass
-    prover.learn(candidate, fact)
-    return Decided(recalled(candidate, fact, seed))
+    prover.restore(fact)
+    return Decided(restore_verified(candidate, fact, seed))
 
 
 def assessed(journal: Journal, family: str) -> FloatsAssessed | None:

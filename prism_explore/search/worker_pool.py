@@ -26,7 +26,8 @@ from prism_explore.pipeline.stages import Candidate, Family, Verdict
 from prism_explore.support.caches import memoize
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target
-from prism_explore.verify.prover import Prover, noted
+from prism_explore.verify.prover import Prover
+from prism_explore.verify.verdict_events import verdict_event
 
 _POLL_S = 0.05
 
@@ -136,7 +137,7 @@ def adopted(decided: Decided, family: Family, prover: Prover, journal: Journal, 
     verdict = prover.adopt(candidate, decided.verdict)
     if verdict is None:
         return prover.verify(candidate, journal, seed)
-    for fact in (*decided.steps, noted(verdict)):
+    for fact in (*decided.steps, verdict_event(verdict)):
         journal.note(fact)
     return verdict
 

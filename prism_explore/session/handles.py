@@ -41,7 +41,8 @@ from prism_explore.tune.space.time_model import rank_correlation
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.counterexample.case import Case, read_witness
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
-from prism_explore.verify.prover import Replay, replay_counterexample, verify
+from prism_explore.verify.prover import verify
+from prism_explore.verify.replay import Replay, replay_counterexample
 
 E = TypeVar("E")
 Auditor: TypeAlias = Callable[..., Audit]

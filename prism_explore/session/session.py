@@ -58,7 +58,7 @@ from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.runner.baselines import USUAL
 from prism_explore.verify.normal_form.equalities import Equalities
-from prism_explore.verify.prover import Replay
+from prism_explore.verify.replay import Replay
 
 
 class Session:

@@ -13,7 +13,8 @@ from prism_explore.events.kinds import VerdictReached
 from prism_explore.ir.graph import SGraph
 from prism_explore.verify.normal_form.algebra import Algebra, Budget, Stuck
 from prism_explore.verify.normal_form.lower_graph import lower
-from prism_explore.verify.prover import Prover, noted
+from prism_explore.verify.prover import Prover
+from prism_explore.verify.verdict_events import verdict_event
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 from tests.verify.mutate import mutants
 
@@ -29,7 +30,7 @@ def candidates(name: str, r: random.Random, count: int) -> list[SGraph]:
 
 def said(prover: Prover, graph: SGraph) -> tuple[VerdictReached, list[tuple[str, tuple[str, ...]]]]:
     """Everything that a verdict says, but for the ids of classes, which are names over a whole search."""
-    fact = noted(prover.verify(candidate(prover.program, graph), Journal()))
+    fact = verdict_event(prover.verify(candidate(prover.program, graph), Journal()))
     return replace(fact, classes=()), [(term, members) for _, term, members in fact.classes]
 
 

@@ -21,7 +21,8 @@ from prism_explore.verify.counterexample.refuter import Refuter, UncertainDiffer
 from prism_explore.verify.egraph.limits import Limits
 from prism_explore.verify.normal_form.algebra import Budget
 from prism_explore.verify.normal_form.forms import NormalForm
-from prism_explore.verify.prover import DISAGREE, Prover, holds_at, replay_counterexample, verify
+from prism_explore.verify.prover import DISAGREE, Prover, verify
+from prism_explore.verify.replay import replay_counterexample
 from tests.verify.corpus import CASES, MATMUL, PROGRAMS, R1_BARE, R1_FULL, candidate, graph_of
 
 RIGHT = [c for c in CASES if c.right]
@@ -257,7 +258,7 @@ def test_a_disagreement_is_unknown_never_offered_and_can_be_replayed(monkeypatch
     bad = next(c for c in CASES if c.name == "rms_of_a_tile")
     monkeypatch.setattr(NormalForm, "__eq__", lambda self, other: True)
     monkeypatch.setattr(prover.Refuter, "attempt_at_given_sizes", prover.Refuter.attempt)
-    monkeypatch.setattr(prover, "AUDITED", 1)
+    monkeypatch.setattr(prover, "AUDIT_EVERY", 1)
     journal = Journal()
     verdict = verify(program, candidate(program, bad.sgraph), journal)
 
@@ -457,10 +458,10 @@ def test_a_family_is_checked_again_where_it_is_used_at_other_sizes():
     verdict = verdict_on(PROGRAMS["rms_full"], graph_of("rms_full", R1_FULL))
 
     assert isinstance(verdict, Verified)
-    assert () == holds_at(verdict, {"b": 8, "gx": 64, "f": 16})
-    assert ("4096/f is 4096/3, not a positive integer",) == holds_at(verdict, {"b": 8, "gx": 64, "f": 3})
+    assert () == verdict.proof.broken_at({"b": 8, "gx": 64, "f": 16})
+    assert ("4096/f is 4096/3, not a positive integer",) == verdict.proof.broken_at({"b": 8, "gx": 64, "f": 3})
     with pytest.raises(ShapeError, match="needs a number for 'f'"):
-        holds_at(verdict, {"b": 8, "gx": 64})
+        verdict.proof.broken_at({"b": 8, "gx": 64})
 
 
 def test_no_kernel_is_made_where_a_condition_of_the_proof_is_broken():
@@ -488,7 +489,7 @@ def test_what_a_proof_assumes_of_the_inputs_is_a_condition_and_in_the_claim():
     (condition,) = verdict.proof.conditions
     assert "at least one is not masked" in condition
     assert condition in verdict.proof.claim
-    assert () == holds_at(verdict, {"b": 4})
+    assert () == verdict.proof.broken_at({"b": 4})
 
 
 # ---------------------------------------------------------------- what is known where nothing is proved

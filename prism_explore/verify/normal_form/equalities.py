@@ -207,10 +207,10 @@ def equalities(
             return _nothing(program, sgraph, candidate, f"{whose}{stuck.limit}")
         wanted, found = met
         algebra.restart()
-    return compared(program, sgraph, wanted, found, algebra, candidate, classes)
+    return compare_lowered(program, sgraph, wanted, found, algebra, candidate, classes)
 
 
-def compared(
+def compare_lowered(
     program: TensorProgram,
     sgraph: SGraph,
     wanted: Lowered,

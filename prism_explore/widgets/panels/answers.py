@@ -13,7 +13,7 @@ from prism_explore.diagnose.audit_sample import Sample
 from prism_explore.diagnose.evidence import Evidence, Part, Step
 from prism_explore.diagnose.jobs import Question, Standing
 from prism_explore.diagnose.what_if import WhatIf
-from prism_explore.verify.prover import Replay
+from prism_explore.verify.replay import Replay
 from prism_explore.widgets.panels.cards import LINKS
 from prism_explore.widgets.panels.sections import Card, Copy, Inspector, Link, Pair, StepRow
 from prism_explore.widgets.refs import member_ref, short_name

@@ -14,7 +14,7 @@ from prism_explore.frontend import trace
 from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Refuted, Unknown, Verified
 from prism_explore.verify.counterexample.refuter import Refuter, Survived, UncertainDifference
-from prism_explore.verify.prover import APART, DISAGREE, Prover
+from prism_explore.verify.prover import DIFFERS_AT_OTHER_SIZES, DISAGREE, Prover
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 
 Code = Callable[[torch.Tensor], torch.Tensor]
@@ -117,4 +117,4 @@ def test_where_one_of_two_axes_that_a_number_may_speak_of_was_not_tried_nothing_
 
     assert isinstance(verdict, Unknown)
     assert DISAGREE not in verdict.limit
-    assert verdict.limit.startswith(APART)
+    assert verdict.limit.startswith(DIFFERS_AT_OTHER_SIZES)

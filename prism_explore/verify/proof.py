@@ -1,0 +1,117 @@
+"""The text of a proof: its claim, its conditions, and the classes of equal tensors, named the same over a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.program import TensorProgram
+from prism_explore.pipeline.stages import EClass, Proof
+from prism_explore.support.caches import memoize
+from prism_explore.verify.counterexample.case import Method
+from prism_explore.verify.normal_form.forms import NormalForm, show
+from prism_explore.verify.normal_form.lower_graph import Lowered
+
+CACHED_NAMES = 20_000
+"""Classes whose names are cached: those of about a thousand proofs."""
+
+
+class ClassNames:
+    """Ids of classes of equal tensors: c1, c2, .. in order of appearance, one per printed form."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        """Per form in a proof, its printed form."""
+        self._ids: dict[str, str] = {}
+        """Per printed form, the id of its class."""
+        self._count = 0
+
+    def id_of(self, text: str) -> str:
+        """The id of the class with a printed form; a new one if it has none."""
+        if text not in self._ids:
+            self._count += 1
+            self._store(text, f"c{self._count}")
+        return self._ids[text]
+
+    def name(self, form: NormalForm) -> tuple[str, str]:
+        """The id and the printed form of a class. No id is used twice; the oldest ones are dropped from the cache."""
+        text = self._texts.get(form.key)
+        if text is None:
+            _drop_oldest(self._texts)
+            text = self._texts[form.key] = show(form)
+        return self._ids.get(text) or self.id_of(text), text
+
+    def restore(self, classes: Iterable[tuple[str, str, tuple[str, ...]]]) -> None:
+        """Take over ids and printed forms from a saved proof."""
+        for name, text, _ in classes:
+            if text not in self._ids:
+                self._count = int(name.removeprefix("c"))
+                self._store(text, name)
+
+    def _store(self, text: str, name: str) -> None:
+        _drop_oldest(self._ids)
+        self._ids[text] = name
+
+
+def prove(
+    program: TensorProgram, graph: SGraph, goal: Lowered, found: Lowered, method: Method, names: ClassNames
+) -> Proof:
+    """The proof that a graph equals a program, whose results were seen to be equal.
+
+    Args:
+        program: what the graph equals.
+        graph: the candidate's.
+        goal: the program's forms.
+        found: the graph's forms.
+        method: how equality was shown.
+        names: the ids of classes.
+    """
+    sizes = dict.fromkeys((*graph.conditions(), *program.graph.conditions()))
+    conditions = tuple(str(d) for d in sizes if str(d) not in d.symbols)
+    symbols = sorted({*graph.data_symbols, *graph.parameters})
+    assumed = tuple(dict.fromkeys((*goal.assumptions, *found.assumptions)))
+    which = f"for all positive integers {', '.join(symbols)}" if symbols else "for its one choice of sizes"
+    if conditions:
+        kind = "a positive integer" if len(conditions) == 1 else "positive integers"
+        which += f" that make {' and '.join(conditions)} {kind}"
+    claim = (
+        f"{which}, and for all real inputs, its result equals that of {program.name}, in real arithmetic with x/0 = 0"
+    )
+    claim = "; ".join((claim, *assumed))
+    return Proof(method, claim, (*conditions, *assumed), _classes(program, graph, goal, found, names))
+
+
+def _classes(
+    program: TensorProgram, graph: SGraph, wanted: Lowered, found: Lowered, names: ClassNames
+) -> tuple[EClass, ...]:
+    """Tensors of program and candidate in groups of equal value; the two results are in one group."""
+    goal, result = wanted.values[program.graph.output], found.values[graph.output]
+    groups: dict[str, tuple[NormalForm, list[str]]] = {}
+
+    def put(members: Sequence[str], forms: Sequence[NormalForm]) -> None:
+        for member, form in zip(members, forms, strict=True):
+            if form.key == result.key:
+                form = goal
+            group = groups.get(form.key)
+            if group is None:
+                groups[form.key] = form, [member]
+            else:
+                group[1].append(member)
+
+    put(_members("program.%", len(wanted.values)), wanted.values)
+    for n, form in enumerate(found.values):
+        put((f"k{n}",), (form,))
+        if n in found.blocks:
+            put(_members(f"k{n}.b", len(found.blocks[n])), found.blocks[n])
+    return tuple([EClass(*names.name(form), tuple(members)) for form, members in groups.values()])
+
+
+@memoize(512)
+def _members(prefix: str, count: int) -> tuple[str, ...]:
+    """The names of `count` tensors of one graph."""
+    return tuple(f"{prefix}{n}" for n in range(count))
+
+
+def _drop_oldest(cache: dict[str, str]) -> None:
+    if len(cache) >= CACHED_NAMES:
+        del cache[next(iter(cache))]

@@ -1,0 +1,95 @@
+"""Replay of a saved counterexample: the refuter at its sizes, and the prover where it had disagreed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from prism_explore.events.journal import Journal
+from prism_explore.pipeline.stages import Candidate, Family, Witness
+from prism_explore.verify.counterexample.case import Case, read_case, show_witness
+from prism_explore.verify.counterexample.refuter import Attempt, Survived, Untried
+from prism_explore.verify.prover import Prover
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The results of prover and refuter on a saved counterexample."""
+
+    case: Case
+    proved: str
+    """How the prover proves the candidate; empty where it does not."""
+    limit: str
+    """The limit that the prover hit; empty where it proved the candidate or was not run."""
+    refuter: Attempt
+
+    @property
+    def disagree(self) -> bool:
+        """Whether prover and refuter disagree."""
+        return bool(self.proved) and isinstance(self.refuter, Witness)
+
+    @property
+    def differs(self) -> bool:
+        """Whether program and candidate differ on the saved inputs."""
+        return isinstance(self.refuter, Witness)
+
+    def __str__(self) -> str:
+        match self.refuter:
+            case Witness():
+                said = f"{self.case.candidate} differs from {self.case.program.name}\n{show_witness(self.refuter)}"
+            case Survived():
+                said = f"{self.case.candidate} agrees with {self.case.program.name} at the case's numbers now"
+            case Untried(reason):
+                said = f"{self.case.candidate} could not be run: {reason}"
+            case _:
+                assert_never(self.refuter)
+        if self.case.method is None:
+            return said
+        return f"{said}\nthe prover: {f'proved by {self.proved}' if self.proved else self.limit}"
+
+
+def replay_counterexample(text: str) -> Replay:
+    """Run a saved counterexample again.
+
+    The refuter runs both graphs on the saved inputs. Where prover and refuter had disagreed, the prover runs, too.
+
+    Args:
+        text: what `str` gives of a `Case`; `Unknown.case` and the journal store it.
+
+    Returns:
+        Whether the two still differ, and how the prover proves the candidate if it does.
+
+    Raises:
+        ParseError: the text is no saved counterexample.
+
+    Example: a candidate that multiplies where the program adds.
+
+    >>> import prism_explore as px
+    >>> replay = px.replay_counterexample('''
+    ... refutation of f1.c1
+    ... seed 0, float64 from -0.65 to 0.75
+    ... at b=2
+    ... element 0: 1.0 wanted, 2.0 found, off by 0.5
+    ...
+    ... program double
+    ...   x = input f32[b]
+    ...   %1 = add(x, x)
+    ...   return %1
+    ...
+    ... sgraph
+    ...   x = input f32[b]
+    ...   %1 = mul(x, x)
+    ...   return %1
+    ... ''')
+    >>> replay.differs
+    True
+    """
+    case = read_case(text)
+    family = Family(case.candidate.split(".")[0], case.program, case.sgraph)
+    prover = Prover(case.program)
+    again = prover.refuter.replay(case.witness, case.sgraph)
+    if case.method is None:
+        return Replay(case, "", "", again)
+    said = prover.prove(Candidate(case.candidate, family, case.sgraph, (), case.sgraph.conditions()), Journal())
+    proved = said if said in ("normal form", "cleared denominators", "e-graph") else ""
+    return Replay(case, proved, "" if proved else said, again)
