@@ -31,7 +31,7 @@ from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DType
 from prism_explore.pipeline.stages import Verified
-from prism_explore.verify.shapes.concretize import Instance
+from prism_explore.verify.shapes.instance import Instance
 
 FACTOR = 32.0
 """How many times the program's own worst error a candidate may make."""

@@ -13,7 +13,8 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.axis_typing import reduced_axis
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
-from prism_explore.verify.shapes.concretize import TINY, Extents, Instance
+from prism_explore.verify.shapes.concretize import TINY, Extents
+from prism_explore.verify.shapes.instance import Instance
 from prism_explore.verify.shapes.pair import Pair
 
 LONG = (1024, 1152, 960, 720)

@@ -536,9 +536,10 @@ def test_a_form_that_nests_too_deep_is_a_limit_and_no_crash(monkeypatch):
         raise RecursionError
 
     program = PROGRAMS["matmul"]
+    judge = Prover(program)
     monkeypatch.setattr(prover, "lower", deep)
     monkeypatch.setattr("prism_explore.verify.normal_form.cut_points.lower", deep)
-    verdict = Prover(program).verify(candidate(program, graph_of("matmul", MATMUL)), Journal())
+    verdict = judge.verify(candidate(program, graph_of("matmul", MATMUL)), Journal())
 
     assert isinstance(verdict, Unknown)
     assert "the graph is too deep" == verdict.limit

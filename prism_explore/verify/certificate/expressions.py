@@ -20,17 +20,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.normal_form import forms as nf
-from prism_explore.verify.normal_form.index import (
-    Digit,
-    Index,
-    Moved,
-    Radix,
-    Var,
-    Zero,
-    settled,
-    substitute,
-    var,
-)
+from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, settled, substitute, var
 from prism_explore.verify.normal_form.indicators import band, interval
 
 

@@ -41,7 +41,8 @@ from prism_explore.verify.certificate.expressions import (
 )
 from prism_explore.verify.certificate.hints import hints
 from prism_explore.verify.certificate.syntax import lisp, render
-from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, divides, radix, substitute
+from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, radix, substitute
+from prism_explore.verify.normal_form.size_facts import divides
 
 Joining: TypeAlias = Literal["outer first", "inner first", "none"]
 _THEN: dict[Joining, Joining] = {"outer first": "inner first", "inner first": "none"}

@@ -21,7 +21,7 @@ from prism_explore.verify.certificate.syntax import quote, render
 from prism_explore.verify.egraph.client import Problem, shared_client
 from prism_explore.verify.egraph.limits import Limits, NotStated, Saturation, Step
 from prism_explore.verify.normal_form.forms import NormalForm
-from prism_explore.verify.normal_form.index import is_count
+from prism_explore.verify.normal_form.size_facts import is_count
 
 LIMITS = Limits()
 """The usual ones."""

@@ -18,7 +18,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.interpreter.vectorized import run_together
 from prism_explore.ir.ops import AccumulateRescaled, Binary, Custom, Node, Op, Scalar, Unary
-from prism_explore.verify.shapes.concretize import Instance
+from prism_explore.verify.shapes.instance import Instance
 
 TINY_DIVISOR = Fraction(1, 10**300)
 TRUSTED_MAGNITUDES = (1e-7, 1e7)

@@ -47,7 +47,8 @@ from prism_explore.verify.counterexample.high_precision import NoDecimal
 from prism_explore.verify.counterexample.inputs import POSITIVE_RANGE, RANGE, draw_inputs, masks_of
 from prism_explore.verify.counterexample.prime_fields import Inconclusive
 from prism_explore.verify.counterexample.shared_trials import FLOATS, ROUNDING, SharedTrial
-from prism_explore.verify.shapes.concretize import TINY, Extents, Fixed, Instance
+from prism_explore.verify.shapes.concretize import TINY, Extents, Fixed
+from prism_explore.verify.shapes.instance import Instance
 from prism_explore.verify.shapes.pair import Pair
 
 TOLERANCE = 1e-9

@@ -24,7 +24,7 @@ from prism_explore.ir.interpreter.memoized import Alike, Shared
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import BlockGraph, Load
 from prism_explore.support.caches import memoize
-from prism_explore.verify.shapes.concretize import Instance
+from prism_explore.verify.shapes.instance import Instance
 
 CUTS = range(2, 13)
 """Candidates for grid sizes and loop ranges."""

@@ -21,15 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import comb
 from typing import TypeAlias, assert_never
 
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.dims import ZERO as NOTHING
 from prism_explore.support.caches import memoize
+from prism_explore.verify.normal_form.size_facts import at_most, divides, is_integer, is_whole, quotient
 
-_LARGEST_DEGREE = 12
 MOVED = "+<"
 """What every key has in which an index is moved, and no other."""
 LOOP = "l"
@@ -143,101 +141,6 @@ class Moved(Keyed):
 Index: TypeAlias = Zero | Var | Radix | Digit | Moved
 
 ZERO = Zero()
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One row of a table of rules."""
-
-    name: str
-    rule: str
-    """before = after."""
-    sentence: str
-    condition: str
-    """When it holds; a dash where always."""
-    source: str
-    argument: str = ""
-    """Why it is sound, in one sentence."""
-
-
-_POSITIONAL = "positional notation"
-
-RULES: tuple[Rule, ...] = (
-    Rule(
-        "I1",
-        "Radix(a, Radix(b, c)) = Radix(a, b, c)",
-        "Digits of a digit line up.",
-        "-",
-        _POSITIONAL,
-        "Both are a*|b|*|c| + b*|c| + c.",
-    ),
-    Rule(
-        "I2",
-        "Radix(.., Digit(i;P,Q,S*R), Digit(i;P*Q,S,R), ..) = Radix(.., Digit(i;P,Q*S,R), ..)",
-        "Adjacent digits of one number are one larger digit of it.",
-        "both are digits of the same i",
-        _POSITIONAL,
-        "(i div SR mod Q) * S + (i div R mod S) = i div R mod QS.",
-    ),
-    Rule(
-        "I3",
-        "Digit(i;1,|i|,1) = i and Digit(i;P,1,R) = 0",
-        "A number is its own only digit.",
-        "-",
-        "definition",
-        "i mod |i| = i as 0 <= i < |i|, and every number is 0 modulo 1.",
-    ),
-    Rule(
-        "I4",
-        "Digit(Digit(i;P,Q,R);p,q,r) = Digit(i;P*p,q,r*R)",
-        "A digit of a digit is a digit.",
-        "p*q*r = Q",
-        _POSITIONAL,
-        "(i div R mod pqr) div r mod q = i div rR mod q, because r*q divides pqr.",
-    ),
-    Rule(
-        "I5",
-        "Digit(Radix(..);P,Q,R) = Radix(the parts between P and P*Q)",
-        "The digits of a number written in mixed radix can be read off.",
-        "P and P*Q are products of leading parts",
-        _POSITIONAL,
-        "Division by R drops the parts behind P*Q, the remainder by Q drops those before P.",
-    ),
-    Rule(
-        "I6",
-        "a part of extent u*v = Radix(Digit(.;1,u,v), Digit(.;u,v,1))",
-        "A part is cut where a border falls inside it.",
-        "u and v are products of symbols, a whole number and one of P, Q, R, the parts' extents and those that the "
-        "proof has as its conditions: all integers",
-        _POSITIONAL,
-        "n = (n div v) * v + n mod v for every integer v > 0.",
-    ),
-    Rule(
-        "I7",
-        "Digit(Radix(a, b, c);P,Q,R) = Digit(b;P/|a|,Q,R/|c|)",
-        "Digits outside the window do not matter.",
-        "|a| divides P and |c| divides R, as in I6",
-        "(b div R) mod Q depends on those digits only",
-        "a contributes a multiple of Q*R, and c is less than |c|, which divides R.",
-    ),
-    Rule(
-        "I8",
-        "Moved(Moved(i, a), b) = Moved(i, a + b) and Moved(i, 0) = i",
-        "What is moved there and back stays where it was.",
-        "the second: the dim is as long as i's extent",
-        "integer arithmetic",
-        "Addition of integers is associative; a place outside its dim is read only where an interval is 0.",
-    ),
-    Rule(
-        "I9",
-        "Digit(Moved(i, q*R);1,Q,R) = q, Digit(Moved(i, q*Q);P,Q,1) = i, "
-        "Digit(Moved(i, c);P,Q,R) = Digit(Moved(i, c);1,Q,R)",
-        "A slice that fills one row of blocks is that row; one within the first row knows no other.",
-        "i takes R values in the first, Q in the second; q is an integer; in the third 0 <= c and c + |i| <= Q*R",
-        _POSITIONAL,
-        "(i + q*R) div R = q as 0 <= i < R, (i + q*Q) mod Q = i as 0 <= i < Q, and i + c is below Q*R.",
-    ),
-)
 
 
 @memoize(65536)
@@ -382,106 +285,26 @@ def _cut(parts: tuple[Index, ...], border: Dim, known: Sequence[Dim]) -> tuple[I
             return parts
         reach = prefix * extent(part)
         u, v = quotient(border, prefix), quotient(reach, border)
-        if reach != border and u and v and _is_integer(u, known) and _is_integer(v, known):
+        if reach != border and u and v and is_integer(u, known) and is_integer(v, known):
             return (*parts[:n], digit(part, ONE, u, v, known), digit(part, u, v, ONE, known), *parts[n + 1 :])
         prefix = reach
     return parts if prefix == border else None
 
 
-def _is_integer(d: Dim | None, known: Sequence[Dim]) -> bool:
-    if d is None or is_whole(d):
-        return d is not None
-    multiples = (quotient(d, k) for k in known)
-    return any(q is not None and is_whole(q) for q in multiples)
-
-
 def _narrow(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim, known: Sequence[Dim]) -> Index:
     """Leading and trailing digits outside the window dropped (I7)."""
     start, prefix = 0, ONE
-    while start < len(parts) and _is_integer(quotient(before, prefix * extent(parts[start])), known):
+    while start < len(parts) and is_integer(quotient(before, prefix * extent(parts[start])), known):
         prefix = prefix * extent(parts[start])
         start += 1
     end, suffix = len(parts), ONE
-    while end > start and _is_integer(quotient(after, suffix * extent(parts[end - 1])), known):
+    while end > start and is_integer(quotient(after, suffix * extent(parts[end - 1])), known):
         suffix = suffix * extent(parts[end - 1])
         end -= 1
     kept, above, below = radix(parts[start:end], known), quotient(before, prefix), quotient(after, suffix)
     if (start == 0 and end == len(parts)) or above is None or below is None:
         return Digit(radix(parts, known), before, size, after)
     return digit(kept, above, size, below, known)
-
-
-@memoize(65536)
-def quotient(a: Dim, b: Dim) -> Dim | None:
-    """The size c with `c * b = a`; None where b is a sum that does not divide a as it stands."""
-    if a == b:
-        return ONE
-    if b.is_monomial or not a.terms:
-        return a / b if a.terms else NOTHING
-    for n in range(len(b.terms)):
-        guess = Dim(a.terms[:1]) / Dim(b.terms[n : n + 1])
-        if guess * b == a:
-            return guess
-    return None
-
-
-def divides(a: Dim, b: Dim) -> bool:
-    """Whether `b / a` is an integer for all positive integers: whole numbers times symbols.
-
-    Says no where it does not know.
-    """
-    if a == b:
-        return True
-    q = quotient(b, a)
-    return q is not None and is_whole(q)
-
-
-def is_whole(d: Dim) -> bool:
-    """Whether a size is an integer for all positive integers. Says no where it does not know."""
-    return all(c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in d.terms)
-
-
-@memoize(65536)
-def is_count(d: Dim, known: tuple[Dim, ...]) -> bool:
-    """Whether a size is a positive integer for all positive integers that make the known ones positive integers.
-
-    Says no where it does not know. A range of such a size is never empty.
-    """
-    quotients = (quotient(d, k) for k in (ONE, *known))
-    if any(q is not None and (q in known or (is_whole(q) and _all_positive(q))) for q in quotients):
-        return True
-    terms = [Dim((t,)) for t in d.terms]
-    whole = all(is_whole(t) or any(is_whole(t / k) for k in known if k.is_monomial) for t in terms)
-    return whole and (_all_positive(d) or at_most(ONE, d))
-
-
-def _all_positive(d: Dim) -> bool:
-    return bool(d.terms) and all(c > 0 for _, c in d.terms)
-
-
-@memoize(65536)
-def at_most(a: Dim, b: Dim) -> bool:
-    """Whether `a <= b` for all positive integers. Says no where it does not know.
-
-    With 1 + s for every symbol, and no symbol below a fraction bar, all coefficients must not be negative.
-    """
-    least: dict[str, int] = {}
-    for powers, _ in (b - a).terms:
-        for s, e in powers:
-            least[s] = min(e, least.get(s, 0))
-    total: dict[tuple[tuple[str, int], ...], Fraction] = {}
-    for powers, c in (b - a).terms:
-        exponents = {s: -e for s, e in least.items()}
-        for s, e in powers:
-            exponents[s] += e
-        if sum(exponents.values()) > _LARGEST_DEGREE:
-            return all(coefficient > 0 for _, coefficient in (b - a).terms)
-        expanded: dict[tuple[tuple[str, int], ...], Fraction] = {(): c}
-        for s, e in sorted(exponents.items()):
-            expanded = {(*p, (s, k)) if k else p: x * comb(e, k) for p, x in expanded.items() for k in range(e + 1)}
-        for p, x in expanded.items():
-            total[p] = total.get(p, Fraction(0)) + x
-    return all(x >= 0 for x in total.values())
 
 
 def substitute(i: Index, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> Index:

@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify.normal_form.forms import UNIT, Bottom, InBand, Interval, NormalForm, Number, Term
-from prism_explore.verify.normal_form.index import Index, Moved, Radix, at_most, extent, is_whole, quotient, radix
+from prism_explore.verify.normal_form.index import Index, Moved, Radix, extent, radix
+from prism_explore.verify.normal_form.size_facts import at_most, is_whole, quotient
 
 Known: TypeAlias = Literal[0, 1]
 

@@ -22,30 +22,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from itertools import chain, product
 
 from prism_explore.ir import elementwise, ops
-from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import BlockGraph
 from prism_explore.ir.tensors import TensorType
 from prism_explore.verify.normal_form.algebra import Algebra, Stuck
-from prism_explore.verify.normal_form.compare import fits
 from prism_explore.verify.normal_form.forms import (
-    Atom,
-    Bottom,
     Exp,
-    Factor,
-    Group,
-    InBand,
-    Max,
     NormalForm,
     Running,
-    Term,
     show_atom,
     single,
 )
-from prism_explore.verify.normal_form.index import LOOP, Digit, Index, Radix, Var, at_most, extent, position, var
+from prism_explore.verify.normal_form.index import LOOP, Index, position, var
 from prism_explore.verify.normal_form.lower_graph import (
     CONTRACTED,
     Lowered,
@@ -56,10 +47,16 @@ from prism_explore.verify.normal_form.lower_graph import (
     shifted,
     store_indices,
 )
+from prism_explore.verify.normal_form.masked_maxima import (
+    is_low_wherever,
+    is_positive_where_kept,
+    keeps_an_entry,
+    low_maxima,
+    may_be_minus_infinity,
+    vanishes_where_masked,
+)
 from prism_explore.verify.normal_form.maxima import last
-from prism_explore.verify.normal_form.sums import indices, indices_of_form
 
-_NONE: frozenset[str] = frozenset()
 PART = "minus infinity where a tile or a split is masked as a whole"
 
 
@@ -107,7 +104,7 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
                 found = _computed(op, form, dims, args, algebra)
-        if found.form != form and (found.hollow or found.level or _is_low(found.form)):
+        if found.form != form and (found.hollow or found.level or may_be_minus_infinity(found.form)):
             raise Stuck(f"a tensor behind a cut may be {PART}")
         values.append(replace(found, form=form, dims=dims))
     if values[graph.output].hollow:
@@ -165,9 +162,9 @@ def _computed(
             _solid(a, "an exponential")
             if a.level < 0:
                 _finite(a, "is negated and goes into exp")
-            subtracted = tuple(single(m) for m in _lows(a.form, -1)) if a.form.masked else ()
-            as_low = len(subtracted) == 1 and not _lows(a.form)
-            return Value(form, dims, masked, subtracted, positive=as_low or not _is_low(a.form))
+            subtracted = tuple(single(m) for m in low_maxima(a.form, -1)) if a.form.masked else ()
+            as_low = len(subtracted) == 1 and not low_maxima(a.form)
+            return Value(form, dims, masked, subtracted, positive=as_low or not may_be_minus_infinity(a.form))
         case ops.Unary("neg"):
             return _scaled(a, Fraction(-1), form, dims)
         case ops.Unary("square"):
@@ -210,7 +207,7 @@ def _computed(
             return _reduced(fn, _positions(along), form, dims, a)
         case ops.Concat():
             for x in args:
-                if _lows(x.form) or _lows(x.form, -1):
+                if low_maxima(x.form) or low_maxima(x.form, -1):
                     _finite(x, "is put beside something else")
                 _solid(x, "a concatenation")
             return Value(form, dims, masked, level=reduce(_common_level, [x.level for x in args]))
@@ -222,7 +219,7 @@ def _computed(
 
 def _scaled(a: Value, by: Fraction, form: NormalForm, dims: tuple[Dim, ...]) -> Value:
     """A multiple; the negative of a low maximum is plus infinity there, and may only be added to what is as low."""
-    if by == 0 or (by < 0 and a.level > 0 and (a.form.masked or _lows(a.form, -1))):
+    if by == 0 or (by < 0 and a.level > 0 and (a.form.masked or low_maxima(a.form, -1))):
         _finite(a, "is multiplied by a number that is not positive")
     return Value(form, dims, a.masked, a.hollow, a.positive and by > 0, a.level * by)
 
@@ -258,8 +255,8 @@ def _binary(
                     raise Stuck(
                         f"from what may be plus infinity, the opposite of what is {PART}, something is subtracted"
                     )
-                for m in _lows(y.form, -1 if y.level < 0 else 1):
-                    if not _covers(x.form, m, algebra) or x.level != -level:
+                for m in low_maxima(y.form, -1 if y.level < 0 else 1):
+                    if not is_low_wherever(x.form, m, algebra) or x.level != -level:
                         raise Stuck(f"{_named(single(m))}, {PART}, is subtracted from what is not as low there")
                 return Value(form, dims, masked, both, level=x.level)
             if a.level and b.level:
@@ -308,7 +305,7 @@ def _beside(op: ops.Concat, form: NormalForm, dims: tuple[Dim, ...], args: Seque
     hollow: list[NormalForm] = []
     for parts in zip(*(x.hollow for x in args), strict=False):
         whole = lower_op(op, list(parts), [x.dims for x in args], algebra)
-        if len(_lows(whole)) != 1 or len(whole.terms) != 1:
+        if len(low_maxima(whole)) != 1 or len(whole.terms) != 1:
             raise Stuck(f"a concatenation is taken of what depends on {_named(parts[0])}, {PART}")
         hollow.append(whole)
     if len({len(x.hollow) for x in args}) > 1:
@@ -326,7 +323,7 @@ def _reduced(fn: ops.ReduceFn, over: tuple[str, ...], form: NormalForm, dims: tu
     if fn == "max":
         _solid(a, "a maximum")
         _no_difference(a)
-        return Value(form, dims, a.masked, level=a.level if _is_low(form) else Fraction(0))
+        return Value(form, dims, a.masked, level=a.level if may_be_minus_infinity(form) else Fraction(0))
     _finite(a, "is summed")
     if fn == "rms":
         _solid(a, "a root")
@@ -352,17 +349,17 @@ def _rescaled(
     _solid(scale, "a scale")
     _no_difference(scale)
     here = var(LOOP, block.loop.size)
-    for m in _lows(scale.form):
+    for m in low_maxima(scale.form):
         if LOOP in m.free and not (isinstance(m, Running) and m.at == here and LOOP not in m.inner.free):
             raise Stuck(f"a sum is rescaled by {_named(single(m))}, {PART}, and not by a running maximum")
     if scale.form.masked:
         raise Stuck("a sum is rescaled by a masked value (minus infinity)")
     final = algebra.substitute(scale.form, {LOOP: last(block.loop.size)})
-    mine = [single(m) for m in _lows(scale.form)]
+    mine = [single(m) for m in low_maxima(scale.form)]
     hollow: list[NormalForm] = []
     for m in value.hollow:
         if m in mine:
-            hollow += [single(x) for x in _lows(final)]
+            hollow += [single(x) for x in low_maxima(final)]
         elif LOOP in m.free:
             raise Stuck(f"what is hollow where {_named(m)} is {PART} is rescaled by something else")
         else:
@@ -372,13 +369,13 @@ def _rescaled(
 
 # ---------------------------------------------------------------- what must not be
 def _finite(a: Value, done: str) -> None:
-    if a.form.masked or _is_low(a.form) or _lows(a.form, -1):
+    if a.form.masked or may_be_minus_infinity(a.form) or low_maxima(a.form, -1):
         raise Stuck(f"what may be {PART} {done}")
 
 
 def _no_difference(a: Value) -> None:
     """Nothing is measured against a low maximum: the difference goes into exp, where it is a number."""
-    if _lows(a.form, -1):
+    if low_maxima(a.form, -1):
         raise Stuck(f"a difference from what may be {PART} is used outside of an exponential")
 
 
@@ -394,93 +391,15 @@ def _same_everywhere(hollow: Sequence[NormalForm], over: Sequence[str]) -> None:
 
 
 def _divisor(a: Value) -> None:
-    if a.masked and not _keeps_an_entry(a.form):
+    if a.masked and not keeps_an_entry(a.form):
         raise Stuck("a divisor may be masked as a whole: no sum over a whole dim of the mask is below it")
 
 
 def _hollow_divisor(a: Value, algebra: Algebra) -> None:
     """A divisor is no 0: where its maximum is low it is positive, and elsewhere one of its entries is kept."""
     for m in a.hollow:
-        if not a.positive or not _kept_with(a.form, m, algebra):
+        if not a.positive or not is_positive_where_kept(a.form, m, algebra):
             raise Stuck(f"a divisor is taken of what depends on {_named(m)}, {PART}")
-
-
-def _kept_with(n: NormalForm, m: NormalForm, algebra: Algebra) -> bool:
-    """Whether a form is greater than 0 wherever one of a maximum's entries is kept."""
-    if n.sign == 2:
-        return True
-    if len(n.terms) != 1 or not n.sign:
-        return False
-    ((t, _),) = n.terms
-    bits, others = _bits(t)
-    bound = frozenset(v.name for v in t.bound)
-    if not all(a.sign == 2 for a, _ in others):
-        return False
-    entries = [keep for keep, _ in _entries(m, algebra)]
-    return bool(entries) and all(_becomes(bits, bound, keep, algebra) for keep in entries)
-
-
-def _vanishes_with(n: NormalForm, m: NormalForm, algebra: Algebra) -> bool:
-    """Whether a form is 0 wherever none of a maximum's entries is kept."""
-    entries = _entries(m, algebra)
-    return bool(entries) and all(
-        any(_becomes(keep, bound, _bits(Term((), algebra.open_term(t)[1]))[0], algebra) for keep, bound in entries)
-        for t, _ in n.terms
-    )
-
-
-def _bits(t: Term) -> tuple[NormalForm, tuple[Factor, ...]]:
-    """The product of a term's factors that are 0 or 1, and the others."""
-    bits = tuple((a, e) for a, e in t.factors if isinstance(a, InBand) or e == 0)
-    return NormalForm(((Term((), bits), 1),)), tuple(f for f in t.factors if f not in bits)
-
-
-def _entries(m: NormalForm, algebra: Algebra) -> list[tuple[NormalForm, frozenset[str]]]:
-    """What keeps the entries of a maximum, and the indices that it runs over; none where that is not so simple."""
-    found: list[tuple[NormalForm, frozenset[str]]] = []
-    for a in _lows(m):
-        if not isinstance(a, Max):
-            return []
-        for bound, inner in map(algebra.open_piece, a.pieces):
-            keeps = [b.keep for t, _ in inner.terms for b, _ in t.factors if isinstance(b, Bottom)]
-            if not keeps or any(_lows(NormalForm((p,))) for p in inner.terms):
-                return []
-            kept = keeps[0]
-            for keep in keeps[1:]:
-                kept = algebra.mul(kept, keep)
-            found.append((kept, frozenset(v.name for v in bound)))
-    return found
-
-
-def _becomes(pattern: NormalForm, bound: frozenset[str], wanted: NormalForm, algebra: Algebra) -> bool:
-    """Whether a product of bits is another one for some values of its indices."""
-    mine = list(indices_of_form(pattern))
-    atoms = [a for t, _ in wanted.terms for a, _ in t.factors]
-    for theirs in product(*map(_either_way, atoms)):
-        by: dict[str, Index] = {}
-        pairs = list(zip(mine, chain(*theirs), strict=False))
-        if len(pairs) < len(mine) or not all(fits(i, j, bound, by) for i, j in pairs):
-            continue
-        if algebra.substitute(pattern, by) == wanted:
-            return True
-    return False
-
-
-def _either_way(a: Atom) -> list[list[Index]]:
-    """An atom's indices; a band's also with row and column exchanged, since which is which depends on names."""
-    found = list(indices(a))
-    return [found, found[::-1]] if isinstance(a, InBand) else [found]
-
-
-def _keeps_an_entry(n: NormalForm) -> bool:
-    """Whether the claim's condition says that not everything in it is masked."""
-    for t, _ in n.terms:
-        bound = frozenset(v.name for v in t.bound)
-        bits = [a for a, e in t.factors if isinstance(a, InBand) or e == 0]
-        groups = [a.inner for a, _ in t.factors if isinstance(a, Group)]
-        if all(_is_whole(single(a), bound) for a in bits) and all(map(_keeps_an_entry, groups)):
-            return True
-    return False
 
 
 def _filled(hollow: Sequence[NormalForm], by: NormalForm, algebra: Algebra) -> Iterator[NormalForm]:
@@ -489,7 +408,7 @@ def _filled(hollow: Sequence[NormalForm], by: NormalForm, algebra: Algebra) -> I
     Nor those with which the other side goes to 0: what is hollow is bounded.
     """
     for m in hollow:
-        if _vanishes_with(by, m, algebra):
+        if vanishes_where_masked(by, m, algebra):
             continue
         powers = [{a.term: e for a, e in t.factors if isinstance(a, Exp)} for t, _ in by.terms]
         (term, _), *_ = m.terms
@@ -497,121 +416,10 @@ def _filled(hollow: Sequence[NormalForm], by: NormalForm, algebra: Algebra) -> I
             yield m
             continue
         for p in powers:
-            yield from (single(x) for t, e in p.items() if e < 0 for x in _lows(NormalForm(((t, 1),))))
+            yield from (single(x) for t, e in p.items() if e < 0 for x in low_maxima(NormalForm(((t, 1),))))
 
 
 # ---------------------------------------------------------------- low maxima
-def _lows(n: NormalForm, sign: int = 1) -> list[Max | Running]:
-    """Maxima among the terms of a form that may be low; those that are added, or those that are subtracted."""
-    return [
-        a
-        for t, c in n.terms
-        if c * sign > 0
-        for a, _ in t.factors
-        if isinstance(a, Max | Running) and _may_be_low(a, _NONE)
-    ]
-
-
-def _is_low(n: NormalForm) -> bool:
-    return n.masked or bool(_lows(n))
-
-
-def _may_be_low(a: Max | Running, bound: frozenset[str]) -> bool:
-    match a:
-        case Max(pieces):
-            return all(_falls(p.inner, bound.union(v.name for v in p.bound)) for p in pieces)
-        case Running(_, inner, _):
-            return _falls(inner, bound)
-
-
-def _falls(n: NormalForm, bound: frozenset[str]) -> bool:
-    """Whether a form may be minus infinity at all values of the bound indices."""
-    for t, _ in n.terms:
-        for a, _ in t.factors:
-            if isinstance(a, Bottom) and not _is_whole(a.keep, bound):
-                return True
-            if isinstance(a, Max | Running) and _may_be_low(a, bound):
-                return True
-    return False
-
-
-def _is_whole(keep: NormalForm, bound: frozenset[str]) -> bool:
-    """Whether a dim of what is kept is run over from end to end: then the claim says that some entry is kept.
-
-    Of a band it is to be seen, since a slice of a band is a band.
-    """
-    for t, _ in keep.terms:
-        for a, _ in t.factors:
-            if isinstance(a, InBand) and not _has_entry(a, bound):
-                return False
-    mine = [i for i in indices_of_form(keep) if not i.free.isdisjoint(bound)]
-    own = bound.union(*(i.free for i in indices_of_form(keep))) - (keep.free - bound)
-    return bool(mine) and all(_is_all_of(i, own) for i in mine)
-
-
-def _has_entry(a: InBand, bound: frozenset[str]) -> bool:
-    """Whether some column of every row is in a band, or some row of every column, at all sizes."""
-    low, high, row, column = a.low, a.high, extent(a.row), extent(a.column)
-    if not _is_all_of(a.column, bound):
-        low, high = (None if d is None else ZERO - d for d in (a.high, a.low))
-        row, column = column, row
-    ordered = low is None or high is None or at_most(low, high)
-    return ordered and (high is None or at_most(ZERO, high)) and (low is None or at_most(row + low, column))
-
-
-def _is_all_of(i: Index, bound: frozenset[str]) -> bool:
-    match i:
-        case Radix(parts):
-            return all(_is_all_of(p, bound) for p in parts)
-        case Var(name, _) | Digit(Var(name, _), _, _, _):
-            return name in bound
-        case _:
-            return False
-
-
-def _covers(a: NormalForm, m: Max | Running, algebra: Algebra) -> bool:
-    """Whether a is low wherever a maximum is: it is one of its entries, or a maximum of some."""
-    if any(x == m for x in _lows(a)):
-        return True
-    match m:
-        case Running(v, inner, at):
-            return _falls_with(a, algebra.substitute(inner, {v.name: at}), algebra)
-        case Max(pieces):
-            opened = [algebra.open_piece(p) for p in pieces]
-            return any(
-                _falls_with(a, algebra.substitute(inner, by), algebra)
-                for bound, inner in opened
-                for by in _instances(inner, a, frozenset(v.name for v in bound))
-            )
-
-
-def _falls_with(a: NormalForm, entry: NormalForm, algebra: Algebra) -> bool:
-    """Whether a is low wherever an entry is."""
-    mine = {t.key for t, _ in a.terms if t.masked}
-    return all(
-        t.key in mine if t.masked else all(_covers(a, x, algebra) for x in _lows(NormalForm(((t, 1),))))
-        for t, _ in entry.terms
-    )
-
-
-def _instances(entry: NormalForm, a: NormalForm, bound: frozenset[str]) -> Iterator[dict[str, Index]]:
-    """Values of bound indices at which a masked part of an entry may be one of a's."""
-    if not bound:
-        yield {}
-    for x in _masked_terms(entry):
-        for y in _masked_terms(a):
-            by: dict[str, Index] = {}
-            pairs = list(zip(_places(x), _places(y), strict=False))
-            if len(pairs) == len(_places(x)) and all(fits(i, j, bound, by) for i, j in pairs):
-                yield by
-
-
-def _masked_terms(n: NormalForm) -> list[Term]:
-    return [t for t, _ in n.terms if t.masked or _lows(NormalForm(((t, 1),)))]
-
-
-def _places(t: Term) -> list[Index]:
-    return list(indices_of_form(NormalForm(((t, 1),))))
 
 
 def _named(m: NormalForm) -> str:

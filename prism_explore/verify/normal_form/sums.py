@@ -36,22 +36,10 @@ from prism_explore.verify.normal_form.forms import (
     Term,
     number,
 )
-from prism_explore.verify.normal_form.index import (
-    MOVED,
-    Digit,
-    Index,
-    Moved,
-    Radix,
-    Var,
-    Zero,
-    digit,
-    divides,
-    moved,
-    quotient,
-    radix,
-)
+from prism_explore.verify.normal_form.index import MOVED, Digit, Index, Moved, Radix, Var, Zero, digit, moved, radix
 from prism_explore.verify.normal_form.indicators import interval, is_part
 from prism_explore.verify.normal_form.ring import Ring
+from prism_explore.verify.normal_form.size_facts import divides, quotient
 
 
 def components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tuple[Var, ...], tuple[Factor, ...]]]:

@@ -6,8 +6,8 @@ are. Where only the given extents will do, for a constant that is tied to one, t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, count
 from math import gcd, prod
@@ -16,12 +16,20 @@ from typing import TypeAlias
 
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.axis_typing import reduced_axis
-from prism_explore.ir.dims import ONE, ZERO, Dim, dim
+from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.ops import Band, BlockGraph, Custom, Expand, Input, Load, Node, Op, Reshape, Scalar, Slice
+from prism_explore.ir.ops import Custom, Input, Load, Op, Scalar, Slice
 from prism_explore.ir.program import TensorProgram
-from prism_explore.verify.shapes.constraints import BEGIN, NoExtents, Path, Reader, Slots, Variables, View
-from prism_explore.verify.shapes.pair import KEPT_AS_THEY_ARE, Near, Number, Pair
+from prism_explore.verify.shapes.constraints import NoExtents, Slots, Variables
+from prism_explore.verify.shapes.instance import (
+    Instance,
+    every_row_has_an_entry,
+    excludes_something,
+    largest_tensor,
+    make_instance,
+)
+from prism_explore.verify.shapes.pair import Near, Number, Pair
+from prism_explore.verify.shapes.read_graph import Reader
 from prism_explore.verify.shapes.solver import Solver
 
 TINY = -1
@@ -54,51 +62,6 @@ COMFORTABLE = 11_000
 """Elements of the largest tensor of the program at such extents: NumPy's own time per call is as long."""
 BEARABLE = 40_000
 """The same at the last and smallest of them: a candidate's own take longer still."""
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """Program and candidate at one choice of numbers, as the interpreter takes them."""
-
-    program: SGraph
-    candidate: SGraph
-    shapes: tuple[tuple[str, tuple[int, ...]], ...]
-    """Per input."""
-    symbols: Mapping[str, int]
-    """Numbers for the symbols that either graph names."""
-    sizes: tuple[tuple[str, int], ...]
-    """For people and for a replay: the program's axes, then the candidate's grid sizes and loop ranges."""
-    coinciding: tuple[str, ...]
-    """Axes of the inputs that the candidate needs to be equally long; where the program itself cuts one into
-    pieces of equal length, pieces may be."""
-    work: tuple[tuple[Op, int], ...]
-    """Of both graphs, the operators that compute, and how many numbers each goes through."""
-    faithful: bool
-    """Whether the numbers that views name are to each other as the given ones are: equal where these are, and in the
-    same sums and products. Where not, two graphs that are equal as given may differ."""
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What the program's side depends on."""
-        return self.program, self.shapes
-
-    @property
-    def elements(self) -> int:
-        """Of all inputs."""
-        return sum(prod(shape) for _, shape in self.shapes)
-
-    @property
-    def steps(self) -> int:
-        """Operators that the interpreter runs for the candidate."""
-        total = 0
-        for node in self.candidate.nodes:
-            times = 1
-            if isinstance(node.op, Custom):
-                times = prod(
-                    (p.size.value(self.symbols) for p in node.op.block.parallel), start=len(node.op.block.nodes)
-                )
-            total += times
-        return total
 
 
 class Extents:
@@ -204,10 +167,10 @@ class Extents:
             if numbers is None:
                 continue
             most = MOST_GIVEN if fixed else MOST_ELEMENTS
-            if _largest(pair, numbers) > most:
+            if largest_tensor(pair, numbers) > most:
                 dear = f"a trial would have tensors of more than {most:,} elements"
                 continue
-            instance = _instance(pair, numbers)
+            instance = make_instance(pair, numbers)
             if instance.steps <= (FEW_STEPS if differ and not fixed else MOST_STEPS):
                 return instance
             dear = f"a trial would take more than {MOST_STEPS:,} steps"
@@ -226,8 +189,8 @@ class Extents:
             numbers = _solve(pair, 0, {}, True, extents)
             if numbers is None or len({numbers[root] for root in axes}) < len(axes):
                 continue
-            if _largest(pair, numbers) <= (BEARABLE if turns is MANIFOLD[-1] else COMFORTABLE):
-                return _instance(pair, numbers)
+            if largest_tensor(pair, numbers) <= (BEARABLE if turns is MANIFOLD[-1] else COMFORTABLE):
+                return make_instance(pair, numbers)
         return "extents with many divisors are too large"
 
     def common_tiny(self, candidate: SGraph) -> Mapping[str, int]:
@@ -390,7 +353,7 @@ def _solve(
     for place in pair.places:
         extents_of = (place.rows, place.band.rows), (place.columns, place.band.columns)
         for bound, (root, extent) in zip((place.low, place.high), extents_of, strict=True):
-            if isinstance(bound, Number) and _bites(bound, extent):
+            if isinstance(bound, Number) and excludes_something(bound, extent):
                 strict[root] = max(strict.get(root, 1), abs(bound.small) + 2)
             elif isinstance(bound, Near):
                 strict[bound.root] = max(strict.get(bound.root, 1), 3 - bound.offset)
@@ -399,7 +362,7 @@ def _solve(
     loose = {*constants, *(root for _, root in cuts)}
 
     def accepts(values: Mapping[int, int]) -> bool:
-        return _keep_rows(pair, values)
+        return every_row_has_an_entry(pair, values)
 
     demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
     for least, different in demands[2:] if n == TINY else demands:
@@ -407,129 +370,3 @@ def _solve(
         if solver.put_all((*constants.items(), *given.items())) and solver.solve(order):
             return solver.values
     return None
-
-
-def _largest(pair: Pair, numbers: Mapping[int, int]) -> int:
-    """The elements of the largest tensor."""
-    find = pair.variables.find
-    return max(prod(numbers[find(slot)] for slot in slots) for slots in pair.tensors)
-
-
-def _instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
-    find = pair.variables.find
-
-    def number(slot: int) -> int:
-        return numbers[find(slot)]
-
-    shapes = tuple((name, tuple(map(number, slots))) for name, slots in pair.inputs)
-    symbols = {s: number(slot) for s, slot in pair.variables.symbols.items()}
-    bands = _bands(pair, numbers)
-    program, candidate = (
-        _with_numbers(graph, {v.path: next(bands) if isinstance(v.op, Band) else _view(v, number) for v in views})
-        for graph, views in zip((pair.program, pair.candidate), pair.views, strict=True)
-    )
-    sizes = (*((name, numbers[root]) for name, root in (*pair.axes, *pair.cuts)), *((name, 1) for name in pair.ones))
-    return Instance(
-        program,
-        candidate,
-        shapes,
-        symbols,
-        sizes,
-        pair.coinciding,
-        tuple((op, prod(map(number, slots))) for op, slots in pair.work),
-        _is_faithful(pair, numbers),
-    )
-
-
-def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
-    """Whether what views name by themselves is to all that hangs together with them as it is at the given extents.
-
-    Where the candidate's views name no number that the program's do not, whatever they mean there they mean here.
-    """
-    named = pair.named
-    if not {named[root] for root in pair.chosen} & (_said(pair, 1) - _said(pair, 0)):
-        return True
-    own = {(named[root], numbers[root]) for root in pair.chosen}
-    own |= {
-        (abs(bound.given), abs(bound.at(numbers)))
-        for place in pair.places
-        for bound in (place.low, place.high)
-        if isinstance(bound, Number | Near) and abs(bound.given) > KEPT_AS_THEY_ARE
-    }
-    small: dict[int, set[int]] = {1: {1}, 2: {2}}
-    for extent, number in (*((extent, numbers[root]) for root, extent in named.items()), *own):
-        small.setdefault(extent, set()).add(number)
-    return all(
-        small[a] == {x}
-        and all(x + y in small.get(a + b, {x + y}) and x * y in small.get(a * b, {x * y}) for y in small[b])
-        for a, x in own
-        for b in small
-    )
-
-
-def _said(pair: Pair, which: int) -> set[int | None]:
-    """The numbers that reshapes and slices of the program name, or of the candidate."""
-    views = (v for v in pair.views[which] if isinstance(v.op, Reshape | Slice))
-    return {pair.variables.given[slot].constant for v in views for slot in v.slots if slot != BEGIN}
-
-
-def _view(view: View, number: Callable[[int], int]) -> Op:
-    """A view with numbers for the sizes that it names."""
-    match view.op:
-        case Reshape():
-            return Reshape(tuple(dim(number(s)) for s in view.slots))
-        case Expand(along, _):
-            return Expand(along, dim(number(view.slots[along])))
-        case Slice(along, _, _):
-            begin, end = view.slots
-            return Slice(along, ZERO if begin == BEGIN else dim(number(begin)), dim(number(end)))
-        case op:
-            raise AssertionError(f"{type(op).__name__} names no sizes")
-
-
-def _bites(bound: Number, extent: Dim) -> bool:
-    """Whether a bound leaves something out at the given extent, as far as that is known."""
-    return extent.constant is None or abs(bound.given) < extent.constant - 1
-
-
-def _bands(pair: Pair, numbers: Mapping[int, int]) -> Iterator[Band]:
-    """The bands at small extents, in order."""
-    for place in pair.places:
-        low, high = (None if b is None else Dim((((), b),)) if b else ZERO for b in pair.bounds(place, numbers))
-        rows, columns = dim(numbers[place.rows]), dim(numbers[place.columns])
-        yield replace(place.band, rows=rows, columns=columns, low=low, high=high)
-
-
-def _keep_rows(pair: Pair, numbers: Mapping[int, int]) -> bool:
-    """Whether in each band every row has an entry, which is what a mask needs to have a meaning.
-
-    Not asked where the given band's first rows have none either, whatever the extents.
-    """
-    for place in pair.places:
-        low, high = pair.bounds(place, numbers)
-        bare = isinstance(place.high, Number | Near) and place.high.is_negative
-        if low is not None and low > numbers[place.columns] - numbers[place.rows]:
-            return False
-        if high is not None and high < 0 and not bare:
-            return False
-    return True
-
-
-def _with_numbers(graph: SGraph, ops: Mapping[Path, Op]) -> SGraph:
-    """The graph with other operators at some places; inputs keep their types, which nothing reads any more."""
-    if not ops:
-        return graph
-    nodes = list(graph.nodes)
-    inside: dict[int, dict[int, Op]] = {}
-    for path, op in ops.items():
-        if len(path) == 1:
-            nodes[path[0]] = Node(op, nodes[path[0]].args)  # pyright: ignore[reportArgumentType]
-        else:
-            inside.setdefault(path[0], {})[path[1]] = op
-    for n, changed in inside.items():
-        custom = nodes[n].op
-        assert isinstance(custom, Custom), "a path of two leads into a custom kernel"
-        block = custom.block
-        inner = tuple(Node(changed.get(m, node.op), node.args) for m, node in enumerate(block.nodes))
-        nodes[n] = Node(Custom(BlockGraph(block.grid, block.loop, inner)), nodes[n].args)
-    return SGraph(tuple(nodes), graph.output)

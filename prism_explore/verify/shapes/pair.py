@@ -15,7 +15,8 @@ from typing import TypeAlias
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Band, Op, Reshape, Slice
-from prism_explore.verify.shapes.constraints import BEGIN, Equation, Slots, Variables, View
+from prism_explore.verify.shapes.constraints import BEGIN, Equation, Slots, Variables
+from prism_explore.verify.shapes.read_graph import View
 
 KEPT_AS_THEY_ARE = 2
 """Numbers in bands up to this are the same at small extents."""

@@ -15,7 +15,8 @@ from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.interpreter.vectorized import run_together
 from prism_explore.ir.text import parse
 from prism_explore.verify.counterexample.inputs import draw_inputs
-from prism_explore.verify.shapes.concretize import TINY, Extents, Instance
+from prism_explore.verify.shapes.concretize import TINY, Extents
+from prism_explore.verify.shapes.instance import Instance
 from tests.strategies import random_inputs
 from tests.verify.corpus import CASES, PROGRAMS
 from tests.verify.mutate import mutants

@@ -14,7 +14,7 @@ from prism_explore.verify.certificate.derivation.term_graph import STATED
 from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, parse
 from prism_explore.verify.checker.replay import follow
 from prism_explore.verify.checker.sizes import at_most, is_count
-from prism_explore.verify.normal_form import index
+from prism_explore.verify.normal_form import size_facts
 
 AXES = (
     '(axis p "n") (axis k "n") (axis j "n") (axis a "m") (axis b "n - m") (axis w "n" o i) (axis o "f") (axis i "n/f")'
@@ -249,7 +249,7 @@ COUNTS = st.sampled_from([dim(t) for t in ("n - 1", "n/2", "4096/f", "n - m", "n
 
 @settings(max_examples=400, deadline=None)
 @given(d=SIZES | COUNTS, known=st.lists(SIZES | COUNTS, max_size=2), n=st.integers(1, 9), m=st.integers(1, 9))
-@pytest.mark.parametrize("says", [is_count, index.is_count], ids=["checker", "prover"])
+@pytest.mark.parametrize("says", [is_count, size_facts.is_count], ids=["checker", "prover"])
 def test_what_is_said_to_be_a_count_is_a_positive_integer(
     says: Callable[[Dim, tuple[Dim, ...]], bool], d: Dim, known: list[Dim], n: int, m: int
 ) -> None:
@@ -259,7 +259,7 @@ def test_what_is_said_to_be_a_count_is_a_positive_integer(
             assert numbers[-1].denominator == 1 and numbers[-1] > 0
 
 
-@pytest.mark.parametrize("says", [is_count, index.is_count], ids=["checker", "prover"])
+@pytest.mark.parametrize("says", [is_count, size_facts.is_count], ids=["checker", "prover"])
 @pytest.mark.parametrize(
     ("size", "known", "count"),
     [

@@ -15,7 +15,8 @@ from prism_explore.ir.text import parse, parse_program
 from prism_explore.verify.counterexample.inputs import draw_inputs
 from prism_explore.verify.counterexample.refuter import Refuter, Survived, Witness
 from prism_explore.verify.counterexample.shared_trials import FLOATS, Cuts, SharedTrial
-from prism_explore.verify.shapes.concretize import Extents, Instance
+from prism_explore.verify.shapes.concretize import Extents
+from prism_explore.verify.shapes.instance import Instance
 from tests.verify.mutate import mutants
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
 

@@ -1,13 +1,13 @@
 """The rules of the normal form: what each states, when it holds, and why it is sound.
 
 All hold at every point, for all real numbers under x/0 = 0; where one needs more, `condition` says so and the code
-checks it. Rules on indices are in `index.RULES`. The prover does not read this table: the rules are the code of
+checks it. Rules on indices are in `index_rules.RULES`. The prover does not read this table: the rules are the code of
 `prism_explore/verify/normal_form`, and `test_rules.py` demands goals and counterexamples for each row.
 """
 
 from __future__ import annotations
 
-from prism_explore.verify.normal_form.index import Rule
+from prism_explore.verify.normal_form.index_rules import Rule
 
 _FIELD, _SUMS = "field of real numbers with x/0 = 0", "finite sums"
 _ORDER, _ONLINE = "total order of real numbers", "online softmax, arXiv 1805.02867"

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.dims import ZERO as ZERO_DIM
 from prism_explore.verify.normal_form.index import (
-    RULES,
     ZERO,
     Digit,
     Index,
@@ -19,18 +18,17 @@ from prism_explore.verify.normal_form.index import (
     Radix,
     Var,
     Zero,
-    at_most,
     digit,
-    divides,
     evaluate_index,
     extent,
     moved,
-    quotient,
     radix,
     show_index,
     substitute,
     var,
 )
+from prism_explore.verify.normal_form.index_rules import RULES
+from prism_explore.verify.normal_form.size_facts import at_most, divides, quotient
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2}
 FACTORS = ("a", "b", "c", "d", 2, 3)

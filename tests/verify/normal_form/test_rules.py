@@ -27,7 +27,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
 from prism_explore.verify.certificate.certify import certify
-from prism_explore.verify.normal_form import index
+from prism_explore.verify.normal_form import index_rules
 from prism_explore.verify.normal_form.algebra import Algebra, Stuck
 from prism_explore.verify.normal_form.index import (
     ZERO,
@@ -1025,7 +1025,7 @@ def test_every_rule_has_goals_and_twins():
 
 
 def test_every_rule_says_when_and_why_it_holds():
-    for rule in (*RULES, *index.RULES):
+    for rule in (*RULES, *index_rules.RULES):
         assert all((rule.name, rule.rule, rule.sentence, rule.condition, rule.source, rule.argument)), rule
 
 
@@ -1079,7 +1079,7 @@ def index_rows(of: str) -> list[object]:
 
 
 def test_every_index_rule_has_goals_and_twins():
-    assert [r.name for r in index.RULES] == list(INDEX_ENTRIES)
+    assert [r.name for r in index_rules.RULES] == list(INDEX_ENTRIES)
     assert all(entry.goals and entry.twins for entry in INDEX_ENTRIES.values())
 
 

@@ -11,7 +11,7 @@ from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
 from prism_explore.verify.certificate import saturation
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.certificate.derivation import intervals, term_graph
-from prism_explore.verify.normal_form import index
+from prism_explore.verify.normal_form import size_facts
 from prism_explore.verify.prover import Prover
 
 
@@ -108,7 +108,7 @@ def test_a_certificate_that_takes_every_range_for_one_with_values_is_refused(mon
     _, c = of(program, candidate)
     empty = dim("b") - 1
     for module in (intervals, saturation, term_graph):
-        monkeypatch.setattr(module, "is_count", lambda d, known: d == empty or index.is_count(d, known))
+        monkeypatch.setattr(module, "is_count", lambda d, known: d == empty or size_facts.is_count(d, known))
 
     lemmas = certify(Verified(c, Proof("e-graph", "", ()), ()), Journal()).proof.lemmas
 

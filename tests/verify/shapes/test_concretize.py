@@ -17,7 +17,8 @@ from prism_explore.ir.text import parse, parse_program
 from prism_explore.pipeline.stages import Refuted, Verified, Witness
 from prism_explore.verify.counterexample.inputs import draw_inputs
 from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried
-from prism_explore.verify.shapes.concretize import MOST_ELEMENTS, MOST_STEPS, TINY, Extents, Instance
+from prism_explore.verify.shapes.concretize import MOST_ELEMENTS, MOST_STEPS, TINY, Extents
+from prism_explore.verify.shapes.instance import Instance
 from prism_explore.verify.shapes.solver import Solver
 from tests.verify.corpus import CASES, PROGRAMS, graph_of
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of

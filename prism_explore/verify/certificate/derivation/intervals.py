@@ -15,7 +15,8 @@ from prism_explore.verify.certificate.derivation.polynomials import ONE, Derivat
 from prism_explore.verify.certificate.derivation.term_graph import CUT, EVERYTHING, Id, TermGraph
 from prism_explore.verify.certificate.expressions import Within, places
 from prism_explore.verify.certificate.lemma import chain_of, digits_in
-from prism_explore.verify.normal_form.index import Digit, Moved, Var, Zero, at_most, extent, is_count, moved, radix
+from prism_explore.verify.normal_form.index import Digit, Moved, Var, Zero, extent, moved, radix
+from prism_explore.verify.normal_form.size_facts import at_most, is_count
 
 
 class Intervals:

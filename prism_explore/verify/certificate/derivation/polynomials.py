@@ -19,8 +19,8 @@ from prism_explore.verify.certificate.derivation.signs import Signs
 from prism_explore.verify.certificate.derivation.term_graph import APART, MEET, Id, TermGraph
 from prism_explore.verify.certificate.expressions import Near, Within
 from prism_explore.verify.normal_form.forms import InBand
-from prism_explore.verify.normal_form.index import at_most
 from prism_explore.verify.normal_form.indicators import common_bands
+from prism_explore.verify.normal_form.size_facts import at_most
 
 Poly: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
 """Monomials and their coefficients, none of which is 0."""

@@ -26,7 +26,8 @@ from prism_explore.verify.certificate.expressions import (
 )
 from prism_explore.verify.certificate.lemma import Axis, coordinates_of
 from prism_explore.verify.certificate.syntax import Notation, lisp
-from prism_explore.verify.normal_form.index import Index, Var, is_count, substitute
+from prism_explore.verify.normal_form.index import Index, Var, substitute
+from prism_explore.verify.normal_form.size_facts import is_count
 
 RENAME = "rename"
 SUM_IN_PIECES, MOST_IN_PIECES = "sum in pieces", "maximum in pieces"

@@ -1,0 +1,186 @@
+"""Program and candidate at one choice of numbers, as graphs that the interpreter runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from prism_explore.ir.dims import ZERO, Dim, dim
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import Band, BlockGraph, Custom, Expand, Node, Op, Reshape, Slice
+from prism_explore.verify.shapes.constraints import BEGIN, Path
+from prism_explore.verify.shapes.pair import KEPT_AS_THEY_ARE, Near, Number, Pair
+from prism_explore.verify.shapes.read_graph import View
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Program and candidate at one choice of numbers, as the interpreter takes them."""
+
+    program: SGraph
+    candidate: SGraph
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    """Per input."""
+    symbols: Mapping[str, int]
+    """Numbers for the symbols that either graph names."""
+    sizes: tuple[tuple[str, int], ...]
+    """For people and for a replay: the program's axes, then the candidate's grid sizes and loop ranges."""
+    coinciding: tuple[str, ...]
+    """Axes of the inputs that the candidate needs to be equally long; where the program itself cuts one into
+    pieces of equal length, pieces may be."""
+    work: tuple[tuple[Op, int], ...]
+    """Of both graphs, the operators that compute, and how many numbers each goes through."""
+    faithful: bool
+    """Whether the numbers that views name are to each other as the given ones are: equal where these are, and in the
+    same sums and products. Where not, two graphs that are equal as given may differ."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What the program's side depends on."""
+        return self.program, self.shapes
+
+    @property
+    def elements(self) -> int:
+        """Of all inputs."""
+        return sum(prod(shape) for _, shape in self.shapes)
+
+    @property
+    def steps(self) -> int:
+        """Operators that the interpreter runs for the candidate."""
+        total = 0
+        for node in self.candidate.nodes:
+            times = 1
+            if isinstance(node.op, Custom):
+                times = prod(
+                    (p.size.value(self.symbols) for p in node.op.block.parallel), start=len(node.op.block.nodes)
+                )
+            total += times
+        return total
+
+
+def make_instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
+    """Program and candidate with these numbers for their variables."""
+    find = pair.variables.find
+
+    def number(slot: int) -> int:
+        return numbers[find(slot)]
+
+    shapes = tuple((name, tuple(map(number, slots))) for name, slots in pair.inputs)
+    symbols = {s: number(slot) for s, slot in pair.variables.symbols.items()}
+    bands = _bands(pair, numbers)
+    program, candidate = (
+        _with_numbers(graph, {v.path: next(bands) if isinstance(v.op, Band) else _view(v, number) for v in views})
+        for graph, views in zip((pair.program, pair.candidate), pair.views, strict=True)
+    )
+    sizes = (*((name, numbers[root]) for name, root in (*pair.axes, *pair.cuts)), *((name, 1) for name in pair.ones))
+    return Instance(
+        program,
+        candidate,
+        shapes,
+        symbols,
+        sizes,
+        pair.coinciding,
+        tuple((op, prod(map(number, slots))) for op, slots in pair.work),
+        _is_faithful(pair, numbers),
+    )
+
+
+def largest_tensor(pair: Pair, numbers: Mapping[int, int]) -> int:
+    """The elements of the largest tensor."""
+    find = pair.variables.find
+    return max(prod(numbers[find(slot)] for slot in slots) for slots in pair.tensors)
+
+
+def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
+    """Whether what views name by themselves is to all that hangs together with them as it is at the given extents.
+
+    Where the candidate's views name no number that the program's do not, whatever they mean there they mean here.
+    """
+    named = pair.named
+    if not {named[root] for root in pair.chosen} & (_named_numbers(pair, 1) - _named_numbers(pair, 0)):
+        return True
+    own = {(named[root], numbers[root]) for root in pair.chosen}
+    own |= {
+        (abs(bound.given), abs(bound.at(numbers)))
+        for place in pair.places
+        for bound in (place.low, place.high)
+        if isinstance(bound, Number | Near) and abs(bound.given) > KEPT_AS_THEY_ARE
+    }
+    small: dict[int, set[int]] = {1: {1}, 2: {2}}
+    for extent, number in (*((extent, numbers[root]) for root, extent in named.items()), *own):
+        small.setdefault(extent, set()).add(number)
+    return all(
+        small[a] == {x}
+        and all(x + y in small.get(a + b, {x + y}) and x * y in small.get(a * b, {x * y}) for y in small[b])
+        for a, x in own
+        for b in small
+    )
+
+
+def _named_numbers(pair: Pair, which: int) -> set[int | None]:
+    """The numbers that reshapes and slices of the program name, or of the candidate."""
+    views = (v for v in pair.views[which] if isinstance(v.op, Reshape | Slice))
+    return {pair.variables.given[slot].constant for v in views for slot in v.slots if slot != BEGIN}
+
+
+def _view(view: View, number: Callable[[int], int]) -> Op:
+    """A view with numbers for the sizes that it names."""
+    match view.op:
+        case Reshape():
+            return Reshape(tuple(dim(number(s)) for s in view.slots))
+        case Expand(along, _):
+            return Expand(along, dim(number(view.slots[along])))
+        case Slice(along, _, _):
+            begin, end = view.slots
+            return Slice(along, ZERO if begin == BEGIN else dim(number(begin)), dim(number(end)))
+        case op:
+            raise AssertionError(f"{type(op).__name__} names no sizes")
+
+
+def excludes_something(bound: Number, extent: Dim) -> bool:
+    """Whether a bound leaves something out at the given extent, as far as that is known."""
+    return extent.constant is None or abs(bound.given) < extent.constant - 1
+
+
+def _bands(pair: Pair, numbers: Mapping[int, int]) -> Iterator[Band]:
+    """The bands at small extents, in order."""
+    for place in pair.places:
+        low, high = (None if b is None else Dim((((), b),)) if b else ZERO for b in pair.bounds(place, numbers))
+        rows, columns = dim(numbers[place.rows]), dim(numbers[place.columns])
+        yield replace(place.band, rows=rows, columns=columns, low=low, high=high)
+
+
+def every_row_has_an_entry(pair: Pair, numbers: Mapping[int, int]) -> bool:
+    """Whether in each band every row has an entry, which is what a mask needs to have a meaning.
+
+    Not asked where the given band's first rows have none either, whatever the extents.
+    """
+    for place in pair.places:
+        low, high = pair.bounds(place, numbers)
+        bare = isinstance(place.high, Number | Near) and place.high.is_negative
+        if low is not None and low > numbers[place.columns] - numbers[place.rows]:
+            return False
+        if high is not None and high < 0 and not bare:
+            return False
+    return True
+
+
+def _with_numbers(graph: SGraph, ops: Mapping[Path, Op]) -> SGraph:
+    """The graph with other operators at some places; inputs keep their types, which nothing reads any more."""
+    if not ops:
+        return graph
+    nodes = list(graph.nodes)
+    inside: dict[int, dict[int, Op]] = {}
+    for path, op in ops.items():
+        if len(path) == 1:
+            nodes[path[0]] = Node(op, nodes[path[0]].args)  # pyright: ignore[reportArgumentType]
+        else:
+            inside.setdefault(path[0], {})[path[1]] = op
+    for n, changed in inside.items():
+        custom = nodes[n].op
+        assert isinstance(custom, Custom), "a path of two leads into a custom kernel"
+        block = custom.block
+        inner = tuple(Node(changed.get(m, node.op), node.args) for m, node in enumerate(block.nodes))
+        nodes[n] = Node(Custom(BlockGraph(block.grid, block.loop, inner)), nodes[n].args)
+    return SGraph(tuple(nodes), graph.output)
