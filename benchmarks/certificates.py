@@ -28,7 +28,7 @@ from prism_explore.events.journal import Journal  # noqa: E402
 from prism_explore.pipeline.stages import Candidate, Proof, Verified  # noqa: E402
 from prism_explore.search.explore import Progress, Steering, explore  # noqa: E402
 from prism_explore.verify.certificate.certify import certify  # noqa: E402
-from prism_explore.verify.normal_form.bound_names import Stuck  # noqa: E402
+from prism_explore.verify.normal_form.bound_names import NoNormalForm  # noqa: E402
 from tests.verify.corpus import CASES, PROGRAMS, candidate  # noqa: E402
 from tests.verify.workloads import RIGHT, program_of, sgraph_of  # noqa: E402
 
@@ -75,7 +75,7 @@ class Count:
         wall, cpu = time.perf_counter(), time.process_time()
         try:
             lemmas = certify(verified, Journal()).proof.lemmas
-        except Stuck as stuck:
+        except NoNormalForm as stuck:
             self.lemmas += 1
             print(f"{name:55} has no normal form: {stuck.limit}")
             return

@@ -36,7 +36,7 @@ from prism_explore.verify.counterexample.case import Case, Method
 from prism_explore.verify.counterexample.refuter import Attempt, Refuter, Survived, UncertainDifference, Untried
 from prism_explore.verify.egraph.limits import Limits, explain
 from prism_explore.verify.normal_form.algebra import Algebra
-from prism_explore.verify.normal_form.bound_names import DEEP, Budget, Stuck
+from prism_explore.verify.normal_form.bound_names import DEEP, Budget, NoNormalForm
 from prism_explore.verify.normal_form.cut_points import meet
 from prism_explore.verify.normal_form.equalities import compare_lowered
 from prism_explore.verify.normal_form.forms import NormalForm, show
@@ -287,7 +287,7 @@ class Prover:
                     check_masks(program, goal, algebra)
                     self._goal_masks_checked |= goal is self._goal and algebra is self._plain
                 check_masks(graph, found, algebra)
-            except Stuck as stuck:
+            except NoNormalForm as stuck:
                 limit = stuck.limit
             else:
                 return ""
@@ -338,12 +338,12 @@ class Prover:
         goal, result = aim.values[self.program.graph.output], found.values[candidate.sgraph.output]
         cleared = _Equal(aim, found, "cleared denominators")
         try:
-            if self._plain.cleared(goal, result):
+            if self._plain.equal_when_cleared(goal, result):
                 return cleared
             spelled = self._forms_by_definitions(candidate.sgraph, goal, result)
-            if spelled is not None and self._spelled.cleared(*spelled):
+            if spelled is not None and self._spelled.equal_when_cleared(*spelled):
                 return cleared
-        except Stuck as stuck:
+        except NoNormalForm as stuck:
             return _NotProved(aim, found, stuck.limit)
         except RecursionError:
             return _NotProved(aim, found, DEEP)
@@ -363,7 +363,7 @@ class Prover:
             spelled = self._forms_by_definitions(
                 graph, goal.values[self.program.graph.output], found.values[graph.output]
             )
-        except (Stuck, RecursionError):
+        except (NoNormalForm, RecursionError):
             return False
         return spelled is not None and spelled[0] == spelled[1]
 
@@ -373,14 +373,14 @@ class Prover:
         """Both results with functions replaced by definitions; None where there are none.
 
         Raises:
-            Stuck: the budget ended.
+            NoNormalForm: the budget ended.
         """
         if not _HAS_DEFINITION.search(goal.key) and not _HAS_DEFINITION.search(found.key):
             return None
         if self._spelled_goal is None:
             self._spelled_goal = _lowered(self.program.graph, self._spelled)
         if isinstance(self._spelled_goal, _NoForm):
-            raise Stuck(f"the program with functions spelled out: {self._spelled_goal.limit}")
+            raise NoNormalForm(f"the program with functions spelled out: {self._spelled_goal.limit}")
         self._spelled.restart()
         result = lower(graph, self._spelled).values[graph.output]
         return self._spelled_goal.values[self.program.graph.output], result
@@ -438,7 +438,7 @@ def _lowered(graph: SGraph, algebra: Algebra) -> Lowered | _NoForm:
     algebra.restart()
     try:
         return lower(graph, algebra)
-    except Stuck as stuck:
+    except NoNormalForm as stuck:
         return _NoForm(stuck.limit)
     except RecursionError:
         return _NoForm(DEEP)

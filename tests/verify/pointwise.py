@@ -30,10 +30,10 @@ from prism_explore.verify.normal_form.forms import (
     InBand,
     Interval,
     Max,
+    MaxOperand,
     NormalForm,
     Number,
     Opaque,
-    Piece,
     Prime,
     Read,
     Running,
@@ -278,8 +278,8 @@ class Meaning:
                 return self._map(lambda d: ((below <= d) & (d < above)).astype(float), self.index(i))
             case Bottom(keep):
                 return self._map(lambda k: np.where(k != 0, 0.0, -np.inf), self.everywhere(keep))
-            case Max(pieces):
-                return self._map(_kept, _combine(np.maximum, [self._piece(p) for p in pieces], self.limit))
+            case Max(operands):
+                return self._map(_kept, _combine(np.maximum, [self._operand(p) for p in operands], self.limit))
             case Running(v, inner, at):
                 return self._map(_kept, self._running(v, self.everywhere(inner), self.index(at)))
             case _:
@@ -288,7 +288,7 @@ class Meaning:
     def _border(self, d: Dim | None, otherwise: float) -> float:
         return otherwise if d is None else float(d.rational(self.sizes))
 
-    def _piece(self, p: Piece) -> Named:
+    def _operand(self, p: MaxOperand) -> Named:
         value = self.everywhere(p.inner)
         axes = tuple(value.names.index(v.name) for v in p.bound)
         names = tuple(n for k, n in enumerate(value.names) if k not in axes)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import VerdictReached
 from prism_explore.ir.graph import SGraph
-from prism_explore.verify.normal_form.algebra import Algebra, Budget, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, Budget, NoNormalForm
 from prism_explore.verify.normal_form.lower_graph import lower
 from prism_explore.verify.prover import Prover
 from prism_explore.verify.verdict_events import verdict_event
@@ -50,7 +50,7 @@ def spent(graph: SGraph, algebra: Algebra) -> int | str:
     algebra.restart()
     try:
         lower(graph, algebra)
-    except Stuck as stuck:
+    except NoNormalForm as stuck:
         return stuck.limit
     return algebra.steps
 
@@ -63,6 +63,6 @@ def spent(graph: SGraph, algebra: Algebra) -> int | str:
     kept=st.sampled_from((50, 20_000)),
 )
 def test_what_is_remembered_costs_as_many_steps_as_it_did(name: str, seed: int, steps: int, kept: int):
-    shared = Algebra(Budget(steps=steps, kept=kept))
+    shared = Algebra(Budget(steps=steps, cache_entries=kept))
     for graph in candidates(name, random.Random(seed), 8):
         assert spent(graph, Algebra(Budget(steps=steps))) == spent(graph, shared)

@@ -40,7 +40,7 @@ from prism_explore.verify.certificate.saturation import noting, problem, replay
 from prism_explore.verify.checker.check import check
 from prism_explore.verify.egraph.client import EgglogClient, Problem, shared_client
 from prism_explore.verify.egraph.limits import Limits, NotStated, Proved, Saturation, explain
-from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.cut_points import meet
 from prism_explore.verify.normal_form.forms import NormalForm, Read, show
 from prism_explore.verify.normal_form.index import position, var
@@ -153,7 +153,7 @@ def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligatio
     Tensors are called program.%5, k3 (kernel level) and k3.b7 (inside the custom kernel k3).
 
     Raises:
-        algebra.Stuck: a graph has no normal form; then it was not proved either.
+        algebra.NoNormalForm: a graph has no normal form; then it was not proved either.
     """
     wanted, found = _forms(program.graph, candidate)
     known = (*candidate.conditions(), *program.graph.conditions())
@@ -174,7 +174,7 @@ def _forms(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
         wanted = lower(program, algebra)
         algebra.restart()
         found = lower(candidate, algebra)
-    except Stuck:
+    except NoNormalForm:
         met = meet(program, candidate, algebra.budget)
         if met is None:
             raise

@@ -20,7 +20,17 @@ from typing import Literal, TypeAlias, assert_never
 
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.normal_form import forms as nf
-from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, settled, substitute, var
+from prism_explore.verify.normal_form.index import (
+    Digit,
+    Index,
+    Moved,
+    Radix,
+    Var,
+    Zero,
+    normalize_digits,
+    substitute,
+    var,
+)
 from prism_explore.verify.normal_form.indicators import band, interval
 
 
@@ -423,8 +433,8 @@ def _of_atom(a: nf.Atom, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
             return Within(_settled(i, names, fresh), low, high)
         case nf.Bottom(keep):
             return Bottom(_inner(keep, fresh, names))
-        case nf.Max(pieces):
-            return reduce(Greater, [_of_piece(p, fresh, names) for p in pieces])
+        case nf.Max(operands):
+            return reduce(Greater, [_of_operand(p, fresh, names) for p in operands])
         case nf.Running(v, inner, at):
             axis = fresh.axis(v.extent)
             if not isinstance(axis, Var):
@@ -434,7 +444,7 @@ def _of_atom(a: nf.Atom, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
             assert_never(a)
 
 
-def _of_piece(p: nf.Piece, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
+def _of_operand(p: nf.MaxOperand, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
     renamed = {**names, **{v.name: fresh.axis(v.extent) for v in p.bound}}
     body = _inner(p.inner, fresh, renamed)
     for v in reversed(p.bound):
@@ -471,4 +481,4 @@ def power(a: Expr, exponent: Fraction) -> Expr:
 def _settled(i: Index, names: Mapping[str, Index], fresh: Fresh) -> Index:
     """An index under its new names, as far as what is known of sizes tells: so an operator spells it as well."""
     new = substitute(i, names, fresh.integers)
-    return settled(new, fresh.integers) if fresh.integers else new
+    return normalize_digits(new, fresh.integers) if fresh.integers else new

@@ -1,11 +1,10 @@
-"""The rules at work: sums, products, powers and substitutions that stay in normal form.
+"""The algebra of normal forms: sums, products, powers, functions and substitution.
 
-An `Algebra` builds forms bottom-up; every operation takes forms in normal form and returns one. It
-keeps what it computed, keyed by the forms' texts alone: nothing is assumed about a symbol but that
-it is a positive integer, so what one candidate left behind is as true for the next.
+Every operation takes forms in normal form and returns one. Results are cached by the texts of the operands: of a symbol
+only that it is a positive integer is assumed, so a result holds for all candidates.
 
-The work is counted. Where the budget ends, `Stuck` says which limit was hit; it is caught inside
-this package and becomes an `Unknown`.
+Work is counted in steps. Where the budget ends, `NoNormalForm` names the limit; it is caught inside this package and
+becomes the verdict `Unknown`.
 """
 
 from __future__ import annotations
@@ -20,8 +19,15 @@ from typing import Any, TypeVar, TypeVarTuple, assert_never
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.normal_form import index
 from prism_explore.verify.normal_form.bound_names import Budget as Budget
-from prism_explore.verify.normal_form.bound_names import Collapsed, Naming, Opened, by_key, checked, moves_one_to_one
-from prism_explore.verify.normal_form.bound_names import Stuck as Stuck
+from prism_explore.verify.normal_form.bound_names import (
+    Collapsed,
+    Naming,
+    OpenOperand,
+    by_key,
+    checked,
+    moves_one_to_one,
+)
+from prism_explore.verify.normal_form.bound_names import NoNormalForm as NoNormalForm
 from prism_explore.verify.normal_form.forms import (
     NF_ONE,
     NF_ZERO,
@@ -66,75 +72,75 @@ _Made = TypeVar("_Made")
 
 @dataclass(slots=True)
 class _Tensor:
-    """What is remembered of an operator and its operands."""
+    """The cached result of an operator."""
 
     form: NormalForm
     steps: int
     candidate: int
-    """Which one has paid for it last."""
+    """The last candidate whose budget paid for it."""
 
 
 class Algebra(Naming):
-    """Operations on normal forms, with a memory and a budget."""
+    """Operations on normal forms, with a cache and a budget."""
 
     def __init__(self, budget: Budget | None = None, *, spell_out: bool = False, integers: Sequence[Dim] = ()) -> None:
-        """What is known to all that it computes; where that differs, take another algebra.
+        """An algebra with an empty cache; other settings need another algebra.
 
         Args:
-            budget: how much work one candidate may cost.
-            spell_out: named functions by their definitions (rules F1, F7) instead of by name.
-            integers: sizes that are integers, as the conditions of a candidate say (rule I6).
+            budget: the limits for one candidate.
+            spell_out: whether named functions are replaced by their definitions (rules F1, F7).
+            integers: sizes that are integers by the conditions of a candidate (rule I6).
         """
         super().__init__(budget, integers)
         self.spell_out = spell_out
-        self._memory: dict[tuple[Hashable, ...], tuple[Any, int]] = {}
-        """Per operation and operands, the result and how many steps it took."""
-        self._tensors: dict[tuple[Hashable, ...], _Tensor] = {}
+        self._cache: dict[tuple[Hashable, ...], tuple[Any, int]] = {}
+        """Per operation and operands, the result and the number of steps that it took."""
+        self._tensor_cache: dict[tuple[Hashable, ...], _Tensor] = {}
         self._candidate = 0
 
     def restart(self) -> None:
-        """A new candidate: the full budget again, and no more memories than allowed."""
+        """Start a new candidate: reset the budget, and clear the caches where they are full."""
         self.steps = 0
         self._fresh = 0
         self._candidate += 1
-        if len(self._memory) + len(self._renamed) + len(self._tensors) > self.budget.kept:
-            self._memory.clear()
-            self._renamed.clear()
-            self._tensors.clear()
+        if len(self._cache) + len(self._rename_cache) + len(self._tensor_cache) > self.budget.cache_entries:
+            self._cache.clear()
+            self._rename_cache.clear()
+            self._tensor_cache.clear()
 
-    def tensor(
+    def cached_tensor(
         self,
         what: tuple[Hashable, ...],
         make: Callable[[*_Operands], NormalForm],
         *of: *_Operands,
     ) -> NormalForm:
-        """What an operator of a graph gives; as `once`, but equal tensors of one candidate are paid for once."""
-        known = self._tensors.get(what)
+        """The result of a graph's operator; as `cached`, but equal tensors of one candidate cost their steps once."""
+        known = self._tensor_cache.get(what)
         if known is None:
             began = self.steps
-            known = self._tensors[what] = _Tensor(make(*of), self.steps - began, self._candidate)
+            known = self._tensor_cache[what] = _Tensor(make(*of), self.steps - began, self._candidate)
         elif known.candidate != self._candidate:
             known.candidate = self._candidate
             self.spend(known.steps)
         return known.form
 
-    def once(self, what: tuple[Hashable, ...], make: Callable[[*_Operands], _Made], *of: *_Operands) -> _Made:
-        """What an operation gives, worked out once.
+    def cached(self, what: tuple[Hashable, ...], make: Callable[[*_Operands], _Made], *of: *_Operands) -> _Made:
+        """The result of an operation, computed once.
 
-        It costs as many steps each time, so that no verdict depends on which others came before.
+        It costs the same steps each time, so that no verdict depends on earlier ones.
 
         Args:
             what: the operation and all that its result depends on, forms by their keys.
-            make: does it.
-            of: what it is done to.
+            make: computes the result.
+            of: the arguments of `make`.
         """
-        known = self._memory.get(what)
+        known = self._cache.get(what)
         if known is not None:
             self.spend(known[1])
             return known[0]
         began = self.steps
         result = make(*of)
-        self._memory[what] = result, self.steps - began
+        self._cache[what] = result, self.steps - began
         return result
 
     # ------------------------------------------------------------ ring
@@ -144,7 +150,7 @@ class Algebra(Naming):
 
     def size(self, d: Dim) -> NormalForm:
         """A size as a number."""
-        return self.once(("size", d), self._size, d)
+        return self.cached(("size", d), self._size, d)
 
     def _size(self, d: Dim) -> NormalForm:
         total = NF_ZERO
@@ -176,7 +182,7 @@ class Algebra(Naming):
             pieces += bool(t.bound) and MOVED in t.key
         found = list(total.values())
         while special:
-            found = self._masks_in_one([(t, 1 if t.masked else c) for t, c in found])
+            found = self._merge_masks([(t, 1 if t.masked else c) for t, c in found])
             fewer = joined(found, self.integers)
             if fewer is None:
                 break
@@ -193,7 +199,7 @@ class Algebra(Naming):
             return a
         if a.masked:
             if by <= 0:
-                raise Stuck("a masked value (minus infinity) is multiplied by a number that is not positive")
+                raise NoNormalForm("a masked value (minus infinity) is multiplied by a number that is not positive")
             return NormalForm(tuple((t, 1 if t.masked else number(c * by)) for t, c in a.terms))
         return NormalForm(tuple((t, number(c * by)) for t, c in a.terms)) if by else NF_ZERO
 
@@ -212,11 +218,11 @@ class Algebra(Naming):
         for one, other in ((a, b), (b, a)):
             if len(one.terms) == 1 and one.terms[0][0] is UNIT:
                 return self.scale(other, checked(one.terms[0][1]))
-        return self.once(("mul", a.key, b.key), self._product, a, b)
+        return self.cached(("mul", a.key, b.key), self._product, a, b)
 
     def _product(self, a: NormalForm, b: NormalForm) -> NormalForm:
         if len(a.terms) * len(b.terms) > self.budget.terms:
-            raise Stuck(f"a normal form of more than {self.budget.terms} terms")
+            raise NoNormalForm(f"a normal form of more than {self.budget.terms} terms")
         total: list[tuple[Term, Number]] = []
         for s, c in a.terms:
             bound, factors = self.open_term(s)
@@ -229,7 +235,7 @@ class Algebra(Naming):
         """Σ of a over an index variable (rules S1 to S8); over 0, which stands for a dim of size 1, just a."""
         if not isinstance(over, Var):
             return a
-        return self.once(("sum", a.key, over.key), self._sum, a, over)
+        return self.cached(("sum", a.key, over.key), self._sum, a, over)
 
     def _sum(self, a: NormalForm, over: Var) -> NormalForm:
         total: list[tuple[Term, Number]] = []
@@ -243,18 +249,18 @@ class Algebra(Naming):
         """n to a rational power (rules P1 to P5, F5); to the power 0 it is 1 where n is not 0.
 
         Raises:
-            Stuck: 0 to a negative power, or of what may be minus infinity.
+            NoNormalForm: 0 to a negative power, or of what may be minus infinity.
         """
         q = number(q)
         if q == 1:
             return n
         if not n.terms:
             if q < 0:
-                raise Stuck("a division by a value that is always 0")
+                raise NoNormalForm("a division by a value that is always 0")
             return NF_ZERO
         if n.masked:
-            raise Stuck("a power of a masked value (minus infinity)")
-        return self.once(("power", n.key, q), power, self, n, q)
+            raise NoNormalForm("a power of a masked value (minus infinity)")
+        return self.cached(("power", n.key, q), power, self, n, q)
 
     # ------------------------------------------------------------ functions
     def exp(self, n: NormalForm) -> NormalForm:
@@ -265,40 +271,40 @@ class Algebra(Naming):
         """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7).
 
         Raises:
-            Stuck: of what may be minus infinity.
+            NoNormalForm: of what may be minus infinity.
         """
         return apply(self, function, n)
 
-    # ------------------------------------------------------------ maxima, masks and pieces
-    def maximum(self, pieces: Sequence[Opened]) -> NormalForm:
-        """The greatest value of any form at any value of its own bound indices (rules M1 to M5)."""
+    # ------------------------------------------------------------ maxima, masks and indicators
+    def maximum(self, pieces: Sequence[OpenOperand]) -> NormalForm:
+        """The greatest value of any form at any value of its own bound indices (rules M1 to M6)."""
         return maximum(self, pieces)
 
-    def greatest(self, n: NormalForm, *over: Index) -> NormalForm:
+    def max_over(self, n: NormalForm, *over: Index) -> NormalForm:
         """The maximum over index variables; over 0, which stands for a dim of size 1, just the form."""
         names = [v for v in over if isinstance(v, Var)]
-        return self.once(("max", n.key, *[v.key for v in names]), self._greatest, n, names)
+        return self.cached(("max", n.key, *[v.key for v in names]), self._greatest, n, names)
 
     def _greatest(self, n: NormalForm, over: Sequence[Var]) -> NormalForm:
-        bound = {v.name: self.fresh(v) for v in over}
+        bound = {v.name: self.fresh_index(v) for v in over}
         return maximum(self, [(tuple(bound.values()), self.rename_form(n, bound))])
 
-    def running(self, n: NormalForm, v: Index, at: Index) -> NormalForm:
+    def running_max(self, n: NormalForm, v: Index, at: Index) -> NormalForm:
         """The maximum over all values of v up to and including `at` (rule L2)."""
         if not isinstance(v, Var):
             return n
-        fresh = self.fresh(v)
+        fresh = self.fresh_index(v)
         return running(self, fresh, self.rename_form(n, {v.name: fresh}), at)
 
     def band(self, low: Dim | None, high: Dim | None, row: Index, column: Index) -> NormalForm:
         """1 where `low <= column - row <= high`, else 0 (rules D1 to D3)."""
-        return self.known(band(low, high, row, column))
+        return self.indicator(band(low, high, row, column))
 
     def interval(self, i: Index, low: Dim, high: Dim) -> NormalForm:
         """1 where `low <= i < high`, else 0 (rules C1 to C3)."""
-        return self.known(interval(i, low, high))
+        return self.indicator(interval(i, low, high))
 
-    def known(self, value: InBand | Interval | Known) -> NormalForm:
+    def indicator(self, value: InBand | Interval | Known) -> NormalForm:
         """A 0/1 value as a form."""
         match value:
             case 0:
@@ -313,8 +319,8 @@ class Algebra(Naming):
         kept = self.power(keep, 0)
         return n if kept == NF_ONE else self.add(n, single(Bottom(kept)))
 
-    def beside(self, pieces: Iterable[tuple[NormalForm, NormalForm]]) -> NormalForm:
-        """A sum of values, each times a 0/1 value; exactly one of these is 1 at each place (rule B3)."""
+    def piecewise(self, pieces: Iterable[tuple[NormalForm, NormalForm]]) -> NormalForm:
+        """A value by cases: a sum of values, each times an indicator; at each position one of these is 1 (rule B3)."""
         pieces, total, kept = tuple(pieces), NF_ZERO, NF_ZERO
         for where, n in pieces:
             finite = NormalForm(tuple(p for p in n.terms if not p[0].masked)) if n.masked else n
@@ -326,7 +332,7 @@ class Algebra(Naming):
         return self.mask(total, kept)
 
     def _kept(self, low: Iterable[Term]) -> NormalForm:
-        """Where none of some masked terms is minus infinity."""
+        """The indicator of where none of some masked terms is minus infinity."""
         keep = NF_ONE
         for t in low:
             for a, _ in t.factors:
@@ -334,8 +340,8 @@ class Algebra(Naming):
                     keep = self.mul(keep, a.keep)
         return keep
 
-    def _masks_in_one(self, terms: list[tuple[Term, Number]]) -> list[tuple[Term, Number]]:
-        """What several masks keep is what their product keeps (rule B2)."""
+    def _merge_masks(self, terms: list[tuple[Term, Number]]) -> list[tuple[Term, Number]]:
+        """Several masks as one, which keeps the product of what they keep (rule B2)."""
         low = [t for t, _ in terms if t.masked]
         if len(low) < 2:
             return terms
@@ -347,7 +353,7 @@ class Algebra(Naming):
         used = {v: i for v, i in by.items() if v in n.free and not (isinstance(i, Var) and i.name == v)}
         if not used:
             return n
-        return self.once(("put", n.key, *sorted([(v, i.key) for v, i in used.items()])), self._substitute, n, used)
+        return self.cached(("put", n.key, *sorted([(v, i.key) for v, i in used.items()])), self._substitute, n, used)
 
     def _substitute(self, n: NormalForm, used: Mapping[str, Index]) -> NormalForm:
         if moves_one_to_one(used, n.free):
@@ -366,7 +372,7 @@ class Algebra(Naming):
         return self.collect(total)
 
     def substitute_factors(self, factors: Iterable[Factor], by: Mapping[str, Index]) -> NormalForm:
-        """The same in a product."""
+        """The same for a product."""
         plain: list[Factor] = []
         rest: list[tuple[Atom, Number]] = []
         for a, e in factors:
@@ -375,15 +381,15 @@ class Algebra(Naming):
                 continue
             match a:
                 case Read(tensor, indices):
-                    plain.append((Read(tensor, tuple(self.put(i, by) for i in indices)), e))
+                    plain.append((Read(tensor, tuple(self.substitute_index(i, by) for i in indices)), e))
                 case Interval(i, low, high):
-                    value = interval(self.put(i, by), low, high)
+                    value = interval(self.substitute_index(i, by), low, high)
                     if value == 0:
                         return NF_ZERO
                     if value != 1:
                         plain.append((value, 1))
                 case InBand(low, high, row, column):
-                    value = band(low, high, self.put(row, by), self.put(column, by))
+                    value = band(low, high, self.substitute_index(row, by), self.substitute_index(column, by))
                     if value == 0:
                         return NF_ZERO
                     if value != 1:
@@ -396,7 +402,7 @@ class Algebra(Naming):
         return result
 
     def _substituted(self, a: Atom, by: Mapping[str, Index]) -> NormalForm:
-        """An atom that is made of forms."""
+        """The same for an atom that contains forms."""
         match a:
             case Exp(term):
                 return self.exp(self.substitute(NormalForm(((term, 1),)), by))
@@ -410,13 +416,13 @@ class Algebra(Naming):
                 return self.apply(function, self.substitute(args[0], by))
             case Bottom(keep):
                 return self.mask(NF_ZERO, self.substitute(keep, by))
-            case Max(pieces):
-                opened = [self.open_piece(p) for p in pieces]
+            case Max(operands):
+                opened = [self.open_operand(p) for p in operands]
                 return self.maximum([(bound, self.substitute(inner, by)) for bound, inner in opened])
             case Running(v, inner, at):
-                fresh = self.fresh(v)
+                fresh = self.fresh_index(v)
                 inside = self.substitute(self.rename_form(inner, {v.name: fresh}), by)
-                return running(self, fresh, inside, self.put(at, by))
+                return running(self, fresh, inside, self.substitute_index(at, by))
             case Read() | Size() | Prime() | Interval() | InBand():
                 raise AssertionError("these have no forms inside")
             case _:
@@ -483,22 +489,22 @@ class Algebra(Naming):
         return NormalForm(((Term((), tuple(sorted(kept, key=by_key))), number(coefficient)),))
 
     def _masked(self, bound: Sequence[Var], factors: Iterable[Factor], coefficient: Number) -> NormalForm:
-        """Rule B2: a positive number times minus infinity; nothing else has a meaning."""
+        """Rule B2: a positive number times minus infinity; any other product with it has no normal form."""
         whole = list(factors)
         bottom = next(a for a, _ in whole if isinstance(a, Bottom))
         if any(e != 1 for a, e in whole if isinstance(a, Bottom)) or sum(isinstance(a, Bottom) for a, _ in whole) > 1:
-            raise Stuck("a power of a masked value (minus infinity)")
+            raise NoNormalForm("a power of a masked value (minus infinity)")
         if coefficient < 0 or not all(isinstance(a, Bottom | Size | Prime) for a, _ in whole):
-            raise Stuck("a masked value (minus infinity) is multiplied by what is no positive number")
+            raise NoNormalForm("a masked value (minus infinity) is multiplied by what is no positive number")
         if any(v.name in bottom.free for v in bound):
-            raise Stuck("a masked value (minus infinity) is summed")
+            raise NoNormalForm("a masked value (minus infinity) is summed")
         return single(bottom)
 
     # ------------------------------------------------------------ equality
-    def cleared(self, a: NormalForm, b: NormalForm, rounds: int = 4) -> bool:
+    def equal_when_cleared(self, a: NormalForm, b: NormalForm, rounds: int = 4) -> bool:
         """Whether a - b becomes 0 when provably positive denominators are cleared.
 
-        Multiplying by a positive number changes no zero, so yes is a proof; no says nothing.
+        Multiplication by a positive number changes no zero, so True is a proof; False shows nothing.
         """
         difference = self.sub(a, b)
         for _ in range(rounds):

@@ -1,7 +1,7 @@
 """Names of bound indices: fresh ones when a sum or a maximum is opened, canonical ones when it is closed.
 
-A binder is never opened under its canonical name: what is put inside could bear the same one. Canonical
-names b<height>.<number> say how deeply binders are nested, so renaming alone never captures anything.
+A binder is opened under a fresh name, because a substituted term may contain the canonical one. Canonical names are
+b<height>.<number>, where the height is the nesting depth of binders, so renaming alone never captures a variable.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from prism_explore.verify.normal_form.forms import (
     InBand,
     Interval,
     Max,
+    MaxOperand,
     NormalForm,
     Number,
     Opaque,
-    Piece,
     Prime,
     Read,
     Running,
@@ -38,19 +38,19 @@ from prism_explore.verify.normal_form.forms import (
 from prism_explore.verify.normal_form.index import Digit, Index, Radix, Var, extent
 from prism_explore.verify.normal_form.indicators import band, interval
 
-Opened: TypeAlias = tuple[tuple[Var, ...], NormalForm]
-"""A piece of a maximum under fresh names."""
-_Closed = TypeVar("_Closed", Term, Piece)
+OpenOperand: TypeAlias = tuple[tuple[Var, ...], NormalForm]
+"""An operand of a maximum under fresh names."""
+_Closed = TypeVar("_Closed", Term, MaxOperand)
 
 DEEP = "the graph is too deep"
-LETTERS = 250
-"""How much of a form's text is one step of work."""
+CHARACTERS_PER_STEP = 250
+"""One step of work per so many characters of a form's text."""
 _LARGEST_NUMBER = 2_048
 """Bits."""
 
 
-class Stuck(Exception):
-    """The normal form cannot be had; `limit` says why. Never leaves this package."""
+class NoNormalForm(Exception):
+    """There is no normal form; `limit` is the reason. Caught inside this package."""
 
     def __init__(self, limit: str) -> None:
         super().__init__(limit)
@@ -59,32 +59,32 @@ class Stuck(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much work one candidate may cost."""
+    """Limits of the work for one candidate."""
 
     steps: int = 10_000
-    """Factors and renamings handled while building terms; long ones count by their length."""
+    """Factors and renamings while terms are built; long ones count by their length."""
     terms: int = 256
     """Terms in one normal form."""
     depth: int = 64
-    """Functions, powers, maxima and digits inside of each other; so that no walk over a form goes deeper."""
+    """Nesting of functions, powers, maxima and digits, which bounds the recursion over a form."""
     orders: int = 720
-    """Orders tried for bound indices that look alike."""
-    kept: int = 20_000
-    """Results remembered before all are dropped."""
+    """Orders that are tried for bound indices that cannot be distinguished."""
+    cache_entries: int = 20_000
+    """Cached results before the caches are cleared."""
 
 
 class Collapsed(Exception):
-    """Indices were replaced and the shape does not stay. Caught where the indices are given."""
+    """A replacement of indices changes the structure of a form; caught by the caller that made it."""
 
 
 def checked(c: Number) -> Number:
-    """The number, if it is of a reasonable size.
+    """The number, unless it is too large.
 
     Raises:
-        Stuck: it is not; squares of squares grow beyond all bounds.
+        NoNormalForm: it has more than 2048 bits; repeated squares grow without bound.
     """
     if c.numerator.bit_length() + c.denominator.bit_length() > _LARGEST_NUMBER:
-        raise Stuck(f"a number of more than {_LARGEST_NUMBER} bits")
+        raise NoNormalForm(f"a number of more than {_LARGEST_NUMBER} bits")
     return number(c)
 
 
@@ -97,38 +97,40 @@ class Naming:
         self.integers = tuple(integers)
         self.steps = 0
         self._fresh = 0
-        self._renamed: dict[tuple[str, str], tuple[Atom, int]] = {}
+        self._rename_cache: dict[tuple[str, str], tuple[Atom, int]] = {}
 
     def spend(self, steps: int) -> None:
         """Count work.
 
         Raises:
-            Stuck: the budget ended.
+            NoNormalForm: the budget ended.
         """
         self.steps += steps
         if self.steps > self.budget.steps:
-            raise Stuck(f"the normal form took more than {self.budget.steps} steps")
+            raise NoNormalForm(f"the normal form took more than {self.budget.steps} steps")
 
     def bounded(self, n: NormalForm) -> NormalForm:
-        """A tensor's form, if it may be worked with.
+        """A tensor's form, unless it nests too deep.
 
         Raises:
-            Stuck: it nests too deep.
+            NoNormalForm: it nests too deep.
         """
         if n.depth > self.budget.depth:
-            raise Stuck(f"{DEEP}: more than {self.budget.depth} functions, powers and maxima inside of each other")
+            raise NoNormalForm(
+                f"{DEEP}: more than {self.budget.depth} functions, powers and maxima inside of each other"
+            )
         return n
 
-    def fresh(self, of: Var) -> Var:
+    def fresh_index(self, of: Var) -> Var:
         """An index of the same extent that occurs nowhere."""
-        return Var(self.unused(), of.extent)
+        return Var(self.fresh_name(), of.extent)
 
-    def unused(self) -> str:
-        """A name that occurs nowhere; all are equally long, as work is counted by the length of what is written."""
+    def fresh_name(self) -> str:
+        """A name that occurs nowhere; all have one length, because work is counted by the length of texts."""
         self._fresh += 1
         return f"~{self._fresh:04}"
 
-    def put(self, i: Index, by: Mapping[str, Index]) -> Index:
+    def substitute_index(self, i: Index, by: Mapping[str, Index]) -> Index:
         """An index with others in place of its variables."""
         return index.substitute(i, by, self.integers)
 
@@ -136,9 +138,9 @@ class Naming:
         """A sum of terms, no two alike."""
         kept = tuple(sorted([p for p in terms if p[1]], key=by_key))
         if len(kept) > self.budget.terms:
-            raise Stuck(f"a normal form of more than {self.budget.terms} terms")
+            raise NoNormalForm(f"a normal form of more than {self.budget.terms} terms")
         result = NormalForm(kept)
-        self.spend(len(result.key) // LETTERS)
+        self.spend(len(result.key) // CHARACTERS_PER_STEP)
         return result
 
     # ------------------------------------------------------------ opening
@@ -146,36 +148,36 @@ class Naming:
         """A term's bound indices and factors under fresh names."""
         if not t.bound:
             return (), t.factors
-        bound = tuple(self.fresh(v) for v in t.bound)
+        bound = tuple(self.fresh_index(v) for v in t.bound)
         by: dict[str, Index] = {v.name: w for v, w in zip(t.bound, bound, strict=True)}
         return bound, tuple([(self.rename(a, by), e) for a, e in t.factors])
 
-    def open_piece(self, p: Piece) -> Opened:
-        """A piece's bound indices and its form under fresh names."""
+    def open_operand(self, p: MaxOperand) -> OpenOperand:
+        """An operand's bound indices and its form under fresh names."""
         if not p.bound:
             return (), p.inner
-        bound = tuple(self.fresh(v) for v in p.bound)
+        bound = tuple(self.fresh_index(v) for v in p.bound)
         return bound, self.rename_form(p.inner, {v.name: w for v, w in zip(p.bound, bound, strict=True)})
 
     def rename(self, a: Atom, by: Mapping[str, Index]) -> Atom:
-        """Variables renamed, or put as numbers one to one; the shape stays and only the order is made anew.
+        """An atom with variables replaced one to one; the structure stays, only orders change.
 
         Raises:
-            Collapsed: a known 0/1 value is 0 or 1 everywhere now.
+            Collapsed: an indicator becomes 0 or 1 everywhere.
         """
         used = [v for v in by if v in a.free]
         if not used:
             return a
         memo = (a.key, f"{used[0]}>{by[used[0]].key}" if len(used) == 1 else _renaming(used, by))
-        known = self._renamed.get(memo)
+        known = self._rename_cache.get(memo)
         if known is not None:
             self.spend(known[1])
             return known[0]
         began = self.steps
-        self.spend(1 + len(a.key) // LETTERS)
+        self.spend(1 + len(a.key) // CHARACTERS_PER_STEP)
         match a:
             case Read(tensor, indices):
-                result: Atom = Read(tensor, tuple(self.put(i, by) for i in indices))
+                result: Atom = Read(tensor, tuple(self.substitute_index(i, by) for i in indices))
             case Exp(term):
                 result = Exp(self._rename_term(term, by))
             case Group(inner):
@@ -183,36 +185,36 @@ class Naming:
             case Opaque(function, args):
                 result = Opaque(function, tuple(self.rename_form(n, by) for n in args))
             case InBand(low, high, row, column):
-                result = _same_band(low, high, self.put(row, by), self.put(column, by))
+                result = _same_band(low, high, self.substitute_index(row, by), self.substitute_index(column, by))
             case Interval(i, low, high):
-                value = interval(self.put(i, by), low, high)
+                value = interval(self.substitute_index(i, by), low, high)
                 if not isinstance(value, Interval):
                     raise Collapsed
                 result = value
             case Bottom(keep):
                 result = Bottom(self.rename_form(keep, by))
-            case Max(pieces):
-                result = Max(tuple(sorted([self._rename_piece(p, by) for p in pieces])))
+            case Max(operands):
+                result = Max(tuple(sorted([self._rename_operand(p, by) for p in operands])))
             case Running(v, inner, at):
-                result = Running(v, self.rename_form(inner, by), self.put(at, by))
+                result = Running(v, self.rename_form(inner, by), self.substitute_index(at, by))
             case Size() | Prime():
                 raise AssertionError("sizes and primes have no index")
             case _:
                 assert_never(a)
-        self._renamed[memo] = result, self.steps - began
+        self._rename_cache[memo] = result, self.steps - began
         return result
 
     def _rename_term(self, t: Term, by: Mapping[str, Index]) -> Term:
         if t.free.isdisjoint(by):
             return t
         factors = [(self.rename(a, by), e) for a, e in t.factors]
-        if t.settled:
+        if t.order_is_stable:
             return Term(t.bound, tuple(sorted(factors, key=by_key)))
         return self.close(t.bound, factors)
 
-    def _rename_piece(self, p: Piece, by: Mapping[str, Index]) -> Piece:
+    def _rename_operand(self, p: MaxOperand, by: Mapping[str, Index]) -> MaxOperand:
         inner = self.rename_form(p.inner, by)
-        return Piece(p.bound, inner) if p.settled else self.close_piece(p.bound, inner)
+        return MaxOperand(p.bound, inner) if p.order_is_stable else self.close_operand(p.bound, inner)
 
     def rename_form(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
         """Variables renamed, one to one."""
@@ -222,7 +224,7 @@ class Naming:
 
     # ------------------------------------------------------------ closing
     def close(self, bound: Sequence[Var], factors: Sequence[Factor]) -> Term:
-        """The term with canonical bound names: the least text over all orders that the shape leaves open."""
+        """The term with canonical bound names: the smallest text over all orders that the structure leaves open."""
         if not bound:
             return Term((), tuple(sorted(factors, key=by_key)))
         height = 1 + max([a.height for a, _ in factors], default=0)
@@ -236,21 +238,21 @@ class Naming:
         def shape(v: Var, by: Mapping[str, Index]) -> str:
             return "*".join(sorted([f"{self.rename(a, by).key}^{e}" for a, e in factors if v.name in a.free]))
 
-        def renamed(new: tuple[Var, ...], by: Mapping[str, Index], settled: bool) -> Term:
-            return Term(new, tuple(sorted([(self.rename(a, by), e) for a, e in factors], key=by_key)), settled)
+        def renamed(new: tuple[Var, ...], by: Mapping[str, Index], order_is_stable: bool) -> Term:
+            return Term(new, tuple(sorted([(self.rename(a, by), e) for a, e in factors], key=by_key)), order_is_stable)
 
         return self._least(bound, height, len(factors), places, shape, renamed)
 
-    def close_piece(self, bound: Sequence[Var], inner: NormalForm) -> Piece:
-        """A maximum's piece with canonical bound names."""
+    def close_operand(self, bound: Sequence[Var], inner: NormalForm) -> MaxOperand:
+        """An operand of a maximum with canonical bound names."""
         if not bound:
-            return Piece((), inner)
+            return MaxOperand((), inner)
 
         def shape(_: Var, by: Mapping[str, Index]) -> str:
             return self.rename_form(inner, by).key
 
-        def renamed(new: tuple[Var, ...], by: Mapping[str, Index], settled: bool) -> Piece:
-            return Piece(new, self.rename_form(inner, by), settled)
+        def renamed(new: tuple[Var, ...], by: Mapping[str, Index], order_is_stable: bool) -> MaxOperand:
+            return MaxOperand(new, self.rename_form(inner, by), order_is_stable)
 
         return self._least(bound, 1 + inner.height, len(inner.terms), [(inner.key, "")], shape, renamed)
 
@@ -263,18 +265,18 @@ class Naming:
         shape: Callable[[Var, Mapping[str, Index]], str],
         renamed: Callable[[tuple[Var, ...], Mapping[str, Index], bool], _Closed],
     ) -> _Closed:
-        told = [list(bound)] if len(bound) == 1 else _told_apart(bound, places)
-        groups = _alike(bound, shape) if told is None else told
+        distinguished = [list(bound)] if len(bound) == 1 else _distinguished_by_reads(bound, places)
+        groups = _refined_groups(bound, shape) if distinguished is None else distinguished
         orders = prod(factorial(len(g)) for g in groups)
         if orders > self.budget.orders:
-            raise Stuck("too many bound indices that look alike")
+            raise NoNormalForm("too many bound indices that look alike")
         best: _Closed | None = None
         for choice in product(*(permutations(g) for g in groups)):
             order = [v for g in choice for v in g]
             new = tuple(Var(f"b{height}.{n}", v.extent) for n, v in enumerate(order))
             if orders > 1:
                 self.spend(work)
-            found = renamed(new, {v.name: w for v, w in zip(order, new, strict=True)}, told is not None)
+            found = renamed(new, {v.name: w for v, w in zip(order, new, strict=True)}, distinguished is not None)
             if best is None or found.key < best.key:
                 best = found
         assert best is not None, "there is always one order"
@@ -285,8 +287,8 @@ _READ = re.compile(r"'[^']*'\[[^\]]*\]")
 _NAME = re.compile(r"(?<![\w.~])[A-Za-z~][\w.]*:")
 
 
-def _told_apart(bound: Sequence[Var], places: Sequence[tuple[str, str]]) -> list[list[Var]] | None:
-    """Bound indices in an order that no name sways, by where in which tensors they are; None where two are alike.
+def _distinguished_by_reads(bound: Sequence[Var], places: Sequence[tuple[str, str]]) -> list[list[Var]] | None:
+    """Bound indices ordered by their positions in tensors, independent of names; None where two are not distinguished.
 
     Args:
         bound: the indices.
@@ -302,8 +304,8 @@ def _told_apart(bound: Sequence[Var], places: Sequence[tuple[str, str]]) -> list
     return [[seen[text]] for text in sorted(seen)] if len(seen) == len(bound) else None
 
 
-def _alike(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str]) -> list[list[Var]]:
-    """Bound indices in groups that their surroundings tell apart, in an order that names do not sway."""
+def _refined_groups(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str]) -> list[list[Var]]:
+    """Bound indices in groups that their occurrences distinguish, in an order independent of names."""
     colour = {v.name: f"?{v.extent}" for v in bound}
     for _ in range(3):
         seen: dict[str, str] = {}
@@ -315,9 +317,9 @@ def _alike(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str
             except Collapsed:
                 seen[v.name] = str(v.extent)
         ranks = {text: f"{n:03}" for n, text in enumerate(sorted(set(seen.values())))}
-        settled = len(ranks) in (len(bound), len(set(colour.values())))
+        is_final = len(ranks) in (len(bound), len(set(colour.values())))
         colour = {name: ranks[text] for name, text in seen.items()}
-        if settled:
+        if is_final:
             break
     groups: dict[str, list[Var]] = {}
     for v in bound:
@@ -326,7 +328,7 @@ def _alike(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str
 
 
 def _same_band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
-    if row == column:  # only where two indices bear one name for a moment, to see where they are
+    if row == column:  # only in `_refined_groups`, where two indices have one name
         return InBand(low, high, row, column)
     value = band(low, high, row, column)
     if not isinstance(value, InBand):
@@ -335,9 +337,10 @@ def _same_band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> 
 
 
 def moves_one_to_one(by: Mapping[str, Index], free: frozenset[str]) -> bool:
-    """Whether the replaced indices and those put in correspond one to one, apart from all others.
+    """Whether a replacement of indices is one to one.
 
-    Each stands in one replacement only, as a part of a number; or in several that are all its digits, each once.
+    Each new index occurs in one replacement only, as a part of a number, or in several that are all its digits, each
+    once; and in no index that is not replaced.
     """
     seen: set[str] = set()
     digits: dict[str, list[Digit]] = {}

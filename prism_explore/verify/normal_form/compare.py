@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from prism_explore.verify.normal_form.bound_names import Opened
+from prism_explore.verify.normal_form.bound_names import OpenOperand
 from prism_explore.verify.normal_form.forms import Max, NormalForm, Number, Term
 from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, extent, radix
 from prism_explore.verify.normal_form.ring import Ring
@@ -22,7 +22,7 @@ _DEEP = 3
 """How many maxima are replaced by entries, one after the other."""
 
 
-def without_lesser(ring: Ring, pieces: list[Opened]) -> list[Opened]:
+def without_lesser(ring: Ring, pieces: list[OpenOperand]) -> list[OpenOperand]:
     """Pieces of a maximum without those that never exceed another one (rule M6)."""
     kept = list(pieces)
     for p in pieces:
@@ -37,7 +37,7 @@ def never_greater(ring: Ring, low: NormalForm, high: NormalForm) -> bool:
     return (_has_maximum(low) or _has_maximum(high)) and _ordered(ring, *_apart(low, high), _DEEP)
 
 
-def _covers(ring: Ring, greater: Opened, lesser: Opened) -> bool:
+def _covers(ring: Ring, greater: OpenOperand, lesser: OpenOperand) -> bool:
     """Whether one piece of a maximum is never less than another."""
     bound, high = greater
     _, low = lesser
@@ -103,7 +103,7 @@ def _ordered(ring: Ring, left: _Side, right: _Side, deep: int) -> bool:
             continue
         rest = {k: p for k, p in right.items() if k != key}
         target = NormalForm(tuple(left[k] for k in sorted(left)))
-        for bound, inner in map(ring.open_piece, atom.pieces):
+        for bound, inner in map(ring.open_operand, atom.operands):
             for by in instances(inner, target, frozenset(v.name for v in bound)):
                 entry = ring.scale(ring.substitute(inner, by), c)
                 more, less = dict(rest), dict(left)

@@ -23,7 +23,7 @@ from prism_explore.ir.ops import (
     Store,
     Unary,
 )
-from prism_explore.verify.normal_form.algebra import Algebra, Budget, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, Budget, NoNormalForm
 from prism_explore.verify.normal_form.forms import NormalForm
 from prism_explore.verify.normal_form.functions import DEFINED
 from prism_explore.verify.normal_form.lower_graph import Lowered, assumptions, lower, lower_tensor
@@ -62,7 +62,7 @@ def meet(
     for ways, spell_out in tried[not whole : None if cut else 1]:
         try:
             wanted, found = ways(program, candidate, Algebra(budget, spell_out=spell_out, integers=facts))
-        except Stuck:
+        except NoNormalForm:
             continue
         if wanted.values[program.output] == found.values[candidate.output]:
             return wanted, found
@@ -91,7 +91,7 @@ def lower_with_cuts(program: SGraph, candidate: SGraph, algebra: Algebra) -> tup
         algebra: what builds the forms.
 
     Raises:
-        Stuck: a race, or the budget ended.
+        NoNormalForm: a race, or the budget ended.
         ShapeError: a graph is ill-formed.
     """
     known = _Program(program, algebra)

@@ -33,7 +33,7 @@ from prism_explore.verify.certificate.saturation import problem, replay
 from prism_explore.verify.egraph.client import EgglogClient
 from prism_explore.verify.egraph.frames import Growth, follow
 from prism_explore.verify.egraph.limits import Limits, NotStated
-from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.cut_points import meet
 from prism_explore.verify.normal_form.forms import NormalForm, show
 from prism_explore.verify.normal_form.index import LOOP, Index, digit, grid_index, position, var
@@ -113,14 +113,14 @@ class Equalities:
     @property
     def tensors(self) -> tuple[str, ...]:
         """Every tensor that has a lemma, in order; the last is `goal`. None where a side has no normal form."""
-        return () if isinstance(self._owed, Stuck) else tuple(x.tensor for x in self._owed)
+        return () if isinstance(self._owed, NoNormalForm) else tuple(x.tensor for x in self._owed)
 
     @cached_property
-    def _owed(self) -> tuple[Obligation, ...] | Stuck:
+    def _owed(self) -> tuple[Obligation, ...] | NoNormalForm:
         """The lemmas to be shown, or why there are none."""
         try:
             return tuple(obligations(self.program, self.sgraph))
-        except Stuck as stuck:
+        except NoNormalForm as stuck:
             return stuck
 
     def lemma(self, tensor: str = "goal", limits: Limits = SHOWN, *, searched: bool = False) -> Growth:
@@ -134,7 +134,7 @@ class Equalities:
         Raises:
             KeyError: there is no such tensor.
         """
-        if isinstance(self._owed, Stuck):
+        if isinstance(self._owed, NoNormalForm):
             return Growth(tensor, "", "", NotStated(self._owed.limit), ())
         owed = next((x for x in self._owed if x.tensor == tensor), None)
         if owed is not None:
@@ -201,7 +201,7 @@ def equalities(
         algebra.restart()
         whose = ""
         found = lower(sgraph, algebra)
-    except Stuck as stuck:
+    except NoNormalForm as stuck:
         met = meet(program.graph, sgraph, algebra.budget, whole=False)
         if met is None:
             return _nothing(program, sgraph, candidate, f"{whose}{stuck.limit}")
@@ -302,7 +302,7 @@ def _wholes(block: BlockGraph, form: NormalForm, tile: tuple[Dim, ...], algebra:
             by[position(d)] = digit(here, before, tile[d], ONE)
         try:
             yield algebra.substitute(form, by)
-        except Stuck:
+        except NoNormalForm:
             return
 
 

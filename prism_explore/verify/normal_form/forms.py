@@ -1,4 +1,4 @@
-"""The normal form: a tensor's element as a sum of products of powers over explicit indices.
+"""The normal form of a tensor's element: a sum of products of powers over explicit indices.
 
     NormalForm  =  sum of  coefficient * Term
     Term        =  sum over its bound indices of a product of  Atom ^ exponent
@@ -6,13 +6,12 @@
                 |  [low <= j - i <= high] | [low <= i < high]                  both 0 or 1
                 |  max(NormalForm, ..) over bound indices | a running maximum | minus infinity where masked
 
-What a program computes at a position is one such form over the position's indices p0, p1, ..; inside
-a custom kernel also over the block's coordinates g0, .. and the loop's index l. Two tensors with the
-same form are equal for all sizes and all inputs. Bound indices bear canonical names and everything is
-ordered by `key`, so that equality is a comparison of two texts.
+A tensor's form is a function of its position p0, p1, ..; inside a custom kernel also of the block's coordinates
+g0, .. and the loop's index l. Two tensors with the same form are equal for all sizes and all inputs. Bound indices have
+canonical names and everything is ordered by `key`, so that equality is a comparison of two texts.
 
-Here are the data, their signs and the printed form; `rules` has the table of rules, `algebra` applies them.
-Forms are built by `algebra.Algebra` only, which keeps them canonical.
+This module has the data, their signs and the printed form. `axioms.normal_form_rules` has the table of rules, and
+`algebra.Algebra`, which is the only one to build forms, applies them.
 
 Values are real numbers with the total convention x/0 = 0.
 """
@@ -28,21 +27,21 @@ from prism_explore.ir.elementwise import UNARY
 from prism_explore.verify.normal_form.index import Index, Keyed, Var, show_index, show_name
 
 Number: TypeAlias = int | Fraction
-"""An exact rational; a whole one is always an `int`."""
+"""An exact rational; an integer is always an `int`."""
 
 Sign: TypeAlias = Literal[0, 1, 2]
-"""What is known for all inputs: 2 greater than zero, 1 not less than zero, 0 nothing."""
+"""The sign for all inputs: 2 greater than zero, 1 not less than zero, 0 unknown."""
 
 _CLOSED: frozenset[str] = frozenset()
 
 
 def number(x: Number) -> Number:
-    """The same number, as an `int` where it is whole."""
+    """The same number, as an `int` where it is an integer."""
     return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
 
 
 class Signed(Keyed):
-    """A term whose sign is known as far as its shape tells."""
+    """A term with a sign that follows from its structure."""
 
     __slots__ = ("sign",)
     sign: Sign
@@ -89,7 +88,7 @@ class Prime(Signed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exp(Signed):
-    """The exponential of one term; the term's coefficient is the exponent that stands outside."""
+    """The exponential of one term; its exponent as a factor is the term's coefficient."""
 
     term: Term
 
@@ -100,7 +99,7 @@ class Exp(Signed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group(Signed):
-    """A sum as the base of a power that is no natural number."""
+    """A sum as the base of a power whose exponent is no natural number."""
 
     inner: NormalForm
 
@@ -111,7 +110,7 @@ class Group(Signed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opaque(Signed):
-    """A function of which only its name, its arguments and its sign are known.
+    """A function without rules: a name, arguments and a sign.
 
     Those of `UNARY` that are symbols to the prover; and `sqrt`, `root3`, `root4`, .. for
     roots of what may be negative: where it is not, the nonnegative root; elsewhere any number.
@@ -133,8 +132,7 @@ class Opaque(Signed):
 class InBand(Signed):
     """1 where `low <= column - row <= high`, else 0; None is no bound.
 
-    An element of a tensor that is known by formula: where the numbers are the same, so is the value,
-    whatever tensor they index. Its only exponent is 1.
+    An element of a band, which is a tensor given by a formula, so the tensor has no name. Its only exponent is 1.
     """
 
     low: Dim | None
@@ -150,7 +148,7 @@ class InBand(Signed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval(Signed):
-    """1 where `low <= index < high`, else 0: where a piece of a concatenation lies. Its only exponent is 1."""
+    """1 where `low <= index < high`, else 0: the range of one operand of a concatenation. Its only exponent is 1."""
 
     index: Index
     low: Dim
@@ -163,10 +161,10 @@ class Interval(Signed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bottom(Signed):
-    """What a mask adds: 0 where `keep` is not 0, else a number that goes to minus infinity.
+    """The summand of a mask: 0 where `keep` is not 0, else a number that goes to minus infinity.
 
-    `keep` is 0 or 1 everywhere. It is a whole term of a sum, with coefficient 1, and nothing else: any
-    positive number times it is as low.
+    `keep` is 0 or 1 everywhere. It is always a full term of a sum with coefficient 1, because a positive multiple goes
+    to minus infinity, too.
     """
 
     keep: NormalForm
@@ -177,13 +175,13 @@ class Bottom(Signed):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece(Keyed):
-    """What a maximum is taken of: a form at all values of its bound indices, none of them bound in vain."""
+class MaxOperand(Keyed):
+    """An operand of a maximum: a form at all values of its bound indices, all of which occur in it."""
 
     bound: tuple[Var, ...]
     inner: NormalForm
-    settled: bool = True
-    """As for a term."""
+    order_is_stable: bool = True
+    """See `Term.order_is_stable`."""
 
     def __post_init__(self) -> None:
         free, height = self.inner.free, self.inner.height
@@ -194,15 +192,15 @@ class Piece(Keyed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Max(Signed):
-    """The greatest value that any of its pieces takes; pieces ordered by key, none twice."""
+    """The greatest value of any operand; operands are ordered by key, none twice."""
 
-    pieces: tuple[Piece, ...]
+    operands: tuple[MaxOperand, ...]
 
     def __post_init__(self) -> None:
-        free = _CLOSED.union(*(p.free for p in self.pieces))
-        key = f"max{{{';'.join(p.key for p in self.pieces)}}}"
-        self._know(key, free, max(p.height for p in self.pieces), 1 + max(p.depth for p in self.pieces))
-        signs = {p.inner.sign for p in self.pieces}
+        free = _CLOSED.union(*(p.free for p in self.operands))
+        key = f"max{{{';'.join(p.key for p in self.operands)}}}"
+        self._know(key, free, max(p.height for p in self.operands), 1 + max(p.depth for p in self.operands))
+        signs = {p.inner.sign for p in self.operands}
         self._sign(2 if 2 in signs else 1 if 1 in signs else 0)
 
 
@@ -231,11 +229,11 @@ Factor: TypeAlias = tuple[Atom, Number]
 
 
 class Summed(Signed):
-    """A term or a sum of terms: what asks for care is known at once."""
+    """A term or a sum of terms, with flags for what needs special rules."""
 
     __slots__ = ("guarded", "masked")
     guarded: bool
-    """Whether an interval is a factor in it, or in what keeps it from being minus infinity."""
+    """Whether an interval is a factor of it, or of the `keep` of a mask in it."""
     masked: bool
     """Whether it may be minus infinity."""
 
@@ -246,13 +244,13 @@ class Summed(Signed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term(Summed):
-    """A product of powers, summed over its bound indices. No index is bound in vain."""
+    """A product of powers, summed over its bound indices, all of which occur in it."""
 
     bound: tuple[Var, ...]
     factors: tuple[Factor, ...]
     """Ordered by the atoms' keys; no atom twice."""
-    settled: bool = True
-    """Whether the order of its bound indices stays when free indices are renamed."""
+    order_is_stable: bool = True
+    """Whether renaming free indices leaves the order of the bound ones as it is."""
 
     def __post_init__(self) -> None:
         words: list[str] = []
@@ -315,7 +313,7 @@ def single(a: Atom) -> NormalForm:
 
 
 def show_atom(a: Atom) -> str:
-    """For people, such as `x[p0,k1]`."""
+    """An atom as printed text, such as `x[p0,k1]`."""
     match a:
         case Read(tensor, indices):
             return f"{tensor}[{','.join(show_index(i) for i in indices)}]"
@@ -336,8 +334,8 @@ def show_atom(a: Atom) -> str:
             return f"[{low}<={show_index(i)}<{high}]"
         case Bottom(keep):
             return f"bottom({show(keep)})"
-        case Max(pieces):
-            words = [f"max_{{{_show_bound(p.bound)}}}({show(p.inner)})" if p.bound else show(p.inner) for p in pieces]
+        case Max(operands):
+            words = [f"max_{{{_show_bound(p.bound)}}}({show(p.inner)})" if p.bound else show(p.inner) for p in operands]
             return words[0] if len(words) == 1 else f"max({', '.join(words)})"
         case Running(v, inner, at):
             return f"max_{{{show_name(v.name)}<={show_index(at)}}}({show(inner)})"
@@ -350,7 +348,7 @@ def _show_bound(bound: tuple[Var, ...]) -> str:
 
 
 def show_term(t: Term, coefficient: Number = 1) -> str:
-    """For people, such as `Σ_{k1:4096} w[k1,p1] x[p0,k1]`."""
+    """A term as printed text, such as `Σ_{k1:4096} w[k1,p1] x[p0,k1]`."""
     words = [show_atom(a) + (f"^{e}" if e != 1 else "") for a, e in t.factors]
     if t.bound:
         words.insert(0, f"Σ_{{{_show_bound(t.bound)}}}")
@@ -362,5 +360,5 @@ def show_term(t: Term, coefficient: Number = 1) -> str:
 
 
 def show(n: NormalForm) -> str:
-    """For people; one line, deterministic."""
+    """A form as one line of printed text, deterministic."""
     return " + ".join(show_term(t, c) for t, c in n.terms) or "0"

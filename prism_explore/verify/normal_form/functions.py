@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, evaluate, formula, without_quotients
-from prism_explore.verify.normal_form.bound_names import Stuck
+from prism_explore.verify.normal_form.bound_names import NoNormalForm
 from prism_explore.verify.normal_form.compare import never_greater
 from prism_explore.verify.normal_form.forms import NF_ONE, NF_ZERO, Bottom, Exp, Max, NormalForm, Opaque, single
 from prism_explore.verify.normal_form.powers import by_cases, content, leads_negative, without
@@ -35,12 +35,12 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
     """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7).
 
     Raises:
-        Stuck: of what may be minus infinity.
+        NoNormalForm: of what may be minus infinity.
     """
     if n.masked:
         if function == "relu":
             return ring.maximum([((), n), ((), NF_ZERO)])
-        raise Stuck(f"{function} of a masked value (minus infinity)")
+        raise NoNormalForm(f"{function} of a masked value (minus infinity)")
     if n.guarded:
         by_case = by_cases(ring, n, lambda piece: ring.apply(function, piece))
         if by_case is not None:

@@ -326,17 +326,17 @@ def substitute(i: Index, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> 
             assert_never(i)
 
 
-def settled(i: Index, known: Sequence[Dim]) -> Index:
+def normalize_digits(i: Index, known: Sequence[Dim]) -> Index:
     """The same number, with what is said of its digits by sizes that are integers; `known` as for `digit`."""
     match i:
         case Zero() | Var():
             return i
         case Radix(parts):
-            return radix([settled(p, known) for p in parts], known)
+            return radix([normalize_digits(p, known) for p in parts], known)
         case Digit(base, before, size, after):
-            return digit(settled(base, known), before, size, after, known)
+            return digit(normalize_digits(base, known), before, size, after, known)
         case Moved(base, by, size):
-            return moved(settled(base, known), by, size)
+            return moved(normalize_digits(base, known), by, size)
         case _:
             assert_never(i)
 

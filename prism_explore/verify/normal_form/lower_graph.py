@@ -53,7 +53,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.tensors import TensorType, broadcast
 from prism_explore.support.caches import memoize
-from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.compare import never_greater
 from prism_explore.verify.normal_form.forms import NF_ONE, NormalForm
 from prism_explore.verify.normal_form.functions import by_definition
@@ -91,7 +91,7 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
         instead: of a kernel-level tensor and its form, the form that the nodes behind it are to see.
 
     Raises:
-        Stuck: a race, or the budget ended.
+        NoNormalForm: a race, or the budget ended.
         ShapeError: the graph is ill-formed.
     """
     types = graph.types()
@@ -131,7 +131,7 @@ def lower_tensor(
     """The normal form of a kernel-level tensor that no custom kernel writes."""
     match op:
         case Input(name, t):
-            return algebra.tensor((op,), algebra.read, name, t.dims)
+            return algebra.cached_tensor((op,), algebra.read, name, t.dims)
         case Band(rows, columns, low, high, _):
             return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
         case _:
@@ -181,7 +181,7 @@ def _factors(
 def _compute(
     op: ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
 ) -> NormalForm:
-    return algebra.tensor((op, *[v.key for v in values], *dims), lower_op, op, values, dims, algebra)
+    return algebra.cached_tensor((op, *[v.key for v in values], *dims), lower_op, op, values, dims, algebra)
 
 
 def lower_block(
@@ -190,10 +190,10 @@ def lower_block(
     """The normal form of every block tensor; the stores are the custom kernel's results.
 
     Raises:
-        Stuck: a race, open maps, or the budget ended.
+        NoNormalForm: a race, open maps, or the budget ended.
     """
     if block.is_open:
-        raise Stuck("the maps are still open")
+        raise NoNormalForm("the maps are still open")
     types = block_types(block, operands)
     iterations = block.loop.size if block.loop else None
     cut = (*(p.size for p in block.grid), iterations)
@@ -205,19 +205,23 @@ def lower_block(
             case Load(operand, imap, fmap) as load:
                 args, dims = [values[operand]], [types[n].dims]
                 what = ("load", imap, fmap, args[0].key, dims[0], cut)
-                out.append(algebra.tensor(what, _load, block, load, args[0], dims[0], algebra))
+                out.append(algebra.cached_tensor(what, _load, block, load, args[0], dims[0], algebra))
             case Accumulate(fn, along) as op:
                 what = (op, args[0].key, dims[0], iterations)
-                out.append(algebra.tensor(what, accumulate, fn, along, args[0], dims[0], block, algebra))
+                out.append(algebra.cached_tensor(what, accumulate, fn, along, args[0], dims[0], block, algebra))
             case AccumulateRescaled(along) as op:
                 what = (op, args[0].key, args[1].key, dims[0], iterations)
-                out.append(algebra.tensor(what, accumulate_rescaled, along, args[0], args[1], dims[0], block, algebra))
+                out.append(
+                    algebra.cached_tensor(what, accumulate_rescaled, along, args[0], args[1], dims[0], block, algebra)
+                )
             case RunningMax(along) as op:
                 what = (op, args[0].key, dims[0], iterations)
-                out.append(algebra.tensor(what, _running_max, along, args[0], dims[0], block, algebra))
+                out.append(algebra.cached_tensor(what, _running_max, along, args[0], dims[0], block, algebra))
             case Store(omap):
                 what = ("store", omap, args[0].key, dims[0], types[n].dims, cut)
-                out.append(algebra.tensor(what, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra))
+                out.append(
+                    algebra.cached_tensor(what, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra)
+                )
             case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case Unary("sqrt" | "rsqrt" | "recip") | Binary("div") as op:
@@ -237,8 +241,8 @@ def _running_max(
 ) -> NormalForm:
     here = _loop_index(block)
     if along is not None:
-        value = algebra.greatest(value, var(position(along), dims[along]))
-    return algebra.running(value, here, here)
+        value = algebra.max_over(value, var(position(along), dims[along]))
+    return algebra.running_max(value, here, here)
 
 
 def load_indices(block: BlockGraph, load: Load, tile: tuple[Dim, ...]) -> dict[str, Index]:
@@ -264,7 +268,7 @@ def accumulate(
     iterations = block.loop.size if block.loop else ONE
     if fn == "max":
         within = () if along is None else (var(position(along), dims[along]),)
-        return algebra.greatest(value, _loop_index(block), *within)
+        return algebra.max_over(value, _loop_index(block), *within)
     if fn == "rms":
         value = algebra.power(value, 2)
     if along is not None:
@@ -312,10 +316,10 @@ def _store(
 ) -> NormalForm:
     mapped = [along for along in omap if along is not None]
     if len(set(mapped)) != len(mapped):
-        raise Stuck("race: two grid dims store along one dim of the result")
+        raise NoNormalForm("race: two grid dims store along one dim of the result")
     for g, (p, along) in enumerate(zip(block.grid, omap, strict=True)):
         if along is None and grid_index(g) in value.free:
-            raise Stuck(f"race: blocks along {p.name} would write different values to one place")
+            raise NoNormalForm(f"race: blocks along {p.name} would write different values to one place")
     return algebra.substitute(value, store_indices(block, omap, tile, whole))
 
 
@@ -370,7 +374,7 @@ def lower_op(
             value = algebra.power(values[0], 2) if fn == "rms" else values[0]
             size = dims[0][along]
             if fn == "max":
-                return algebra.greatest(value, var(position(along), size))
+                return algebra.max_over(value, var(position(along), size))
             total = algebra.sum(value, var(position(along), size))
             if fn == "sum":
                 return total
@@ -427,7 +431,7 @@ def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ..
                 piece = algebra.substitute(value, {position(along): moved(here, ZERO - start, sizes[along])})
                 pieces.append((algebra.interval(here, start, stop), piece))
                 start = stop
-            return algebra.beside(pieces)
+            return algebra.piecewise(pieces)
         case _:
             assert_never(op)
     return algebra.substitute(values[0], put)

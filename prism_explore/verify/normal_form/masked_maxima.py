@@ -45,8 +45,8 @@ def may_be_minus_infinity(n: NormalForm) -> bool:
 
 def _may_be_low(a: Max | Running, bound: frozenset[str]) -> bool:
     match a:
-        case Max(pieces):
-            return all(_may_fall(p.inner, bound.union(v.name for v in p.bound)) for p in pieces)
+        case Max(operands):
+            return all(_may_fall(p.inner, bound.union(v.name for v in p.bound)) for p in operands)
         case Running(_, inner, _):
             return _may_fall(inner, bound)
 
@@ -103,8 +103,8 @@ def is_low_wherever(a: NormalForm, m: Max | Running, algebra: Algebra) -> bool:
     match m:
         case Running(v, inner, at):
             return _is_low_with(a, algebra.substitute(inner, {v.name: at}), algebra)
-        case Max(pieces):
-            opened = [algebra.open_piece(p) for p in pieces]
+        case Max(operands):
+            opened = [algebra.open_operand(p) for p in operands]
             return any(
                 _is_low_with(a, algebra.substitute(inner, by), algebra)
                 for bound, inner in opened
@@ -147,7 +147,7 @@ def _entries(m: NormalForm, algebra: Algebra) -> list[tuple[NormalForm, frozense
     for a in low_maxima(m):
         if not isinstance(a, Max):
             return []
-        for bound, inner in map(algebra.open_piece, a.pieces):
+        for bound, inner in map(algebra.open_operand, a.operands):
             keeps = [b.keep for t, _ in inner.terms for b, _ in t.factors if isinstance(b, Bottom)]
             if not keeps or any(low_maxima(NormalForm((p,))) for p in inner.terms):
                 return []

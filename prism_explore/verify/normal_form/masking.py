@@ -28,7 +28,7 @@ from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import BlockGraph
 from prism_explore.ir.tensors import TensorType
-from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.forms import (
     Exp,
     NormalForm,
@@ -80,7 +80,7 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
     """That the form of a graph's result is what the graph computes, wherever the claim's conditions hold.
 
     Raises:
-        Stuck: a maximum over a part of a mask, or a divisor, may stand in the way.
+        NoNormalForm: a maximum over a part of a mask, or a divisor, may stand in the way.
     """
     if not assumptions(graph):
         return
@@ -94,7 +94,7 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
                 operands = tuple(types[a] for a in node.args)
                 forms = lowered.blocks[n]
                 what = ("masks", block, operands, *args, *[f.key for f in forms])
-                stored[n] = algebra.once(what, _block, block, forms, operands, args, algebra)
+                stored[n] = algebra.cached(what, _block, block, forms, operands, args, algebra)
                 found = stored[n][0]
             case ops.Result(which):
                 found = stored[node.args[0]][which]
@@ -105,10 +105,10 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
             case op:
                 found = _computed(op, form, dims, args, algebra)
         if found.form != form and (found.hollow or found.level or may_be_minus_infinity(found.form)):
-            raise Stuck(f"a tensor behind a cut may be {PART}")
+            raise NoNormalForm(f"a tensor behind a cut may be {PART}")
         values.append(replace(found, form=form, dims=dims))
     if values[graph.output].hollow:
-        raise Stuck(f"the result depends on a difference from {_named(values[graph.output].hollow[0])}, {PART}")
+        raise NoNormalForm(f"the result depends on a difference from {_named(values[graph.output].hollow[0])}, {PART}")
 
 
 def _block(
@@ -252,12 +252,12 @@ def _binary(
                 if level >= 0:
                     continue
                 if x is b and fn == "sub":
-                    raise Stuck(
+                    raise NoNormalForm(
                         f"from what may be plus infinity, the opposite of what is {PART}, something is subtracted"
                     )
                 for m in low_maxima(y.form, -1 if y.level < 0 else 1):
                     if not is_low_wherever(x.form, m, algebra) or x.level != -level:
-                        raise Stuck(f"{_named(single(m))}, {PART}, is subtracted from what is not as low there")
+                        raise NoNormalForm(f"{_named(single(m))}, {PART}, is subtracted from what is not as low there")
                 return Value(form, dims, masked, both, level=x.level)
             if a.level and b.level:
                 _finite(b, "is added to what is low itself")
@@ -287,7 +287,7 @@ def _binary(
             _solid(a, "a mask")
             _no_difference(a)
             if b.masked:
-                raise Stuck("what a mask keeps depends on another mask")
+                raise NoNormalForm("what a mask keeps depends on another mask")
             return Value(form, dims, True, level=_common_level(a.level, Fraction(1)))
 
 
@@ -306,16 +306,16 @@ def _beside(op: ops.Concat, form: NormalForm, dims: tuple[Dim, ...], args: Seque
     for parts in zip(*(x.hollow for x in args), strict=False):
         whole = lower_op(op, list(parts), [x.dims for x in args], algebra)
         if len(low_maxima(whole)) != 1 or len(whole.terms) != 1:
-            raise Stuck(f"a concatenation is taken of what depends on {_named(parts[0])}, {PART}")
+            raise NoNormalForm(f"a concatenation is taken of what depends on {_named(parts[0])}, {PART}")
         hollow.append(whole)
     if len({len(x.hollow) for x in args}) > 1:
-        raise Stuck(f"a concatenation is taken of what depends on what is {PART} in one piece only")
+        raise NoNormalForm(f"a concatenation is taken of what depends on what is {PART} in one piece only")
     return Value(form, dims, any(x.masked for x in args), tuple(hollow), all(x.positive for x in args))
 
 
 def _common_level(a: Fraction, b: Fraction) -> Fraction:
     if a and b and a != b:
-        raise Stuck(f"minus infinity meets {a / b} times minus infinity")
+        raise NoNormalForm(f"minus infinity meets {a / b} times minus infinity")
     return a or b
 
 
@@ -351,9 +351,9 @@ def _rescaled(
     here = var(LOOP, block.loop.size)
     for m in low_maxima(scale.form):
         if LOOP in m.free and not (isinstance(m, Running) and m.at == here and LOOP not in m.inner.free):
-            raise Stuck(f"a sum is rescaled by {_named(single(m))}, {PART}, and not by a running maximum")
+            raise NoNormalForm(f"a sum is rescaled by {_named(single(m))}, {PART}, and not by a running maximum")
     if scale.form.masked:
-        raise Stuck("a sum is rescaled by a masked value (minus infinity)")
+        raise NoNormalForm("a sum is rescaled by a masked value (minus infinity)")
     final = algebra.substitute(scale.form, {LOOP: last(block.loop.size)})
     mine = [single(m) for m in low_maxima(scale.form)]
     hollow: list[NormalForm] = []
@@ -361,7 +361,7 @@ def _rescaled(
         if m in mine:
             hollow += [single(x) for x in low_maxima(final)]
         elif LOOP in m.free:
-            raise Stuck(f"what is hollow where {_named(m)} is {PART} is rescaled by something else")
+            raise NoNormalForm(f"what is hollow where {_named(m)} is {PART} is rescaled by something else")
         else:
             hollow.append(m)
     return Value(form, dims, masked, tuple(dict.fromkeys(hollow)), value.positive)
@@ -370,36 +370,36 @@ def _rescaled(
 # ---------------------------------------------------------------- what must not be
 def _finite(a: Value, done: str) -> None:
     if a.form.masked or may_be_minus_infinity(a.form) or low_maxima(a.form, -1):
-        raise Stuck(f"what may be {PART} {done}")
+        raise NoNormalForm(f"what may be {PART} {done}")
 
 
 def _no_difference(a: Value) -> None:
     """Nothing is measured against a low maximum: the difference goes into exp, where it is a number."""
     if low_maxima(a.form, -1):
-        raise Stuck(f"a difference from what may be {PART} is used outside of an exponential")
+        raise NoNormalForm(f"a difference from what may be {PART} is used outside of an exponential")
 
 
 def _solid(a: Value, what: str) -> None:
     if a.hollow:
-        raise Stuck(f"{what} is taken of what depends on {_named(a.hollow[0])}, {PART}")
+        raise NoNormalForm(f"{what} is taken of what depends on {_named(a.hollow[0])}, {PART}")
 
 
 def _same_everywhere(hollow: Sequence[NormalForm], over: Sequence[str]) -> None:
     for m in hollow:
         if not m.free.isdisjoint(over):
-            raise Stuck(f"sums run over {_named(m)}, {PART}")
+            raise NoNormalForm(f"sums run over {_named(m)}, {PART}")
 
 
 def _divisor(a: Value) -> None:
     if a.masked and not keeps_an_entry(a.form):
-        raise Stuck("a divisor may be masked as a whole: no sum over a whole dim of the mask is below it")
+        raise NoNormalForm("a divisor may be masked as a whole: no sum over a whole dim of the mask is below it")
 
 
 def _hollow_divisor(a: Value, algebra: Algebra) -> None:
     """A divisor is no 0: where its maximum is low it is positive, and elsewhere one of its entries is kept."""
     for m in a.hollow:
         if not a.positive or not is_positive_where_kept(a.form, m, algebra):
-            raise Stuck(f"a divisor is taken of what depends on {_named(m)}, {PART}")
+            raise NoNormalForm(f"a divisor is taken of what depends on {_named(m)}, {PART}")
 
 
 def _filled(hollow: Sequence[NormalForm], by: NormalForm, algebra: Algebra) -> Iterator[NormalForm]:

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify.normal_form import index
-from prism_explore.verify.normal_form.bound_names import Collapsed, Opened
+from prism_explore.verify.normal_form.bound_names import Collapsed, OpenOperand
 from prism_explore.verify.normal_form.compare import without_lesser
 from prism_explore.verify.normal_form.forms import (
     NF_ZERO,
     UNIT,
     Factor,
     Max,
+    MaxOperand,
     NormalForm,
     Number,
     Opaque,
-    Piece,
     Prime,
     Running,
     Size,
@@ -53,7 +53,7 @@ class _Lifted:
     """Where the piece begins, and where it ends."""
 
 
-def maximum(ring: Ring, given: Sequence[Opened]) -> NormalForm:
+def maximum(ring: Ring, given: Sequence[OpenOperand]) -> NormalForm:
     """The greatest value of any piece; bound names are fresh ones."""
     flat = _flatten(ring, given)
     if any(n.guarded for _, n in flat):
@@ -63,8 +63,8 @@ def maximum(ring: Ring, given: Sequence[Opened]) -> NormalForm:
             found: list[tuple[NormalForm, NormalForm]] = []
             for where, here in cut:
                 pieces = [(bound, ring.collect(terms)) for (bound, _), terms in zip(flat, here, strict=True)]
-                found.append((ring.known(where), maximum(ring, pieces)))
-            return ring.beside(found)
+                found.append((ring.indicator(where), maximum(ring, pieces)))
+            return ring.piecewise(found)
     while (fewer := _joined(ring, flat)) is not None:
         flat = fewer
     if len(flat) > 1:
@@ -95,9 +95,9 @@ def last(size: index.Dim) -> Index:
     return moved(Zero(), size - ONE, size)
 
 
-def _flatten(ring: Ring, given: Sequence[Opened]) -> list[Opened]:
+def _flatten(ring: Ring, given: Sequence[OpenOperand]) -> list[OpenOperand]:
     """Rule M1: one level of pieces, blocks of indices joined, none bound in vain."""
-    flat: list[Opened] = []
+    flat: list[OpenOperand] = []
     pending = list(reversed(given))
     while pending:
         bound, n = pending.pop()
@@ -110,8 +110,8 @@ def _flatten(ring: Ring, given: Sequence[Opened]) -> list[Opened]:
         step = (fuse(bound, indices_of_form(n)) or split(bound, indices_of_form(n))) if bound else None
         if step is not None:
             by, sizes = step
-            new = {old: ring.fresh(Var(old, size)) for old, size in sizes.items() if size != ONE}
-            put = {v: ring.put(i, {**new}) for v, i in by.items()}
+            new = {old: ring.fresh_index(Var(old, size)) for old, size in sizes.items() if size != ONE}
+            put = {v: ring.substitute_index(i, {**new}) for v, i in by.items()}
             left = tuple(v for v in bound if v.name not in by)
             pending.append(((*left, *new.values()), ring.substitute(n, put)))
             continue
@@ -119,7 +119,7 @@ def _flatten(ring: Ring, given: Sequence[Opened]) -> list[Opened]:
     return flat
 
 
-def _nested(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[Opened] | None:
+def _nested(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[OpenOperand] | None:
     """The pieces of a form that is itself a maximum."""
     if len(n.terms) != 1 or n.terms[0][1] != 1 or n.terms[0][0].bound or len(n.terms[0][0].factors) != 1:
         return None
@@ -127,20 +127,20 @@ def _nested(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[Opened] |
     if e != 1:
         return None
     match a:
-        case Max(pieces):
-            opened = (ring.open_piece(p) for p in pieces)
+        case Max(operands):
+            opened = (ring.open_operand(p) for p in operands)
             return [((*bound, *more), inner) for more, inner in opened]
         case Opaque("relu", (inner,)):
             return [(bound, inner), ((), NF_ZERO)]
         case Running(v, inner, Var(name, _)) if name not in inner.free and any(w.name == name for w in bound):
-            fresh = ring.fresh(v)
+            fresh = ring.fresh_index(v)
             left = tuple(w for w in bound if w.name != name)
             return [((*left, fresh), ring.rename_form(inner, {v.name: fresh}))]
         case _:
             return None
 
 
-def _by_pieces(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[Opened] | None:
+def _by_pieces(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[OpenOperand] | None:
     """Rule S6 for maxima: over a dim that is cut into pieces, the pieces' maxima."""
     if not n.guarded or not bound:
         return None
@@ -149,10 +149,10 @@ def _by_pieces(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[Opened
         cut = cases([n], names, only=v)
         if cut is None or not all(is_part(i.low, i.high, v.extent, ring.integers) for i, _ in cut):
             continue
-        out: list[Opened] = []
+        out: list[OpenOperand] = []
         for where, (terms,) in cut:
             size = where.high - where.low
-            fresh = ring.fresh(Var("k", size))
+            fresh = ring.fresh_index(Var("k", size))
             here = moved(fresh if size != ONE else Zero(), where.low, v.extent)
             inner = ring.substitute(ring.collect(terms), {v.name: here})
             out.append(((*(w for w in bound if w is not v), *((fresh,) if size != ONE else ())), inner))
@@ -160,7 +160,7 @@ def _by_pieces(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[Opened
     return None
 
 
-def _joined(ring: Ring, flat: list[Opened]) -> list[Opened] | None:
+def _joined(ring: Ring, flat: list[OpenOperand]) -> list[OpenOperand] | None:
     """Rule M5: over neighbouring pieces of a dim, one maximum; None where there are no such."""
     if sum(bool(bound) and MOVED in n.key for bound, n in flat) < 2:
         return None
@@ -171,7 +171,7 @@ def _joined(ring: Ring, flat: list[Opened]) -> list[Opened] | None:
             if place is None:
                 continue
             low, size = place
-            whole = ring.fresh(Var(v.name, size))
+            whole = ring.fresh_index(Var(v.name, size))
             with suppress(Collapsed):
                 lifted = ring.rename_form(n, {v.name: moved(whole, ZERO - low, v.extent)})
                 over = tuple(whole if w is v else w for w in bound)
@@ -182,7 +182,7 @@ def _joined(ring: Ring, flat: list[Opened]) -> list[Opened] | None:
                     both = _both(ring, mine, other, flat)
                     if both is not None:
                         start, stop = (other.low, mine.high) if other.high == mine.low else (mine.low, other.high)
-                        here = ring.fresh(Var("k", stop - start))
+                        here = ring.fresh_index(Var("k", stop - start))
                         inner = ring.substitute(both.inner, {both.whole.name: moved(here, start, size)})
                         joined = tuple(here if w is both.whole else w for w in both.over)
                         return [(joined, inner), *(p for k, p in enumerate(flat) if k not in (at, other.at))]
@@ -190,20 +190,20 @@ def _joined(ring: Ring, flat: list[Opened]) -> list[Opened] | None:
     return None
 
 
-def _both(ring: Ring, a: _Lifted, b: _Lifted, flat: Sequence[Opened]) -> _Lifted | None:
+def _both(ring: Ring, a: _Lifted, b: _Lifted, flat: Sequence[OpenOperand]) -> _Lifted | None:
     """The one that says what each is on its piece, where a band may have lost a bound that all of it keeps."""
-    if ring.close_piece(a.over, a.inner) == ring.close_piece(b.over, b.inner):
+    if ring.close_operand(a.over, a.inner) == ring.close_operand(b.over, b.inner):
         return a
     for one, other in ((a, b), (b, a)):
-        here = ring.fresh(Var("k", other.high - other.low))
+        here = ring.fresh_index(Var("k", other.high - other.low))
         placed = ring.substitute(one.inner, {one.whole.name: moved(here, other.low, one.whole.extent)})
         over = tuple(here if w is one.whole else w for w in one.over)
-        if ring.close_piece(over, placed) == ring.close_piece(*flat[other.at]):
+        if ring.close_operand(over, placed) == ring.close_operand(*flat[other.at]):
             return one
     return None
 
 
-def _shared(ring: Ring, flat: list[Opened]) -> tuple[NormalForm, list[Opened]]:
+def _shared(ring: Ring, flat: list[OpenOperand]) -> tuple[NormalForm, list[OpenOperand]]:
     """Rule M2: summands of all pieces, and the pieces without them."""
     first, *others = flat
     common: list[tuple[Term, Number]] = []
@@ -219,7 +219,7 @@ def _shared(ring: Ring, flat: list[Opened]) -> tuple[NormalForm, list[Opened]]:
     return NormalForm(tuple(common)), rest
 
 
-def _factored(ring: Ring, flat: list[Opened]) -> tuple[Number, tuple[Factor, ...], list[Opened]]:
+def _factored(ring: Ring, flat: list[OpenOperand]) -> tuple[Number, tuple[Factor, ...], list[OpenOperand]]:
     """Rule M3: a number and factors of all pieces, and the pieces without them."""
     terms = [p for _, n in flat for p in n.terms if not p[0].masked]
     if not terms:
@@ -234,13 +234,13 @@ def _factored(ring: Ring, flat: list[Opened]) -> tuple[Number, tuple[Factor, ...
     return g, common, [(bound, without(ring, n, g, common)) for bound, n in flat]
 
 
-def _closed(ring: Ring, flat: list[Opened]) -> NormalForm:
+def _closed(ring: Ring, flat: list[OpenOperand]) -> NormalForm:
     """Rule M4, else the atom."""
-    pieces = {p.key: p for p in (ring.close_piece(bound, n) for bound, n in flat)}
+    pieces = {p.key: p for p in (ring.close_operand(bound, n) for bound, n in flat)}
     numbers = [p.inner.terms[0][1] if p.inner.terms else 0 for p in pieces.values() if _is_number(p.inner)]
     others = [p for p in pieces.values() if not _is_number(p.inner)]
     if numbers and not (max(numbers) <= 0 and any(p.inner.sign for p in others)):
-        others.append(Piece((), ring.constant(max(numbers))))
+        others.append(MaxOperand((), ring.constant(max(numbers))))
     if len(others) == 1 and not others[0].bound:
         return others[0].inner
     if len(others) == 2 and ring.spell_out and not any(p.inner.masked for p in others):

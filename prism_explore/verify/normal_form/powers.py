@@ -173,4 +173,4 @@ def by_cases(ring: Ring, n: NormalForm, f: Callable[[NormalForm], NormalForm]) -
     cut = cases([n], frozenset())
     if cut is None:
         return None
-    return ring.beside((ring.known(where), f(ring.collect(terms))) for where, (terms,) in cut)
+    return ring.piecewise((ring.indicator(where), f(ring.collect(terms))) for where, (terms,) in cut)

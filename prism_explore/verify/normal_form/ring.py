@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from prism_explore.ir.dims import Dim
-from prism_explore.verify.normal_form.bound_names import Opened
-from prism_explore.verify.normal_form.forms import Atom, Factor, InBand, Interval, NormalForm, Number, Piece, Term
+from prism_explore.verify.normal_form.bound_names import OpenOperand
+from prism_explore.verify.normal_form.forms import Atom, Factor, InBand, Interval, MaxOperand, NormalForm, Number, Term
 from prism_explore.verify.normal_form.index import Index, Var
 from prism_explore.verify.normal_form.indicators import Known
 
 
 class Ring(Protocol):
-    """Operations that take forms in normal form and return one; any of them raises `Stuck` where the budget ends."""
+    """Operations from normal forms to normal forms; any of them raises `NoNormalForm` where the budget ends."""
 
     spell_out: bool
     """Whether named functions are replaced by their definitions (rules F1, F7)."""
@@ -76,16 +76,16 @@ class Ring(Protocol):
         """A function by its name in `ir.elementwise.UNARY`."""
         ...
 
-    def maximum(self, pieces: Sequence[Opened]) -> NormalForm:
+    def maximum(self, pieces: Sequence[OpenOperand]) -> NormalForm:
         """The greatest value of any form at any value of its own bound indices."""
         ...
 
-    def known(self, value: InBand | Interval | Known) -> NormalForm:
+    def indicator(self, value: InBand | Interval | Known) -> NormalForm:
         """A 0/1 value as a form."""
         ...
 
-    def beside(self, pieces: Iterable[tuple[NormalForm, NormalForm]]) -> NormalForm:
-        """A sum of values, each times a 0/1 value; exactly one of these is 1 at each place."""
+    def piecewise(self, pieces: Iterable[tuple[NormalForm, NormalForm]]) -> NormalForm:
+        """A value by cases: a sum of values, each times an indicator, exactly one of which is 1 at each position."""
         ...
 
     # ------------------------------------------------------------ indices
@@ -97,15 +97,15 @@ class Ring(Protocol):
         """The same in a product."""
         ...
 
-    def put(self, i: Index, by: Mapping[str, Index]) -> Index:
+    def substitute_index(self, i: Index, by: Mapping[str, Index]) -> Index:
         """The same in an index."""
         ...
 
-    def fresh(self, of: Var) -> Var:
+    def fresh_index(self, of: Var) -> Var:
         """An index of the same extent that occurs nowhere."""
         ...
 
-    def unused(self) -> str:
+    def fresh_name(self) -> str:
         """A name that occurs nowhere."""
         ...
 
@@ -121,14 +121,14 @@ class Ring(Protocol):
         """A term's bound indices and factors under fresh names."""
         ...
 
-    def open_piece(self, p: Piece) -> Opened:
-        """A piece's bound indices and its form under fresh names."""
+    def open_operand(self, p: MaxOperand) -> OpenOperand:
+        """An operand's bound indices and its form under fresh names."""
         ...
 
     def close(self, bound: Sequence[Var], factors: Sequence[Factor]) -> Term:
         """The term with canonical bound names."""
         ...
 
-    def close_piece(self, bound: Sequence[Var], inner: NormalForm) -> Piece:
-        """A maximum's piece with canonical bound names."""
+    def close_operand(self, bound: Sequence[Var], inner: NormalForm) -> MaxOperand:
+        """An operand of a maximum with canonical bound names."""
         ...

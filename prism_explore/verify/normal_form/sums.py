@@ -1,7 +1,7 @@
-"""Sums over indices: what is joined, what is split, and what belongs together.
+"""Sums over indices: rules S3 to S8, and the analysis of index occurrences that decides where they apply.
 
-Rules S3 and S4 each replace bound indices by others that correspond to them one to one, so they hold
-for every summand; here is when they are worth applying, and on what.
+Rules S3 (fuse indices) and S4 (split an index) replace bound indices by others that correspond to them one to one, so
+they hold for every summand.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from prism_explore.verify.normal_form.size_facts import divides, quotient
 
 
 def components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tuple[Var, ...], tuple[Factor, ...]]]:
-    """Factors in groups that share bound indices; those without any are one group, with none bound."""
+    """Factors in groups that share bound indices; those without bound indices are one group."""
     linked = UnionFind(v.name for v in bound)
     uses = [[v.name for v in bound if v.name in a.free] for a, _ in factors]
     for used in uses:
@@ -56,7 +56,7 @@ def components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tu
 
 
 def indices(a: Atom, bare: bool = True) -> Iterator[Index]:
-    """Every index in an atom, nested ones too; a band's that are variables only if asked for `bare` ones."""
+    """Every index in an atom, nested ones too; the variables of a band only where `bare`."""
     match a:
         case Read(_, indices):
             yield from indices
@@ -71,8 +71,8 @@ def indices(a: Atom, bare: bool = True) -> Iterator[Index]:
             yield from (i for i in (row, column) if bare or not isinstance(i, Var))
         case Interval(i, _, _):
             yield i
-        case Max(pieces):
-            for p in pieces:
+        case Max(operands):
+            for p in operands:
                 yield from indices_of_form(p.inner, bare)
         case Running(_, inner, at):
             yield from indices_of_form(inner, bare)
@@ -128,7 +128,7 @@ def fuse(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
 def _neighbours(
     i: Index, extents: Mapping[str, Dim], after: dict[str, set[str | None]], before: dict[str, set[str | None]]
 ) -> None:
-    """What stands behind and before each of these variables in a number, None where no other of them does."""
+    """Collect the successor and predecessor of each of these variables in a number, None for any other part."""
     match i:
         case Var(name, _):
             if name in extents:
@@ -177,7 +177,7 @@ def split(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
 
 
 def _digits(i: Index, found: dict[str, dict[str, Digit]]) -> None:
-    """Per variable, its digits in an index, by their keys."""
+    """Collect the digits of each variable in an index, by their keys."""
     match i:
         case Radix(parts):
             for p in parts:
@@ -193,7 +193,7 @@ def _digits(i: Index, found: dict[str, dict[str, Digit]]) -> None:
 
 
 def place_of(v: Var, places: Iterable[Index]) -> tuple[Dim, Dim] | None:
-    """Where the piece lies over which v runs, and in a dim of which size; None where v is also read as it is."""
+    """The offset of the range of v in a dim, and the dim's size; None where v is also used without an offset."""
     found: set[tuple[Dim, Dim]] = set()
 
     if not all(_is_moved(i, v.name, found) for i in places if v.name in i.free) or len(found) != 1:
@@ -202,7 +202,7 @@ def place_of(v: Var, places: Iterable[Index]) -> tuple[Dim, Dim] | None:
 
 
 def _is_moved(i: Index, name: str, found: set[tuple[Dim, Dim]]) -> bool:
-    """Whether a variable is nowhere in an index as it is; where it is moved to is added to what was found."""
+    """Whether a variable occurs in an index with an offset only; offsets and dim sizes are added to `found`."""
     match i:
         case Moved(Var(other, _), by, size) if other == name:
             found.add((by, size))
@@ -222,26 +222,26 @@ def _is_moved(i: Index, name: str, found: set[tuple[Dim, Dim]]) -> bool:
 # ---------------------------------------------------------------- sums over adjacent parts of a dim
 @dataclass(frozen=True, slots=True)
 class _PartialSum:
-    """A sum over a piece of a dim, as if it ran over the whole dim."""
+    """A sum over an interval of a dim, with its index shifted so that it runs over the full dim."""
 
     term: int
-    """Which one of several."""
+    """Its position among the terms."""
     whole: Var
     """The dim's index."""
     over: tuple[Var, ...]
-    """All that it sums over, the dim among them."""
+    """All indices of the sum, the dim's among them."""
     factors: tuple[Factor, ...]
     low: Dim
     high: Dim
-    """Where the piece begins, and where it ends."""
+    """The bounds of the interval."""
 
     def is_adjacent_to(self, other: _PartialSum) -> bool:
-        """Whether the pieces of two terms are neighbours."""
+        """Whether the intervals of two terms are adjacent."""
         return self.term != other.term and (self.high == other.low or other.high == self.low)
 
 
 def join_adjacent_sums(ring: Ring, terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
-    """Sums over neighbouring pieces of one dim as one sum (rules S6, C2); None where there are no such."""
+    """Two sums over adjacent intervals of one dim as one sum (rules S6, C2); None where there are none."""
     seen: dict[tuple[str, Number], list[_PartialSum]] = {}
     for n, (t, c) in enumerate(terms):
         if not t.bound or MOVED not in t.key:
@@ -252,12 +252,12 @@ def join_adjacent_sums(ring: Ring, terms: Sequence[tuple[Term, Number]]) -> list
             if place is None:
                 continue
             low, size = place
-            whole = Var(ring.fresh(v).name, size)
+            whole = Var(ring.fresh_index(v).name, size)
             with suppress(Collapsed):
-                lifted = [(ring.rename(a, {v.name: moved(whole, ZERO - low, v.extent)}), e) for a, e in factors]
+                shifted = [(ring.rename(a, {v.name: moved(whole, ZERO - low, v.extent)}), e) for a, e in factors]
                 over = tuple(whole if w is v else w for w in bound)
-                mine = _PartialSum(n, whole, over, tuple(lifted), low, low + v.extent)
-                without_bands = [f for f in lifted if not isinstance(f[0], InBand)]
+                mine = _PartialSum(n, whole, over, tuple(shifted), low, low + v.extent)
+                without_bands = [f for f in shifted if not isinstance(f[0], InBand)]
                 alike = seen.setdefault((ring.close(over, without_bands).key, c), [])
                 for other in alike:
                     both = _holds_on_both(ring, mine, other, terms) if mine.is_adjacent_to(other) else None
@@ -275,11 +275,11 @@ def join_adjacent_sums(ring: Ring, terms: Sequence[tuple[Term, Number]]) -> list
 def _holds_on_both(
     ring: Ring, a: _PartialSum, b: _PartialSum, terms: Sequence[tuple[Term, Number]]
 ) -> _PartialSum | None:
-    """The one that says what each is on its piece, where a band may have lost a bound that all of it keeps."""
+    """The one of two sums that equals each on its interval, where a band may lack a bound that the interval implies."""
     if ring.close(a.over, a.factors) == ring.close(b.over, b.factors):
         return a
     for one, other in ((a, b), (b, a)):
-        here = Var(ring.fresh(other.whole).name, other.high - other.low)
+        here = Var(ring.fresh_index(other.whole).name, other.high - other.low)
         placed = ring.substitute_factors(one.factors, {one.whole.name: moved(here, other.low, one.whole.extent)})
         for w in one.over:
             placed = ring.sum(placed, here if w is one.whole else w)
@@ -290,14 +290,14 @@ def _holds_on_both(
 
 # ---------------------------------------------------------------- one sum in normal form
 def canonical_sum(ring: Ring, bound: Sequence[Var], factors: list[Factor], coefficient: Number) -> NormalForm:
-    """Rules S3 to S8, each applied where it can be, then canonical names."""
+    """coefficient * Σ_bound Π factors: rules S3 to S8 where they apply, then canonical names."""
     free: set[str] = set()
     for a, _ in factors:
         free |= a.free
-    vain = [v.extent for v in bound if v.name not in free]
-    if vain:
+    unused = [v.extent for v in bound if v.name not in free]
+    if unused:
         rest = ring.term([v for v in bound if v.name in free], factors, coefficient)
-        return ring.mul(rest, ring.size(prod(vain, start=ONE)))
+        return ring.mul(rest, ring.size(prod(unused, start=ONE)))
     names = {v.name: v for v in bound}
     for a, _ in factors:
         if not isinstance(a, Interval) or not isinstance(a.index, Var) or a.index.name not in names:
@@ -307,8 +307,8 @@ def canonical_sum(ring: Ring, bound: Sequence[Var], factors: list[Factor], coeff
     step = fuse(bound, indices_of(factors)) or split(bound, indices_of(factors))
     if step is not None:
         by, sizes = step
-        new = {old: ring.unused() for old in sizes}
-        put = {v: ring.put(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
+        new = {old: ring.fresh_name() for old in sizes}
+        put = {v: ring.substitute_index(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
         inner = ring.substitute_factors(factors, put)
         for v in bound:
             if v.name not in by:
@@ -325,9 +325,9 @@ def canonical_sum(ring: Ring, bound: Sequence[Var], factors: list[Factor], coeff
 def _sum_over_interval(
     ring: Ring, bound: Sequence[Var], factors: list[Factor], coefficient: Number, where: Interval, v: Var
 ) -> NormalForm:
-    """Rule S6."""
+    """Rule S6: a sum with an interval as a factor is a sum over the interval."""
     size = where.high - where.low
-    here = index.var(ring.fresh(v).name, size)
+    here = index.var(ring.fresh_index(v).name, size)
     left = [f for f in factors if f[0] is not where]
     inner = ring.sum(ring.substitute_factors(left, {v.name: moved(here, where.low, v.extent)}), here)
     for w in bound:
@@ -341,16 +341,16 @@ def _join_power(ring: Ring, bound: Sequence[Var], factors: list[Factor]) -> tupl
     for group, e in factors:
         if not isinstance(group, Group) or e > 0 or len(group.inner.terms) != 1:
             continue
-        wanted = _sort(group.inner.terms[0][0])
+        wanted = _signature(group.inner.terms[0][0])
         others = [f for f in factors if f[0] is not group]
         for over, inside in components([v for v in bound if v.name not in group.free], others):
             if not over:
                 continue
-            if e < 0 and _sort_of(over, inside) == wanted and _is_sum(ring, group, over, inside):
+            if e < 0 and _signature_of(over, inside) == wanted and _is_sum(ring, group, over, inside):
                 rest = [f for f in others if f not in inside]
                 return [v for v in bound if v not in over], [*rest, (group, number(e + 1))]
             weights = tuple(f for f in inside if f[0].sign or (isinstance(f[1], int) and f[1] % 2 == 0))
-            if e == 0 and group.sign and _sort_of(over, weights) == wanted and _is_sum(ring, group, over, weights):
+            if e == 0 and group.sign and _signature_of(over, weights) == wanted and _is_sum(ring, group, over, weights):
                 return list(bound), others
     return None
 
@@ -361,11 +361,11 @@ def _is_sum(ring: Ring, group: Group, over: Sequence[Var], factors: Sequence[Fac
     return NormalForm(((ring.close(over, factors), 1),)) == group.inner
 
 
-def _sort(t: Term) -> str:
-    return _sort_of(t.bound, t.factors)
+def _signature(t: Term) -> str:
+    return _signature_of(t.bound, t.factors)
 
 
-def _sort_of(bound: Sequence[Var], factors: Sequence[Factor]) -> str:
-    """What two products have in common that differ by names only."""
+def _signature_of(bound: Sequence[Var], factors: Sequence[Factor]) -> str:
+    """A text that is equal for products that differ in names only."""
     kinds = sorted([f"{type(a).__name__}{len(a.free)}^{e}" for a, e in factors])
     return f"{len(bound)} {sorted([str(v.extent) for v in bound])} {kinds}"

@@ -54,7 +54,7 @@ class Variables:
     """A tile's dim is the low part of the whole one, and so is the last of the dims into which one is split."""
     made: dict[tuple[str, int, Slots], int] = field(default_factory=dict[tuple[str, int, Slots], int])
     """Tiles by the whole and its cuts, wholes by tile and cuts: the same is the same variable at once."""
-    pieces: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    concat_operands: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     """What a concatenation was made of."""
     free: set[int] = field(default_factory=set[int])
     """Variables that may be 1 although they are not: what a slice leaves over."""
@@ -71,7 +71,7 @@ class Variables:
             self.marks.copy(),
             self.part_of.copy(),
             self.made.copy(),
-            self.pieces.copy(),
+            self.concat_operands.copy(),
             self.free.copy(),
             self.joins,
         )

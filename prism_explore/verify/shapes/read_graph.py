@@ -157,7 +157,7 @@ class Reader:
         """The variable of a concatenation's dim, which is the sum of its parts."""
         whole = self.variables.new(given)
         self.variables.sum((whole,), (first, second))
-        self.variables.pieces[whole] = (first, second)
+        self.variables.concat_operands[whole] = (first, second)
         return whole
 
     def _sliced(self, whole: int, start: Dim, stop: Dim) -> tuple[Slots, int]:
@@ -180,9 +180,9 @@ class Reader:
             return BEGIN
         if at == variables.given[whole]:
             return whole
-        if whole not in variables.pieces:
+        if whole not in variables.concat_operands:
             return variables.size(at) if _is_fraction(at) else variables.mark("place", whole, at)
-        first, second = variables.pieces[whole]
+        first, second = variables.concat_operands[whole]
         before = variables.given[first]
         if at == before:
             return first

@@ -45,7 +45,7 @@ from prism_explore.verify.egraph.limits import (
     TimeLimit,
     explain,
 )
-from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.lower_graph import lower
 from tests.verify.corpus import CASES, PROGRAMS, Case
 
@@ -300,7 +300,7 @@ def stated_forms(case: Case) -> Problem | None:
     try:
         goal_form = lower(program, algebra).values[program.output]
         found = lower(case.sgraph, algebra).values[case.sgraph.output]
-    except Stuck:
+    except NoNormalForm:
         return None
     fresh = Fresh()
     return problem(state(of_normal_form(found, fresh), of_normal_form(goal_form, fresh)))

@@ -9,7 +9,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Unknown, Verified
 from prism_explore.verify.certificate.certify import certify
-from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.lower_graph import lower
 from prism_explore.verify.normal_form.masking import check
 from prism_explore.verify.prover import Prover
@@ -28,7 +28,7 @@ def trouble(text: str, workload: str = "causal_attention") -> str:
     lowered = lower(graph, algebra)
     try:
         check(graph, lowered, algebra)
-    except Stuck as stuck:
+    except NoNormalForm as stuck:
         return stuck.limit
     return ""
 
@@ -233,7 +233,7 @@ def test_two_values_that_differ_where_a_split_is_masked_are_not_taken_for_one() 
 
     assert not isinstance(verdict, Verified)
     algebra = Algebra(integers=program.graph.conditions())
-    with pytest.raises(Stuck, match="the result depends on a difference from"):
+    with pytest.raises(NoNormalForm, match="the result depends on a difference from"):
         check(program.graph, lower(program.graph, algebra), algebra)
 
 
@@ -248,7 +248,7 @@ def test_a_band_that_is_cut_is_not_taken_for_a_whole_one() -> None:
 
     assert not isinstance(Prover(program).verify(wrong, Journal()), Verified)
     algebra = Algebra(integers=program.graph.conditions())
-    with pytest.raises(Stuck, match="the result depends on a difference from"):
+    with pytest.raises(NoNormalForm, match="the result depends on a difference from"):
         check(program.graph, lower(program.graph, algebra), algebra)
 
 

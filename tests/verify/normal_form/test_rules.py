@@ -28,7 +28,7 @@ from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.normal_form import index_rules
-from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.index import (
     ZERO,
     Digit,
@@ -963,8 +963,8 @@ def forms(left: SGraph, right: SGraph, algebra: Algebra) -> bool:
     """Whether the verifier's own two ways to a proof make them one."""
     try:
         one, other = (lower(g, algebra).values[g.output] for g in (left, right))
-        return one == other or algebra.cleared(one, other)
-    except Stuck:
+        return one == other or algebra.equal_when_cleared(one, other)
+    except NoNormalForm:
         return False
 
 

@@ -24,7 +24,7 @@ from prism_explore.ir.interpreter.reference import evaluate, evaluate_all
 from prism_explore.ir.ops import Band, Binary, Input, Op, RunningMax, Scalar
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, show
-from prism_explore.verify.normal_form.algebra import Algebra, Stuck
+from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.forms import NormalForm
 from prism_explore.verify.normal_form.lower_graph import lower
 from tests.strategies import programs
@@ -48,7 +48,7 @@ def disagreement(graph: SGraph, r: random.Random, algebra: Algebra | None = None
     algebra.restart()
     try:
         forms = lower(graph, algebra).values
-    except Stuck as stuck:
+    except NoNormalForm as stuck:
         return stuck.limit.split(":")[0]
     worst, compared = 0.0, 0
     scans = any(masks(graph))
