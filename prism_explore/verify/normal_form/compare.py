@@ -1,8 +1,8 @@
-"""What is never greater than what, as far as maxima tell: rule M6.
+"""Comparison of forms that contain maxima: rule M6.
 
-A maximum is no less than any of its entries. So low <= high where what is added on one side and what is subtracted on
-the other can be brought to the same side, each maximum there replaced by one of its entries, and nothing is left
-but what is not below 0 on the one hand and what only a mask adds, which is not above 0, on the other.
+A maximum is at least each of its entries. To prove low <= high, move subtracted terms to the other side, cancel common
+terms, and replace maxima on the greater side by one of their entries, until the lesser side has only masks (which are
+at most 0) and the greater side only terms that are not negative.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from prism_explore.verify.normal_form.sums import indices_of_form
 
 _Side: TypeAlias = "dict[str, tuple[Term, Number]]"
 """Terms with positive coefficients, by their keys."""
-_DEEP = 3
-"""How many maxima are replaced by entries, one after the other."""
+_MOST_REPLACED = 3
+"""How many maxima may be replaced by entries, one after the other."""
 
 
-def without_lesser(ring: Ring, pieces: list[OpenOperand]) -> list[OpenOperand]:
-    """Pieces of a maximum without those that never exceed another one (rule M6)."""
-    kept = list(pieces)
-    for p in pieces:
+def without_lesser(ring: Ring, operands: list[OpenOperand]) -> list[OpenOperand]:
+    """Operands of a maximum without those that never exceed another one (rule M6)."""
+    kept = list(operands)
+    for p in operands:
         others = [q for q in kept if q is not p]
         if len(others) < len(kept) and any(_covers(ring, q, p) for q in others):
             kept = others
@@ -33,21 +33,21 @@ def without_lesser(ring: Ring, pieces: list[OpenOperand]) -> list[OpenOperand]:
 
 
 def never_greater(ring: Ring, low: NormalForm, high: NormalForm) -> bool:
-    """Whether low <= high at all places."""
-    return (_has_maximum(low) or _has_maximum(high)) and _ordered(ring, *_apart(low, high), _DEEP)
+    """Whether low <= high is proved for all positions."""
+    return (_has_maximum(low) or _has_maximum(high)) and _ordered(ring, *_sides(low, high), _MOST_REPLACED)
 
 
 def _covers(ring: Ring, greater: OpenOperand, lesser: OpenOperand) -> bool:
-    """Whether one piece of a maximum is never less than another."""
+    """Whether one operand of a maximum is never less than another."""
     bound, high = greater
     _, low = lesser
     if not bound and not _has_maximum(low) and not _has_maximum(high):
         return False
-    left, right = _apart(low, high)
+    left, right = _sides(low, high)
     if not bound:
-        return _ordered(ring, left, right, _DEEP)
+        return _ordered(ring, left, right, _MOST_REPLACED)
     return any(
-        _ordered(ring, *_apart(low, ring.substitute(high, by)), _DEEP - 1)
+        _ordered(ring, *_sides(low, ring.substitute(high, by)), _MOST_REPLACED - 1)
         for by in instances(high, low, frozenset(v.name for v in bound))
     )
 
@@ -57,15 +57,15 @@ def _has_maximum(n: NormalForm) -> bool:
 
 
 def _maximum(t: Term) -> Max | None:
-    """The maximum that a term is."""
+    """The maximum that a term consists of; None for any other term."""
     if len(t.factors) != 1 or t.bound:
         return None
     ((a, e),) = t.factors
     return a if isinstance(a, Max) and e == 1 else None
 
 
-def _apart(low: NormalForm, high: NormalForm) -> tuple[_Side, _Side]:
-    """Both sides of low <= high without subtractions, and without what is on both."""
+def _sides(low: NormalForm, high: NormalForm) -> tuple[_Side, _Side]:
+    """Both sides of low <= high without subtractions."""
     left, right = dict[str, tuple[Term, Number]](), dict[str, tuple[Term, Number]]()
     for side, other, n in ((left, right, low), (right, left, high)):
         for t, c in n.terms:
@@ -89,13 +89,13 @@ def _cancelled(left: _Side, right: _Side) -> tuple[_Side, _Side]:
     return a, b
 
 
-def _ordered(ring: Ring, left: _Side, right: _Side, deep: int) -> bool:
+def _ordered(ring: Ring, left: _Side, right: _Side, replacements: int) -> bool:
     """Whether the sum of the left side is at most that of the right."""
     left, right = _cancelled(left, right)
     ring.spend(1 + len(left) + len(right))
     if all(t.masked for t, _ in left.values()) and all(t.sign and not t.masked for t, _ in right.values()):
         return True
-    if not deep:
+    if not replacements:
         return False
     for key, (t, c) in right.items():
         atom = _maximum(t)
@@ -109,14 +109,14 @@ def _ordered(ring: Ring, left: _Side, right: _Side, deep: int) -> bool:
                 more, less = dict(rest), dict(left)
                 for u, d in entry.terms:
                     _put(more if d > 0 else less, u, abs(d))
-                if _ordered(ring, less, more, deep - 1):
+                if _ordered(ring, less, more, replacements - 1):
                     return True
     return False
 
 
 # ---------------------------------------------------------------- entries
 def instances(entry: NormalForm, at: NormalForm, bound: frozenset[str]) -> Iterator[dict[str, Index]]:
-    """Values of bound indices at which an entry of a maximum has a term of another form, as far as indices tell."""
+    """Values of bound indices at which an entry of a maximum may have a term of another form, by their indices."""
     if not bound & entry.free:
         yield {}
         return
@@ -134,7 +134,7 @@ def instances(entry: NormalForm, at: NormalForm, bound: frozenset[str]) -> Itera
 
 
 def fits(i: Index, j: Index, bound: frozenset[str], by: dict[str, Index]) -> bool:
-    """Whether an index is another one where bound ones have some values; these are added to `by`."""
+    """Whether an index equals another one for some values of the bound ones; these are added to `by`."""
     match i, j:
         case Var(name, size), _ if name in bound:
             return size == extent(j) and by.setdefault(name, j) == j
@@ -149,7 +149,7 @@ def fits(i: Index, j: Index, bound: frozenset[str], by: dict[str, Index]) -> boo
 
 
 def _digits_fit(mine: Sequence[Index], theirs: Sequence[Index], bound: frozenset[str], by: dict[str, Index]) -> bool:
-    """As `fits` for numbers; several digits of the other one may be the value of one bound index."""
+    """As `fits` for numbers in mixed radix; several digits of the other one may be the value of one bound index."""
     left = list(reversed(theirs))
     for p in mine:
         here = [left.pop()] if left else []

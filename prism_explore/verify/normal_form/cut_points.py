@@ -1,9 +1,8 @@
-"""Large graphs, cut where program and candidate meet: a tensor that both have becomes a name for both.
+"""Cut points for large graphs: a tensor that program and candidate share becomes a new input of both.
 
-The normal form of a whole transformer block holds every step before it, many times over. Where a kernel of the
-candidate gives what some tensor of the program is, both sides may forget how it came about: if the results are
-equal for every tensor in its place, they are equal for this one. The converse need not hold, so a difference
-behind a cut says nothing.
+The normal form of a full transformer block contains every earlier step many times. Where a kernel of the candidate
+computes a tensor of the program, both sides may use a name for it: if the results are equal for every value of that
+tensor, they are equal for this one. The converse need not hold, so a difference after a cut shows nothing.
 """
 
 from __future__ import annotations
@@ -29,39 +28,39 @@ from prism_explore.verify.normal_form.functions import DEFINED
 from prism_explore.verify.normal_form.lower_graph import Lowered, assumptions, lower, lower_tensor
 
 WORTH_A_CUT = 100
-"""Length of a form's text from which a name is shorter."""
+"""A form with a shorter text is not replaced by a name."""
 TOO_LONG = 3_000
-"""Length of a form's text behind which the program waits for a cut."""
-AHEAD = (1, 2)
-"""How many times longer than what is looked for a form may be on the program's way to it; tried in turn."""
+"""Tensors that depend on a form with a longer text are lowered after a cut only."""
+LENGTH_FACTORS = (1, 2)
+"""How many times longer than the wanted form the program's intermediate forms may be; tried in turn."""
 
 
 def meet(
     program: SGraph, candidate: SGraph, budget: Budget, *, cut: bool = True, whole: bool = True
 ) -> tuple[Lowered, Lowered] | None:
-    """Forms of both graphs whose results are one; None where that was not found within the budget.
+    """Forms of both graphs with equal results; None where they were not found within the budget.
 
-    In order: with the graphs' conditions as facts on which sizes are whole; with cuts as well; with functions
-    spelled out as well, which comes before where the graphs name different ones. Each has a budget of its own.
+    Tried in order: with the graphs' conditions on sizes; with cuts, too; with functions replaced by definitions, too
+    (earlier where the graphs have different ones). Each attempt has its own budget.
 
     Args:
         program: a graph without custom kernels.
         candidate: a graph whose maps are closed.
         budget: of each attempt.
-        cut: whether to try the others.
-        whole: whether to try the first; not where the program alone is known to exceed the budget.
+        cut: whether to try the later ones.
+        whole: whether to try the first one.
 
     Raises:
         ShapeError: a graph is ill-formed.
     """
-    facts = (*candidate.conditions(), *program.conditions())
+    conditions = (*candidate.conditions(), *program.conditions())
     mine, theirs = _defined(program), _defined(candidate)
     tried = [(_lower_both, False), (lower_with_cuts, False)]
     if mine or theirs:
         tried.insert(2 if mine == theirs else 1, (lower_with_cuts, True))
     for ways, spell_out in tried[not whole : None if cut else 1]:
         try:
-            wanted, found = ways(program, candidate, Algebra(budget, spell_out=spell_out, integers=facts))
+            wanted, found = ways(program, candidate, Algebra(budget, spell_out=spell_out, integers=conditions))
         except NoNormalForm:
             continue
         if wanted.values[program.output] == found.values[candidate.output]:
@@ -70,7 +69,7 @@ def meet(
 
 
 def _defined(graph: SGraph) -> frozenset[str]:
-    """Which functions occur that may be spelled out."""
+    """The functions in a graph that have definitions."""
     functions = {node.op.fn for _, node in walk(graph) if isinstance(node.op, Unary | Binary | Scalar)}
     return frozenset(functions & (DEFINED | {"max", "min"}))
 
@@ -81,9 +80,9 @@ def _lower_both(program: SGraph, candidate: SGraph, algebra: Algebra) -> tuple[L
 
 
 def lower_with_cuts(program: SGraph, candidate: SGraph, algebra: Algebra) -> tuple[Lowered, Lowered]:
-    """The normal forms of both graphs, over the inputs and the tensors at which they were cut.
+    """The normal forms of both graphs, over the inputs and the cut tensors.
 
-    Forms of one are to be compared with those of the other, and with no others.
+    They may be compared with each other only.
 
     Args:
         program: a graph without custom kernels.
@@ -98,14 +97,14 @@ def lower_with_cuts(program: SGraph, candidate: SGraph, algebra: Algebra) -> tup
     types = candidate.types()
 
     def instead(n: int, form: NormalForm) -> NormalForm:
-        return form if isinstance(candidate.nodes[n].op, Input) else known.named(form, types[n].dims)
+        return form if isinstance(candidate.nodes[n].op, Input) else known.name_for(form, types[n].dims)
 
     found = lower(candidate, algebra, instead)
-    return Lowered(known.finished(), {}, assumptions(program)), found
+    return Lowered(known.all_forms(), {}, assumptions(program)), found
 
 
 class _Program:
-    """The program's forms as far as they are short, and those of its tensors that became names."""
+    """The program's forms as far as they are short, and its tensors that are cut."""
 
     def __init__(self, graph: SGraph, algebra: Algebra) -> None:
         self._graph = graph
@@ -114,19 +113,19 @@ class _Program:
         self._forms: dict[int, NormalForm] = {}
         self._names: dict[int, NormalForm] = {}
 
-    def named(self, form: NormalForm, dims: tuple[Dim, ...]) -> NormalForm:
-        """A name for the form where it is one of the program's tensors; else the form itself."""
+    def name_for(self, form: NormalForm, dims: tuple[Dim, ...]) -> NormalForm:
+        """A name for a form that a tensor of the program has; else the form itself."""
         if len(form.key) < WORTH_A_CUT:
             return form
-        for times in AHEAD:
+        for times in LENGTH_FACTORS:
             self._advance(min(times * len(form.key), TOO_LONG))
             same = [n for n, f in self._forms.items() if f == form and self._dims[n] == dims]
             if same:
-                return self._called(same, dims)
+                return self._cut(same, dims)
         return form
 
-    def _called(self, same: list[int], dims: tuple[Dim, ...]) -> NormalForm:
-        """A name for tensors that are one; what was made of them is to be made again, of the name."""
+    def _cut(self, same: list[int], dims: tuple[Dim, ...]) -> NormalForm:
+        """A name for equal tensors; forms that depend on them are dropped and lowered again."""
         name = self._algebra.read(f"%{same[0]}", dims)
         changed = set(same)
         for n, node in enumerate(self._graph.nodes):
@@ -137,13 +136,13 @@ class _Program:
         self._names.update(dict.fromkeys(same, name))
         return name
 
-    def finished(self) -> tuple[NormalForm, ...]:
+    def all_forms(self) -> tuple[NormalForm, ...]:
         """Every tensor's form."""
         self._advance(None)
         return tuple(self._forms[n] for n in range(len(self._graph.nodes)))
 
     def _advance(self, longest: int | None) -> None:
-        """All forms that can be had from forms that are not too long."""
+        """Lower all tensors whose operands have forms that are not too long."""
         for n, node in enumerate(self._graph.nodes):
             if n in self._forms:
                 continue

@@ -1,16 +1,16 @@
-"""Which tensors of program and candidate are equal, as data: for every verdict, step by step, to be shown.
+"""Equal tensors of program and candidate, as data to be shown, for every verdict.
 
     found = equalities(program, candidate.sgraph)
     found.classes                    tensors of both sides in groups of one normal form
     found.tiles                      block tensors that are tiles of such a tensor
-    found.disagreement               where the two sides part, if nothing proves them equal
+    found.disagreement               the first tensors that differ, if nothing proves the results equal
     found.lemma("k3.b5").frames      the e-graph of one tensor's lemma, frame by frame
     found.lemma("goal").frames       the same for the two results
     found.lemma("goal").frames[-1].to_json()      as egglog serialises it
 
 Names. A tensor is program.%5, k3 (kernel level) or k3.b7 (block level of the custom kernel k3). A class of tensors
-is c1, c2, ... in order of appearance, those of a proof as the proof calls them. The ids within an e-graph
-are `frames`' own: the same candidate gives the same ids in every run.
+is c1, c2, ... in order of appearance, or has the id that a proof gave it. `egraph.frames` names the nodes of an
+e-graph: the same candidate gives the same ids in every run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from prism_explore.verify.normal_form.index import LOOP, Index, digit, grid_inde
 from prism_explore.verify.normal_form.lower_graph import Lowered, lower
 
 SHOWN = Limits(iterations=8, nodes=2_000, seconds=10.0)
-"""How far an e-graph grows that is only looked at."""
+"""Limits of an e-graph that is grown for display."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Tile:
     tensor: str
     """Such as k3.b7."""
     of: str
-    """The class of the whole, such as c4."""
+    """The class of the full tensor, such as c4."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Where the two sides part: per side, the first tensor on the way to the result that the other side lacks."""
+    """Per side, the first tensor on the way to the result that has no equal on the other side."""
 
     program: str
     """Such as program.%3; empty where the candidate has all of the program's tensors."""
@@ -76,7 +76,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Equalities:
-    """What is equal to what, of one candidate and its program."""
+    """The equal tensors of one candidate and its program."""
 
     candidate: str
     classes: tuple[EClass, ...]
@@ -88,14 +88,14 @@ class Equalities:
 
     @property
     def shared(self) -> tuple[EClass, ...]:
-        """Classes with tensors of both sides: the steps that program and candidate have in common."""
+        """Classes with tensors of both sides."""
         return tuple(c for c in self.classes if len({_of_program(m) for m in c.members}) == 2)
 
     @property
     def frontier(self) -> tuple[EClass, ...]:
-        """The last steps in common: classes of both sides from which nothing is computed that both sides have.
+        """The last shared classes: no other class of both sides depends on them.
 
-        A tile stands for the tensor that it is a part of.
+        A tile counts as the tensor that it is a part of.
         """
         tiles: dict[str, list[str]] = {}
         for tile in self.tiles:
@@ -113,30 +113,30 @@ class Equalities:
     @property
     def tensors(self) -> tuple[str, ...]:
         """Every tensor that has a lemma, in order; the last is `goal`. None where a side has no normal form."""
-        return () if isinstance(self._owed, NoNormalForm) else tuple(x.tensor for x in self._owed)
+        return () if isinstance(self._obligations, NoNormalForm) else tuple(x.tensor for x in self._obligations)
 
     @cached_property
-    def _owed(self) -> tuple[Obligation, ...] | NoNormalForm:
-        """The lemmas to be shown, or why there are none."""
+    def _obligations(self) -> tuple[Obligation, ...] | NoNormalForm:
+        """The lemmas to be proved, or why there are none."""
         try:
             return tuple(obligations(self.program, self.sgraph))
         except NoNormalForm as stuck:
             return stuck
 
     def lemma(self, tensor: str = "goal", limits: Limits = SHOWN, *, searched: bool = False) -> Growth:
-        """The e-graph of a tensor's lemma, from what is put in until both sides meet or nothing more happens.
+        """The e-graph of a tensor's lemma, from its initial terms until both sides are equal or it is saturated.
 
-        The lemma says that the operator, applied to its operands' normal forms, gives the tensor's; `goal`
-        says that the two results are equal. As in a certificate, the terms of a derivation are put in and
-        axioms only join them; where there is none, or `searched` asks for it, axioms also add terms, in search
-        of a way. Runs egglog in a process of its own, within the limits.
+        The lemma states that the operator, applied to its operands' normal forms, gives the tensor's; `goal` states
+        that the two results are equal. As in a certificate, the e-graph starts with the terms of a derivation, and
+        axioms only merge classes. Without a derivation, or with `searched`, axioms also add terms. egglog runs in a
+        process of its own, within the limits.
 
         Raises:
             KeyError: there is no such tensor.
         """
-        if isinstance(self._owed, NoNormalForm):
-            return Growth(tensor, "", "", NotStated(self._owed.limit), ())
-        owed = next((x for x in self._owed if x.tensor == tensor), None)
+        if isinstance(self._obligations, NoNormalForm):
+            return Growth(tensor, "", "", NotStated(self._obligations.limit), ())
+        owed = next((x for x in self._obligations if x.tensor == tensor), None)
         if owed is not None:
             if owed.statement is None:
                 return Growth(tensor, owed.operation, owed.value, NotStated(owed.trouble), ())
@@ -150,7 +150,7 @@ class Equalities:
         raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
 
     def text(self) -> str:
-        """The classes with the tensors of either side, and where the sides part."""
+        """The classes with their tensors, and the first tensors that differ."""
         tiles: dict[str, list[str]] = {}
         for tile in self.tiles:
             tiles.setdefault(tile.of, []).append(tile.tensor)
@@ -166,7 +166,7 @@ class Equalities:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Classes, tiles and the disagreement as what JSON calls an object; of e-graphs, `Frame.to_json`."""
+        """Classes, tiles and the disagreement as a JSON object; for e-graphs, see `Frame.to_json`."""
         parting = self.disagreement
         return {
             "candidate": self.candidate,
@@ -184,15 +184,15 @@ def equalities(
     candidate: str = "",
     classes: tuple[EClass, ...] = (),
 ) -> Equalities:
-    """What is equal to what, whatever the verdict was.
+    """The equal tensors of a program and a candidate, for any verdict.
 
-    Graphs whose forms are too long are cut where they meet, if they do; there a tensor's form is a name.
+    Graphs whose forms are too long are cut at shared tensors, if they have any; there a tensor's form is a name.
 
     Args:
-        program: what the candidate should equal.
-        sgraph: the candidate's, its maps closed.
-        candidate: its id, for texts.
-        classes: those of a proof; without them tensors are grouped anew, by normal form.
+        program: the program that the candidate should equal.
+        sgraph: the candidate's graph, with closed maps.
+        candidate: its id, for display.
+        classes: those of a proof; without them tensors are grouped by normal form.
     """
     algebra = Algebra()
     whose = "the program: "
@@ -204,7 +204,7 @@ def equalities(
     except NoNormalForm as stuck:
         met = meet(program.graph, sgraph, algebra.budget, whole=False)
         if met is None:
-            return _nothing(program, sgraph, candidate, f"{whose}{stuck.limit}")
+            return _without_forms(program, sgraph, candidate, f"{whose}{stuck.limit}")
         wanted, found = met
         algebra.restart()
     return compare_lowered(program, sgraph, wanted, found, algebra, candidate, classes)
@@ -219,7 +219,7 @@ def compare_lowered(
     candidate: str = "",
     classes: tuple[EClass, ...] = (),
 ) -> Equalities:
-    """The same of two graphs that are lowered already, by this algebra."""
+    """The same for two graphs that this algebra has lowered."""
     named = {m: c.id for c in classes for m in c.members}
     forms = dict(_named_forms(wanted, found))
     if not classes:
@@ -229,17 +229,17 @@ def compare_lowered(
     tiles = tuple(_tiles(sgraph, found, wholes, named, algebra))
     goal = named.get(f"program.%{program.graph.output}")
     equal = goal is not None and goal == named.get(f"k{sgraph.output}")
-    parting = None if equal else _parting(program, sgraph, classes, tiles)
+    parting = None if equal else _first_difference(program, sgraph, classes, tiles)
     return Equalities(candidate, classes, tiles, parting, program, sgraph)
 
 
 def of_verified(verified: Verified) -> Equalities:
-    """What is equal to what in a proof, under the proof's own names."""
+    """The equal tensors of a proof, with the proof's ids."""
     candidate, proof = verified.candidate, verified.proof
     return equalities(candidate.family.program, candidate.sgraph, candidate.id, proof.classes)
 
 
-def _nothing(program: TensorProgram, sgraph: SGraph, candidate: str, reason: str) -> Equalities:
+def _without_forms(program: TensorProgram, sgraph: SGraph, candidate: str, reason: str) -> Equalities:
     return Equalities(candidate, (), (), Disagreement("", "", "", "", reason), program, sgraph)
 
 
@@ -283,7 +283,7 @@ def _tiles(
 
 
 def _wholes(block: BlockGraph, form: NormalForm, tile: tuple[Dim, ...], algebra: Algebra) -> Iterator[NormalForm]:
-    """What the tile may be a part of: every way to lay blocks and iterations side by side along its dims."""
+    """The tensors of which a form may be a tile: every assignment of blocks and iterations to its dims."""
     cuts = [(grid_index(g), p.size) for g, p in enumerate(block.grid)]
     cuts += [(LOOP, block.loop.size)] if block.loop is not None else []
     met = [(name, size) for name, size in cuts if name in form.free]
@@ -306,8 +306,8 @@ def _wholes(block: BlockGraph, form: NormalForm, tile: tuple[Dim, ...], algebra:
             return
 
 
-# ---------------------------------------------------------------- where the sides part
-def _parting(
+# ---------------------------------------------------------------- the first difference
+def _first_difference(
     program: TensorProgram, sgraph: SGraph, classes: tuple[EClass, ...], tiles: tuple[Tile, ...]
 ) -> Disagreement:
     part_of: dict[str, list[str]] = {}
@@ -318,13 +318,13 @@ def _parting(
         members = (*c.members, *part_of.get(c.id, ()))
         if len({_of_program(m) for m in members}) == 2:
             met.update(members)
-    first = _first_apart(dict(_tensors(program.graph, "program.%")), met)
-    other = _first_apart(dict(_tensors(sgraph, "k")), met)
+    first = _first_unshared(dict(_tensors(program.graph, "program.%")), met)
+    other = _first_unshared(dict(_tensors(sgraph, "k")), met)
     return Disagreement(*first, *other)
 
 
-def _first_apart(tensors: Mapping[str, tuple[tuple[str, ...], str]], met: set[str]) -> tuple[str, str]:
-    """The first tensor that is not met although all of its operands are; with its operation."""
+def _first_unshared(tensors: Mapping[str, tuple[tuple[str, ...], str]], met: set[str]) -> tuple[str, str]:
+    """The first tensor without an equal although all of its operands have one, and its operation."""
     for tensor, (operands, operation) in tensors.items():
         if tensor not in met and all(a in met for a in operands):
             return tensor, operation

@@ -1,4 +1,4 @@
-"""Functions of forms: the exponential, and those that have a name (rules E1, B1, F1 to F7)."""
+"""Functions of forms: the exponential and the named functions (rules E1, B1, F1 to F7)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prism_explore.verify.normal_form.ring import Ring
 
 _HALF = Fraction(1, 2)
 DEFINED = frozenset(row.name for row in UNARY.values() if row.is_symbol and row.definition)
-"""Functions that `Algebra(spell_out=True)` puts definitions for, as it does for the greater of two values."""
+"""Functions that `Algebra(spell_out=True)` replaces by definitions, as it does the greater of two values."""
 
 
 def exp(ring: Ring, n: NormalForm) -> NormalForm:
@@ -111,7 +111,7 @@ def _relu(ring: Ring, n: NormalForm) -> NormalForm:
 
 
 def _homogeneous(ring: Ring, n: NormalForm) -> tuple[NormalForm, NormalForm]:
-    """A number and factors that are not negative, which relu and abs let through; and the rest (rule F2)."""
+    """A number and nonnegative factors, which leave relu and abs, and the rest (rule F2)."""
     if len(n.terms) == 1:
         ((t, c),) = n.terms
         names = {v.name for v in t.bound}
@@ -123,11 +123,11 @@ def _homogeneous(ring: Ring, n: NormalForm) -> tuple[NormalForm, NormalForm]:
 
 
 def _absolute(ring: Ring, n: NormalForm) -> NormalForm:
-    """A value without its sign, as a root where functions are spelled out (rule F1)."""
+    """The absolute value, as a root where functions are replaced by definitions (rule F1)."""
     return ring.power(ring.power(n, 2), _HALF) if ring.spell_out else single(Opaque("abs", (n,)))
 
 
 def greater(ring: Ring, a: NormalForm, b: NormalForm) -> NormalForm:
-    """The greater of two values, spelled out (rule F7)."""
-    apart = ring.apply("abs", ring.sub(a, b))
-    return ring.scale(ring.add(ring.add(a, b), apart), _HALF)
+    """The greater of two values by its definition (rule F7)."""
+    distance = ring.apply("abs", ring.sub(a, b))
+    return ring.scale(ring.add(ring.add(a, b), distance), _HALF)

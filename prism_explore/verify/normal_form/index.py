@@ -1,20 +1,17 @@
-"""Index terms: where in a tensor an element is read, in mixed radix.
+"""Index terms: the position of a tensor's element along a dim, as a number in mixed radix.
 
-A tile's element `p` of block `x` in iteration `i` is element `(x, i, p)` of the whole dim: a number
-written in mixed radix, most significant digit first. Cutting a dim is writing its index as such a
-number, joining blocks is taking its digits; so partition and combination become arithmetic on
-indices, and vanish.
+Element `p` of a tile of block `x` in iteration `i` is element `(x, i, p)` of the full dim, with the most significant
+digit first. Tiling a dim writes its index as such a number, and assembling tiles takes its digits. So partition and
+combination become arithmetic on indices, and cancel.
 
     Radix(i1, .., in)      ((i1 * |i2| + i2) * |i3| + i3) ..
     Digit(i; P, Q, R)      (i div R) mod Q, where P * Q * R is exactly the extent of i
-    Moved(i, c, n)         i + c, a place in a dim of size n: slices move up, pieces of a concatenation down
+    Moved(i, c, n)         i + c, a position in a dim of size n, with c > 0 for slices, c < 0 for concatenations
 
-Terms are values without any cache: equal terms have equal `key`, and all comparisons go through it.
-Every extent is a positive integer wherever the programs have a meaning, and the rules rely on that.
-A moved index may lie outside its dim; then it stands beside an `Interval` that is 0 there, so that what is
-read does not matter.
+Terms are compared by their `key`, a text. Every extent is a positive integer wherever the programs have a meaning, and
+the rules rely on that. A moved index may lie outside its dim; then a factor `Interval` is 0 there.
 
-Source: mixed-radix positional notation; the rules are I1 to I9 of `RULES`.
+Source: mixed-radix positional notation; the rules are I1 to I9 of `index_rules.RULES`.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from prism_explore.support.caches import memoize
 from prism_explore.verify.normal_form.size_facts import at_most, divides, is_integer, is_whole, quotient
 
 MOVED = "+<"
-"""What every key has in which an index is moved, and no other."""
+"""Occurs in a key if and only if it contains a `Moved`."""
 LOOP = "l"
 """The name of the for-loop's index."""
 
@@ -45,16 +42,16 @@ def grid_index(n: int) -> str:
 
 
 class Keyed:
-    """A term that is compared, hashed and ordered by its `key`, a text that spells it completely."""
+    """A term that is compared, hashed and ordered by its `key`, a complete text of it."""
 
     __slots__ = ("depth", "free", "height", "key")
     key: str
     free: frozenset[str]
     """Names of its free index variables."""
     height: int
-    """How deeply sums are nested in it."""
+    """The nesting depth of sums in it."""
     depth: int
-    """How deeply functions, powers, maxima and digits are nested in it."""
+    """The nesting depth of functions, powers, maxima and digits in it."""
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Keyed) and self.key == other.key)
@@ -73,7 +70,7 @@ class Keyed:
 
 
 _set = object.__setattr__
-"""How a frozen value learns about itself when it is made."""
+"""Sets attributes of a frozen value while it is made."""
 _CLOSED: frozenset[str] = frozenset()
 
 
@@ -89,8 +86,8 @@ class Zero(Keyed):
 class Var(Keyed):
     """An index variable that runs over `0 .. extent - 1`.
 
-    Names are made here, never taken from a user: p0 a tensor's position, g0 a grid coordinate, l the
-    loop, b1.0 a canonical bound index (height, number), ~7 a fresh one that no finished term contains.
+    Names are generated, never a user's: p0 a tensor's position, g0 a grid coordinate, l the loop, b1.0 a canonical
+    bound index (height, number), ~7 a fresh one that no finished term contains.
     """
 
     name: str
@@ -150,7 +147,7 @@ def var(name: str, extent: Dim) -> Index:
 
 
 def extent(i: Index) -> Dim:
-    """How many values an index takes."""
+    """The number of values of an index."""
     match i:
         case Zero():
             return ONE
@@ -201,10 +198,10 @@ def digit(base: Index, before: Dim, size: Dim, after: Dim, known: Sequence[Dim] 
 
     Args:
         base: the number.
-        before: how many values its leading part takes.
-        size: how many the digit takes.
-        after: how many the rest takes.
-        known: sizes that are integers, such as the tile extents that a proof has as its conditions.
+        before: the number of values of the part before the digit.
+        size: that of the digit.
+        after: that of the part after it.
+        known: sizes that are integers, such as tile extents in the conditions of a proof.
 
     Raises:
         ValueError: `before * size * after` is not the extent of `base`.
@@ -243,7 +240,7 @@ def _digit_of_slice(inner: Index, by: Dim, before: Dim, size: Dim, after: Dim, k
 
 
 def moved(i: Index, by: Dim, size: Dim) -> Index:
-    """`i + by` as a place in a dim of that size (rule I8)."""
+    """`i + by` as a position in a dim of that size (rule I8)."""
     if isinstance(i, Moved):
         return moved(i.base, i.by + by, size)
     return i if by == NOTHING and extent(i) == size else Moved(i, by, size)
@@ -264,7 +261,7 @@ def _window(
         start += 1
     end = start
     while prefix != before * size:
-        if end == len(cut):  # a size that is whole for one choice of symbols only, such as 1/g
+        if end == len(cut):  # a size that is an integer for one choice of symbols only, such as 1/g
             return None
         prefix = prefix * extent(cut[end])
         end += 1
@@ -276,8 +273,8 @@ def _cut(parts: tuple[Index, ...], border: Dim, known: Sequence[Dim]) -> tuple[I
 
     Args:
         parts: the number.
-        border: where to cut.
-        known: sizes that are integers wherever the number and its digits are what they are meant to be.
+        border: the product of the leading parts at the cut.
+        known: sizes that are integers wherever the number and its digits are well-defined.
     """
     prefix = ONE
     for n, part in enumerate(parts):
@@ -292,7 +289,7 @@ def _cut(parts: tuple[Index, ...], border: Dim, known: Sequence[Dim]) -> tuple[I
 
 
 def _narrow(parts: tuple[Index, ...], before: Dim, size: Dim, after: Dim, known: Sequence[Dim]) -> Index:
-    """Leading and trailing digits outside the window dropped (I7)."""
+    """A digit of a number without the leading and trailing parts that do not affect it (I7)."""
     start, prefix = 0, ONE
     while start < len(parts) and is_integer(quotient(before, prefix * extent(parts[start])), known):
         prefix = prefix * extent(parts[start])
@@ -327,7 +324,7 @@ def substitute(i: Index, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> 
 
 
 def normalize_digits(i: Index, known: Sequence[Dim]) -> Index:
-    """The same number, with what is said of its digits by sizes that are integers; `known` as for `digit`."""
+    """The same number, normalized with sizes that are integers; `known` as for `digit`."""
     match i:
         case Zero() | Var():
             return i
@@ -342,7 +339,7 @@ def normalize_digits(i: Index, known: Sequence[Dim]) -> Index:
 
 
 def evaluate_index(i: Index, at: Mapping[str, int], sizes: Mapping[str, int]) -> int:
-    """The number it is, for numbers of its variables and of the symbols."""
+    """Its value for given values of its variables and symbols."""
     match i:
         case Zero():
             return 0
@@ -362,7 +359,7 @@ def evaluate_index(i: Index, at: Mapping[str, int], sizes: Mapping[str, int]) ->
 
 
 def show_name(name: str) -> str:
-    """A variable for people: p0 a position, x, y, z a block's coordinate, i the loop, k1 a bound index."""
+    """A variable as printed text: p0 a position, x, y, z a block's coordinate, i the loop, k1 a bound index."""
     if name == LOOP:
         return "i"
     if name.startswith("g") and int(name[1:]) < 3:
@@ -374,7 +371,7 @@ def show_name(name: str) -> str:
 
 
 def show_index(i: Index) -> str:
-    """For people: `(x,i,p0)` is a number in mixed radix, `p0<P|Q|R>` one of its digits, `p0+4` moved."""
+    """An index as printed text: `(x,i,p0)` a number in mixed radix, `p0<P|Q|R>` a digit, `p0+4` moved."""
     match i:
         case Zero():
             return "0"

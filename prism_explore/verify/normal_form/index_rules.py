@@ -14,7 +14,7 @@ class Rule:
     """before = after."""
     sentence: str
     condition: str
-    """When it holds; a dash where always."""
+    """Its side condition; a dash where it always holds."""
     source: str
     argument: str = ""
     """Why it is sound, in one sentence."""

@@ -1,6 +1,6 @@
-"""Known 0/1 values: intervals of an index and bands of two, and what follows from where their bounds lie.
+"""Indicators (0/1 values): intervals of an index, bands of two indices, and the rules C1 to C3, D1 to D3, F5 for them.
 
-All comparisons of sizes hold for all positive integers, or nothing is concluded.
+A comparison of sizes is used only where it holds for all positive integers.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def interval(i: Index, low: Dim, high: Dim) -> Interval | Known:
 
 
 def is_part(low: Dim, high: Dim, size: Dim, known: Sequence[Dim]) -> bool:
-    """Whether `low <= i < high` is a part of the dim that is not empty, for all sizes that make its length whole.
+    """Whether `low <= i < high` is a nonempty part of the dim, for all sizes that make its length an integer.
 
     Args:
-        low: where it begins.
-        high: where it ends.
+        low: its first index.
+        high: the index after its last.
         size: of the dim.
-        known: sizes that are positive integers, as the conditions of a proof say.
+        known: sizes that are positive integers by the conditions of a proof.
     """
     length = high - low
     some = at_most(ONE, length) or length in known or all(c > 0 for _, c in length.terms)
@@ -56,7 +56,7 @@ def is_part(low: Dim, high: Dim, size: Dim, known: Sequence[Dim]) -> bool:
 
 
 def intersection(found: Sequence[Interval]) -> list[Interval] | None:
-    """Intervals of one index joined to one where their bounds are ordered (rule C1); None where it is empty."""
+    """The intersection of intervals of one index where their bounds are ordered (rule C1); None where it is empty."""
     out: dict[str, list[Interval]] = {}
     for new in found:
         here = out.setdefault(new.index.key, [])
@@ -111,7 +111,7 @@ def band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand
 
 
 def common_bands(found: Sequence[InBand]) -> list[InBand] | None:
-    """Bands of the same two indices joined to one where their bounds are ordered (rule D1); None where it is empty."""
+    """The intersection of bands of equal indices where their bounds are ordered (rule D1); None where it is empty."""
     out: list[InBand] = []
     for new in found:
         for n, old in enumerate(out):
@@ -127,7 +127,7 @@ def common_bands(found: Sequence[InBand]) -> list[InBand] | None:
 
 
 def _common(old: InBand, new: InBand) -> InBand | Known | None:
-    """What is in both bands; None where that is no band that is known."""
+    """The intersection of two bands; None where it is not known to be a band."""
     if (new.row, new.column) == (old.row, old.column):
         low, high = new.low, new.high
     elif (new.column, new.row) == (old.row, old.column):
@@ -158,7 +158,7 @@ def _weight(parts: Sequence[Index]) -> Dim:
 
 
 def oriented(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
-    """The band, read so that its formula's text is the lesser of the two ways (rule D2)."""
+    """The band, with the smaller one of its two equivalent formulas (rule D2)."""
     below, above = (None if d is None else ZERO - d for d in (high, low))
     here, there = _texts(low, high), _texts(below, above)
     if there < here or (there == here and column.key < row.key):
@@ -171,11 +171,11 @@ def _texts(low: Dim | None, high: Dim | None) -> tuple[str, str]:
 
 
 Case: TypeAlias = tuple[Interval, tuple[tuple[tuple[Term, Number], ...], ...]]
-"""An interval, and of each form the terms that count there, without the interval's factor."""
+"""An interval, and of each form the terms that apply there, without the interval's factor."""
 
 
 def cases(forms: Sequence[NormalForm], names: frozenset[str], only: Index | None = None) -> list[Case] | None:
-    """Forms told apart by where one index lies: intervals that cover its dim without overlap (rule F5).
+    """Forms by cases of one index: intervals that partition its dim, and the terms of each form there (rule F5).
 
     Args:
         forms: some of them guarded.
@@ -206,13 +206,13 @@ def _guards(t: Term) -> list[Interval]:
 
 
 def _borders(t: Term) -> list[Interval]:
-    """The intervals of a term, or of what keeps a masked one from being minus infinity."""
+    """The intervals of a term, or of the `keep` of a masked one."""
     keep = _keep(t)
     return _guards(t) if keep is None else [i for inner, _ in keep.terms for i in _guards(inner)]
 
 
 def _keep(t: Term) -> NormalForm | None:
-    """What keeps a term of cases from being minus infinity, where it is told apart by them."""
+    """The `keep` of a masked term that is by cases; None for any other term."""
     if not (t.masked and t.guarded):
         return None
     return next(a.keep for a, _ in t.factors if isinstance(a, Bottom))
@@ -255,7 +255,7 @@ def _inside(of: tuple[Term, Number], i: Index, place: Mapping[str, int], n: int)
 
 
 def _lowered(keep: NormalForm, i: Index, place: Mapping[str, int], n: int) -> list[tuple[Term, Number]] | None:
-    """What is minus infinity in the n-th case where some value is 0; None where that is no single term."""
+    """The mask in the n-th case; None where that is no single term."""
     found: list[tuple[Term, Number]] = []
     for p in keep.terms:
         inside = _inside(p, i, place, n)
@@ -270,11 +270,11 @@ def _lowered(keep: NormalForm, i: Index, place: Mapping[str, int], n: int) -> li
 
 
 def joined(terms: Sequence[tuple[Term, Number]], known: Sequence[Dim]) -> list[tuple[Term, Number]] | None:
-    """Two terms that differ only by neighbouring intervals as one (rule C2); None where there are no such.
+    """Two terms that differ only by adjacent intervals as one (rule C2); None where there are none.
 
     Args:
         terms: of a sum.
-        known: sizes that are positive integers, as the conditions of a proof say.
+        known: sizes that are positive integers by the conditions of a proof.
     """
     seen: dict[tuple[str, str, Number], list[tuple[int, Interval, Term]]] = {}
     for n, (t, c) in enumerate(terms):

@@ -1,15 +1,15 @@
-"""From graphs to normal forms: what every tensor's element is, as a function of its position.
+"""Lowering of graphs to normal forms: every tensor's element as a function of its position.
 
-Nothing is run and no size gets a number. A custom kernel dissolves into arithmetic on indices:
+Sizes stay symbolic. A custom kernel becomes arithmetic on indices:
 
-    load        dim d is read at (x, i, p_d): the blocks' coordinates that cut d, then the loop's index
-                if it cuts d, then the tile's own position; not cut means not there, so replicated
-    accumulate  Σ or a maximum over the loop's index; what is the same in every iteration counts f times in a sum
+    load        dim d is read at (x, i, p_d): the block coordinates that tile d, then the loop's index if it
+                tiles d, then the position in the tile; a coordinate that does not tile d is absent (replication)
+    accumulate  Σ or a maximum over the loop's index; a value that is equal in all iterations counts f times in a sum
     store       the inverse of a load: a block's coordinate is a digit of the result's position
-    views       the operand at another index; concatenation adds its pieces, each where its interval is 1
+    views       the operand at another index; a concatenation is the sum of its operands times their intervals
 
-A value that still depends on a coordinate which the store does not map would be written differently by
-different blocks: a race, and no normal form. Missing accumulators are refused by the IR itself.
+If a value depends on a coordinate that the store does not map, different blocks write different values to one element:
+a race, which has no normal form. Missing accumulators are refused by the IR.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Lowered:
     blocks: Mapping[int, tuple[NormalForm, ...]]
     """Per custom kernel's position: one per block node, over p0, .., g0, .. and l; a store's is that result."""
     assumptions: tuple[str, ...] = ()
-    """What must hold of the inputs for the forms to mean what the graph computes, as sentences."""
+    """Conditions on the inputs under which the forms are what the graph computes, as sentences."""
 
 
 def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], NormalForm] | None = None) -> Lowered:
@@ -88,7 +88,7 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
     Args:
         graph: a program or a candidate.
         algebra: what builds the forms.
-        instead: of a kernel-level tensor and its form, the form that the nodes behind it are to see.
+        instead: maps a kernel-level tensor and its form to the form that later nodes use.
 
     Raises:
         NoNormalForm: a race, or the budget ended.
@@ -121,7 +121,7 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
 
 
 def assumptions(graph: SGraph) -> tuple[str, ...]:
-    """What must hold of the inputs for the forms of a graph to mean what it computes, as sentences."""
+    """Conditions on the inputs under which the forms of a graph are what it computes, as sentences."""
     return (KEEPS_AN_ENTRY,) if any(type(node.op) is Binary and node.op.fn == "mask" for _, node in walk(graph)) else ()
 
 
@@ -148,8 +148,8 @@ def _over_factors(
 ) -> NormalForm:
     """The normal form of a root, an inverse or a quotient in a graph.
 
-    That of a product is a product of those of its factors (rules P2, P3), taken before they are multiplied out: of
-    what a product of sums comes to nobody sees its factors any more.
+    That of a product is the product of those of its factors (rules P2, P3), taken before the factors are multiplied
+    out: afterwards they cannot be recovered.
     """
     if isinstance(op, Binary):
         value, dims = values[args[0]], types[args[0]].dims
@@ -169,7 +169,7 @@ def _over_factors(
 def _factors(
     at: int, nodes: Sequence[Node], values: Sequence[NormalForm], types: Sequence[TensorType], *, roots: bool
 ) -> list[int]:
-    """Sums that a tensor is the product of, none negative where it is for roots; itself where there are none."""
+    """The sums whose product a tensor is (none negative for `roots`); the tensor itself where there are none."""
     op, args = nodes[at].op, nodes[at].args
     if op != Binary("mul") and not (op == MatMul() and types[args[0]].dims[-1].is_one):
         return [at]
@@ -246,7 +246,7 @@ def _running_max(
 
 
 def load_indices(block: BlockGraph, load: Load, tile: tuple[Dim, ...]) -> dict[str, Index]:
-    """Where a tile's positions lie in the whole tensor."""
+    """Per position in a tile, its index in the full tensor."""
     found: dict[str, Index] = {}
     for d, size in enumerate(tile):
         parts = [
@@ -264,7 +264,7 @@ def load_indices(block: BlockGraph, load: Load, tile: tuple[Dim, ...]) -> dict[s
 def accumulate(
     fn: ReduceFn, along: int | None, value: NormalForm, dims: tuple[Dim, ...], block: BlockGraph, algebra: Algebra
 ) -> NormalForm:
-    """What an accumulator holds behind the loop."""
+    """The value of an accumulator after the loop."""
     iterations = block.loop.size if block.loop else ONE
     if fn == "max":
         within = () if along is None else (var(position(along), dims[along]),)
@@ -288,7 +288,7 @@ def accumulate_rescaled(
     block: BlockGraph,
     algebra: Algebra,
 ) -> NormalForm:
-    """What a rescaled accumulator holds behind the loop: exp(-m last) * Σ v * exp(m) (rule L1).
+    """The value of a rescaled accumulator after the loop: exp(-m last) * Σ v * exp(m) (rule L1).
 
     Shapes: the scale's dims are the sum's or 1, so that both have the same positions.
     """
@@ -326,7 +326,7 @@ def _store(
 def store_indices(
     block: BlockGraph, omap: tuple[int | None, ...], tile: tuple[Dim, ...], whole: tuple[Dim, ...]
 ) -> dict[str, Index]:
-    """Which block's tile, and where in it, a position of the result is."""
+    """Per position of the result, the block that writes it and the position in its tile."""
     by: dict[str, Index] = {}
     for g, (p, along) in enumerate(zip(block.grid, omap, strict=True)):
         if along is not None:
@@ -403,7 +403,7 @@ def _scalar(fn: ScalarFn, value: NormalForm, constant: Fraction, algebra: Algebr
 
 
 def _least(a: NormalForm, b: NormalForm, algebra: Algebra) -> NormalForm:
-    """min(a, b) = -max(-a, -b), and the lesser of both where that is known (rules M4, M6)."""
+    """min(a, b) = -max(-a, -b), or the lesser one where it is known (rules M4, M6)."""
     for low, high in ((a, b), (b, a)):
         if never_greater(algebra, low, high):
             return low
@@ -411,7 +411,7 @@ def _least(a: NormalForm, b: NormalForm, algebra: Algebra) -> NormalForm:
 
 
 def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra) -> NormalForm:
-    """What a view reads: the operand at other indices."""
+    """A view: the operand at other indices."""
     whole = dims[0]
     put: dict[str, Index] = {}
     match op:
@@ -439,7 +439,7 @@ def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ..
 
 @memoize(1024)
 def _reshaped(whole: tuple[Dim, ...], wanted: tuple[Dim, ...], integers: tuple[Dim, ...]) -> Mapping[str, Index]:
-    """Where in a tensor an element of its reshaped form lies."""
+    """Per dim of a tensor, the index of an element of its reshaped form."""
     flat = radix([var(position(n), size) for n, size in enumerate(wanted)])
     before = [prod(whole[:d], start=ONE) for d in range(len(whole))]
     behind = [prod(whole[d + 1 :], start=ONE) for d in range(len(whole))]
@@ -467,7 +467,7 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
 
 
 def shifted(value: NormalForm, dims: tuple[Dim, ...], rank: int, algebra: Algebra) -> NormalForm:
-    """The same tensor with ones put in front, up to `rank` dims."""
+    """The same tensor with leading dims of size 1, up to `rank` dims."""
     by = rank - len(dims)
     if not by:
         return value
@@ -481,7 +481,7 @@ def _matmul(values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algeb
 
 
 def matmul_indices(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> tuple[dict[str, Index], dict[str, Index]]:
-    """Where both operands of a matmul are read: at the result's positions, and at the index that is summed."""
+    """The indices at which a matmul reads its operands: the result's positions and the summed index."""
     rank, inner = max(len(a), len(b)), var(CONTRACTED, a[-1])
     left: dict[str, Index] = {position(d): var(position(d + rank - len(a)), size) for d, size in enumerate(a[:-1])}
     right: dict[str, Index] = {position(d): var(position(d + rank - len(b)), size) for d, size in enumerate(b)}

@@ -28,7 +28,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def low_maxima(n: NormalForm, sign: int = 1) -> list[Max | Running]:
-    """Maxima among the terms of a form that may be low; those that are added, or those that are subtracted."""
+    """Maxima among the terms of a form that may be low: those that are added, or with sign -1 those subtracted."""
     return [
         a
         for t, c in n.terms
@@ -63,9 +63,9 @@ def _may_fall(n: NormalForm, bound: frozenset[str]) -> bool:
 
 
 def _runs_over_full_dim(keep: NormalForm, bound: frozenset[str]) -> bool:
-    """Whether a dim of what is kept is run over from end to end: then the claim says that some entry is kept.
+    """Whether the bound indices run over a full dim of a mask: then some entry is kept, by the claim's condition.
 
-    Of a band it is to be seen, since a slice of a band is a band.
+    For a band it is checked, because a slice of a band is a band.
     """
     for t, _ in keep.terms:
         for a, _ in t.factors:
@@ -97,7 +97,7 @@ def _covers_dim(i: Index, bound: frozenset[str]) -> bool:
 
 
 def is_low_wherever(a: NormalForm, m: Max | Running, algebra: Algebra) -> bool:
-    """Whether a is low wherever a maximum is: it is one of its entries, or a maximum of some."""
+    """Whether a is low wherever a maximum is: a is one of its entries, or a maximum of some of them."""
     if any(x == m for x in low_maxima(a)):
         return True
     match m:
@@ -122,7 +122,7 @@ def _is_low_with(a: NormalForm, entry: NormalForm, algebra: Algebra) -> bool:
 
 
 def _instances(entry: NormalForm, a: NormalForm, bound: frozenset[str]) -> Iterator[dict[str, Index]]:
-    """Values of bound indices at which a masked part of an entry may be one of a's."""
+    """Values of bound indices at which a masked part of an entry may equal one of a."""
     if not bound:
         yield {}
     for x in _masked_terms(entry):
@@ -142,7 +142,7 @@ def _places(t: Term) -> list[Index]:
 
 
 def _entries(m: NormalForm, algebra: Algebra) -> list[tuple[NormalForm, frozenset[str]]]:
-    """What keeps the entries of a maximum, and the indices that it runs over; none where that is not so simple."""
+    """The indicators that keep the entries of a maximum, and its bound indices; empty where there is no such form."""
     found: list[tuple[NormalForm, frozenset[str]]] = []
     for a in low_maxima(m):
         if not isinstance(a, Max):
@@ -159,7 +159,7 @@ def _entries(m: NormalForm, algebra: Algebra) -> list[tuple[NormalForm, frozense
 
 
 def _can_equal(pattern: NormalForm, bound: frozenset[str], wanted: NormalForm, algebra: Algebra) -> bool:
-    """Whether a product of bits is another one for some values of its indices."""
+    """Whether a product of indicators equals another one for some values of its indices."""
     mine = list(indices_of_form(pattern))
     atoms = [a for t, _ in wanted.terms for a, _ in t.factors]
     for theirs in product(*map(_index_orders, atoms)):
@@ -173,7 +173,7 @@ def _can_equal(pattern: NormalForm, bound: frozenset[str], wanted: NormalForm, a
 
 
 def _index_orders(a: Atom) -> list[list[Index]]:
-    """An atom's indices; a band's also with row and column exchanged, since which is which depends on names."""
+    """An atom's indices; those of a band also with row and column exchanged, because their order depends on names."""
     found = list(indices(a))
     return [found, found[::-1]] if isinstance(a, InBand) else [found]
 
@@ -185,7 +185,7 @@ def _indicators(t: Term) -> tuple[NormalForm, tuple[Factor, ...]]:
 
 
 def keeps_an_entry(n: NormalForm) -> bool:
-    """Whether the claim's condition says that not everything in it is masked."""
+    """Whether the claim's condition implies that not everything in a form is masked."""
     for t, _ in n.terms:
         bound = frozenset(v.name for v in t.bound)
         bits = [a for a, e in t.factors if isinstance(a, InBand) or e == 0]
@@ -202,12 +202,12 @@ def is_positive_where_kept(n: NormalForm, m: NormalForm, algebra: Algebra) -> bo
     if len(n.terms) != 1 or not n.sign:
         return False
     ((t, _),) = n.terms
-    bits, others = _indicators(t)
+    indicators, others = _indicators(t)
     bound = frozenset(v.name for v in t.bound)
     if not all(a.sign == 2 for a, _ in others):
         return False
     entries = [keep for keep, _ in _entries(m, algebra)]
-    return bool(entries) and all(_can_equal(bits, bound, keep, algebra) for keep in entries)
+    return bool(entries) and all(_can_equal(indicators, bound, keep, algebra) for keep in entries)
 
 
 def vanishes_where_masked(n: NormalForm, m: NormalForm, algebra: Algebra) -> bool:

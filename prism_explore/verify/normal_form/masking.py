@@ -1,19 +1,19 @@
-"""Minus infinity, followed through a graph: what a mask leaves undefined must not reach the result.
+"""Masking analysis: track which values are minus infinity because of a mask, and prove that none reaches the result.
 
-Rule B1 lets what is masked count nothing, in the limit where masked entries go to minus infinity. A maximum over a
-whole dim keeps an entry: that is the claim's condition. A maximum over a part of one, a tile or a split, may not, at
-some sizes; it is *low* there, and with it goes whatever is measured against it. Three things are seen to here, tensor
-by tensor, for a graph that masks:
+By rule B1 a masked value contributes 0, in the limit where masked entries go to minus infinity. A maximum over a full
+dim has an entry that is not masked: this is a condition of the claim. A maximum over a part of a dim (a tile or a split)
+may have none at some sizes. It is *low* there, and differences from it are not what the form says. For every tensor of
+a graph with masks the analysis checks three properties:
 
-low       a masked value, or a maximum over a part of a mask. It may be scaled by positive numbers, go into exp and into
-          maxima, and be subtracted only from what is as low: else the difference would be plus infinity.
-hollow    exp(x - m) with m low: a number, but not the one that the form says. What brings m back, such as
-          exp(m - M), makes it count nothing, as the form says; until then it may be moved, added and multiplied.
-divisors  those that may be 0 because everything below them is masked. A sum of exp(x - m) is none where m is low: x is
-          as low there, so it is some positive number; a quotient by it is hollow as well.
+low       a masked value, or a maximum over a part of a mask. Allowed: multiplication by positive numbers, exp, maxima,
+          and subtraction from a value that is as low; any other difference would be plus infinity.
+hollow    exp(x - m) with m low: a number, but not the one of the form. A factor with m, such as exp(m - M), makes it 0,
+          as the form says; until then only views, sums and products are allowed.
+divisors  a divisor must not be 0 because everything in it is masked. A sum of exp(x - m) is positive where m is low,
+          because x is as low there; a quotient by it is hollow as well.
 
-Everything else gives no verdict. Forms alone do not tell: there exp(x - m) is 0 * exp(-m), and two of these that
-differ where m is low look alike.
+Any other use gives no verdict. The forms alone do not decide this: exp(x - m) is 0 * exp(-m) there, so two such values
+that differ where m is low have equal forms.
 """
 
 from __future__ import annotations
@@ -62,25 +62,25 @@ PART = "minus infinity where a tile or a split is masked as a whole"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of a tensor."""
+    """The properties of a tensor."""
 
     form: NormalForm
     dims: tuple[Dim, ...]
     masked: bool = False
-    """Whether a mask is behind it."""
+    """Whether it depends on a mask."""
     hollow: tuple[NormalForm, ...] = ()
-    """Maxima where any of which is low the form does not say what the value is."""
+    """Maxima such that the form may not be the value where one of them is low."""
     positive: bool = False
-    """Whether it is greater than 0 where one of these is low, and not less than 0 elsewhere."""
+    """Whether it is greater than 0 where one of the hollow maxima is low, and not less than 0 elsewhere."""
     level: Fraction = Fraction(0)
-    """How many times minus infinity it is where it is low: a masked value 1, a maximum of them times -3 is -3."""
+    """The multiple of minus infinity where it is low: 1 for a masked value, -3 for -3 times a maximum of such."""
 
 
 def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
-    """That the form of a graph's result is what the graph computes, wherever the claim's conditions hold.
+    """Check that the form of a graph's result is what the graph computes, wherever the claim's conditions hold.
 
     Raises:
-        NoNormalForm: a maximum over a part of a mask, or a divisor, may stand in the way.
+        NoNormalForm: a maximum over a part of a mask, or a divisor, may make it different.
     """
     if not assumptions(graph):
         return
@@ -118,7 +118,7 @@ def _block(
     given: Sequence[Value],
     algebra: Algebra,
 ) -> tuple[Value, ...]:
-    """What is known of a kernel's results."""
+    """The properties of a kernel's results."""
     shapes = tuple(t.dims for t in block_types(block, operands))
     values: list[Value] = []
     for n, node in enumerate(block.nodes):
@@ -202,7 +202,7 @@ def _computed(
                 hollow += moved
             return Value(form, dims, masked, tuple(hollow))
         case ops.Concat() if any(x.hollow for x in args):
-            return _beside(op, form, dims, args, algebra)
+            return _concatenated(op, form, dims, args, algebra)
         case ops.Reduce(fn, along):
             return _reduced(fn, _positions(along), form, dims, a)
         case ops.Concat():
@@ -218,7 +218,7 @@ def _computed(
 
 
 def _scaled(a: Value, by: Fraction, form: NormalForm, dims: tuple[Dim, ...]) -> Value:
-    """A multiple; the negative of a low maximum is plus infinity there, and may only be added to what is as low."""
+    """A multiple; the negative of a low maximum is plus infinity, and may only be added to a value that is as low."""
     if by == 0 or (by < 0 and a.level > 0 and (a.form.masked or low_maxima(a.form, -1))):
         _finite(a, "is multiplied by a number that is not positive")
     return Value(form, dims, a.masked, a.hollow, a.positive and by > 0, a.level * by)
@@ -292,14 +292,16 @@ def _binary(
 
 
 def _both_positive(a: Value, b: Value) -> bool:
-    """Whether a product or quotient is greater than 0 where one of both is hollow."""
+    """Whether a product or quotient is greater than 0 where one of the operands is hollow."""
     if set(a.hollow) == set(b.hollow):
         return a.positive and b.positive
     return (a.positive and not b.hollow and b.form.sign == 2) or (b.positive and not a.hollow and a.form.sign == 2)
 
 
-def _beside(op: ops.Concat, form: NormalForm, dims: tuple[Dim, ...], args: Sequence[Value], algebra: Algebra) -> Value:
-    """What is hollow in pieces where one maximum is low is so where the pieces lie beside each other."""
+def _concatenated(
+    op: ops.Concat, form: NormalForm, dims: tuple[Dim, ...], args: Sequence[Value], algebra: Algebra
+) -> Value:
+    """A concatenation of values that are hollow where one maximum is low."""
     for x in args:
         _finite(x, "is put beside something else")
     hollow: list[NormalForm] = []
@@ -339,7 +341,7 @@ def _rescaled(
     of: tuple[Value, Value],
     algebra: Algebra,
 ) -> Value:
-    """A rescaled sum: its scale must not fall, and what is hollow where the scale is low counts nothing."""
+    """A rescaled sum: its scale must be a running maximum; values that are hollow where it is low contribute 0."""
     value, scale = of
     masked = value.masked or scale.masked
     _finite(value, "is summed")
@@ -367,14 +369,14 @@ def _rescaled(
     return Value(form, dims, masked, tuple(dict.fromkeys(hollow)), value.positive)
 
 
-# ---------------------------------------------------------------- what must not be
+# ---------------------------------------------------------------- conditions
 def _finite(a: Value, done: str) -> None:
     if a.form.masked or may_be_minus_infinity(a.form) or low_maxima(a.form, -1):
         raise NoNormalForm(f"what may be {PART} {done}")
 
 
 def _no_difference(a: Value) -> None:
-    """Nothing is measured against a low maximum: the difference goes into exp, where it is a number."""
+    """No low maximum is subtracted: such a difference is only allowed as the argument of exp."""
     if low_maxima(a.form, -1):
         raise NoNormalForm(f"a difference from what may be {PART} is used outside of an exponential")
 
@@ -396,16 +398,17 @@ def _divisor(a: Value) -> None:
 
 
 def _hollow_divisor(a: Value, algebra: Algebra) -> None:
-    """A divisor is no 0: where its maximum is low it is positive, and elsewhere one of its entries is kept."""
+    """A divisor is not 0: where its maximum is low it is positive, and elsewhere one of its entries is kept."""
     for m in a.hollow:
         if not a.positive or not is_positive_where_kept(a.form, m, algebra):
             raise NoNormalForm(f"a divisor is taken of what depends on {_named(m)}, {PART}")
 
 
 def _filled(hollow: Sequence[NormalForm], by: NormalForm, algebra: Algebra) -> Iterator[NormalForm]:
-    """Which maxima leave a product hollow: not those whose exponential is a factor of the other side.
+    """The maxima for which a product stays hollow.
 
-    Nor those with which the other side goes to 0: what is hollow is bounded.
+    Not those whose exponential is a factor of the other operand, nor those with which it goes to 0: hollow values are
+    bounded.
     """
     for m in hollow:
         if vanishes_where_masked(by, m, algebra):

@@ -1,7 +1,7 @@
 """Maxima over bound indices, and running maxima over a loop: rules M1 to M6 and L2.
 
-A maximum is taken of pieces, each a form at all values of its own bound indices: max over k of a, b and
-c is one maximum, however it came about.
+A maximum has operands, each a form at all values of its own bound indices. Nested maxima are one: the maximum of
+max over k of a, and b, has the operands a (bound k) and b.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ from prism_explore.verify.normal_form.sums import fuse, indices_of_form, place_o
 
 
 @dataclass(frozen=True, slots=True)
-class _Lifted:
-    """What a maximum is taken of over a piece of a dim, as if it ran over the whole dim."""
+class _PartialOperand:
+    """An operand whose index runs over an interval of a dim, shifted so that it runs over the full dim."""
 
     at: int
-    """Which one of several."""
+    """Its position among the operands."""
     whole: Var
     """The dim's index."""
     over: tuple[Var, ...]
-    """All that it runs over, the dim among them."""
+    """Its bound indices, the dim's among them."""
     inner: NormalForm
     low: Dim
     high: Dim
-    """Where the piece begins, and where it ends."""
+    """The bounds of the interval."""
 
 
-def maximum(ring: Ring, given: Sequence[OpenOperand]) -> NormalForm:
-    """The greatest value of any piece; bound names are fresh ones."""
-    flat = _flatten(ring, given)
+def maximum(ring: Ring, operands: Sequence[OpenOperand]) -> NormalForm:
+    """The greatest value of any operand; bound names are fresh ones."""
+    flat = _flatten(ring, operands)
     if any(n.guarded for _, n in flat):
         names = frozenset(v.name for bound, _ in flat for v in bound)
         cut = cases([n for _, n in flat], names)
@@ -65,7 +65,7 @@ def maximum(ring: Ring, given: Sequence[OpenOperand]) -> NormalForm:
                 pieces = [(bound, ring.collect(terms)) for (bound, _), terms in zip(flat, here, strict=True)]
                 found.append((ring.indicator(where), maximum(ring, pieces)))
             return ring.piecewise(found)
-    while (fewer := _joined(ring, flat)) is not None:
+    while (fewer := _join_adjacent(ring, flat)) is not None:
         flat = fewer
     if len(flat) > 1:
         flat = without_lesser(ring, flat)
@@ -95,15 +95,15 @@ def last(size: index.Dim) -> Index:
     return moved(Zero(), size - ONE, size)
 
 
-def _flatten(ring: Ring, given: Sequence[OpenOperand]) -> list[OpenOperand]:
-    """Rule M1: one level of pieces, blocks of indices joined, none bound in vain."""
+def _flatten(ring: Ring, operands: Sequence[OpenOperand]) -> list[OpenOperand]:
+    """Rule M1: one level of operands, with adjacent indices fused and unused ones dropped."""
     flat: list[OpenOperand] = []
-    pending = list(reversed(given))
+    pending = list(reversed(operands))
     while pending:
         bound, n = pending.pop()
         ring.spend(1 + len(n.terms))
         bound = tuple(v for v in bound if v.name in n.free)
-        inside = _nested(ring, bound, n) or _by_pieces(ring, bound, n)
+        inside = _nested(ring, bound, n) or _by_intervals(ring, bound, n)
         if inside is not None:
             pending += inside
             continue
@@ -120,7 +120,7 @@ def _flatten(ring: Ring, given: Sequence[OpenOperand]) -> list[OpenOperand]:
 
 
 def _nested(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[OpenOperand] | None:
-    """The pieces of a form that is itself a maximum."""
+    """The operands of a form that is itself a maximum."""
     if len(n.terms) != 1 or n.terms[0][1] != 1 or n.terms[0][0].bound or len(n.terms[0][0].factors) != 1:
         return None
     ((a, e),) = n.terms[0][0].factors
@@ -140,8 +140,8 @@ def _nested(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[OpenOpera
             return None
 
 
-def _by_pieces(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[OpenOperand] | None:
-    """Rule S6 for maxima: over a dim that is cut into pieces, the pieces' maxima."""
+def _by_intervals(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[OpenOperand] | None:
+    """Rule S6 for maxima: over a dim that intervals partition, one operand per interval."""
     if not n.guarded or not bound:
         return None
     for v in bound:
@@ -160,11 +160,11 @@ def _by_pieces(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[OpenOp
     return None
 
 
-def _joined(ring: Ring, flat: list[OpenOperand]) -> list[OpenOperand] | None:
-    """Rule M5: over neighbouring pieces of a dim, one maximum; None where there are no such."""
+def _join_adjacent(ring: Ring, flat: list[OpenOperand]) -> list[OpenOperand] | None:
+    """Rule M5: two operands over adjacent intervals of a dim as one; None where there are none."""
     if sum(bool(bound) and MOVED in n.key for bound, n in flat) < 2:
         return None
-    seen: list[_Lifted] = []
+    seen: list[_PartialOperand] = []
     for at, (bound, n) in enumerate(flat):
         for v in bound:
             place = place_of(v, indices_of_form(n, bare=False))
@@ -173,13 +173,13 @@ def _joined(ring: Ring, flat: list[OpenOperand]) -> list[OpenOperand] | None:
             low, size = place
             whole = ring.fresh_index(Var(v.name, size))
             with suppress(Collapsed):
-                lifted = ring.rename_form(n, {v.name: moved(whole, ZERO - low, v.extent)})
+                shifted = ring.rename_form(n, {v.name: moved(whole, ZERO - low, v.extent)})
                 over = tuple(whole if w is v else w for w in bound)
-                mine = _Lifted(at, whole, over, lifted, low, low + v.extent)
+                mine = _PartialOperand(at, whole, over, shifted, low, low + v.extent)
                 for other in seen:
                     if other.at == at or (mine.low != other.high and other.low != mine.high):
                         continue
-                    both = _both(ring, mine, other, flat)
+                    both = _holds_on_both(ring, mine, other, flat)
                     if both is not None:
                         start, stop = (other.low, mine.high) if other.high == mine.low else (mine.low, other.high)
                         here = ring.fresh_index(Var("k", stop - start))
@@ -190,8 +190,10 @@ def _joined(ring: Ring, flat: list[OpenOperand]) -> list[OpenOperand] | None:
     return None
 
 
-def _both(ring: Ring, a: _Lifted, b: _Lifted, flat: Sequence[OpenOperand]) -> _Lifted | None:
-    """The one that says what each is on its piece, where a band may have lost a bound that all of it keeps."""
+def _holds_on_both(
+    ring: Ring, a: _PartialOperand, b: _PartialOperand, flat: Sequence[OpenOperand]
+) -> _PartialOperand | None:
+    """The one of two operands that equals each on its interval, where a band may lack a bound that it implies."""
     if ring.close_operand(a.over, a.inner) == ring.close_operand(b.over, b.inner):
         return a
     for one, other in ((a, b), (b, a)):
@@ -204,7 +206,7 @@ def _both(ring: Ring, a: _Lifted, b: _Lifted, flat: Sequence[OpenOperand]) -> _L
 
 
 def _shared(ring: Ring, flat: list[OpenOperand]) -> tuple[NormalForm, list[OpenOperand]]:
-    """Rule M2: summands of all pieces, and the pieces without them."""
+    """Rule M2: the common summands of all operands, and the operands without them."""
     first, *others = flat
     common: list[tuple[Term, Number]] = []
     for t, c in first[1].terms:
@@ -220,7 +222,7 @@ def _shared(ring: Ring, flat: list[OpenOperand]) -> tuple[NormalForm, list[OpenO
 
 
 def _factored(ring: Ring, flat: list[OpenOperand]) -> tuple[Number, tuple[Factor, ...], list[OpenOperand]]:
-    """Rule M3: a number and factors of all pieces, and the pieces without them."""
+    """Rule M3: a number and the common factors of all operands, and the operands without them."""
     terms = [p for _, n in flat for p in n.terms if not p[0].masked]
     if not terms:
         return 1, (), flat

@@ -1,7 +1,7 @@
 """Powers of forms: rules P1 to P5.
 
-A power that is no natural number keeps its base as an atom, with everything outside that may leave it, so that
-what can cancel does.
+A power with an exponent that is no natural number has its base as an atom. Factors that may leave the base do so, and
+can cancel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from prism_explore.verify.normal_form.sums import components
 
 _LARGEST_TRIAL_DIVISOR = 10_000
 ROOT = "root"
-"""With a degree, the name of a root of what may be negative; of degree 2 it is sqrt."""
+"""With a degree, the name of a root of a base that may be negative; of degree 2 it is sqrt."""
 
 
 def power(ring: Ring, n: NormalForm, q: Number) -> NormalForm:
@@ -81,12 +81,12 @@ def _power_of_product(ring: Ring, t: Term, c: Number, q: Number) -> NormalForm:
 def content(
     terms: Sequence[tuple[Term, Number]], *, roots: bool, names: Iterable[str] = ()
 ) -> tuple[Number, tuple[Factor, ...]]:
-    """What may leave a power of a sum of several terms (side conditions of rule P5), or their maximum (M3).
+    """The number and factors that may leave a power of a sum (rule P5) or a maximum (rule M3).
 
     Args:
         terms: the summands.
-        roots: whether what leaves must not be negative.
-        names: indices that must not occur in it.
+        roots: whether they must not be negative.
+        names: indices that must not occur in them.
     """
     coefficients = [Fraction(c) for _, c in terms]
     g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
@@ -115,7 +115,7 @@ def content(
 
 
 def without(ring: Ring, n: NormalForm, g: Number, common: tuple[Factor, ...]) -> NormalForm:
-    """n / (g * common), where each common atom's exponent is lowered; minus infinity stays."""
+    """n / (g * common), by lowering the exponent of each common atom; minus infinity stays."""
     total: list[tuple[Term, Number]] = []
     for t, c in n.terms:
         if t.masked:
@@ -145,7 +145,7 @@ def number_power(ring: Ring, c: Number, q: Number) -> NormalForm:
 
 
 def leads_negative(terms: Sequence[tuple[Term, Number]]) -> bool:
-    """Which of x and -x this is: one answer for both, which no name sways as long as the terms differ."""
+    """Whether x rather than -x is the negative one of the pair, independent of names as long as the terms differ."""
     total = sum(c for _, c in terms)
     if total or not terms:
         return total < 0
@@ -154,7 +154,7 @@ def leads_negative(terms: Sequence[tuple[Term, Number]]) -> bool:
 
 
 def _factorise(value: int) -> Iterator[tuple[int, int]]:
-    """Primes and their exponents; what is left beyond the largest trial divisor counts as one."""
+    """Primes and their exponents; a rest without small divisors counts as a prime."""
     p = 2
     while p * p <= value and p <= _LARGEST_TRIAL_DIVISOR:
         k = 0
@@ -169,7 +169,7 @@ def _factorise(value: int) -> Iterator[tuple[int, int]]:
 
 
 def by_cases(ring: Ring, n: NormalForm, f: Callable[[NormalForm], NormalForm]) -> NormalForm | None:
-    """Rule F5."""
+    """Rule F5: f of a form that differs by intervals, as f of each case; None where there are no cases."""
     cut = cases([n], frozenset())
     if cut is None:
         return None

@@ -17,7 +17,7 @@ _LARGEST_DEGREE = 12
 
 @memoize(65536)
 def quotient(a: Dim, b: Dim) -> Dim | None:
-    """The size c with `c * b = a`; None where b is a sum that does not divide a as it stands."""
+    """The size c with `c * b = a`; None where b is a sum that does not divide a by a single term."""
     if a == b:
         return ONE
     if b.is_monomial or not a.terms:
@@ -30,10 +30,7 @@ def quotient(a: Dim, b: Dim) -> Dim | None:
 
 
 def divides(a: Dim, b: Dim) -> bool:
-    """Whether `b / a` is an integer for all positive integers: whole numbers times symbols.
-
-    Says no where it does not know.
-    """
+    """Whether `b / a` is an integer for all positive integers."""
     if a == b:
         return True
     q = quotient(b, a)
@@ -41,7 +38,7 @@ def divides(a: Dim, b: Dim) -> bool:
 
 
 def is_whole(d: Dim) -> bool:
-    """Whether a size is an integer for all positive integers. Says no where it does not know."""
+    """Whether a size is an integer for all positive integers."""
     return all(c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in d.terms)
 
 
@@ -57,7 +54,7 @@ def is_integer(d: Dim | None, known: Sequence[Dim]) -> bool:
 def is_count(d: Dim, known: tuple[Dim, ...]) -> bool:
     """Whether a size is a positive integer for all positive integers that make the known ones positive integers.
 
-    Says no where it does not know. A range of such a size is never empty.
+    A range of such a size is never empty.
     """
     quotients = (quotient(d, k) for k in (ONE, *known))
     if any(q is not None and (q in known or (is_whole(q) and _all_positive(q))) for q in quotients):
@@ -73,9 +70,9 @@ def _all_positive(d: Dim) -> bool:
 
 @memoize(65536)
 def at_most(a: Dim, b: Dim) -> bool:
-    """Whether `a <= b` for all positive integers. Says no where it does not know.
+    """Whether `a <= b` for all positive integers.
 
-    With 1 + s for every symbol, and no symbol below a fraction bar, all coefficients must not be negative.
+    Method: clear denominators of b - a, replace every symbol s by 1 + s, and require nonnegative coefficients.
     """
     least: dict[str, int] = {}
     for powers, _ in (b - a).terms:
