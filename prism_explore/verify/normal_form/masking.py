@@ -1,7 +1,7 @@
 """Masking analysis: track which values are minus infinity because of a mask, and prove that none reaches the result.
 
 By rule B1 a masked value contributes 0, in the limit where masked entries go to minus infinity. A maximum over a full
-dim has an entry that is not masked: this is a condition of the claim. A maximum over a part of a dim (a tile or a split)
+dim has an entry that is not masked: this is a condition of the claim. A maximum over a part of a dim (a tile or split)
 may have none at some sizes. It is *low* there, and differences from it are not what the form says. For every tensor of
 a graph with masks the analysis checks three properties:
 
