@@ -1,6 +1,6 @@
-"""Floats are not reals: whether what was proved equal over the reals may be trusted in a machine's arithmetic.
+"""Float safety: tests whether a candidate that equals its program over the reals is as accurate in floating point.
 
-See README.md. The stage tests and audits; it proves nothing, and the prover knows nothing of it.
+It runs tests and static rules, and proves nothing. See README.md.
 """
 
 from prism_explore.floats.assess import Assessment, Assessor, Evidence, Safe, Unassessed, Unsafe, assess, explain

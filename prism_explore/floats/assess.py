@@ -1,15 +1,14 @@
-"""Whether a candidate that equals its program over the reals may be trusted in floating point.
+"""Assessment of float safety: is a candidate that equals its program over the reals as accurate in floating point?
 
-A proof speaks of real numbers. In a machine's arithmetic two equal formulas can behave differently: one
-overflows where the other does not, one loses the digits that the other keeps. So the candidate runs in the
-working precision on inputs made to break it (`hostile`), as written, accumulators and all; float64 says what
-would be right; and what the *program* makes of the same inputs in the same precision, in several orders of
-adding, says what may be asked. A candidate is marked unsafe where it is
+Input: a verified candidate. Output: safe, unsafe with evidence, or unassessed. Method: the candidate runs in the
+working precision on hostile inputs (`hostile_inputs`), with its own accumulators. float64 gives the exact result. The
+program runs on the same inputs in the same precision, in several orders of summation, for comparison. A candidate is
+unsafe if it is
 
-    not finite, or worse than `HALF_LOST` and than `FACTOR` times the program's own error,
+    not finite, or worse than `half_lost` and than `FACTOR` times the program's own error,
 
-at elements where the program is fine. This is a test: it can show that a candidate is unsafe, and never proves
-that one is safe. `audit` adds what can be seen in the graph alone.
+at an element where the program is fine. This is a test: it can show that a candidate is unsafe, but not that it is
+safe. `static_rules` adds findings from the graph.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import numpy as np
 from prism_explore.floats.hostile_inputs import ROWS, Case, cases, draw
 from prism_explore.floats.precision import ORDERS, Precision, precision, run, run_exactly
 from prism_explore.floats.shapes import LONG, Planner
-from prism_explore.floats.static_rules import Concern, audit, chain
+from prism_explore.floats.static_rules import Concern, find_concerns, longest_rounding_chain
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
@@ -34,48 +33,48 @@ from prism_explore.pipeline.stages import Verified
 from prism_explore.verify.shapes.instance import Instance
 
 FACTOR = 32.0
-"""How many times the program's own worst error a candidate may make."""
+"""The largest error of a candidate, as a multiple of the program's worst error."""
 FINE = 0.1
 """The program is fine at an element where its own relative error is below this, in a cautious run, too.
 
-A result that rests on denormal numbers, or on coming just short of an overflow, is luck: the formula next to it
-need not have it. See `arithmetic.run`.
+Results that depend on denormal numbers or are close to overflow do not count as fine: an equal formula need not reach
+them. See `precision.run`.
 """
-REMEMBERED = 256
-"""Runs of the program that are kept for the next candidate."""
+CACHED_RUNS = 256
+"""Runs of the program that are cached for other candidates."""
 AGREES = 1e-6
-"""Relative, in float64 on ordinary inputs: beyond this the two are not equal at these sizes."""
+"""Relative, in float64 on ordinary inputs: with a larger difference the two are not equal at these sizes."""
 
 
 def half_lost(working: Precision) -> float:
-    """The relative error at which half of the binary digits are gone; below it nothing is called worse."""
+    """The relative error at which half of the binary digits are lost; a smaller error is never unsafe."""
     return sqrt(2.0 * working.unit)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One element of one run on which a candidate is unsafe; anyone can have the same numbers again."""
+    """One element of one run on which a candidate is unsafe, with all that is needed to run it again."""
 
     case: Case
     sizes: tuple[tuple[str, int], ...]
-    """Numbers for the axes and for the candidate's symbols."""
+    """Sizes of the axes and of the candidate's symbols."""
     seed: int
     index: tuple[int, ...]
-    """Where in the result."""
+    """The element of the result."""
     exact: float
-    """What float64 says."""
+    """Its value in float64."""
     program: float
-    """What the program gives in the working precision."""
+    """The program's value in the working precision."""
     candidate: float = field(compare=False)
-    """What the candidate gives in the working precision; NaN equals nothing, so it is not compared."""
+    """The candidate's value in the working precision; not compared, because NaN equals nothing."""
     error: float = 0.0
     """The candidate's, relative to the largest exact value of its row; inf where it is not finite."""
     program_error: float = 0.0
-    """The program's worst on this case in any order of adding, at elements where it is fine."""
+    """The program's largest error on this case in any order of summation, at elements where it is fine."""
 
     @property
     def is_finite(self) -> bool:
-        """Whether the candidate gave a number at all."""
+        """Whether the candidate's value is finite."""
         return bool(np.isfinite(self.candidate))
 
     def __str__(self) -> str:
@@ -89,39 +88,39 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Safe:
-    """No input that was tried shows harm, and the graph gives no reason to expect any; this is no proof."""
+    """No hostile input shows harm, and no static rule expects any; this is no proof."""
 
     candidate: str
     dtype: DType
     runs: int
-    """On how many inputs both were compared."""
+    """The number of inputs on which both were compared."""
     worst: float
     """The candidate's largest relative error where the program was fine."""
     program_worst: float
     modelled: float = 0.0
-    """A bound for the relative error of the longest chain of additions, modelled: its length times the unit
-    roundoff; for sums without cancellation, at the program's own extents, a symbol among them counted as 1024."""
+    """A model of the relative error: the longest chain of roundings times the unit roundoff, for sums without
+    cancellation, at the program's own extents, with 1024 for a symbol."""
     program_modelled: float = 0.0
     concerns: tuple[Concern, ...] = ()
-    """What the audit found that alone decides nothing."""
+    """Findings of the static rules that alone do not decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsafe:
-    """Equal over the reals, and shown to fail in the working precision where the program does not."""
+    """Equal over the reals, but inaccurate in the working precision on an input where the program is accurate."""
 
     candidate: str
     dtype: DType
     reasons: tuple[str, ...]
-    """Sentences: what goes wrong, on what; then what the audit says of it."""
+    """Sentences: what fails on which inputs, then the findings of the static rules."""
     evidence: tuple[Evidence, ...]
-    """One per kind of input, at most, the worst first."""
+    """At most one per kind of input, the worst first."""
     concerns: tuple[Concern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Unassessed:
-    """Neither: no run could be made, or the graph gives reason for doubt and no input shows harm."""
+    """Undecided: no run was possible, or a static rule expects harm that no input shows."""
 
     candidate: str
     dtype: DType
@@ -133,8 +132,8 @@ Assessment: TypeAlias = Safe | Unsafe | Unassessed
 
 
 @dataclass(frozen=True, slots=True)
-class _Truth:
-    """A case's inputs and what the program makes of them."""
+class _Expected:
+    """A case's inputs and the program's results on them."""
 
     inputs: Mapping[str, Array]
     exact: Array
@@ -145,19 +144,19 @@ class _Truth:
 
 
 class Assessor:
-    """Assesses candidates of one program; what the program gives is kept from one to the next."""
+    """Assesses candidates of one program; the program's runs are cached."""
 
     def __init__(self, program: TensorProgram, dtype: DType | None = None, seed: int = 0) -> None:
-        """`dtype`: the working precision; the program's own (its result's) where none is given."""
+        """`dtype`: the working precision; that of the program's result if None."""
         self.program = program
         self.dtype: DType = dtype or program.graph.output_type.dtype
         self.seed = seed
         self._working = precision(self.dtype)
         self._planner = Planner(program)
-        self._truths: OrderedDict[object, _Truth] = OrderedDict()
+        self._cache: OrderedDict[object, _Expected] = OrderedDict()
 
     def assess(self, verified: Verified) -> Assessment:
-        """The assessment of a candidate that was proved."""
+        """Assess a verified candidate."""
         name, graph = verified.candidate.id, verified.candidate.sgraph
         working = self._working
         if working is None:
@@ -173,15 +172,15 @@ class Assessor:
         runs, worst, program_worst = 0, 0.0, 0.0
         for instance in (small, long) if long is not None else (small,):
             for case in cases(instance.program, growing_only=instance is long):
-                truth = self._truth(instance, case, working)
+                truth = self._expected(instance, case, working)
                 if not truth.fine.any():
                     continue
                 runs += 1
-                evidence, error = _compared(instance, case, truth, working, self.seed)
+                evidence, error = _compare(instance, case, truth, working, self.seed)
                 worst, program_worst = max(worst, error), max(program_worst, truth.error)
                 if evidence is not None:
                     found.append(evidence)
-        concerns = audit(self.program, graph)
+        concerns = find_concerns(self.program, graph)
         if found:
             evidence = _worst_of_each(found)
             return Unsafe(name, self.dtype, (*_reasons(evidence), *_sentences(concerns)), evidence, concerns)
@@ -196,16 +195,16 @@ class Assessor:
             runs,
             worst,
             program_worst,
-            chain(graph, small.symbols, LONG[0]) * working.unit,
-            chain(self.program.graph, small.symbols, LONG[0]) * working.unit,
+            longest_rounding_chain(graph, small.symbols, LONG[0]) * working.unit,
+            longest_rounding_chain(self.program.graph, small.symbols, LONG[0]) * working.unit,
             concerns,
         )
 
     def replay(self, evidence: Evidence, candidate: SGraph) -> Evidence | None:
-        """Run an evidence again: the same where it still holds, None where the candidate now passes.
+        """Run an evidence again: the same evidence, or None if the candidate passes.
 
         Raises:
-            ValueError: the evidence names sizes at which this candidate is not run.
+            ValueError: this candidate is not run at the evidence's sizes.
         """
         planned = self._planner.plan(candidate)
         among = () if isinstance(planned, str) else planned.all
@@ -213,18 +212,18 @@ class Assessor:
         if instance is None or self._working is None:
             raise ValueError(f"no run of this candidate has the sizes {dict(evidence.sizes)}")
         working = self._working
-        truth = _truth_of(instance, evidence.case, working, evidence.seed)
-        return _compared(instance, evidence.case, truth, working, evidence.seed)[0]
+        truth = _expect(instance, evidence.case, working, evidence.seed)
+        return _compare(instance, evidence.case, truth, working, evidence.seed)[0]
 
-    def _truth(self, instance: Instance, case: Case, working: Precision) -> _Truth:
+    def _expected(self, instance: Instance, case: Case, working: Precision) -> _Expected:
         key = (case, instance.key)
-        if key in self._truths:
-            self._truths.move_to_end(key)
+        if key in self._cache:
+            self._cache.move_to_end(key)
         else:
-            self._truths[key] = _truth_of(instance, case, working, self.seed)
-            while len(self._truths) > REMEMBERED:
-                self._truths.popitem(last=False)
-        return self._truths[key]
+            self._cache[key] = _expect(instance, case, working, self.seed)
+            while len(self._cache) > CACHED_RUNS:
+                self._cache.popitem(last=False)
+        return self._cache[key]
 
 
 def assess(
@@ -232,18 +231,18 @@ def assess(
     dtype: DType | None = None,
     seed: int = 0,
 ) -> Assessment:
-    """The floating-point assessment of one proved candidate; an `Assessor` does the same for many, faster.
+    """Assess one verified candidate; an `Assessor` assesses many faster.
 
     Args:
-        verified: what `verify` proved.
-        dtype: the working precision; the program's own where none is given.
-        seed: of the inputs; the same seed gives the same assessment.
+        verified: the candidate.
+        dtype: the working precision; that of the program's result if None.
+        seed: of the inputs; equal seeds give equal assessments.
     """
     return Assessor(verified.candidate.family.program, dtype, seed).assess(verified)
 
 
 def _agree(instance: Instance, working: Precision, seed: int) -> bool:
-    """Whether the two are equal at these sizes: a constant may be tied to the program's own."""
+    """Whether the two are equal at these sizes; they may not be if a constant depends on the given extents."""
     case = next(cases(instance.program))
     inputs = draw(instance.shapes, case, working, seed)
     exact = run_exactly(instance.program, inputs, instance.symbols)
@@ -255,7 +254,7 @@ def _agree(instance: Instance, working: Precision, seed: int) -> bool:
     return bool(np.all(np.abs(exact[here] - found[here]) <= AGREES * scale))
 
 
-def _truth_of(instance: Instance, case: Case, working: Precision, seed: int) -> _Truth:
+def _expect(instance: Instance, case: Case, working: Precision, seed: int) -> _Expected:
     inputs = draw(instance.shapes, case, working, seed)
     exact = run_exactly(instance.program, inputs, instance.symbols)
     runs = [run(instance.program, inputs, instance.symbols, working, order=order) for order in ORDERS]
@@ -268,18 +267,18 @@ def _truth_of(instance: Instance, case: Case, working: Precision, seed: int) -> 
     *errors, robust = each
     error = np.maximum.reduce(errors)
     fine = (error < FINE) & (robust < FINE)
-    return _Truth(inputs, exact, runs[0], fine, scale, float(np.max(error[fine], initial=0.0)))
+    return _Expected(inputs, exact, runs[0], fine, scale, float(np.max(error[fine], initial=0.0)))
 
 
 def _relative(found: Array, exact: Array, scale: Array) -> Array:
-    """Deviation over the largest exact value of the row; where that is 0, only being finite is asked."""
+    """The error relative to the largest exact value of the row; 0 for finite values where that is 0."""
     return np.where(scale > 0, np.abs(found - exact) / np.where(scale > 0, scale, 1.0), 0.0)
 
 
-def _compared(
-    instance: Instance, case: Case, truth: _Truth, working: Precision, seed: int
+def _compare(
+    instance: Instance, case: Case, truth: _Expected, working: Precision, seed: int
 ) -> tuple[Evidence | None, float]:
-    """What is wrong with the candidate on a case, if anything; and its largest error."""
+    """The evidence against the candidate on a case, if any, and its largest error."""
     found = run(instance.candidate, truth.inputs, instance.symbols, working)
     with np.errstate(all="ignore"):
         error = np.where(np.isfinite(found), _relative(found, truth.exact, truth.scale), inf)
@@ -302,7 +301,7 @@ def _worst_of_each(found: list[Evidence]) -> tuple[Evidence, ...]:
 
 
 def _reasons(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
-    """A sentence for what is not finite, one for what is merely wrong."""
+    """A sentence for results that are not finite, and one for those that are inaccurate."""
     said: list[str] = []
     broken = [e for e in evidence if not e.is_finite]
     if broken:
@@ -325,7 +324,7 @@ def _sentences(concerns: tuple[Concern, ...]) -> tuple[str, ...]:
 
 
 def explain(found: Assessment) -> str:
-    """The assessment as a sentence; a test is never called a proof."""
+    """The assessment as a sentence."""
     match found:
         case Safe():
             return (

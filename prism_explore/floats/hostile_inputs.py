@@ -1,8 +1,7 @@
-"""Inputs on which floating-point programs go wrong, one row each.
+"""Hostile inputs: distributions on which floating-point programs fail, one row each.
 
-A row makes one input hostile and leaves the others ordinary, because a program in which everything is
-extreme at once overflows in every form. Which input it is, and for some rows along which dim, is part of
-the case; so a case, the sizes and a seed are all it takes to have the very same numbers again.
+A case is a row, the input that it makes hostile, and for some rows a dim. The other inputs are ordinary, because a
+program with only extreme inputs overflows in every form. A case, the sizes and a seed determine the numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from prism_explore.ir.interpreter.reference import Array
 Rng: TypeAlias = np.random.Generator
 Shape: TypeAlias = tuple[int, ...]
 Maker: TypeAlias = Callable[[Rng, Shape, Precision, int], Array]
-"""Numbers of a shape; the last argument is the dim, for rows that go along one."""
+"""Draws an array of a shape; the last argument is the dim, for rows that have one."""
 
 LARGE = 1000.0
 """exp overflows float32 beyond 88 and float16 beyond 11, and is 0 below -104 and -17."""
@@ -29,7 +28,7 @@ SIDE = 400.0
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """One row: a way to fill one input, and how the others are filled."""
+    """One row: how to fill the hostile input and the other inputs."""
 
     name: str
     sentence: str
@@ -38,7 +37,7 @@ class Hostile:
     along_dims: bool = False
     """Whether there is a case per dim of the input."""
     grows: bool = False
-    """Whether it is worth its time at a long reduction too, because rounding adds up."""
+    """Whether it is run with a long reduction, too, because rounding errors accumulate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,7 @@ ROWS: Mapping[str, Hostile] = {row.name: row for row in HOSTILE}
 
 
 def cases(graph: SGraph, growing_only: bool = False) -> Iterator[Case]:
-    """Every row applied to every input; the first row needs no hostile input."""
+    """Every row applied to every input; the first row has no hostile input."""
     first, *rest = HOSTILE
     yield Case(first.name, "")
     for row in rest:
@@ -165,9 +164,16 @@ def cases(graph: SGraph, growing_only: bool = False) -> Iterator[Case]:
 
 
 def draw(shapes: Iterable[tuple[str, Shape]], case: Case, working: Precision, seed: int) -> dict[str, Array]:
-    """The inputs of a case: numbers of the working precision as float64, the same for the same seed.
+    """The inputs of a case.
 
-    `shapes` gives each input's, in the program's order.
+    Args:
+        shapes: name and shape of each input, in the program's order.
+        case: the row and the hostile input.
+        working: the working precision.
+        seed: equal seeds give equal numbers.
+
+    Returns:
+        Numbers of the working precision, as float64 arrays.
     """
     row = ROWS[case.hostile]
     rng = np.random.default_rng(seed)

@@ -1,11 +1,12 @@
-"""Working precisions, and graphs run in them.
+"""Working precisions, and the execution of graphs in them.
 
-A graph runs block by block and iteration by iteration (`ir.evaluate`) on float32 arrays, so what is added
-to what, and when, is the candidate's own order; within one tile NumPy adds in its own, which is another one on
-another processor. A program has no order, so it is run in those of `ORDERS` as well. float32 is run as it is.
-bfloat16 and float16 are *emulated*: arrays stay float32, every operator's result is rounded to the
-narrower type, and sums are accumulated in float32, as tensor cores do. What is accumulated over a loop is
-rounded once, behind the loop. Wider registers inside a fused kernel would lose less than this says.
+A graph runs block by block and iteration by iteration (`ir.interpreter.reference`) on float32 arrays, so blocks and
+iterations are added in the candidate's order. Within one tile NumPy chooses the order, which depends on the processor.
+A program has no order, so it is run in those of `ORDERS` as well.
+
+float32 is run as it is. bfloat16 and float16 are *emulated*: arrays stay float32, every operator's result is rounded to
+the narrower type, and sums are accumulated in float32, as tensor cores do. An accumulator over a loop is rounded once,
+after the loop. A fused kernel that keeps values in wider registers loses less than this.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from prism_explore.ir.tensors import DType
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """One row: an arithmetic that kernels work in."""
+    """One row: an arithmetic in which kernels compute."""
 
     name: DType
     says: str
@@ -50,8 +51,8 @@ def _to_bf16(value: Array) -> Array:
     """Round float32 to the nearest number with eight binary digits, ties to even."""
     bits = np.asarray(value, np.float32).view(np.uint32)
     low = np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    cut = ((bits + low) & np.uint32(0xFFFF0000)).view(np.float32)
-    return np.where(np.isfinite(value), cut, value)
+    kept = ((bits + low) & np.uint32(0xFFFF0000)).view(np.float32)
+    return np.where(np.isfinite(value), kept, value)
 
 
 def _to_f16(value: Array) -> Array:
@@ -66,12 +67,12 @@ PRECISIONS: tuple[Precision, ...] = (
 
 
 def precision(name: DType) -> Precision | None:
-    """The row of that name; None for float64, beside which there is no wider arithmetic to compare with."""
+    """The row of that name; None for float64, for which there is no wider arithmetic to compare with."""
     return next((p for p in PRECISIONS if p.name == name), None)
 
 
 Order: TypeAlias = Callable[[int], npt.NDArray[np.intp]]
-"""In which order so many terms are added: their places."""
+"""The order in which a number of terms is added, as their positions."""
 
 
 def _even_places_first(terms: int) -> npt.NDArray[np.intp]:
@@ -83,7 +84,7 @@ def _shuffled(terms: int) -> npt.NDArray[np.intp]:
 
 
 ORDERS: tuple[Order | None, ...] = (None, _even_places_first, _shuffled)
-"""What may be asked of a program is what it gives in all of these: neighbours that cancel need not meet at once."""
+"""A program's error is the worst of these orders, because an order may add cancelling neighbours first by chance."""
 
 
 def run(
@@ -94,33 +95,33 @@ def run(
     cautious: bool = False,
     order: Order | None = None,
 ) -> Array:
-    """The result in the working precision, as float64 numbers; what overflows or is no number stays so.
+    """The result in the working precision, as float64 numbers; infinities and NaN stay.
 
     Args:
         graph: closed.
-        inputs: float64 arrays of numbers that the precision has (see `representable`).
+        inputs: float64 arrays of numbers of the precision (see `representable`).
         sizes: a number for every symbol.
         working: the precision.
-        cautious: whether what is near the ends of the range is past them: denormal results become 0, and positive
-            ones that leave no `headroom` infinite. A result that stands this does not stand at a cliff.
-        order: of what the kernel graph's own matrix products and reductions add; as it comes where none is given.
+        cautious: whether results near the ends of the range count as beyond them: denormal ones become 0, and positive
+            ones above `largest / headroom` infinite.
+        order: of the sums in the kernel graph's own matrix products and reductions; NumPy's if None.
     """
     given = {name: value.astype(np.float32) for name, value in inputs.items()}
 
-    def narrowed(value: Array) -> Array:
+    def restrict(value: Array) -> Array:
         value = working.rounded(value)
         value = np.where(np.abs(value) < working.smallest, np.zeros_like(value), value)
-        # Negative ones are left alone: a mask puts the most negative number there is.
+        # Only positive ones: masks put the most negative number.
         return np.where(value > working.largest / working.headroom, np.full_like(value, np.inf), value)
 
     with np.errstate(all="ignore"):
-        rounded = narrowed if cautious else working.rounded
+        rounded = restrict if cautious else working.rounded
         values = reference.run(graph, given, sizes, rounded, compute=partial(_in_order, order) if order else None)
     return values[graph.output].astype(np.float64)
 
 
 def _in_order(order: Order, op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
-    """What an operator gives of operands whose summed dim is in another order."""
+    """The result of an operator on operands whose summed dim is permuted."""
     match op:
         case MatMul():
             a, b = args
@@ -134,12 +135,12 @@ def _in_order(order: Order, op: ComputeOp, args: list[Array], sizes: Mapping[str
 
 
 def run_exactly(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int]) -> Array:
-    """The result in float64: what the working precision is compared with."""
+    """The result in float64, with which the working precision is compared."""
     with np.errstate(all="ignore"):
         return reference.run(graph, inputs, sizes)[graph.output]
 
 
 def representable(value: Array, working: Precision) -> Array:
-    """The nearest numbers of the precision, as float64, none beyond its largest."""
+    """The nearest numbers of the precision, as float64, clipped to its range."""
     within = np.clip(value, -working.largest, working.largest).astype(np.float32)
     return working.rounded(within).astype(np.float64)

@@ -1,7 +1,7 @@
-"""At which sizes a candidate is run: small ones, and once more with one long reduction.
+"""The sizes at which a candidate is run: small ones, and some with one long reduction.
 
-The sizes are found as the refuter's are (`verify.extents`): each axis gets an extent of its own, so that
-nothing has to be run at its published size. Where a constant is tied to an extent, that axis keeps it.
+Sizes are chosen as for the refuter (`verify.shapes.concretize`): each axis gets a small extent of its own, except where
+a constant depends on the given extent.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from prism_explore.verify.shapes.instance import Instance
 from prism_explore.verify.shapes.pair import Pair
 
 LONG = (1024, 1152, 960, 720)
-"""Elements of the long reduction; the first at which every tile is whole is taken."""
+"""Elements of the long reduction; the first that all tiles divide is used."""
 MOST_ELEMENTS = 1 << 18
-"""Elements of all inputs together, at most."""
+"""The largest total number of elements of all inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Plan:
     """The choices of sizes for one candidate."""
 
     small: tuple[Instance, ...]
-    """The first at which the two are equal serves for all cases."""
+    """Tried in order; the first at which the two are equal is used for all cases."""
     long: Instance | None
-    """With one long reduction, for the cases in which rounding adds up."""
+    """With one long reduction, for the cases in which rounding errors accumulate."""
 
     @property
     def all(self) -> tuple[Instance, ...]:
@@ -45,7 +45,7 @@ class Planner:
         self._extents = Extents(program)
         table = axes_of(program.graph)
         extents = {a.name: a.extent.constant for a in table.axes}
-        # What is reduced and has the most elements; a symbol may be anything, so it counts as many.
+        # Longest reduced axes first; a symbol counts as long.
         self._reduced = sorted(_reduced(program, table.of), key=lambda name: -(extents[name] or LONG[0]))
 
     def plan(self, candidate: SGraph) -> Plan | str:
@@ -61,7 +61,7 @@ class Planner:
         return Plan(tuple(found), next(self._long(pair), None))
 
     def _tied(self, pair: Pair) -> Iterator[Instance]:
-        """At the given extents of axes that a constant may be tied to: all that it may be, else each reduced one."""
+        """With the given extents of the axes that a constant may depend on: of all, then of each reduced one."""
         tied = self._extents.tied(pair)
         one_by_one = [{name: tied[name]} for name in self._reduced if name in tied]
         for fixed in (tied, *one_by_one) if len(tied) > 1 else one_by_one:
@@ -80,17 +80,11 @@ class Planner:
 
 
 def _fits(instance: Instance) -> bool:
-    total = 0
-    for _, shape in instance.shapes:
-        elements = 1
-        for n in shape:
-            elements *= n
-        total += elements
-    return total <= MOST_ELEMENTS
+    return instance.elements <= MOST_ELEMENTS
 
 
 def _reduced(program: TensorProgram, of: tuple[tuple[str | None, ...], ...]) -> tuple[str, ...]:
-    """Axes that the program sums, averages or contracts, or takes a maximum over."""
+    """The axes that the program reduces or contracts."""
     seen: dict[str, None] = {}
     for node in program.graph.nodes:
         axis = reduced_axis(node.op, tuple(of[a] for a in node.args))

@@ -1,9 +1,8 @@
-"""What the graph alone says about a candidate's arithmetic, before any number is tried.
+"""Static rules for float safety: what a candidate's graph shows about its arithmetic without running it.
 
-Every tensor gets a *key*: what it is, with tiles taken for wholes, constant factors left out, maxima of maxima
-joined, and products, quotients and matrix products taken for the set of their factors. Keys are coarse on purpose;
-they only tell whether a candidate takes an exp, or divides, where the program does not, and never that it is
-right to do so.
+Every tensor gets a *key*, a term for its value that ignores tiling and constant factors, merges nested maxima, and
+treats products, quotients and matrix products as sets of factors. Keys are coarse on purpose: they only show whether a
+candidate takes an exp or divides where the program does not.
 """
 
 from __future__ import annotations
@@ -47,19 +46,19 @@ Key: TypeAlias = tuple["str | Key", ...]
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One finding: which row, where, and the sentence for people."""
+    """One finding: the rule, the tensor, and a sentence."""
 
     rule: str
     tensor: str
     """k3 for a kernel-level tensor, k3.b7 for a block tensor."""
     sentence: str
     is_decisive: bool
-    """Whether a candidate with it is not called safe although no input showed harm."""
+    """Whether a candidate with it is never called safe, even if no input shows harm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One row of the audit."""
+    """One row of the static rules."""
 
     rule: str
     says: str
@@ -107,8 +106,8 @@ class _Value:
     key: Key
 
 
-def audit(program: TensorProgram, candidate: SGraph) -> tuple[Concern, ...]:
-    """Everything that `FINDINGS` has to say of a candidate, in order of its tensors."""
+def find_concerns(program: TensorProgram, candidate: SGraph) -> tuple[Concern, ...]:
+    """All findings on a candidate, in order of its tensors."""
     of_program = tuple(_values(program.graph))
     own = tuple(_values(candidate))
     exps = {key for v in of_program for key in _exps(v, of_program)}
@@ -140,7 +139,7 @@ def _is(op: Op, fn: str) -> bool:
 
 
 def _exps(v: _Value, among: tuple[_Value, ...]) -> Iterator[Key]:
-    """The exps that an operator takes, by itself or by its definition."""
+    """The exponentials in an operator or in its definition."""
     match v.op:
         case Unary("exp"):
             yield v.key
@@ -184,7 +183,7 @@ def _in_definition(fn: str, x: Key) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
 
 
 def _is_bounded(key: Key) -> bool:
-    """Whether an exp's argument is x - max(x), or a maximum relative to a larger one, or minus a square."""
+    """Whether an exp's argument is x - max(x), a difference of maxima, or minus a square."""
     inner = key[1]
     assert isinstance(inner, tuple), "an exp has an argument"
     match inner:
@@ -302,7 +301,7 @@ def _key(op: Op, args: tuple[Key, ...]) -> Key:
 
 
 def _product(*factors: tuple[Key, int]) -> Key:
-    """The factors of a product with their exponents, in order; one that cancels is gone."""
+    """The factors of a product with their exponents, ordered; factors that cancel are dropped."""
     powers: Counter[Key] = Counter()
     for key, exponent in factors:
         match key:
@@ -324,7 +323,7 @@ def _product(*factors: tuple[Key, int]) -> Key:
 
 
 def _total(key: Key) -> Key:
-    """A sum; of a product of different things it is taken for the product."""
+    """A sum; a sum of a product has the product's key."""
     return key if key[0] in ("sum", "product") else ("sum", key)
 
 
@@ -355,16 +354,16 @@ def _binary(fn: str, a: Key, b: Key) -> Key:
 
 
 # ---------------------------------------------------------------- the modelled bound
-def chain(graph: SGraph, cuts: Mapping[str, int], otherwise: int) -> float:
-    """How many roundings the result's longest path has one behind the other, sums counted term by term.
+def longest_rounding_chain(graph: SGraph, cuts: Mapping[str, int], otherwise: int) -> float:
+    """The number of successive roundings on the longest path to the result, with sums counted term by term.
 
-    Times the unit roundoff it bounds the relative error of sums without cancellation; modelled, since
-    machines add in trees and in wider registers.
+    Times the unit roundoff it bounds the relative error of sums without cancellation. It is a model: machines add in
+    trees and in wider registers.
 
     Args:
-        graph: with its own extents; tiles need not be whole.
-        cuts: numbers for grid sizes and loop ranges.
-        otherwise: the number for every symbol of the data.
+        graph: with its own extents; these need not be multiples of the tiles.
+        cuts: values of grid sizes and loop ranges.
+        otherwise: the value of every other symbol.
 
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2.
     """

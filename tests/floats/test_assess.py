@@ -10,7 +10,7 @@ import pytest
 from prism_explore.floats import Assessor, Safe, Unassessed, Unsafe, assess, explain
 from prism_explore.floats.hostile_inputs import HOSTILE, Case, cases, draw
 from prism_explore.floats.precision import PRECISIONS, precision, representable
-from prism_explore.floats.static_rules import FINDINGS, audit, chain
+from prism_explore.floats.static_rules import FINDINGS, find_concerns, longest_rounding_chain
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
 from tests.floats.forms import (
@@ -146,10 +146,10 @@ def test_evidence_at_sizes_that_a_candidate_is_not_run_at_is_an_error() -> None:
 def test_what_the_program_gives_is_computed_once_for_many_candidates() -> None:
     assessor = Assessor(attention(True))
     first = assessor.assess(proved(attention(True), ONLINE_ATTENTION))
-    kept = len(assessor._truths)  # pyright: ignore[reportPrivateUsage]
+    kept = len(assessor._cache)  # pyright: ignore[reportPrivateUsage]
     second = assessor.assess(proved(attention(True), ONLINE_ATTENTION))
 
-    assert kept == len(assessor._truths) > 0  # pyright: ignore[reportPrivateUsage]
+    assert kept == len(assessor._cache) > 0  # pyright: ignore[reportPrivateUsage]
     assert first == second
 
 
@@ -219,7 +219,7 @@ def test_every_row_of_the_audit_is_found_somewhere() -> None:
             (attention(True), rescaled_by_itself),
             (layer_norm(), ONE_PASS_LAYER_NORM),
         )
-        for c in audit(program, proved(program, text).candidate.sgraph)
+        for c in find_concerns(program, proved(program, text).candidate.sgraph)
     }
 
     assert {row.rule for row in FINDINGS} == found
@@ -228,7 +228,7 @@ def test_every_row_of_the_audit_is_found_somewhere() -> None:
 def test_the_audit_finds_nothing_in_a_program_that_has_the_same_habit() -> None:
     program = softmax(False)
 
-    assert () == audit(program, proved(program, PLAIN_SOFTMAX).candidate.sgraph)
+    assert () == find_concerns(program, proved(program, PLAIN_SOFTMAX).candidate.sgraph)
 
 
 def test_the_modelled_bound_counts_a_sum_in_tiles_tile_by_tile() -> None:
@@ -236,9 +236,9 @@ def test_the_modelled_bound_counts_a_sum_in_tiles_tile_by_tile() -> None:
     fused = proved(program, R1).candidate.sgraph
 
     # x², 4096 terms, + eps, root, quotient, · g, 4096 products
-    assert 1 + 4096 + 4 + 4096 == chain(program.graph, {}, 1024)
+    assert 1 + 4096 + 4 + 4096 == longest_rounding_chain(program.graph, {}, 1024)
     # x · g, 1024 products, 4 tiles less one, quotient; the mean's path is longer: x², 1024 + 3, + eps, root, quotient
-    assert 1 + 1024 + 3 + 3 == chain(fused, {"gx": 4, "f": 4}, 1024)
+    assert 1 + 1024 + 3 + 3 == longest_rounding_chain(fused, {"gx": 4, "f": 4}, 1024)
 
 
 @pytest.mark.parametrize(
