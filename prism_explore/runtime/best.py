@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.floats import Assessment, explain
 from prism_explore.frontend import LibraryCall, Traced, bound, single
 from prism_explore.ir.symbol_ranges import ANY, Held, Ranges, sizes_of
+from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.stages import Timed, Verified
 from prism_explore.runtime.saved_kernel import SavedKernel
 from prism_explore.targets import target
@@ -29,6 +30,9 @@ from prism_explore.tune.gpu_preview import GpuKernel, on_gpu
 from prism_explore.tune.runner.baselines import AUTOTUNED, compiled, unbound
 from prism_explore.verify.certificate.certify import derivation
 from prism_explore.verify.normal_form.equalities import Equalities, of_verified
+
+if TYPE_CHECKING:
+    from networkx import MultiDiGraph
 
 _NOT_CALLED = "faster, and a call does not run it: it is tuned and packs its weights beforehand"
 
@@ -142,6 +146,10 @@ class Best:
         """
         numbers = {**dict(self.timed.kernel.shapes), **self.timed.kernel.parameters.numbers}
         return self.ranges.held(self.verified.candidate.conditions, numbers) if self.ranges.bounds else None
+
+    def graph(self) -> MultiDiGraph[str]:
+        """The kernel's graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`."""
+        return to_networkx(self.verified.candidate.sgraph)
 
     @cached_property
     def kernel(self) -> SavedKernel:

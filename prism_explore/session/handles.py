@@ -343,6 +343,16 @@ class Record:
             raise ShapeError("the search has not begun; sess.step() begins it")
         return parse_program(started[0].program)
 
+    def graph(self, subject: str) -> SGraph:
+        """The graph of a family or a candidate.
+
+        Raises:
+            ShapeError: no such family or candidate.
+        """
+        if subject in self.families:
+            return self.families[subject].graph
+        return parse(self._born(subject).sgraph)
+
     def equalities(self, candidate: str) -> Equalities:
         """What is equal to what in a candidate and the program, whatever its verdict; e-graphs step by step.
 

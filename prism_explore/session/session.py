@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from prism_explore.diagnose.audit import Audit, audit
 from prism_explore.diagnose.audit_sample import Sample, audit_sample
@@ -31,6 +31,7 @@ from prism_explore.events.replay_journal import Retold
 from prism_explore.frontend import Traced, declared, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
+from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.search_space import LIMITS, Space
 from prism_explore.pipeline.stages import Verified
 from prism_explore.runtime.best import Best
@@ -59,6 +60,9 @@ from prism_explore.tune import Budget
 from prism_explore.tune.runner.baselines import USUAL
 from prism_explore.verify.normal_form.equalities import Equalities
 from prism_explore.verify.replay import Replay
+
+if TYPE_CHECKING:
+    from networkx import MultiDiGraph
 
 
 class Session:
@@ -508,6 +512,17 @@ class Session:
     def svg(self, picture: str = "search") -> str:
         """A picture as SVG: search, tuning, or the id of a family or candidate."""
         return self.record.svg(picture)
+
+    def graph(self, of: str = "") -> MultiDiGraph[str]:
+        """A graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`.
+
+        Args:
+            of: the id of a family or a candidate, such as "f2" or "f2.c1"; the program if left out.
+
+        Raises:
+            ShapeError: no such family or candidate.
+        """
+        return to_networkx(self.record.graph(of) if of else self.program.graph)
 
     def best(self) -> Best | NoImprovement | None:
         """What is called in place of the code, with its evidence; searches to the end first where that is left to do.
