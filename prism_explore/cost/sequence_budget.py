@@ -16,9 +16,9 @@ from dataclasses import replace
 from prism_explore.cost.roofline import TimeToBeat, time_to_beat_of
 from prism_explore.ir.ops import Band, Input, ViewOp
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.transforms.boundary_views import peel
-from prism_explore.ir.transforms.duplicate_inputs import apart
-from prism_explore.ir.transforms.partition import Part, alike
+from prism_explore.ir.transforms.boundary_views import split_boundary_views
+from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
+from prism_explore.ir.transforms.partition import Part, canonical_text
 from prism_explore.targets import Target
 
 
@@ -47,7 +47,7 @@ def times_to_beat_of_parts(
     total_s = sum(s for each in cold for s in each.values())
     found: dict[str, TimeToBeat | None] = {}
     for part, own, first in zip(parts, alone, cold, strict=True):
-        key = alike(part.program)
+        key = canonical_text(part.program)
         if own is None:
             found[key] = None
             continue
@@ -74,10 +74,10 @@ def reads(part: TensorProgram) -> bool:
 
 def _read_s(part: TensorProgram, own: TimeToBeat | None, names: set[str]) -> dict[str, float]:
     """Per input that a part is the first to read, the seconds that this takes at least."""
-    told = apart(part)
+    told = duplicate_inputs(part)
     seconds = dict.fromkeys(names, 0.0)
-    peeled = peel(told.program.graph)
-    for given, node in zip(peeled.given, peeled.inputs, strict=True):
+    peeled = split_boundary_views(told.program.graph)
+    for given, node in zip(peeled.viewed_inputs, peeled.inputs, strict=True):
         assert isinstance(node.op, Input), "what is given of an input is one"
         if own is not None and node.op.name in names:
             seconds[node.op.name] = own.read_s(given.type)

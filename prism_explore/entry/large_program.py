@@ -20,7 +20,7 @@ from prism_explore.generate.abstract_expr.size_estimate import fits
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import op_name
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.transforms.partition import Part, alike, partition, put_together, with_names
+from prism_explore.ir.transforms.partition import Part, assemble, canonical_text, partition, rename_inputs
 from prism_explore.pipeline.search_space import LARGEST_OPS, default_space, fused_ops
 from prism_explore.pipeline.stages import Verified
 from prism_explore.session.session import Session
@@ -86,17 +86,17 @@ class LargeProgram:
         else:
             self.program = trace(code, {**(inputs or {}), **more_inputs}, name).program
         parts = partition(self.program, lambda part: fits(part, largest))
-        different = {alike(p.program) for p in parts if p.searched}
+        different = {canonical_text(p.program) for p in parts if p.searched}
         sessions: dict[str, Session] = {}
         for part in parts:
-            key = alike(part.program)
+            key = canonical_text(part.program)
             if part.searched and key not in sessions:
                 space = replace(default_space(part.program), time_s=time_s / len(different))
                 given = dict(session or {})
                 if "at" in given:
                     given["at"] = {s: n for s, n in given["at"].items() if s in part.program.graph.data_symbols}
                 sessions[key] = Session(part.program, target=target, space=space, **given)
-        self.parts = tuple(Searched(p, sessions[alike(p.program)] if p.searched else None) for p in parts)
+        self.parts = tuple(Searched(p, sessions[canonical_text(p.program)] if p.searched else None) for p in parts)
         self.sessions = tuple(sessions.values())
 
     def run(self) -> None:
@@ -115,11 +115,11 @@ class LargeProgram:
         It equals the program because each part's kernel equals the part; nothing else was searched for.
         """
         graphs = {
-            number: with_names(done.candidate.sgraph, searched.part.program)
+            number: rename_inputs(done.candidate.sgraph, searched.part.program)
             for number, searched in enumerate(self.parts)
             if (done := searched.proved) is not None
         }
-        return put_together(self.program, [s.part for s in self.parts], graphs)
+        return assemble(self.program, [s.part for s in self.parts], graphs)
 
     @property
     def claim(self) -> str:

@@ -31,7 +31,7 @@ from prism_explore.generate.pruning.steps import (
 from prism_explore.generate.size_matching import matched_block, matched_kernel
 from prism_explore.generate.split_kernels import Split, splits
 from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Same, Tensor
-from prism_explore.ir.analysis.loop_flow import Flow, flow
+from prism_explore.ir.analysis.loop_flow import Flow, transfer
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import ComputeOp, Load, LoopOp, Node, Op
@@ -94,7 +94,7 @@ class Expander:
         loads: list[Tensor] = []
         for position, i in enumerate(operands):
             source = state.tensors[i]
-            flows = tuple(flow(Load(position), (), (), source.axes, looped) for looped in choices)
+            flows = tuple(transfer(Load(position), (), (), source.axes, looped) for looped in choices)
             legal = frozenset(c for c in legal if isinstance(flows[c], Flow))
             loads.append(replace(source, node=Node(Load(position)), flows=flows))
         tensors = tuple(loads)

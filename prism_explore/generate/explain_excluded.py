@@ -20,7 +20,7 @@ from prism_explore.generate.pruning.rules import RULES
 from prism_explore.generate.size_matching import renamed_kernel
 from prism_explore.generate.split_kernels import fused, with_means_folded, with_means_unfolded
 from prism_explore.generate.state import KernelState, label_of
-from prism_explore.ir.analysis.split_reduction import pair_of
+from prism_explore.ir.analysis.split_reduction import find_split_pair
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
@@ -39,7 +39,7 @@ from prism_explore.ir.ops import (
     ViewOp,
 )
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.pipeline.search_space import Space
 
 _COUNTED: dict[str, str] = {
@@ -74,7 +74,7 @@ def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph
     if core is None:
         return "; ".join((*map(str, found), "it has other views around its kernels than the program"))
     wider = _raised(space, found)
-    split = space.results and pair_of(core) is not None
+    split = space.results and find_split_pair(core) is not None
     if not split:
         whys = [*_unlike(core), _once(program, core) or _grown(program, wider, target, core, ("space",))]
     else:
@@ -98,7 +98,7 @@ def excesses(program: TensorProgram, space: Space, target: Machine, graph: SGrap
 def _excesses(core: SGraph, space: Space) -> tuple[Excess, ...]:
     dims = max((len(b.grid) for _, b in core.customs), default=0)
     needed: dict[str, int] = {}
-    if (pair := pair_of(core)) is not None and space.results:
+    if (pair := find_split_pair(core)) is not None and space.results:
         needed["results"] = len(pair.shares)
         core = with_means_folded(_single(core), space.block)
     customs = [b for _, b in core.customs]
@@ -122,7 +122,7 @@ def _core(program: TensorProgram, space: Space, target: Machine, graph: SGraph) 
 
 
 def _single(core: SGraph) -> SGraph:
-    pair = pair_of(core)
+    pair = find_split_pair(core)
     assert pair is not None, "two kernels behind a split are a pair"
     return fused(core, pair)
 
@@ -160,7 +160,7 @@ def _unlike(core: SGraph) -> Iterator[str]:
 
 def _once(program: TensorProgram, core: SGraph) -> str:
     """Which tensors it loads once that kernels of the space load along each of the axes that one dim of them is."""
-    told = apart(program)
+    told = duplicate_inputs(program)
     read = {a for n in core.nodes for a in n.args}
     names = [told.copies.get(i.name) for p, i in enumerate(told.program.inputs) if p not in read]
     single = list(dict.fromkeys(filter(None, names)))

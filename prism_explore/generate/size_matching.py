@@ -10,7 +10,7 @@ from dataclasses import replace
 from prism_explore.generate.canonical_order import Args
 from prism_explore.generate.pruning.facts import ProgramFacts, renamed
 from prism_explore.generate.state import BlockState, KernelState, Same, Tensor
-from prism_explore.ir.analysis.loop_flow import Flow, flow
+from prism_explore.ir.analysis.loop_flow import Flow, transfer
 from prism_explore.ir.axes import matched_axes
 from prism_explore.ir.ops import Band, ComputeOp, Custom, Input, Load, LoopOp, Result, Store
 
@@ -37,7 +37,7 @@ def matched_block(facts: ProgramFacts, state: BlockState, op: ComputeOp | LoopOp
     for tensor in _renamed(state.tensors, same):
         of, operands = tensor.node.op, tensor.node.args
         if isinstance(of, Load):
-            flows = tuple(flow(of, (), (), tensor.axes, looped) for looped in choices)
+            flows = tuple(transfer(of, (), (), tensor.axes, looped) for looped in choices)
         else:
             assert not isinstance(of, Input | Band | Custom | Result | Store), "a block graph has loads and operators"
             read = tuple(grown.tensors[a] for a in operands)

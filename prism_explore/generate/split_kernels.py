@@ -26,7 +26,14 @@ from itertools import combinations
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.analysis.loop_flow import Flow
-from prism_explore.ir.analysis.split_reduction import Pair, State, joined_states, loop_states, pair_of, split_states
+from prism_explore.ir.analysis.split_reduction import (
+    Pair,
+    State,
+    find_split_pair,
+    loop_states,
+    second_kernel_states,
+    split_states,
+)
 from prism_explore.ir.axes import AxisNames, AxisTable, compute_axes
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph, block_types
@@ -217,12 +224,12 @@ def _shares(inside: _Inside, states: Sequence[State], wanted: Sequence[int]) -> 
     for position in wanted:
         state = states[position]
         assert isinstance(state, Flow), "what is partial is legal"
-        if state.moves is None:
+        if state.depends_on_max is None:
             found[position] = _Join("max" if state.largest else "sum")
             continue
-        if not state.moves.factor or state.moves.degree != -1:
+        if not state.depends_on_max.factor or state.depends_on_max.degree != -1:
             return None
-        running = inside.nodes[state.moves.name]
+        running = inside.nodes[state.depends_on_max.name]
         assert isinstance(running.op, RunningMax), "values move with running maxima"
         scale = inside.nodes.index(Node(Accumulate("max", running.op.dim), running.args))
         found.setdefault(scale, _Join("max" if scale in wanted else None))
@@ -307,11 +314,11 @@ def illegal_first_loop(split: Split) -> str:
 
 def illegal_second_loop(split: Split) -> str:
     """Why the second kernel's loop over the shares is illegal; empty where it is legal."""
-    pair, half = pair_of(split.graph), split.second
+    pair, half = find_split_pair(split.graph), split.second
     assert pair is not None, "two kernels behind a split are a pair"
     typed = (*half.axes, *(half.axes[p] for p in half.outputs))
     partial = [s for s in split.partial if isinstance(s, Flow)]
-    for at, state in enumerate(joined_states(half.block.nodes, typed, pair.shares, partial, split.axis)):
+    for at, state in enumerate(second_kernel_states(half.block.nodes, typed, pair.shares, partial, split.axis)):
         if not isinstance(state, Flow):
             return f"%{at} of the second kernel: {state}"
     return ""
@@ -352,7 +359,7 @@ def fused(graph: SGraph, pair: Pair) -> SGraph:
     given: dict[int, int] = {}
     for share in pair.shares:
         value = at[block.nodes[share.store].args[0]]
-        given.update({share.load: value} if share.whole is None else {share.load: value, share.whole: value})
+        given.update({share.load: value} if share.complete is None else {share.load: value, share.complete: value})
     joins = frozenset(p for share in pair.shares for p in share.between)
     output = put(second, after, given, joins)[after.nodes[-1].args[0]]
     kernel = Node(Custom(BlockGraph((), None, _needed((*made, Node(Store(), (output,)))))), reads)

@@ -28,7 +28,7 @@ from prism_explore.instantiate.constraints import (
     reason,
 )
 from prism_explore.instantiate.split_maps import SplitMaps, at_once, split_maps
-from prism_explore.ir.analysis.split_reduction import Pair, pair_of
+from prism_explore.ir.analysis.split_reduction import Pair, find_split_pair
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.axis_typing import result_axes
@@ -46,7 +46,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
-from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Candidate, Family, KernelSequence
 from prism_explore.support.union_find import UnionFind
@@ -61,7 +61,7 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
         yield from _sequence_candidates(family, family.sequence, space, target, journal)
         return
     typed = typed_blocks(family)
-    pair = pair_of(family.sgraph) if space.results else None
+    pair = find_split_pair(family.sgraph) if space.results else None
     choices: Iterator[tuple[Maps, ...]] = iter(())
     if pair is None or len(typed) <= space.custom_kernels:
         apart = [list(_admissible(family, t, k, space, target, journal)) for k, t in enumerate(typed, 1)]
@@ -214,7 +214,7 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
     are one axis here, since they can be cut only alike. A view gives what it gives in the program; a dim that one
     takes apart which the program does not have has no axis behind it, so nothing cuts it there.
     """
-    told = apart(family.program)
+    told = duplicate_inputs(family.program)
     program = told.program.graph
     table = axes_of(program)
     known = {
@@ -244,7 +244,7 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
 
     blocks: list[tuple[BlockGraph, list[AxisNames], int]] = []
     kernel: list[AxisNames] = []
-    for position, node in enumerate(told.told(family.sgraph).nodes):
+    for position, node in enumerate(told.split_copies(family.sgraph).nodes):
         match node.op:
             case Input(name, _):
                 kernel.append(known[name])

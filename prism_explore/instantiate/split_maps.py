@@ -19,7 +19,7 @@ from typing import Literal
 from prism_explore.instantiate.apply_maps import Maps, fresh, with_maps
 from prism_explore.instantiate.constraints import Broken, TypedBlock, grid_broken, loop_broken
 from prism_explore.ir.analysis.loop_flow import Flow
-from prism_explore.ir.analysis.split_reduction import Pair, joined_states, parts_of, split_states
+from prism_explore.ir.analysis.split_reduction import Pair, second_kernel_states, shares_axis, split_states
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.dims import Dim
@@ -65,7 +65,7 @@ def split_maps(
             grids = combinations(free, min(grid_dims - 1, len(free)))
             for grid, after in product(grids, combinations(later, min(grid_dims, len(later)))):
                 uses = _uses(names, (*grid, axis), looped)
-                more = (*_uses(second.names, after, frozenset()), AxisUse(parts_of(axis), looped=True))
+                more = (*_uses(second.names, after, frozenset()), AxisUse(shares_axis(axis), looped=True))
                 yield SplitMaps(axis, _linked(graph, typed, pair, lays, axis, uses, more))
 
 
@@ -81,7 +81,7 @@ def _unsplit(first: TypedBlock, second: TypedBlock, pair: Pair, axis: str) -> tu
         if not isinstance(state, Flow) or not state.partial:
             return 0, Broken("split.whole", share.store)
         stored.append(state)
-    for position, state in enumerate(joined_states(second.block.nodes, second.axes, pair.shares, stored, axis)):
+    for position, state in enumerate(second_kernel_states(second.block.nodes, second.axes, pair.shares, stored, axis)):
         if not isinstance(state, Flow):
             return 1, Broken(state, position)
     return None
@@ -110,7 +110,7 @@ def _linked(
     loads = {share.load: along for share, along in zip(pair.shares, lays, strict=True)}
     last = "xyz"[_rank(first) - 1]
     one = with_maps(_relaid(typed[0], stores, axis), first, _rank(first), 1, taken, {last: count})
-    two = with_maps(_relaid(typed[1], loads, parts_of(axis)), second, _rank(second), 2, taken, {"i": count})
+    two = with_maps(_relaid(typed[1], loads, shares_axis(axis)), second, _rank(second), 2, taken, {"i": count})
     return Maps(first, one), Maps(second, two)
 
 
@@ -170,7 +170,7 @@ def at_once(graph: SGraph, pair: Pair) -> BlockGraph | None:
         return put(Reshape(dims), put(Reduce(fn, d), value))
 
     factors: dict[int, int] = {}
-    wholes = {share.whole: share for share in pair.shares if share.whole is not None}
+    wholes = {share.complete: share for share in pair.shares if share.complete is not None}
     between = {p for share in pair.shares for p in share.between}
     for position, inner in enumerate(block.nodes):
         share = wholes.get(position)

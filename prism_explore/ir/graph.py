@@ -391,7 +391,7 @@ def consumers(nodes: tuple[Node, ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(c) for c in out)
 
 
-def instead(graph: SGraph, new: Sequence[Node], place: int, by: int) -> tuple[SGraph, tuple[int, ...]]:
+def replace_node(graph: SGraph, new: Sequence[Node], place: int, by: int) -> tuple[SGraph, tuple[int, ...]]:
     """A kernel graph in which one tensor is read wherever another one was, without what nobody needs any more.
 
     Args:

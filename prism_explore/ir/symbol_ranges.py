@@ -43,7 +43,7 @@ class Ranges:
                     f"{max(high, sizes[symbol])})}}"
                 )
 
-    def held(self, conditions: Iterable[Dim], numbers: Mapping[str, int]) -> Held | None:
+    def evaluate(self, conditions: Iterable[Dim], numbers: Mapping[str, int]) -> SatisfiedValues | None:
         """The values at which conditions hold, with other symbols at these numbers; None if there are too many.
 
         Raises:
@@ -60,15 +60,15 @@ class Ranges:
             at = {**numbers, **dict(zip(names, values, strict=True))}
             if all(n.denominator == 1 and n >= 1 for n in (d.rational(at) for d in sizes)):
                 good.append(values)
-        return Held(names, tuple(good), total, tuple(str(d) for d in sizes if set(d.symbols) & set(names)))
+        return SatisfiedValues(names, tuple(good), total, tuple(str(d) for d in sizes if set(d.symbols) & set(names)))
 
 
-ANY = Ranges()
+UNBOUNDED = Ranges()
 """No symbol has a range."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class SatisfiedValues:
     """The values of ranged symbols at which conditions hold."""
 
     symbols: tuple[str, ...]
@@ -91,7 +91,7 @@ class Held:
         )
 
 
-def ranges_of(given: Mapping[str, tuple[int, int]], symbols: Iterable[str], program: str) -> Ranges:
+def parse_ranges(given: Mapping[str, tuple[int, int]], symbols: Iterable[str], program: str) -> Ranges:
     """The ranges that a caller declares.
 
     Raises:

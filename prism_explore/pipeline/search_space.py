@@ -40,8 +40,8 @@ from prism_explore.ir.ops import (
     op_name,
 )
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.transforms.boundary_views import peel
-from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.ir.transforms.boundary_views import split_boundary_views
+from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 
 Level: TypeAlias = Literal["kernel", "block", "split"]
 """Where a step of the search is taken: in a kernel graph, in a block graph, or at a whole one that is split."""
@@ -200,15 +200,15 @@ class Space:
         A family may do without one, as a product does without an `expand`; where it may not, none is found.
         """
         levels = (self.block, self.kernel) if self.predefined_kernels else (self.block,)
-        graph = apart(program).program.graph
-        core = (graph.nodes[p].op for p in peel(graph).core)
+        graph = duplicate_inputs(program).program.graph
+        core = (graph.nodes[p].op for p in split_boundary_views(graph).core)
         missing = (op for op in core if not any(level.has(op) for level in levels))
         return tuple(dict.fromkeys(map(op_name, missing)))
 
     def describe(self, program: TensorProgram | None = None) -> dict[str, str]:
         """The statement for people and for the journal's first event, with what `program` has and it lacks."""
         lacking = self.lacks(program) if program is not None else ()
-        copies = apart(program).copies if program is not None else dict[str, str]()
+        copies = duplicate_inputs(program).copies if program is not None else dict[str, str]()
         return {
             "kernel graph": f"at most {self.kernel_ops} operators: 1 to {self.custom_kernels} custom kernels, "
             f"at most {self.predefined_kernels} predefined operators"
@@ -274,11 +274,11 @@ def fused_ops(program: TensorProgram) -> int:
     of matrices are summed along the axis of the loop, each has one; so of the axis that most of them are summed along.
     Repetitions and views around the core are none, √ of the mean of squares is one.
     """
-    graph = apart(program).program.graph
+    graph = duplicate_inputs(program).program.graph
     nodes = graph.nodes
     uses = [a for n in nodes for a in n.args]
-    peeled = peel(graph)
-    count = len(peeled.given) + sum(not isinstance(nodes[p].op, Expand) for p in peeled.core)
+    peeled = split_boundary_views(graph)
+    count = len(peeled.viewed_inputs) + sum(not isinstance(nodes[p].op, Expand) for p in peeled.core)
     for root in nodes:
         mean = nodes[root.args[0]] if root.op == Unary("sqrt") else None
         if mean is not None and isinstance(mean.op, Reduce) and mean.op.fn == "mean":
@@ -324,8 +324,8 @@ def default_space(program: TensorProgram) -> Space:
                 reductions.setdefault(fn)
             case _:
                 pass
-    graph = apart(program).program.graph
-    inside = (graph.nodes[p].op for p in peel(graph).core)
+    graph = duplicate_inputs(program).program.graph
+    inside = (graph.nodes[p].op for p in split_boundary_views(graph).core)
     views = tuple(dict.fromkeys(op for op in inside if isinstance(op, ViewOp)))
     kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions))
     accumulators: tuple[Accumulator, ...] = ("plain", "sum", "mean", "rms")

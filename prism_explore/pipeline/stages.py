@@ -19,7 +19,7 @@ from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.transforms.partition import Part, put_together
+from prism_explore.ir.transforms.partition import Part, assemble
 
 Soundness: TypeAlias = Literal["sound", "heuristic", "budget", "user"]
 Arithmetic: TypeAlias = Literal["float64", "decimals", "prime fields"]
@@ -51,7 +51,7 @@ class KernelSequence:
 
     def together(self, graphs: Mapping[int, SGraph]) -> SGraph:
         """The whole with these graphs in the places of some parts; the others are predefined operators."""
-        return put_together(self.program, self.parts, graphs)
+        return assemble(self.program, self.parts, graphs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS, Outrun,
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.floats import Assessment, explain
 from prism_explore.frontend import LibraryCall, Traced, bound, single
-from prism_explore.ir.symbol_ranges import ANY, Held, Ranges, sizes_of
+from prism_explore.ir.symbol_ranges import UNBOUNDED, Ranges, SatisfiedValues, sizes_of
 from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.stages import Timed, Verified
 from prism_explore.runtime.saved_kernel import SavedKernel
@@ -71,7 +71,7 @@ class Best:
     versions: tuple[tuple[str, str], ...]
     floats: Assessment | None = None
     """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
-    ranges: Ranges = ANY
+    ranges: Ranges = UNBOUNDED
     """Of the program's symbols, as they were declared."""
     also: LibraryCall | None = None
     """The library call that it was raced against, if one was given or found."""
@@ -139,13 +139,13 @@ class Best:
         return code_of(self.traced, self.also, self.runs)
 
     @property
-    def holds(self) -> Held | None:
+    def holds(self) -> SatisfiedValues | None:
         """At which values of the ranges the kernel's own grid and loop sizes are legal, so that it may be built there.
 
         None where nothing has a range, or where there are too many values to count.
         """
         numbers = {**dict(self.timed.kernel.shapes), **self.timed.kernel.parameters.numbers}
-        return self.ranges.held(self.verified.candidate.conditions, numbers) if self.ranges.bounds else None
+        return self.ranges.evaluate(self.verified.candidate.conditions, numbers) if self.ranges.bounds else None
 
     def graph(self) -> MultiDiGraph[str]:
         """The kernel's graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`."""

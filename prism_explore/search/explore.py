@@ -38,9 +38,9 @@ from prism_explore.generate.pruning.rules import RULES
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.symbol_ranges import ANY, Ranges
+from prism_explore.ir.symbol_ranges import UNBOUNDED, Ranges
 from prism_explore.ir.text import show
-from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Candidate, Family, KernelSequence, Outcome, Timed, Verified
 from prism_explore.search import replay
@@ -82,7 +82,7 @@ class Task:
     """
     also: Library = field(default_factory=Library)
     """One more rival: torch code of the same value, such as one library call that does all of it."""
-    ranges: Ranges = ANY
+    ranges: Ranges = UNBOUNDED
     """Of the program's own symbols; what is found holds at all values, and is called at these."""
     database: Database | None = None
     """Where trials are remembered from search to search."""
@@ -443,7 +443,7 @@ def _started(task: Task) -> ExplorationStarted:
         target=task.target.name,
         seed=task.seed,
         space=task.space.describe(task.program) | _to_beat(task),
-        axes=tuple((a.name, str(a.extent)) for a in axes_of(apart(task.program).program.graph).axes),
+        axes=tuple((a.name, str(a.extent)) for a in axes_of(duplicate_inputs(task.program).program.graph).axes),
         shapes=tuple(sorted(task.shapes.items())),
         versions=task.versions,
         ranges=task.ranges.bounds,

@@ -34,9 +34,9 @@ from prism_explore.generate.pruning.time_bound import TIME_BOUND
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.ops import Band, Input, Result, ViewOp
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.transforms.hoist_views import lifted
-from prism_explore.ir.transforms.partition import Part, alike, partitions, with_names
-from prism_explore.ir.transforms.reassociate_matmuls import regrouped
+from prism_explore.ir.transforms.hoist_views import hoist_views
+from prism_explore.ir.transforms.partition import Part, canonical_text, partitions, rename_inputs
+from prism_explore.ir.transforms.reassociate_matmuls import reassociate_matmuls
 from prism_explore.pipeline.search_space import LIMITS, Space, default_space
 from prism_explore.pipeline.stages import Family, KernelSequence, Verified
 from prism_explore.targets import Target
@@ -83,7 +83,7 @@ def kernel_sequences(
     """
     held = to_beat if space.active(TIME_BOUND.name) else None
     allowed = space.kernel_ops if space.kernel_ops < default_space(program).kernel_ops else None
-    cheaper = regrouped(lifted(program), never_above)
+    cheaper = reassociate_matmuls(hoist_views(program), never_above)
     for same in dict.fromkeys((cheaper, program)):
         made = 0
         for found in _covered(same, space, target, seed, over, held):
@@ -117,13 +117,13 @@ def _rows_of(covered: _Covered) -> Iterator[KernelSequence]:
     parts, found = covered.parts, covered.families
     searched = [n for n, part in enumerate(parts) if part.searched]
     by_size = sorted(searched, key=lambda n: -len(parts[n].positions))
-    kinds = {key: len(found[key]) for key in dict.fromkeys(alike(parts[n].program) for n in by_size)}
+    kinds = {key: len(found[key]) for key in dict.fromkeys(canonical_text(parts[n].program) for n in by_size)}
     for others in _rows(kinds) if searched else ():
         families: list[tuple[int, Family]] = []
         for n in searched:
-            part, key = parts[n].program, alike(parts[n].program)
+            part, key = parts[n].program, canonical_text(parts[n].program)
             family = found[key][others.get(key, 0)]
-            families.append((n, Family(family.id, part, with_names(family.sgraph, part))))
+            families.append((n, Family(family.id, part, rename_inputs(family.sgraph, part))))
         yield KernelSequence(covered.program, parts, tuple(families))
 
 
@@ -185,7 +185,7 @@ def _covered(
         times_to_beat = times_to_beat_of_parts(program, parts, held.best_s, held.shapes, target) if held else {}
         is_whole = True
         for part in parts:
-            key, time_to_beat = alike(part.program), times_to_beat.get(alike(part.program))
+            key, time_to_beat = canonical_text(part.program), times_to_beat.get(canonical_text(part.program))
             known = found.get(key)
             if (
                 part.searched

@@ -13,7 +13,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.frontend import Traced, data_sizes
 from prism_explore.generate.abstract_expr.size_estimate import beyond
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.symbol_ranges import ranges_of
+from prism_explore.ir.symbol_ranges import parse_ranges
 from prism_explore.pipeline.search_space import Space, default_space
 from prism_explore.search.explore import Task
 from prism_explore.session.options import baseline_names, database_at, library_of, machine_of, time_to_beat
@@ -67,7 +67,7 @@ def new_task(
     if reason := beyond(program):
         raise ShapeError(reason)
     symbols = program.graph.data_symbols
-    bounds = ranges_of(ranges, symbols, program.name)
+    bounds = parse_ranges(ranges, symbols, program.name)
     usual = {**dict.fromkeys(symbols, TUNED_AT), **{s: min(max(TUNED_AT, low), n) for s, low, n in bounds.bounds}}
     shapes = data_sizes(program, {**usual, **at})
     also = library_of(library, traced, names, program.name)

@@ -20,7 +20,7 @@ from prism_explore.events.fastest import LIBRARY
 from prism_explore.events.journal import Journal, build, read_manifest
 from prism_explore.events.kinds import BaselineMeasured, Event, RivalTimed
 from prism_explore.frontend import Traced
-from prism_explore.ir.symbol_ranges import ANY, Ranges
+from prism_explore.ir.symbol_ranges import UNBOUNDED, Ranges
 from prism_explore.ir.text import parse_program, show
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Kernel, Verified
@@ -53,7 +53,7 @@ class _Saved:
     versions: tuple[tuple[str, str], ...]
     allow_unsafe: bool
     time_to_beat_s: float | Literal["baselines"] | None = None
-    ranges: Ranges = ANY
+    ranges: Ranges = UNBOUNDED
     dominated: Literal["later", "left out"] = "later"
 
 

@@ -17,7 +17,7 @@ from prism_explore.generate.event_log import PrunedSequence
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import show
-from prism_explore.ir.transforms.partition import alike
+from prism_explore.ir.transforms.partition import canonical_text
 from prism_explore.pipeline.search_space import Space, default_space
 from prism_explore.pipeline.stages import Candidate, Family, KernelSequence
 from prism_explore.search.explore import Progress, Steering, Task, explore
@@ -104,7 +104,7 @@ def test_what_a_kernel_of_a_row_is_held_against_is_below_what_is_counted_of_the_
         times_to_beat = times_to_beat_of_parts(row.program, row.parts, float("inf"), BATCH, target)
         assert any(c is not None and c.elsewhere_s > 0 for c in times_to_beat.values())
         for _, part in row.families:
-            time_to_beat = times_to_beat[alike(part.program)]
+            time_to_beat = times_to_beat[canonical_text(part.program)]
             assert time_to_beat is not None
             growth = Watched(part.program, replace(default_space(part.program), results=0, nodes=60), time_to_beat)
             same = {growth.family_bound_s[f.id] for f in growth.run() if f and show(f.sgraph) == show(part.sgraph)}

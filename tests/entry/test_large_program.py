@@ -9,7 +9,7 @@ from prism_explore.generate.abstract_expr.size_estimate import LARGEST, expressi
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Input
 from prism_explore.ir.program import ProgramBuilder
-from prism_explore.ir.transforms.partition import partition, put_together
+from prism_explore.ir.transforms.partition import assemble, partition
 from tests.strategies import random_inputs
 
 
@@ -89,13 +89,13 @@ def test_every_operator_is_in_one_part_and_each_part_computes_its_tensor(program
     inputs = random_inputs(program.graph, {"b": 3})
     known = {n: inputs[node.op.name] for n, node in enumerate(program.graph.nodes) if isinstance(node.op, Input)}
     for part in parts:
-        given = {op.name: known[n] for op, n in zip(part.program.inputs, part.given, strict=True)}
+        given = {op.name: known[n] for op, n in zip(part.program.inputs, part.operands, strict=True)}
         known[part.result] = evaluate(part.program, given)
 
     operators = [n for n, node in enumerate(program.graph.nodes) if node.args]
     assert operators == sorted(n for part in parts for n in part.positions)
     np.testing.assert_allclose(evaluate(program, inputs), known[program.graph.output])
-    assert program.graph.nodes == put_together(program, parts, {}).nodes
+    assert program.graph.nodes == assemble(program, parts, {}).nodes
 
 
 def test_a_program_whose_expression_is_too_large_is_refused_as_a_whole_with_the_way_on():

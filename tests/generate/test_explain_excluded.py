@@ -12,7 +12,7 @@ from prism_explore.generate.canonical_order import Expressions
 from prism_explore.generate.explain_excluded import excesses, outside
 from prism_explore.generate.split_kernels import fused, with_means_folded
 from prism_explore.instantiate import instantiate
-from prism_explore.ir.analysis.split_reduction import pair_of
+from prism_explore.ir.analysis.split_reduction import find_split_pair
 from prism_explore.ir.graph import SGraph
 from prism_explore.pipeline.search_space import Space, default_space
 from prism_explore.targets import target
@@ -132,7 +132,7 @@ def test_two_kernels_with_a_single_share_and_their_means_folded_are_the_kernel_t
     space, numbers = default_space(program), Expressions()
     found = [f.sgraph for f in generate(program, space, H100, Journal()) if f is not None]
     single = {numbers.of_graph(g) for g in found if len(g.customs) == 1}
-    split = [(g, pair) for g in found if (pair := pair_of(g))]
+    split = [(g, pair) for g in found if (pair := find_split_pair(g))]
 
     assert split
     assert all(numbers.of_graph(with_means_folded(fused(g, pair), space.block)) in single for g, pair in split)

@@ -15,7 +15,7 @@ from prism_explore.generate.canonical_order import Expressions
 from prism_explore.generate.split_kernels import fused
 from prism_explore.generate.state import operator_set
 from prism_explore.instantiate import instantiate
-from prism_explore.ir.analysis.split_reduction import pair_of
+from prism_explore.ir.analysis.split_reduction import find_split_pair
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Accumulate, BlockGraph, Custom, Load, Node, Reduce, Result, Scalar, Store
@@ -74,7 +74,7 @@ def test_with_a_single_share_the_two_kernels_are_the_one_that_they_came_from(pro
 
     assert two_kernels(families)
     for family in two_kernels(families):
-        pair = pair_of(family.sgraph)
+        pair = find_split_pair(family.sgraph)
         assert pair is not None
         source, again = whole[parents[nodes[family.id]]], fused(family.sgraph, pair)
         unfolded = any(isinstance(n.op, Scalar) and n.op.fn == "mul" for n in again.customs[0][1].nodes)
@@ -200,7 +200,7 @@ def test_every_right_pair_of_kernels_that_is_grown_directly_is_found_by_splittin
 
     found = set(keys(f for f in generate(program, space, MACHINE, Journal()) if f and len(f.sgraph.customs) == 2))
     graphs = directly(program, operators, first, second)
-    direct = set(keys(Family("f1", program, g) for g in graphs if pair_of(g) is not None))
+    direct = set(keys(Family("f1", program, g) for g in graphs if find_split_pair(g) is not None))
 
     assert direct
     assert set() == direct - found

@@ -7,7 +7,7 @@ from prism_explore.events.kinds import CandidateRejected
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
 from prism_explore.instantiate.constraints import CONSTRAINTS
-from prism_explore.ir.analysis.split_reduction import pair_of
+from prism_explore.ir.analysis.split_reduction import find_split_pair
 from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Load, Reduce, RunningMax
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import default_space
@@ -65,7 +65,7 @@ def test_a_second_kernel_with_a_loop_visits_as_many_shares_as_the_first_stores(p
     assert some
     for candidate in some:
         (_, first), (_, second) = candidate.sgraph.customs
-        pair = pair_of(candidate.sgraph)
+        pair = find_split_pair(candidate.sgraph)
         assert pair is not None
         assert second.loop is not None
         assert first.grid[-1].size == second.loop.size

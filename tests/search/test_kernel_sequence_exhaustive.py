@@ -29,7 +29,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Binary, BlockGraph, Custom, Input, Load, MatMul, Node, Reduce, Store, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import show
-from prism_explore.ir.transforms.reassociate_matmuls import regrouped
+from prism_explore.ir.transforms.reassociate_matmuls import reassociate_matmuls
 from prism_explore.pipeline.search_space import Operators, Space, default_space
 from prism_explore.pipeline.stages import Candidate, Family, KernelSequence
 from prism_explore.search.explore import Progress, Steering, explore
@@ -77,7 +77,7 @@ def drawn(seed: int) -> TensorProgram | None:
             case _:
                 return None
     program = b.build(made)
-    return program if regrouped(program, never_above) == program else None
+    return program if reassociate_matmuls(program, never_above) == program else None
 
 
 def operators(program: TensorProgram) -> Operators:

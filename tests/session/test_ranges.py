@@ -6,7 +6,7 @@ import pytest
 import prism_explore as px
 from prism_explore.events.kinds import ExplorationStarted, VerdictReached
 from prism_explore.ir.dims import dim
-from prism_explore.ir.symbol_ranges import Ranges, ranges_of, sizes_of
+from prism_explore.ir.symbol_ranges import Ranges, parse_ranges, sizes_of
 from tests.generate.programs import gate, rms_linear_small
 from tests.session.test_resume import SPACE
 from tests.session.test_session import QUICK, machine
@@ -15,25 +15,25 @@ RANGE = Ranges((("b", 1, 8),))
 
 
 def test_a_condition_is_counted_over_the_values_of_the_range():
-    held = RANGE.held([dim("b") / 4, dim("4096/f")], {"f": 16})
+    held = RANGE.evaluate([dim("b") / 4, dim("4096/f")], {"f": 16})
 
     assert ((4,), (8,)) == held.values
     assert "at 2 of 8 values of b: 4, 8, where b/4 is whole" == str(held)
 
 
 def test_conditions_that_do_not_depend_on_the_value_hold_at_all_of_them():
-    assert "at every b of the range" == str(RANGE.held([dim("4096/f")], {"f": 16}))
+    assert "at every b of the range" == str(RANGE.evaluate([dim("4096/f")], {"f": 16}))
 
 
 def test_two_symbols_are_counted_together():
-    held = Ranges((("b", 1, 2), ("t", 2, 4))).held([dim("b*t") / 4], {})
+    held = Ranges((("b", 1, 2), ("t", 2, 4))).evaluate([dim("b*t") / 4], {})
 
     assert ((1, 4), (2, 2), (2, 4)) == held.values
 
 
 def test_too_many_values_are_not_counted():
-    assert RANGE.held([], {}) is not None
-    assert Ranges((("b", 1, 100), ("t", 1, 100))).held([], {}) is None
+    assert RANGE.evaluate([], {}) is not None
+    assert Ranges((("b", 1, 100), ("t", 1, 100))).evaluate([], {}) is None
 
 
 def test_sizes_are_read_off_shapes():
@@ -53,7 +53,7 @@ def test_sizes_are_read_off_shapes():
 )
 def test_a_range_that_is_none_is_refused(given, says):
     with pytest.raises(px.ShapeError, match=says):
-        ranges_of(given, ("b",), "gate")
+        parse_ranges(given, ("b",), "gate")
 
 
 def test_kernels_are_tuned_within_the_range():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from prism_explore.ir.ops import Band, Binary, Expand, Input, MatMul, Reduce, Scalar, Unary, ViewOp
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.transforms.boundary_views import peel
+from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 
 LARGEST = 100_000
@@ -91,6 +91,6 @@ def fits(part: TensorProgram, largest: int = LARGEST_OPS) -> bool:
         sum(isinstance(n.op, Input | Band) for n in nodes) <= MOST_INPUTS
         and max(t.rank for t in part.graph.types()) <= LARGEST_RANK
         and expression_size(part) <= LARGEST_EXPRESSION
-        and not all(isinstance(nodes[p].op, ViewOp) for p in peel(part.graph).core)
+        and not all(isinstance(nodes[p].op, ViewOp) for p in split_boundary_views(part.graph).core)
         and fused_ops(part) <= largest
     )

@@ -18,7 +18,7 @@ from prism_explore.generate.abstract_expr.subexpression import Goal, Theory
 from prism_explore.generate.canonical_order import Args, Expressions
 from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Same, Tensor, operator_set
 from prism_explore.generate.time_bounds import TimeBounds
-from prism_explore.ir.analysis.loop_flow import Flow, FlowRule, flow
+from prism_explore.ir.analysis.loop_flow import Flow, FlowRule, transfer
 from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, views_of
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
@@ -39,8 +39,8 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DType
-from prism_explore.ir.transforms.boundary_views import peel
-from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.ir.transforms.boundary_views import split_boundary_views
+from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.pipeline.search_space import Space
 
 DUPLICATE = "dup.canonical"
@@ -67,7 +67,7 @@ class ProgramFacts:
         self, program: TensorProgram, space: Space, target: Machine, time_to_beat: TimeToBeat | None = None
     ) -> None:
         self.space, self.target = space, target
-        self.apart = apart(program)
+        self.apart = duplicate_inputs(program)
         """The enumerated graphs compute this program, whose inputs are copied per set of axes."""
         graph = self.apart.program.graph
         table = axes_of(graph)
@@ -86,7 +86,7 @@ class ProgramFacts:
         self._theory = self._named_theory(table, named)
         self.expressions = Expressions()
         self._views = views_of(graph, table.of)
-        self.peeled = peel(graph)
+        self.peeled = split_boundary_views(graph)
         """The program without the views around it, which are the same in every kernel graph."""
         values, numbers = self._add_inputs(graph, table, named)
         self.written = frozenset(numbers.values())
@@ -138,7 +138,7 @@ class ProgramFacts:
         def leaf_of(name: str, position: int) -> Poly:
             return leaf(name, (a for a in named[position] if a in self._theory.marked))
 
-        for given, node in zip(self.peeled.given, self.peeled.inputs, strict=True):
+        for given, node in zip(self.peeled.viewed_inputs, self.peeled.inputs, strict=True):
             assert isinstance(node.op, Input), "the tensors given to the core are inputs or views of them"
             at = min(given.at)
             values |= dict.fromkeys(given.at, leaf_of(node.op.name, at))
@@ -175,11 +175,11 @@ class ProgramFacts:
 
     def whole(self, core: SGraph) -> SGraph:
         """The program's kernel graph for one of its core: with the views around it, and copies of inputs merged."""
-        return self.apart.rejoined(self.peeled.wrapped(core))
+        return self.apart.merge_copies(self.peeled.wrap(core))
 
     def core(self, graph: SGraph) -> SGraph | None:
         """The core of a kernel graph that `whole` made; None of any other."""
-        return self.peeled.unwrapped(self.apart.told(graph))
+        return self.peeled.unwrap(self.apart.split_copies(graph))
 
     def start(self, node: str) -> KernelState:
         """The kernel graph without operators."""
@@ -302,7 +302,7 @@ class ProgramFacts:
                     states.append(before)
                 else:
                     broken = before
-            made = broken or flow(op, tuple(states), axes, result, looped, number)
+            made = broken or transfer(op, tuple(states), axes, result, looped, number)
             if isinstance(made, Flow) and made.pending and not self._closes(number, expression, made.pending):
                 made = "loop.pending"
             flows.append(made)
@@ -340,7 +340,7 @@ class ProgramFacts:
             return True
         known = ((newest.flows[c], state.choices[c]) for c in state.legal)
         return any(
-            isinstance(flow(Store(), (f,), (newest.axes,), newest.axes, looped), Flow)
+            isinstance(transfer(Store(), (f,), (newest.axes,), newest.axes, looped), Flow)
             for f, looped in known
             if isinstance(f, Flow)
         )

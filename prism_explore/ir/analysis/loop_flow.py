@@ -25,7 +25,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from prism_explore.ir.analysis.running_max import Moves, moved
+from prism_explore.ir.analysis.running_max import MaxDependence, dependence_on_max
 from prism_explore.ir.axes import AxisNames, unmoved_axes
 from prism_explore.ir.graph import Phase
 from prism_explore.ir.ops import (
@@ -87,7 +87,7 @@ class Flow:
     """If partial: whether it is a maximum over the chunk, not a sum."""
     pending: tuple[str, ...] = ()
     """After the loop: axes along which the tile still has to be summed."""
-    moves: Moves | None = None
+    depends_on_max: MaxDependence | None = None
     """Inside the loop: how it depends on a running maximum."""
 
     @property
@@ -101,7 +101,7 @@ AFTER = Flow("after")
 _LARGEST = (Accumulate("max"), RunningMax())
 
 
-def flow(
+def transfer(
     op: BlockOp,
     args: tuple[Flow, ...],
     axes: tuple[AxisNames, ...],
@@ -125,11 +125,11 @@ def flow(
         if a.largest and op not in _LARGEST and not isinstance(op, Store):
             return "loop.partial"
     made = _cut(op, args, axes, result, looped)
-    if isinstance(op, RunningMax) or any(a.moves for a in args):
-        moves = moved(op, tuple(a.moves for a in args), axes, result, name)
+    if isinstance(op, RunningMax) or any(a.depends_on_max for a in args):
+        moves = dependence_on_max(op, tuple(a.depends_on_max for a in args), axes, result, name)
         if not isinstance(made, Flow):
             return made
-        return "loop.moves" if moves == "lost" else replace(made, moves=moves)
+        return "loop.moves" if moves == "lost" else replace(made, depends_on_max=moves)
     return "loop.moves" if isinstance(op, AccumulateRescaled) and isinstance(made, Flow) else made
 
 

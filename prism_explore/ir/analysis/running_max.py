@@ -40,7 +40,7 @@ Lost: TypeAlias = Literal["lost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class MaxDependence:
     """How a value depends on one running maximum."""
 
     name: int
@@ -54,9 +54,9 @@ class Moves:
     """Whether u = 0, so that a sum may be relative to it."""
 
 
-def moved(
-    op: BlockOp, args: tuple[Moves | None, ...], axes: tuple[AxisNames, ...], result: AxisNames, name: int
-) -> Moves | Lost | None:
+def dependence_on_max(
+    op: BlockOp, args: tuple[MaxDependence | None, ...], axes: tuple[AxisNames, ...], result: AxisNames, name: int
+) -> MaxDependence | Lost | None:
     """How a result depends on a running maximum: None if it does not; "lost" if it does in no supported way.
 
     Args:
@@ -67,17 +67,17 @@ def moved(
         name: a number of its own for the result, if it is a running maximum.
     """
     moves = _moved(op, args, axes, result, name)
-    if isinstance(moves, Moves) and any(result.count(a) > 1 for a in moves.along):
+    if isinstance(moves, MaxDependence) and any(result.count(a) > 1 for a in moves.along):
         return "lost"
     return moves
 
 
 def _moved(
-    op: BlockOp, args: tuple[Moves | None, ...], axes: tuple[AxisNames, ...], result: AxisNames, name: int
-) -> Moves | Lost | None:
+    op: BlockOp, args: tuple[MaxDependence | None, ...], axes: tuple[AxisNames, ...], result: AxisNames, name: int
+) -> MaxDependence | Lost | None:
     match op:
         case RunningMax():
-            return Moves(name, frozenset(a for a in result if a), pure=True) if args[0] is None else "lost"
+            return MaxDependence(name, frozenset(a for a in result if a), pure=True) if args[0] is None else "lost"
         case AccumulateRescaled():
             part, scale = args
             if part is None or scale is None or not part.factor or not scale.pure or part.name != scale.name:
@@ -99,11 +99,11 @@ def _moved(
             return "lost"
 
 
-def _of_degree(moves: Moves, degree: Fraction) -> Moves | None:
+def _of_degree(moves: MaxDependence, degree: Fraction) -> MaxDependence | None:
     return replace(moves, degree=degree) if degree else None
 
 
-def _unary(fn: str, x: Moves | None) -> Moves | Lost | None:
+def _unary(fn: str, x: MaxDependence | None) -> MaxDependence | Lost | None:
     if x is None:
         return None
     if x.factor:
@@ -114,7 +114,7 @@ def _unary(fn: str, x: Moves | None) -> Moves | Lost | None:
     return replace(x, factor=True, pure=False) if fn == "exp" else "lost"
 
 
-def _scalar(fn: str, value: Fraction, x: Moves | None) -> Moves | Lost | None:
+def _scalar(fn: str, value: Fraction, x: MaxDependence | None) -> MaxDependence | Lost | None:
     match fn:
         case "mul" if x is not None:
             return x if x.factor else _of_degree(x, x.degree * value)
@@ -126,7 +126,7 @@ def _scalar(fn: str, value: Fraction, x: Moves | None) -> Moves | Lost | None:
             return "lost"
 
 
-def _binary(fn: str, a: Moves | None, b: Moves | None) -> Moves | Lost | None:
+def _binary(fn: str, a: MaxDependence | None, b: MaxDependence | None) -> MaxDependence | Lost | None:
     if fn == "mask" and a is not None and b is None:
         return "lost" if a.factor else replace(a, pure=False)
     factors, sign = fn in ("mul", "div"), -1 if fn in ("sub", "div") else 1
@@ -147,8 +147,8 @@ def _binary(fn: str, a: Moves | None, b: Moves | None) -> Moves | Lost | None:
     return one if a else _of_degree(one, sign * one.degree)
 
 
-def _summed(x: Moves | Lost | None, axis: str | None) -> Moves | Lost | None:
+def _summed(x: MaxDependence | Lost | None, axis: str | None) -> MaxDependence | Lost | None:
     """A sum along an axis: a factor that is constant along it can be taken out of the sum."""
-    if not isinstance(x, Moves):
+    if not isinstance(x, MaxDependence):
         return x
     return x if x.factor and axis not in x.along else "lost"

@@ -19,8 +19,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from prism_explore.ir.analysis.loop_flow import AFTER, Flow, FlowRule, flow
-from prism_explore.ir.analysis.running_max import moved
+from prism_explore.ir.analysis.loop_flow import AFTER, Flow, FlowRule, transfer
+from prism_explore.ir.analysis.running_max import dependence_on_max
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.graph import SGraph, consumers
 from prism_explore.ir.ops import (
@@ -44,7 +44,7 @@ State: TypeAlias = Flow | FlowRule
 """The state of a tensor, or the name of the rule that forbids it."""
 
 
-def parts_of(axis: str) -> str:
+def shares_axis(axis: str) -> str:
     """The name of the axis along which the shares of a split axis lie."""
     return f"{axis}/s"
 
@@ -79,7 +79,7 @@ class Share:
     """Its position in the first's block graph."""
     load: int
     """In the second's block graph."""
-    whole: int | None
+    complete: int | None
     """The node that is complete there; None if other shares are relative to it and nothing else reads it."""
     scale: int | None = None
     """The load of the maximum that its terms are relative to."""
@@ -98,7 +98,7 @@ class Pair:
     """Per result of the first, in order."""
 
 
-def pair_of(graph: SGraph) -> Pair | None:
+def find_split_pair(graph: SGraph) -> Pair | None:
     """The two kernels of a graph that form a split reduction; None if the graph has another form.
 
     The second kernel reads every result of the first, no other node does, and it first completes each share.
@@ -120,7 +120,7 @@ def pair_of(graph: SGraph) -> Pair | None:
     if len(shares) != len(block.stores) or others or graph.output in results:
         return None
     scales = {s.scale for s in shares.values()}
-    if any(s.whole is None and s.load not in scales for s in shares.values()):
+    if any(s.complete is None and s.load not in scales for s in shares.values()):
         return None
     return Pair(first, second, tuple(shares[k] for k in range(len(block.stores))))
 
@@ -153,7 +153,7 @@ def _share(nodes: tuple[Node, ...], load: int, store: int) -> Share | None:
     return Share(store, load, rescaled[0], scale, (run, relative, factor, scaled))
 
 
-def joined_states(
+def second_kernel_states(
     nodes: Sequence[Node], axes: Sequence[AxisNames], shares: Sequence[Share], stored: Sequence[Flow], axis: str
 ) -> tuple[State, ...]:
     """The state of each tensor of the second kernel under its for-loop over the shares.
@@ -165,13 +165,13 @@ def joined_states(
         stored: the state of each in the first kernel, in the same order.
         axis: the one that is split.
     """
-    part = Flow("loop", parts_of(axis), partial=True)
+    part = Flow("loop", shares_axis(axis), partial=True)
     given: dict[int, Flow] = {}
     for share, state in zip(shares, stored, strict=True):
-        given[share.load] = Flow("loop", parts_of(axis), partial=True, largest=state.largest)
-        if share.scale is not None and share.whole is not None:
+        given[share.load] = Flow("loop", shares_axis(axis), partial=True, largest=state.largest)
+        if share.scale is not None and share.complete is not None:
             given.update(dict.fromkeys(share.between, part))
-            given[share.whole] = AFTER
+            given[share.complete] = AFTER
     return loop_states(nodes, axes, (), given)
 
 
@@ -203,7 +203,7 @@ def _states(
         elif split:
             states.append(_split(node.op, tuple(known), of, result, cut, position))
         else:
-            states.append(flow(node.op, tuple(known), of, result, cut, position))
+            states.append(transfer(node.op, tuple(known), of, result, cut, position))
     return tuple(states)
 
 
@@ -222,12 +222,12 @@ def _split(
             kept = not args[0].partial or args[0].largest == (fn == "max")
             return args[0] if kept else "loop.partial"
         case Accumulate(fn, int() as along):
-            return flow(Reduce(fn, along), args, axes, result, cut)
+            return transfer(Reduce(fn, along), args, axes, result, cut)
         case AccumulateRescaled(along):
-            if moved(op, tuple(a.moves for a in args), axes, result, position) is not None:
+            if dependence_on_max(op, tuple(a.depends_on_max for a in args), axes, result, position) is not None:
                 return "loop.moves"
             if along is None:
                 return args[0]
-            return flow(Reduce("sum", along), args[:1], axes[:1], result, cut)
+            return transfer(Reduce("sum", along), args[:1], axes[:1], result, cut)
         case _:
-            return flow(op, args, axes, result, cut, position)
+            return transfer(op, args, axes, result, cut, position)

@@ -27,7 +27,7 @@ class Tile(NamedTuple):
     """Which array it is made of."""
     cut: Cut
     """What grid and loop still have to cut of it."""
-    led: bool
+    has_leading_axes: bool
     """Whether the array has their axes in front, of length 1 where it is the same along one or not cut yet."""
 
 
@@ -41,7 +41,7 @@ class Operand(NamedTuple):
     """Of the array, without these."""
 
 
-class Meeting(NamedTuple):
+class AlignedTiles(NamedTuple):
     """How grid and loop cut what an operator gives."""
 
     cut: Cut
@@ -50,7 +50,7 @@ class Meeting(NamedTuple):
 
 
 @memoize(8192)
-def meeting(op: Binary | MatMul | Concat, operands: tuple[Operand, ...]) -> Meeting:
+def align_tiles(op: Binary | MatMul | Concat, operands: tuple[Operand, ...]) -> AlignedTiles:
     """Which dims of a result are cut where operands are; see `Meeting`."""
     rank, shapes = max(len(o.shape) for o in operands), [o.shape for o in operands]
     cut: list[int | None] = []
@@ -63,7 +63,7 @@ def meeting(op: Binary | MatMul | Concat, operands: tuple[Operand, ...]) -> Meet
             if place is None or any(o.front and o.front[n] > 1 for o in operands):
                 apart.append(n)
         cut.append(None if place is None else place + rank)
-    return Meeting(tuple(cut), tuple(apart))
+    return AlignedTiles(tuple(cut), tuple(apart))
 
 
 def _place(op: Binary | MatMul | Concat, dims: Sequence[int | None], shapes: Sequence[Shape]) -> int | None:
@@ -87,7 +87,7 @@ def _place(op: Binary | MatMul | Concat, dims: Sequence[int | None], shapes: Seq
             return place if alike else None
 
 
-def in_front(array: Array, cut: Cut, axes: Mapping[int, int], numbers: Shape, led: bool) -> Array:
+def with_leading_axes(array: Array, cut: Cut, axes: Mapping[int, int], numbers: Shape, led: bool) -> Array:
     """A view of an array that has some axes of grid and loop in front.
 
     Args:
@@ -114,7 +114,7 @@ def in_front(array: Array, cut: Cut, axes: Mapping[int, int], numbers: Shape, le
 
 
 @memoize(4096)
-def staying(ours: tuple[Dim, ...], theirs: tuple[Dim, ...]) -> Mapping[int, int]:
+def unmoved_tiled_dims(ours: tuple[Dim, ...], theirs: tuple[Dim, ...]) -> Mapping[int, int]:
     """The dims that a reshape leaves as they are, by position, and where they are then."""
     places = [n for n, d in enumerate(theirs) if not d.is_one]
     stays: dict[int, int] = {}

@@ -18,9 +18,17 @@ from typing import NamedTuple, TypeAlias
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, in_symbols
 from prism_explore.ir.graph import SGraph, block_types, op_sizes
-from prism_explore.ir.interpreter.lazy_tiles import Cut, Operand, Tile, groups, in_front, meeting, staying
+from prism_explore.ir.interpreter.lazy_tiles import (
+    Cut,
+    Operand,
+    Tile,
+    align_tiles,
+    groups,
+    unmoved_tiled_dims,
+    with_leading_axes,
+)
 from prism_explore.ir.interpreter.reference import Array, apply
-from prism_explore.ir.interpreter.vectorized import Lanes, lanes_of, overlaps
+from prism_explore.ir.interpreter.vectorized import VectorizedBlock, overlaps, vectorize
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -59,7 +67,7 @@ _NAMING = (Reshape, Expand, Slice)
 _LOOPING = (Accumulate, AccumulateRescaled, RunningMax)
 
 
-class Alike(NamedTuple):
+class ValueEquality(NamedTuple):
     """Equality of arrays of one shape."""
 
     sample: Callable[[Array], Hashable]
@@ -67,7 +75,7 @@ class Alike(NamedTuple):
     same: Callable[[Array, Array], bool]
 
 
-class Shared:
+class MemoizedInterpreter:
     """An interpreter of graphs on the same inputs that computes equal values once."""
 
     def __init__(
@@ -77,7 +85,7 @@ class Shared:
         values: Sequence[Array],
         sizes: Mapping[str, int],
         most: int,
-        alike: Alike,
+        alike: ValueEquality,
     ) -> None:
         """Start with the values of a program.
 
@@ -135,7 +143,7 @@ class Shared:
                     args = [ids[a] for a in node.args]
                     known = numbers(block, [self.values[a].shape for a in args])
                     types = partial(_types, graph, position, block)
-                    results[position] = self._block(block, args, lanes_of(block, known), types)
+                    results[position] = self._block(block, args, vectorize(block, known), types)
                     ids.append(results[position][0])
                 case Result(index):
                     ids.append(results[node.args[0]][index])
@@ -160,7 +168,11 @@ class Shared:
 
     # ------------------------------------------------------------ inside a kernel
     def _block(
-        self, block: BlockGraph, operands: list[int], lanes: Lanes, types: Callable[[], tuple[TensorType, ...]]
+        self,
+        block: BlockGraph,
+        operands: list[int],
+        lanes: VectorizedBlock,
+        types: Callable[[], tuple[TensorType, ...]],
     ) -> list[int]:
         """The values that a block graph's stores give; its types are asked where it names extents in numbers."""
         numbers, made = lanes.numbers, self._made
@@ -180,7 +192,7 @@ class Shared:
         node: Node,
         operands: list[int],
         args: list[Tile],
-        lanes: Lanes,
+        lanes: VectorizedBlock,
         types: Callable[[], tuple[TensorType, ...]],
     ) -> Tile:
         """What a node of a block graph has, which nobody had before."""
@@ -196,7 +208,7 @@ class Shared:
             case op:
                 return self._applied(op, args, lanes)
 
-    def _loaded(self, load: Load, operand: int, lanes: Lanes) -> Tile:
+    def _loaded(self, load: Load, operand: int, lanes: VectorizedBlock) -> Tile:
         """A load's tile, for which nothing is done."""
         if load.imap is None:
             raise ShapeError("this sGraph's maps are still open; evaluate one of its candidates")
@@ -209,13 +221,13 @@ class Shared:
                     raise ShapeError(f"dim {d} of an operand of {self.values[operand].shape} has no {number} tiles")
         return Tile(operand, cut, False)
 
-    def _applied(self, op: ComputeOp | LoopOp, args: list[Tile], lanes: Lanes) -> Tile:
+    def _applied(self, op: ComputeOp | LoopOp, args: list[Tile], lanes: VectorizedBlock) -> Tile:
         """What an operator gives of tiles."""
         first = args[0]
         cut = first.cut
         match op:
             case Unary() | Scalar():
-                return Tile(self._result(op, args, lanes), cut, first.led)
+                return Tile(self._result(op, args, lanes), cut, first.has_leading_axes)
             case Binary() | MatMul() | Concat():
                 args, cut = self._met(op, args, lanes)
             case Reduce(_, along) | Slice(along) | Expand(along):
@@ -231,36 +243,36 @@ class Shared:
             case AccumulateRescaled() | RunningMax():
                 args = [self._led(self._in_front(tile, tile.cut, lanes), lanes) for tile in args]
                 cut = args[0].cut
-        if len(args) > 1 and args[0].led != args[1].led:
+        if len(args) > 1 and args[0].has_leading_axes != args[1].has_leading_axes:
             args = [self._led(tile, lanes) for tile in args]
-        return self._bare(Tile(self._result(op, args, lanes), cut, args[0].led), lanes)
+        return self._bare(Tile(self._result(op, args, lanes), cut, args[0].has_leading_axes), lanes)
 
-    def _met(self, op: Binary | MatMul | Concat, args: list[Tile], lanes: Lanes) -> tuple[list[Tile], Cut]:
+    def _met(self, op: Binary | MatMul | Concat, args: list[Tile], lanes: VectorizedBlock) -> tuple[list[Tile], Cut]:
         """The operands as they may be put together, and what is cut of the result."""
         while True:
-            meets = meeting(op, tuple([self._operand(tile, lanes) for tile in args]))
+            meets = align_tiles(op, tuple([self._operand(tile, lanes) for tile in args]))
             if not meets.apart:
                 return args, meets.cut
             args = [self._in_front(tile, [tile.cut[n] for n in meets.apart], lanes) for tile in args]
 
-    def _operand(self, tile: Tile, lanes: Lanes) -> Operand:
-        start = lanes.lead if tile.led else 0
+    def _operand(self, tile: Tile, lanes: VectorizedBlock) -> Operand:
+        start = lanes.lead if tile.has_leading_axes else 0
         shape = self.values[tile.value].shape
         return Operand(tile.cut, shape[:start], shape[start:])
 
-    def _reshaped(self, op: Reshape, ours: tuple[Dim, ...], tile: Tile, lanes: Lanes) -> Tile:
+    def _reshaped(self, op: Reshape, ours: tuple[Dim, ...], tile: Tile, lanes: VectorizedBlock) -> Tile:
         """The same elements in other dims; a dim that stays may still be cut."""
-        stays = staying(ours, op.dims)
+        stays = unmoved_tiled_dims(ours, op.dims)
         tile = self._in_front(tile, [d for d in tile.cut if d not in stays], lanes)
         value = self.values[tile.value]
-        start = lanes.lead if tile.led else 0
+        start = lanes.lead if tile.has_leading_axes else 0
         shape = *value.shape[:start], *_dims(op, ours, value.shape[start:], lanes.sizes)
         cut = tuple([None if d is None else stays[d] for d in tile.cut])
-        return Tile(self._once((Reshape, tile.value, *shape), lambda: value.reshape(shape)), cut, tile.led)
+        return Tile(self._once((Reshape, tile.value, *shape), lambda: value.reshape(shape)), cut, tile.has_leading_axes)
 
-    def _result(self, op: ComputeOp | LoopOp, args: list[Tile], lanes: Lanes) -> int:
+    def _result(self, op: ComputeOp | LoopOp, args: list[Tile], lanes: VectorizedBlock) -> int:
         """What an operator gives of values that all have axes in front, or all have none."""
-        led = args[0].led
+        led = args[0].has_leading_axes
         key: tuple[object, ...] = op, *[tile.value for tile in args]
         if led:
             key = lanes.lead, lanes.iterations, *key
@@ -275,13 +287,13 @@ class Shared:
         assert not isinstance(op, _LOOPING), "the loop is in front there"
         return self._keep(key, apply(op, values, lanes.sizes))
 
-    def _stored(self, store: Store, tile: Tile, lanes: Lanes) -> Tile:
+    def _stored(self, store: Store, tile: Tile, lanes: VectorizedBlock) -> Tile:
         """What a kernel gives: the whole tensor, where its tiles are laid as they were cut."""
         if overlaps(store):
             raise ShapeError("tiles overlap")
         omap = store.omap or ()
         tile = self._in_front(tile, [d for d, to in zip(tile.cut, (*omap, None), strict=True) if d != to], lanes)
-        if not tile.led and all(to is None or d == to for d, to in zip(tile.cut, omap, strict=False)):
+        if not tile.has_leading_axes and all(to is None or d == to for d, to in zip(tile.cut, omap, strict=False)):
             return tile
         value = self._led(tile, lanes).value
         grid = tuple([n if d is None else 1 for d, n in zip(tile.cut, lanes.grid, strict=False)])
@@ -290,27 +302,29 @@ class Shared:
         return Tile(laid, tile.cut, False)
 
     # ------------------------------------------------------------ axes in front
-    def _in_front(self, tile: Tile, dims: Sequence[int | None], lanes: Lanes) -> Tile:
+    def _in_front(self, tile: Tile, dims: Sequence[int | None], lanes: VectorizedBlock) -> Tile:
         """The same tile with the axes in front that cut one of these dims."""
         cut = tile.cut
         moved = {n: d for n, d in enumerate(cut) if d is not None and d in dims}
         if not moved:
             return tile
-        key = Tile, tile.led, tile.value, lanes.lead, *[(n, d, lanes.numbers[n]) for n, d in moved.items()]
-        value = self._once(key, lambda: in_front(self.values[tile.value], cut, moved, lanes.numbers, tile.led))
+        key = Tile, tile.has_leading_axes, tile.value, lanes.lead, *[(n, d, lanes.numbers[n]) for n, d in moved.items()]
+        value = self._once(
+            key, lambda: with_leading_axes(self.values[tile.value], cut, moved, lanes.numbers, tile.has_leading_axes)
+        )
         return Tile(value, tuple([None if n in moved else d for n, d in enumerate(cut)]), True)
 
-    def _led(self, tile: Tile, lanes: Lanes) -> Tile:
+    def _led(self, tile: Tile, lanes: VectorizedBlock) -> Tile:
         """The same tile with all axes in front, be it with length 1."""
-        if tile.led:
+        if tile.has_leading_axes:
             return tile
         key = Tile, False, tile.value, lanes.lead
-        value = self._once(key, lambda: in_front(self.values[tile.value], tile.cut, {}, lanes.numbers, False))
+        value = self._once(key, lambda: with_leading_axes(self.values[tile.value], tile.cut, {}, lanes.numbers, False))
         return Tile(value, tile.cut, True)
 
-    def _bare(self, tile: Tile, lanes: Lanes) -> Tile:
+    def _bare(self, tile: Tile, lanes: VectorizedBlock) -> Tile:
         """The same tile with no axes in front, where it is the same along all of them."""
-        if not tile.led:
+        if not tile.has_leading_axes:
             return tile
         shape = self.values[tile.value].shape
         if shape[: lanes.lead] != (1,) * lanes.lead:

@@ -291,7 +291,7 @@ def run_block_graph(
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
+class _Partition:
     """How a load cuts one dim: the piece has a number in mixed radix, the grid's coordinate before the loop's index."""
 
     along: int
@@ -310,7 +310,7 @@ class _Schedule:
 
     grid: tuple[int, ...]
     iterations: int
-    cuts: Mapping[int, tuple[_Cut, ...]]
+    cuts: Mapping[int, tuple[_Partition, ...]]
     """Per load."""
     once: tuple[_Step, ...]
     """The same in every iteration."""
@@ -344,14 +344,14 @@ def _schedule(block: BlockGraph, sizes: Mapping[str, int]) -> _Schedule:
     return _Schedule(grid, iterations, cuts, tuple(once), tuple(each), tuple(behind))
 
 
-def _cuts(load: Load, grid: tuple[int, ...], iterations: int) -> tuple[_Cut, ...]:
+def _cuts(load: Load, grid: tuple[int, ...], iterations: int) -> tuple[_Partition, ...]:
     digits: dict[int, list[tuple[int, int]]] = {}
     for g, along in enumerate(load.imap or ()):
         if along is not None:
             digits.setdefault(along, []).append((g, grid[g]))
     if load.fmap is not None:
         digits.setdefault(load.fmap, []).append((len(grid), iterations))
-    return tuple(_Cut(along, tuple(of), prod(n for _, n in of)) for along, of in digits.items())
+    return tuple(_Partition(along, tuple(of), prod(n for _, n in of)) for along, of in digits.items())
 
 
 def run_blocks(
@@ -432,7 +432,7 @@ def _run_block(
     for position, node, act in schedule.behind:
         match node.op:
             case Accumulate(fn, along):
-                closed = closed_sum(fn, along, before[position], values[node.args[0]], schedule.iterations)
+                closed = finish_accumulation(fn, along, before[position], values[node.args[0]], schedule.iterations)
                 values[position] = rounded(closed)
             case AccumulateRescaled():
                 values[position] = rounded(before[position])
@@ -444,7 +444,7 @@ def _run_block(
     return out
 
 
-def _tile(cuts: tuple[_Cut, ...], operand: Array, where: tuple[int, ...]) -> Array:
+def _tile(cuts: tuple[_Partition, ...], operand: Array, where: tuple[int, ...]) -> Array:
     """The part of an operand at the grid's coordinates and the loop's index."""
     window = [slice(None)] * operand.ndim
     for cut in cuts:
@@ -468,7 +468,7 @@ def contribution(fn: ReduceFn, along: int | None, tile: Array) -> Array:
     return np.add.reduce(np.square(tile) if fn == "rms" else tile, axis=along, keepdims=True)
 
 
-def closed_sum(fn: ReduceFn, along: int | None, total: Array, tile: Array, iterations: int) -> Array:
+def finish_accumulation(fn: ReduceFn, along: int | None, total: Array, tile: Array, iterations: int) -> Array:
     """What an accumulator holds behind the loop, by the total of the contributions."""
     if fn in ("sum", "max") or along is None:
         return total

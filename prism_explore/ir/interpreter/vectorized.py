@@ -20,7 +20,15 @@ import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import phases
-from prism_explore.ir.interpreter.reference import Array, Rounding, apply, closed_sum, contribution, run_blocks, same
+from prism_explore.ir.interpreter.reference import (
+    Array,
+    Rounding,
+    apply,
+    contribution,
+    finish_accumulation,
+    run_blocks,
+    same,
+)
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -50,7 +58,7 @@ from prism_explore.ir.ops import (
 _ALL = slice(None)
 
 
-def run_together(
+def run_vectorized(
     block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], rounded: Rounding
 ) -> tuple[Array, ...]:
     """A custom kernel's results, at whatever shapes the operands have; for the `blocks` of `evaluate.run`.
@@ -63,7 +71,7 @@ def run_together(
     phases(block)  # no value of one iteration is used behind the loop
     if any(overlaps(n.op) for n in block.nodes if isinstance(n.op, Store)):
         return run_blocks(block, operands, sizes, rounded)
-    lanes, dtype = lanes_of(block, sizes), np.result_type(*operands)
+    lanes, dtype = vectorize(block, sizes), np.result_type(*operands)
     values: list[Array] = []
     stored: list[Array] = []
     for node in block.nodes:
@@ -88,15 +96,15 @@ def overlaps(store: Store) -> bool:
     return len(along) != len(set(along))
 
 
-def lanes_of(block: BlockGraph, sizes: Mapping[str, int]) -> Lanes:
+def vectorize(block: BlockGraph, sizes: Mapping[str, int]) -> VectorizedBlock:
     """How often a block graph runs at these sizes."""
-    return Lanes(
+    return VectorizedBlock(
         tuple(p.size.value(sizes) for p in block.grid), block.loop.size.value(sizes) if block.loop else 1, sizes
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class VectorizedBlock:
     """Values of all blocks and iterations: each has the grid's axes in front, and the loop's behind them."""
 
     grid: tuple[int, ...]
@@ -187,7 +195,7 @@ class Lanes:
         parts = contribution(fn, axis, tile)
         join = np.maximum if fn == "max" else np.add
         total = join.reduce(self._in_each(parts), axis=self.loop, keepdims=True)
-        return closed_sum(fn, axis, total, tile, self.iterations)
+        return finish_accumulation(fn, axis, total, tile, self.iterations)
 
     def _in_each(self, parts: Array) -> Array:
         """What is the same in every iteration is there in each of them."""

@@ -19,38 +19,38 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Band, Input, Node, Op, Permute, Reshape, Slice
 from prism_explore.ir.tensors import TensorType
 
-Lead: TypeAlias = Permute | Reshape | Slice
+FreeView: TypeAlias = Permute | Reshape | Slice
 """A view that describes the same memory. (Expand is one too, but kernels do not need it.)"""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ViewedInput:
     """What kernels get of an input: the input under a chain of views."""
 
     input: int
     """Position of the input in the program."""
-    views: tuple[Lead, ...]
+    views: tuple[FreeView, ...]
     at: frozenset[int]
     """The positions of the last view in the program; the input's own position if there is no view."""
     type: TensorType
 
 
 @dataclass(frozen=True, slots=True)
-class Peeled:
+class BoundaryViews:
     """A program, and where its core begins and ends."""
 
     graph: SGraph
-    given: tuple[Given, ...]
+    viewed_inputs: tuple[ViewedInput, ...]
     """Per input, in the order of the program's inputs."""
     result: int
     """Position of the core's result."""
-    behind: tuple[Permute | Reshape, ...]
+    result_views: tuple[Permute | Reshape, ...]
     """The views from there to the program's result, in order."""
 
     @property
     def core(self) -> tuple[int, ...]:
         """Positions of the core's operators and of the bands that they use, in order."""
-        outside = {p for g in self.given for p in g.at}
+        outside = {p for g in self.viewed_inputs for p in g.at}
         seen: set[int] = set()
         stack = [self.result]
         while stack:
@@ -60,15 +60,15 @@ class Peeled:
                 stack.extend(self.graph.nodes[at].args)
         return tuple(sorted(seen))
 
-    def wrapped(self, graph: SGraph) -> SGraph:
+    def wrap(self, graph: SGraph) -> SGraph:
         """The program's kernel graph for a kernel graph of its core, which lists inputs and bands first."""
-        count = len(self.given)
+        count = len(self.viewed_inputs)
         rest = graph.nodes[count:]
         bands = next((i for i, n in enumerate(rest) if not isinstance(n.op, Band)), len(rest))
-        nodes: list[Node] = [self.graph.nodes[g.input] for g in self.given]
+        nodes: list[Node] = [self.graph.nodes[g.input] for g in self.viewed_inputs]
         place = list(range(count + bands))
         nodes += rest[:bands]
-        for i, g in enumerate(self.given):
+        for i, g in enumerate(self.viewed_inputs):
             for view in g.views:
                 nodes.append(Node(view, (place[i],)))
                 place[i] = len(nodes) - 1
@@ -76,19 +76,19 @@ class Peeled:
             nodes.append(Node(node.op, tuple(place[a] for a in node.args)))
             place.append(len(nodes) - 1)
         at = place[graph.output]
-        for view in self.behind:
+        for view in self.result_views:
             nodes.append(Node(view, (at,)))
             at = len(nodes) - 1
         return SGraph(tuple(nodes), at)
 
-    def unwrapped(self, graph: SGraph) -> SGraph | None:
+    def unwrap(self, graph: SGraph) -> SGraph | None:
         """The inverse of `wrapped`; None for a graph that `wrapped` did not make."""
-        count, lead = len(self.given), sum(len(g.views) for g in self.given)
+        count, lead = len(self.viewed_inputs), sum(len(g.views) for g in self.viewed_inputs)
         bands = sum(isinstance(n.op, Band) for n in graph.nodes)
-        last = len(graph.nodes) - len(self.behind)
+        last = len(graph.nodes) - len(self.result_views)
         place = {i: i for i in range(count + bands)}
         at = count + bands
-        for i, g in enumerate(self.given):
+        for i, g in enumerate(self.viewed_inputs):
             if g.views:
                 at += len(g.views)
                 place[at - 1] = i
@@ -97,15 +97,17 @@ class Peeled:
             return None
         inside = [Node(n.op, tuple(place[a] for a in n.args)) for n in graph.nodes[at:last]]
         core = SGraph((*self.inputs, *graph.nodes[count : count + bands], *inside), place[last - 1])
-        return core if self.wrapped(core) == graph else None
+        return core if self.wrap(core) == graph else None
 
     @property
     def inputs(self) -> tuple[Node, ...]:
         """The inputs of the core: the program's inputs under their views."""
-        return tuple(Node(replace(op, type=g.type)) for op, g in zip(self.graph.inputs, self.given, strict=True))
+        return tuple(
+            Node(replace(op, type=g.type)) for op, g in zip(self.graph.inputs, self.viewed_inputs, strict=True)
+        )
 
 
-def peel(graph: SGraph) -> Peeled:
+def split_boundary_views(graph: SGraph) -> BoundaryViews:
     """Separate the boundary views of a program from its core."""
     types = graph.types()
     live = _live(graph)
@@ -113,11 +115,11 @@ def peel(graph: SGraph) -> Peeled:
     for p in sorted(live):
         for a in graph.nodes[p].args:
             used[a].append(p)
-    given: list[Given] = []
+    given: list[ViewedInput] = []
     for position, node in enumerate(graph.nodes):
         if not isinstance(node.op, Input):
             continue
-        views: tuple[Lead, ...] = ()
+        views: tuple[FreeView, ...] = ()
         at = frozenset({position})
         while graph.output not in at:
             users = sorted({u for p in at for u in used.get(p, [])})
@@ -125,7 +127,7 @@ def peel(graph: SGraph) -> Peeled:
             if view is None or graph.output in users:
                 break
             views, at = (*views, view), frozenset(users)
-        given.append(Given(position, views, at, types[min(at)]))
+        given.append(ViewedInput(position, views, at, types[min(at)]))
     outside = {p for g in given for p in g.at}
     result = graph.output
     behind: list[Permute | Reshape] = []
@@ -135,10 +137,10 @@ def peel(graph: SGraph) -> Peeled:
             break
         behind.insert(0, op)
         result = graph.nodes[result].args[0]
-    return Peeled(graph, tuple(given), result, tuple(behind))
+    return BoundaryViews(graph, tuple(given), result, tuple(behind))
 
 
-def _shared(ops: set[Op]) -> Lead | None:
+def _shared(ops: set[Op]) -> FreeView | None:
     """The view that all of these operators are, if there is one."""
     if len(ops) != 1:
         return None

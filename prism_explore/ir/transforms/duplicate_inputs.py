@@ -38,8 +38,8 @@ from prism_explore.ir.ops import (
     ViewOp,
 )
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.transforms.boundary_views import peel
-from prism_explore.ir.transforms.hoist_views import lifted
+from prism_explore.ir.transforms.boundary_views import split_boundary_views
+from prism_explore.ir.transforms.hoist_views import hoist_views
 from prism_explore.support.caches import memoize
 
 Ends: TypeAlias = tuple[int | None, ...]
@@ -47,7 +47,7 @@ Ends: TypeAlias = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class DuplicatedInputs:
     """A program whose inputs have one axis per dim, and how its graphs correspond to those of the original."""
 
     program: TensorProgram
@@ -55,7 +55,7 @@ class Apart:
     copies: Mapping[str, str] = field(default_factory=dict[str, str])
     """Per new input, the original input that it copies."""
 
-    def rejoined(self, graph: SGraph) -> SGraph:
+    def merge_copies(self, graph: SGraph) -> SGraph:
         """The kernel graph of the original for one of the program: a copy becomes one more load of the same tensor."""
         if not self.copies:
             return graph
@@ -72,7 +72,7 @@ class Apart:
                     place[name] = len(nodes)
                 case Custom(block):
                     distinct = tuple(dict.fromkeys(args))
-                    node = Node(Custom(_reading(block, [distinct.index(a) for a in args])), distinct)
+                    node = Node(Custom(_with_operands(block, [distinct.index(a) for a in args])), distinct)
                     args = distinct
                 case _:
                     pass
@@ -84,7 +84,7 @@ class Apart:
                 nodes.append(same)
         return SGraph(tuple(nodes), at[graph.output])
 
-    def told(self, graph: SGraph) -> SGraph:
+    def split_copies(self, graph: SGraph) -> SGraph:
         """The inverse of `rejoined`.
 
         An input under a chain of views is the copy that kernels get under this chain. If there are several such
@@ -94,7 +94,7 @@ class Apart:
             return graph
         nodes: list[Node] = list(self.program.graph.nodes[: len(self.program.inputs)])
         given: dict[_Seen, list[int]] = {}
-        for n, lead in enumerate(peel(self.program.graph).given):
+        for n, lead in enumerate(split_boundary_views(self.program.graph).viewed_inputs):
             name = self.program.inputs[n].name
             given.setdefault((self.copies.get(name, name), lead.views), []).append(n)
         seen: dict[int, _Seen] = {}
@@ -135,7 +135,7 @@ class Apart:
                 continue
             args = [copies(a) for a in node.args]
             if isinstance(node.op, Custom):
-                made = _apart(node.op.block, args)
+                made = _with_operand_per_load(node.op.block, args)
             else:
                 made = Node(node.op, tuple(a[0] for a in args))
             at[position] = len(nodes)
@@ -147,7 +147,7 @@ _Seen: TypeAlias = tuple[str, tuple[Op, ...]]
 """An input of the original, and a chain of views of it."""
 
 
-def _apart(block: BlockGraph, operands: list[list[int]]) -> Node:
+def _with_operand_per_load(block: BlockGraph, operands: list[list[int]]) -> Node:
     """A custom kernel with one operand per load: the next copy of the tensor that it read."""
     reads: list[int] = []
     nodes: list[Node] = []
@@ -161,7 +161,7 @@ def _apart(block: BlockGraph, operands: list[list[int]]) -> Node:
     return Node(Custom(BlockGraph(block.grid, block.loop, tuple(nodes))), tuple(reads))
 
 
-def _reading(block: BlockGraph, operands: list[int]) -> BlockGraph:
+def _with_operands(block: BlockGraph, operands: list[int]) -> BlockGraph:
     """The block graph with other operand numbers in its loads."""
     nodes = (
         Node(Load(operands[n.op.operand], n.op.imap, n.op.fmap), ()) if isinstance(n.op, Load) else n
@@ -171,25 +171,25 @@ def _reading(block: BlockGraph, operands: list[int]) -> BlockGraph:
 
 
 @memoize(256)
-def apart(program: TensorProgram) -> Apart:
+def duplicate_inputs(program: TensorProgram) -> DuplicatedInputs:
     """Hoist the views of a program, and duplicate inputs where that leaves an axis in fewer dims of some tensor."""
-    program = lifted(program)
+    program = hoist_views(program)
     named = axes_of(program.graph).of
-    double = _double(named)
+    double = _repeated_axes(named)
     if not double:
-        return Apart(program)
+        return DuplicatedInputs(program)
     made = _unfolded(program, named, double)
-    if len(made.copies) and len(_double(axes_of(made.program.graph).of)) < len(double):
+    if len(made.copies) and len(_repeated_axes(axes_of(made.program.graph).of)) < len(double):
         return made
-    return Apart(program)
+    return DuplicatedInputs(program)
 
 
-def _double(named: tuple[AxisNames, ...]) -> frozenset[str]:
+def _repeated_axes(named: tuple[AxisNames, ...]) -> frozenset[str]:
     """The axes that occur in two dims of some tensor."""
     return frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
 
 
-def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: frozenset[str]) -> Apart:
+def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: frozenset[str]) -> DuplicatedInputs:
     """The program with one copy of each operator per way in which its dims end up in the result."""
     graph = program.graph
     types = graph.types()
@@ -208,7 +208,7 @@ def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: froz
         asked[key] = None
         position, ends = key
         node = graph.nodes[position]
-        below = _below(node.op, ends, tuple(types[a].dims for a in node.args), types[position].dims)
+        below = _operand_ends(node.op, ends, tuple(types[a].dims for a in node.args), types[position].dims)
         operands[key] = tuple((a, kept(a, e)) for a, e in zip(node.args, below, strict=True))
         stack += operands[key]
 
@@ -235,10 +235,12 @@ def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: froz
         nodes.append(Node(op, tuple(at[below] for below in operands.get(key, ()))))
     source = tuple(program.lines[p] for p in lines) if program.lines else ()
     output = next(at[key] for key in order if key[0] == graph.output)
-    return Apart(TensorProgram(program.name, SGraph(tuple(nodes), output), source), copies)
+    return DuplicatedInputs(TensorProgram(program.name, SGraph(tuple(nodes), output), source), copies)
 
 
-def _below(op: Op, ends: Ends, operands: tuple[tuple[Dim, ...], ...], result: tuple[Dim, ...]) -> tuple[Ends, ...]:
+def _operand_ends(
+    op: Op, ends: Ends, operands: tuple[tuple[Dim, ...], ...], result: tuple[Dim, ...]
+) -> tuple[Ends, ...]:
     """Where the dims of an operator's operands end up, given where those of its result do."""
     match op:
         case Input() | Band():

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from prism_explore.ir.axes import unmoved_dims
 from prism_explore.ir.dims import ONE, Dim
-from prism_explore.ir.graph import SGraph, instead
+from prism_explore.ir.graph import SGraph, replace_node
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -41,25 +41,25 @@ from prism_explore.ir.ops import (
     ViewOp,
 )
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.transforms.boundary_views import peel
+from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.support.caches import memoize
 
 
 @memoize(256)
-def lifted(program: TensorProgram) -> TensorProgram:
+def hoist_views(program: TensorProgram) -> TensorProgram:
     """Hoist views to the inputs as long as that leaves fewer views between operators."""
-    while (changed := _once(program)) is not None:
+    while (changed := _hoist_one(program)) is not None:
         program = changed
     return program
 
 
-def _once(program: TensorProgram) -> TensorProgram | None:
+def _hoist_one(program: TensorProgram) -> TensorProgram | None:
     """The program with the first view hoisted that can be."""
     operators, views = _inside(program.graph)
-    for position in peel(program.graph).core:
+    for position in split_boundary_views(program.graph).core:
         op = program.graph.nodes[position].op
         if isinstance(op, Permute | Reshape):
-            found = _Lift(program, position, op).program()
+            found = _Hoist(program, position, op).program()
             if found is not None:
                 now = _inside(found.graph)
                 if now[0] <= operators and now[1] < views:
@@ -69,7 +69,7 @@ def _once(program: TensorProgram) -> TensorProgram | None:
 
 def _inside(graph: SGraph) -> tuple[int, int]:
     """The operators of the core: those that are no views, and the views."""
-    core = [graph.nodes[p].op for p in peel(graph).core]
+    core = [graph.nodes[p].op for p in split_boundary_views(graph).core]
     views = sum(isinstance(op, ViewOp) for op in core)
     return len(core) - views, views
 
@@ -115,7 +115,7 @@ class _View:
                 return {old: new for new, old in unmoved_dims(self.whole, dims)}.get(d)
 
 
-class _Lift:
+class _Hoist:
     """One view of a program, and the operators before it, rebuilt on views of the inputs."""
 
     def __init__(self, program: TensorProgram, position: int, op: Permute | Reshape) -> None:
@@ -132,7 +132,7 @@ class _Lift:
         made = None if self._is_given(below) else self._seen(below, _View(self._op, self._types[below].dims))
         if made is None:
             return None
-        lifted_graph, kept = instead(graph, self._nodes[len(graph.nodes) :], self._position, made)
+        lifted_graph, kept = replace_node(graph, self._nodes[len(graph.nodes) :], self._position, made)
         lines = tuple(self._lines[p] for p in kept) if self._lines else ()
         return TensorProgram(self._old.name, lifted_graph, lines)
 

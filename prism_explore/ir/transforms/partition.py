@@ -33,7 +33,7 @@ class Part:
     """Its operators in the whole; the last of them that is used outside is its result."""
     result: int
     """Position in the whole."""
-    given: tuple[int, ...]
+    operands: tuple[int, ...]
     """Positions in the whole of its inputs, in the order in which they are used first."""
     searched: bool
     """Whether it is worth a search; otherwise it is a predefined operator."""
@@ -105,7 +105,7 @@ def _parts(best: Sequence[Sequence[_Way]], rank: int) -> tuple[Part, ...]:
     return tuple(reversed(found))
 
 
-def put_together(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[int, SGraph]) -> SGraph:
+def assemble(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[int, SGraph]) -> SGraph:
     """The kernel graph of a program, with a graph in place of each of some parts.
 
     The other parts stay predefined operators. The result equals the program if each graph equals its part. The names of
@@ -134,7 +134,7 @@ def put_together(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[
                 nodes.append(Node(node.op, tuple(at[a] for a in node.args)))
             continue
         own: dict[str, DimLike] = {s: f"{s}_{number + 1}" for s in graph.parameters}
-        names = {op.name: given for op, given in zip(part.program.inputs, part.given, strict=True)}
+        names = {op.name: given for op, given in zip(part.program.inputs, part.operands, strict=True)}
         inner: dict[int, int] = {}
         for n, node in enumerate(graph.substitute(own).nodes):
             if isinstance(node.op, Input):
@@ -157,7 +157,7 @@ def _without_idle_bands(graph: SGraph) -> SGraph:
     return SGraph(nodes, at[graph.output])
 
 
-def alike(part: TensorProgram) -> str:
+def canonical_text(part: TensorProgram) -> str:
     """The text of a part with its inputs renamed in order: parts with the same text are searched once."""
     numbered = iter(range(len(part.graph.nodes)))
     nodes = tuple(
@@ -166,7 +166,7 @@ def alike(part: TensorProgram) -> str:
     return show(SGraph(nodes, part.graph.output))
 
 
-def with_names(graph: SGraph, part: TensorProgram) -> SGraph:
+def rename_inputs(graph: SGraph, part: TensorProgram) -> SGraph:
     """A graph of an equal part, with the input names of this part."""
     if len(graph.inputs) != len(part.inputs):
         raise ShapeError(f"a kernel for {part.name} reads {len(graph.inputs)} of its {len(part.inputs)} inputs")

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from prism_explore.ir.dims import ONE, Dim
-from prism_explore.ir.graph import SGraph, consumers, instead
+from prism_explore.ir.graph import SGraph, consumers, replace_node
 from prism_explore.ir.ops import Binary, MatMul, Node, Permute, Reshape
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
@@ -28,7 +28,7 @@ Below = Callable[[Dim, Dim], bool]
 """Whether the first size is at most the second for all values of symbols; False if that was not shown."""
 
 
-def regrouped(program: TensorProgram, below: Below) -> TensorProgram:
+def reassociate_matmuls(program: TensorProgram, below: Below) -> TensorProgram:
     """Reassociate products as long as that makes less work."""
     while (graph := _once(program.graph, below)) is not None:
         program = TensorProgram(program.name, graph)
@@ -42,18 +42,18 @@ def _once(graph: SGraph, below: Below) -> SGraph | None:
         if not isinstance(node.op, MatMul):
             continue
         left, right = node.args
-        inner, turned = _through(graph, right)
+        inner, turned = _under_transposition(graph, right)
         if isinstance(graph.nodes[inner].op, MatMul) and all(len(users[p]) == 1 for p in {inner, right}):
             b, c = graph.nodes[inner].args
-            made = _Maker(graph, types, outer)
-            first, second = (made.turned(c), made.turned(b)) if turned else (b, c)
-            result = made.product(made.product(left, first), second)
+            made = _Rewrite(graph, types, outer)
+            first, second = (made.transpose(c), made.transpose(b)) if turned else (b, c)
+            result = made.matmul(made.matmul(left, first), second)
             if made.is_less(_work(types, (inner, outer), graph), below):
                 return made.graph(result)
         if isinstance(graph.nodes[left].op, MatMul) and len(users[left]) == 1:
             a, b = graph.nodes[left].args
-            made = _Maker(graph, types, outer)
-            result = made.product(a, made.product(b, right))
+            made = _Rewrite(graph, types, outer)
+            result = made.matmul(a, made.matmul(b, right))
             if made.is_less(_work(types, (left, outer), graph), below):
                 return made.graph(result)
         for side in (1, 0):
@@ -74,27 +74,27 @@ def _scaled(graph: SGraph, types: tuple[TensorType, ...], outer: int, side: int,
             continue
         *batch, rows, columns = (*(ONE for _ in range(len(dims) - types[scale].rank)), *types[scale].dims)
         summed, kept = (columns, rows) if side == 0 else (rows, columns)
-        made = _Maker(graph, types, outer)
+        made = _Rewrite(graph, types, outer)
         matrices[side] = inner
         if summed.is_one:
-            result = made.product(*matrices)
+            result = made.matmul(*matrices)
             if made.is_less_to_scale(result, matrix, below):
-                return made.graph(made.scaled(node.op, result, scale))
+                return made.graph(made.scale(node.op, result, scale))
         elif kept.is_one and all(d.is_one for d in batch):
             vector = (summed,) if side == 1 else (summed, ONE)
             if made.is_less_to_scale(other, matrix, below):
-                matrices[1 - side] = made.scaled(node.op, other, made.reshaped(scale, vector))
-                return made.graph(made.product(*matrices))
+                matrices[1 - side] = made.scale(node.op, other, made.reshape(scale, vector))
+                return made.graph(made.matmul(*matrices))
     return None
 
 
-def _through(graph: SGraph, position: int) -> tuple[int, bool]:
+def _under_transposition(graph: SGraph, position: int) -> tuple[int, bool]:
     """The matrix under a transposition, and whether there is a transposition."""
     node = graph.nodes[position]
-    return (node.args[0], True) if isinstance(node.op, Permute) and _turns(node.op) else (position, False)
+    return (node.args[0], True) if isinstance(node.op, Permute) and _is_transposition(node.op) else (position, False)
 
 
-def _turns(op: Permute) -> bool:
+def _is_transposition(op: Permute) -> bool:
     rank = len(op.order)
     return op.order == (*range(rank - 2), rank - 1, rank - 2)
 
@@ -114,7 +114,7 @@ def _volume(dims: tuple[Dim, ...]) -> Dim:
     return size
 
 
-class _Maker:
+class _Rewrite:
     """New operators that replace one."""
 
     def __init__(self, graph: SGraph, types: tuple[TensorType, ...], place: int) -> None:
@@ -129,16 +129,16 @@ class _Maker:
         self._dims[at] = dims
         return at
 
-    def turned(self, position: int) -> int:
+    def transpose(self, position: int) -> int:
         """The transpose of a matrix; of a transposed matrix, the original."""
-        if position < len(self._graph.nodes) and _through(self._graph, position)[1]:
+        if position < len(self._graph.nodes) and _under_transposition(self._graph, position)[1]:
             return self._graph.nodes[position].args[0]
         *batch, rows, columns = self._dims[position]
         rank = len(batch) + 2
         order = (*range(rank - 2), rank - 1, rank - 2)
         return self._put(Node(Permute(order), (position,)), (*batch, columns, rows))
 
-    def product(self, left: int, right: int) -> int:
+    def matmul(self, left: int, right: int) -> int:
         """A product of matrices, batch dims broadcast."""
         a, b = self._dims[left], self._dims[right]
         rank = max(len(a), len(b)) - 2
@@ -147,7 +147,7 @@ class _Maker:
         self._work = self._work + _volume((*batch, a[-2], a[-1], b[-1]))
         return self._put(Node(MatMul(), (left, right)), (*batch, a[-2], b[-1]))
 
-    def reshaped(self, position: int, dims: tuple[Dim, ...]) -> int:
+    def reshape(self, position: int, dims: tuple[Dim, ...]) -> int:
         """A tensor under a reshape; the original if it is the reshape of one with these dims."""
         node = self._graph.nodes[position]
         if self._dims[position] == dims:
@@ -156,7 +156,7 @@ class _Maker:
             return node.args[0]
         return self._put(Node(Reshape(dims), (position,)), dims)
 
-    def scaled(self, op: Binary, position: int, scale: int) -> int:
+    def scale(self, op: Binary, position: int, scale: int) -> int:
         """A tensor multiplied or divided by another one, which is broadcast."""
         return self._put(Node(op, (position, scale)), self._dims[position])
 
@@ -171,4 +171,4 @@ class _Maker:
 
     def graph(self, result: int) -> SGraph:
         """The graph with the new operators and without unused ones."""
-        return instead(self._graph, self._new, self._place, result)[0]
+        return replace_node(self._graph, self._new, self._place, result)[0]

@@ -10,7 +10,7 @@ import numpy as np
 from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, formula, functions
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
-from prism_explore.ir.interpreter.vectorized import run_together
+from prism_explore.ir.interpreter.vectorized import run_vectorized
 from prism_explore.ir.ops import Accumulate, Binary, Custom, Op, Reduce, RunningMax, Scalar, Unary, op_name
 from prism_explore.verify.counterexample.prime_fields import Field, Inconclusive, P, Q, Residue, error_bound
 
@@ -103,7 +103,7 @@ def draw(graph: SGraph, shapes: tuple[tuple[str, tuple[int, ...]], ...], symbols
         inputs[name] = values
     for _ in range(MOST_DRAWS):
         try:
-            values = run(graph, inputs, symbols, blocks=run_together)
+            values = run(graph, inputs, symbols, blocks=run_vectorized)
             return Draw(inputs, values, values[graph.output])
         except Inconclusive as stuck:
             if not stuck.depends:
@@ -133,7 +133,7 @@ def compare(draw: Draw, graph: SGraph, symbols: Mapping[str, int]) -> float | Di
     Raises:
         Inconclusive: a root in the candidate does not exist for these inputs, or fields cannot evaluate the candidate.
     """
-    return compare_results(draw.expected, run(graph, draw.inputs, symbols, blocks=run_together)[graph.output])
+    return compare_results(draw.expected, run(graph, draw.inputs, symbols, blocks=run_vectorized)[graph.output])
 
 
 def compare_results(expected: Array, found: Array) -> float | Differs:

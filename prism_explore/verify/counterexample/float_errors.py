@@ -16,7 +16,7 @@ import numpy as np
 from prism_explore.ir.elementwise import UNARY, functions
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
-from prism_explore.ir.interpreter.vectorized import run_together
+from prism_explore.ir.interpreter.vectorized import run_vectorized
 from prism_explore.ir.ops import AccumulateRescaled, Binary, Custom, Node, Op, Scalar, Unary
 from prism_explore.verify.shapes.instance import Instance
 
@@ -57,7 +57,7 @@ def run_recording(
         passed.append(value)
         return value
 
-    return run(graph, inputs, symbols, seen, run_together)
+    return run(graph, inputs, symbols, seen, run_vectorized)
 
 
 def has_race(instance: Instance, side: Expected) -> bool:

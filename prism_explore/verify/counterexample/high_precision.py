@@ -20,7 +20,7 @@ import numpy as np
 from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, functions, high_precision
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
-from prism_explore.ir.interpreter.vectorized import run_together
+from prism_explore.ir.interpreter.vectorized import run_vectorized
 from prism_explore.ir.ops import AccumulateRescaled, Op, Unary
 
 DIGITS = 60
@@ -226,7 +226,7 @@ def run_both(
         return wide
 
     drawn = {name: widened(value) for name, value in inputs.items()}
-    expected, found = (run(graph, drawn, symbols, seen, run_together)[graph.output] for graph in (program, candidate))
+    expected, found = (run(graph, drawn, symbols, seen, run_vectorized)[graph.output] for graph in (program, candidate))
     return Both(_floats(expected), _floats(found), np.abs(_floats(expected - found)), largest)
 
 

@@ -38,7 +38,7 @@ from typing import TypeAlias
 import numpy as np
 
 from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, evaluate, formula
-from prism_explore.ir.interpreter.memoized import Alike
+from prism_explore.ir.interpreter.memoized import ValueEquality
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.support.caches import memoize
 
@@ -310,7 +310,7 @@ def _identical(one: Array, other: Array) -> bool:
     return all(isinstance(x, Residue) and x.is_identical(y) for x, y in zip(one.flat, other.flat, strict=True))
 
 
-ALIKE = Alike(_sample, _identical)
+ALIKE = ValueEquality(_sample, _identical)
 
 
 def _reciprocal(number: int, modulus: int) -> int:

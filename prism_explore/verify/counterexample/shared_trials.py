@@ -20,7 +20,7 @@ import numpy as np
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.interpreter.memoized import Alike, Shared
+from prism_explore.ir.interpreter.memoized import MemoizedInterpreter, ValueEquality
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import BlockGraph, Load
 from prism_explore.support.caches import memoize
@@ -53,7 +53,7 @@ def _same(one: Array, other: Array) -> bool:
     return bool(((np.abs(one - other) <= ROUNDING * np.abs(other)) | (one == other)).all())
 
 
-FLOATS = Alike(_sample, _same)
+FLOATS = ValueEquality(_sample, _same)
 
 
 class SharedTrial:
@@ -66,7 +66,7 @@ class SharedTrial:
         values: Sequence[Array],
         most: int,
         turn: int,
-        alike: Alike,
+        alike: ValueEquality,
         *,
         tiny: bool = False,
     ) -> None:
@@ -81,7 +81,7 @@ class SharedTrial:
             alike: which values count as equal.
             tiny: whether all sizes are 2.
         """
-        self._shared = Shared(program, instance.program, values, instance.symbols, most, alike)
+        self._shared = MemoizedInterpreter(program, instance.program, values, instance.symbols, most, alike)
         self._instance, self._turn, self._tiny = instance, turn, tiny
         self._extents = [number for _, number in instance.sizes]
         self._known: Known = {}

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow, flow
+from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow, transfer
 from prism_explore.ir.axes import compute_axes
 from prism_explore.ir.dims import dim
 from prism_explore.ir.interpreter.reference import run_block_graph
@@ -73,7 +73,7 @@ def states(nodes, axes, looped):
     out = []
     for position, node in enumerate(nodes):
         args = tuple(out[a] for a in node.args)
-        made = flow(node.op, args, tuple(axes[a] for a in node.args), axes[position], looped, position)
+        made = transfer(node.op, args, tuple(axes[a] for a in node.args), axes[position], looped, position)
         if not isinstance(made, Flow):
             return made
         out.append(made)
@@ -100,7 +100,7 @@ def run(chosen, nodes, axes, looped, arrays):
 def test_what_the_transitions_allow_is_right(made, seed):
     chosen, nodes, axes, looped = made
     known = states(nodes, axes, {looped})
-    if isinstance(known, str) or flow(Store(), (known[-1],), (axes[-1],), axes[-1], {looped}) == "store.whole":
+    if isinstance(known, str) or transfer(Store(), (known[-1],), (axes[-1],), axes[-1], {looped}) == "store.whole":
         return
     rng = np.random.default_rng(seed)
     arrays = [rng.standard_normal([EXTENT[a] for a in TENSORS[i]]) for i in chosen]
@@ -119,13 +119,13 @@ MOVING += [Binary(fn) for fn in ("add", "sub", "mul", "div", "mask")] * 3
 def applications(op, nodes, axes, known, looped):
     """Every way to apply an operator, legally, to something that moves: nodes, axes, states."""
     for args in product(range(len(nodes)), repeat=2 if isinstance(op, Binary | MatMul | AccumulateRescaled) else 1):
-        if not any(known[a].moves for a in args):
+        if not any(known[a].depends_on_max for a in args):
             continue
         result = compute_axes(op, of := tuple(axes[a] for a in args))
         along = getattr(op, "dim", None)
         if result is None or (along is not None and of[0][along] is None):
             continue
-        state = flow(op, tuple(known[a] for a in args), of, result, {looped}, len(nodes))
+        state = transfer(op, tuple(known[a] for a in args), of, result, {looped}, len(nodes))
         if isinstance(state, Flow):
             yield Node(op, args), result, state
 

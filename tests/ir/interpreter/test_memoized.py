@@ -12,7 +12,7 @@ import pytest
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.interpreter.memoized import Alike, Shared
+from prism_explore.ir.interpreter.memoized import MemoizedInterpreter, ValueEquality
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.ops import Input, Node
 from prism_explore.ir.text import parse
@@ -20,7 +20,7 @@ from prism_explore.verify.counterexample.shared_trials import FLOATS
 from tests.strategies import random_inputs
 from tests.verify.programs import arbitrary, draw_inputs, sizes_of
 
-EXACT = Alike(lambda value: str(value.item(0)), lambda one, other: bool((one == other).all()))
+EXACT = ValueEquality(lambda value: str(value.item(0)), lambda one, other: bool((one == other).all()))
 KERNEL = """sgraph
   x = input f32[b, 12]
   w = input f32[12, 6]
@@ -40,14 +40,14 @@ LATER = {
 }
 
 
-def beginning(inputs: Mapping[str, Array], graph: SGraph, alike: Alike = FLOATS) -> Shared:
+def beginning(inputs: Mapping[str, Array], graph: SGraph, alike: ValueEquality = FLOATS) -> MemoizedInterpreter:
     """Nothing but a graph's inputs."""
     given = [n.op for n in graph.nodes if isinstance(n.op, Input)]
     program = SGraph(tuple(Node(op, ()) for op in given), 0)
-    return Shared(program, program, [inputs[op.name] for op in given], {"b": 12}, 1 << 20, alike)
+    return MemoizedInterpreter(program, program, [inputs[op.name] for op in given], {"b": 12}, 1 << 20, alike)
 
 
-def result(shared: Shared, graph: SGraph, sizes: Mapping[str, int]) -> Array:
+def result(shared: MemoizedInterpreter, graph: SGraph, sizes: Mapping[str, int]) -> Array:
     with np.errstate(all="ignore"):
         return shared.values[shared.run(graph, lambda block, shapes: sizes)]
 

@@ -12,7 +12,7 @@ import pytest
 from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
-from prism_explore.ir.interpreter.vectorized import run_together
+from prism_explore.ir.interpreter.vectorized import run_vectorized
 from prism_explore.ir.text import parse
 from prism_explore.verify.counterexample.inputs import draw_inputs
 from prism_explore.verify.shapes.concretize import TINY, Extents
@@ -37,7 +37,7 @@ SIZES = {"gx": 3, "gy": 2, "f": 2}
 
 def both(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int]) -> list[tuple[Array, Array]]:
     with np.errstate(all="ignore"):
-        plain, together = run(graph, inputs, sizes), run(graph, inputs, sizes, blocks=run_together)
+        plain, together = run(graph, inputs, sizes), run(graph, inputs, sizes, blocks=run_vectorized)
     return list(zip(plain, together, strict=True))
 
 
@@ -58,7 +58,7 @@ def test_maps_of_every_kind_right_or_wrong(x, w, out):
         run(graph, inputs, SIZES)
     except ValueError:  # tiles that do not fit each other
         with pytest.raises(ValueError, match="matmul"):
-            run(graph, inputs, SIZES, blocks=run_together)
+            run(graph, inputs, SIZES, blocks=run_vectorized)
     else:
         assert_alike(graph, inputs, SIZES)
 
@@ -75,9 +75,9 @@ def test_rationals_stay_exact():
 def test_a_tile_that_is_not_whole_and_maps_that_are_open_are_refused():
     graph, inputs = parse(MATMUL), random_inputs(parse(MATMUL), {"b": 7})
     with pytest.raises(ShapeError, match="7 elements, no multiple of 3 tiles"):
-        run(graph, inputs, SIZES, blocks=run_together)
+        run(graph, inputs, SIZES, blocks=run_vectorized)
     with pytest.raises(ShapeError, match="open"):
-        run(parse(MATMUL.replace("imap=[0, -]", "imap=?")), inputs, SIZES, blocks=run_together)
+        run(parse(MATMUL.replace("imap=[0, -]", "imap=?")), inputs, SIZES, blocks=run_vectorized)
 
 
 def test_all_candidates_that_people_wrote_and_mutants_of_them():

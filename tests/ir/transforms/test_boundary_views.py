@@ -8,7 +8,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Input, Permute, Reshape, ViewOp
 from prism_explore.ir.text import parse_program, show
-from prism_explore.ir.transforms.boundary_views import peel
+from prism_explore.ir.transforms.boundary_views import split_boundary_views
 
 GROUPED = parse_program("""program grouped
   q = input f32[b, 8, 4]
@@ -51,8 +51,8 @@ IN_BETWEEN = parse_program("""program in_between
 
 def core(program) -> SGraph:
     """The core by itself, written by hand from what was peeled off."""
-    peeled = peel(program.graph)
-    place = {p: i for i, g in enumerate(peeled.given) for p in g.at}
+    peeled = split_boundary_views(program.graph)
+    place = {p: i for i, g in enumerate(peeled.viewed_inputs) for p in g.at}
     nodes = list(peeled.inputs)
     for p in peeled.core:
         node = program.graph.nodes[p]
@@ -62,57 +62,57 @@ def core(program) -> SGraph:
 
 
 def test_views_of_inputs_and_of_the_result_are_outside_and_the_rest_is_core():
-    peeled = peel(GROUPED.graph)
+    peeled = split_boundary_views(GROUPED.graph)
 
     assert [3, 4] == list(peeled.core)
-    assert ["f32[b, 2, 4, 4]", "f32[b, 2, 4, 6]"] == [str(g.type) for g in peeled.given]
-    assert [Permute, Reshape] == [type(v) for v in peeled.behind]
+    assert ["f32[b, 2, 4, 4]", "f32[b, 2, 4, 6]"] == [str(g.type) for g in peeled.viewed_inputs]
+    assert [Permute, Reshape] == [type(v) for v in peeled.result_views]
 
 
 def test_equal_views_of_one_input_are_one():
-    peeled = peel(TWICE_ALIKE.graph)
+    peeled = split_boundary_views(TWICE_ALIKE.graph)
 
-    assert [frozenset({1, 3})] == [g.at for g in peeled.given]
+    assert [frozenset({1, 3})] == [g.at for g in peeled.viewed_inputs]
     assert [2, 4] == list(peeled.core)
 
 
 @pytest.mark.parametrize("program", [ALSO_BARE, IN_BETWEEN], ids=lambda p: p.name)
 def test_an_input_that_is_also_used_bare_and_a_view_in_between_stay_in_the_core(program):
-    peeled = peel(program.graph)
+    peeled = split_boundary_views(program.graph)
 
-    assert [()] * len(program.inputs) == [g.views for g in peeled.given]
+    assert [()] * len(program.inputs) == [g.views for g in peeled.viewed_inputs]
     assert any(isinstance(program.graph.nodes[p].op, ViewOp) for p in peeled.core)
 
 
 def test_of_a_program_of_views_alone_the_last_is_left_so_that_there_is_a_core():
-    assert (2,) == peel(ONLY_VIEWS.graph).core
+    assert (2,) == split_boundary_views(ONLY_VIEWS.graph).core
 
 
 @pytest.mark.parametrize("program", [GROUPED, TWICE_ALIKE, ALSO_BARE, IN_BETWEEN], ids=lambda p: p.name)
 def test_the_core_with_its_views_around_it_is_the_program(program):
     rng = np.random.default_rng(0)
     inputs = {i.name: rng.standard_normal([d.value({"b": 3}) for d in i.type.dims]) for i in program.inputs}
-    graph = peel(program.graph).wrapped(core(program))
+    graph = split_boundary_views(program.graph).wrap(core(program))
 
     assert np.allclose(evaluate(program, inputs), evaluate(graph, inputs, {}))
 
 
 @pytest.mark.parametrize("program", [GROUPED, TWICE_ALIKE, ALSO_BARE, IN_BETWEEN], ids=lambda p: p.name)
 def test_taking_the_views_off_gives_the_core_again(program):
-    peeled = peel(program.graph)
+    peeled = split_boundary_views(program.graph)
 
-    assert core(program) == peeled.unwrapped(peeled.wrapped(core(program)))
+    assert core(program) == peeled.unwrap(peeled.wrap(core(program)))
 
 
 def test_a_graph_with_other_views_around_it_has_no_core():
-    peeled = peel(GROUPED.graph)
+    peeled = split_boundary_views(GROUPED.graph)
 
-    assert peeled.unwrapped(peel(TWICE_ALIKE.graph).wrapped(core(TWICE_ALIKE))) is None
-    assert peeled.unwrapped(core(GROUPED)) is None
+    assert peeled.unwrap(split_boundary_views(TWICE_ALIKE.graph).wrap(core(TWICE_ALIKE))) is None
+    assert peeled.unwrap(core(GROUPED)) is None
 
 
 def test_inputs_of_the_core_bear_their_names():
-    assert ["q", "k"] == [n.op.name for n in peel(GROUPED.graph).inputs if isinstance(n.op, Input)]
+    assert ["q", "k"] == [n.op.name for n in split_boundary_views(GROUPED.graph).inputs if isinstance(n.op, Input)]
     assert "f32[b, 2, 4, 4]" in show(core(GROUPED))
 
 

@@ -15,7 +15,7 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Custom, Load
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.transforms.duplicate_inputs import apart
+from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.pipeline.stages import Verified
 from prism_explore.verify.prover import Prover
@@ -54,20 +54,22 @@ SPLIT = [gram(), rotary(), squared(), distances()]
 
 @pytest.mark.parametrize("program", SPLIT, ids=lambda p: p.name)
 def test_given_the_same_tensor_for_each_copy_it_computes_the_same(program):
-    made = apart(program)
+    made = duplicate_inputs(program)
     inputs = random_inputs(program.graph, {"b": 3})
     copied = inputs | {name: inputs[of] for name, of in made.copies.items()}
 
     assert made.copies
     np.testing.assert_allclose(evaluate(program, inputs), evaluate(made.program, copied))
-    assert made.rejoined(made.program.graph).types()[-1] == program.graph.output_type
+    assert made.merge_copies(made.program.graph).types()[-1] == program.graph.output_type
 
 
 def test_only_what_is_read_along_two_axes_is_told_apart():
-    assert {"c_2": "c"} == apart(rotary()).copies
-    assert ("q", "k", "c", "c_2") == tuple(i.name for i in apart(rotary()).program.inputs)
-    assert [{}, {}] == [apart(p).copies for p in (rmsnorm_linear(), softmax())]
-    assert not any(a and axes.count(a) > 1 for axes in axes_of(apart(rotary()).program.graph).of for a in axes)
+    assert {"c_2": "c"} == duplicate_inputs(rotary()).copies
+    assert ("q", "k", "c", "c_2") == tuple(i.name for i in duplicate_inputs(rotary()).program.inputs)
+    assert [{}, {}] == [duplicate_inputs(p).copies for p in (rmsnorm_linear(), softmax())]
+    assert not any(
+        a and axes.count(a) > 1 for axes in axes_of(duplicate_inputs(rotary()).program.graph).of for a in axes
+    )
 
 
 def candidates(program: TensorProgram):
@@ -105,9 +107,9 @@ def test_a_kernel_names_a_copied_tensor_once_and_loads_it_twice_with_maps_of_the
 
 @pytest.mark.parametrize("program", [gram(), rotary(), squared(), distances()], ids=lambda p: p.name)
 def test_telling_copies_apart_again_undoes_their_joining(program):
-    made = apart(program)
+    made = duplicate_inputs(program)
     for candidate in candidates(program):
-        assert made.rejoined(made.told(candidate.sgraph)) == candidate.sgraph
+        assert made.merge_copies(made.split_copies(candidate.sgraph)) == candidate.sgraph
 
 
 def test_exhaustive_search_with_the_rules_off_finds_nothing_more():
@@ -130,7 +132,7 @@ def test_powers_of_a_square_matrix_are_told_apart_and_stay_the_same(times, trans
     for _ in range(times):
         y = b.matmul(b.permute(y, 1, 0) if transposed else y, x)
     program = b.build(y)
-    made = apart(program)
+    made = duplicate_inputs(program)
     inputs = random_inputs(program.graph, {})
     copied = inputs | {name: inputs[of] for name, of in made.copies.items()}
 

@@ -10,8 +10,8 @@ from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Permute, Reduce, Reshape, ViewOp
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.text import parse_program
-from prism_explore.ir.transforms.boundary_views import peel
-from prism_explore.ir.transforms.hoist_views import lifted
+from prism_explore.ir.transforms.boundary_views import split_boundary_views
+from prism_explore.ir.transforms.hoist_views import hoist_views
 from tests.strategies import random_inputs
 
 NORMALISED = parse_program("""program normalised
@@ -77,13 +77,13 @@ LEFT = [USED_TWICE, REGROUPED_AND_REDUCED, BEHIND_A_PRODUCT]
 
 
 def inside(program) -> list[ViewOp]:
-    peeled = peel(program.graph)
+    peeled = split_boundary_views(program.graph)
     ops = [program.graph.nodes[p].op for p in peeled.core]
     return [op for op in ops if isinstance(op, ViewOp)]
 
 
 def operators(program) -> int:
-    return len(peel(program.graph).core) - len(inside(program))
+    return len(split_boundary_views(program.graph).core) - len(inside(program))
 
 
 def agree(one, other, b: int) -> None:
@@ -93,7 +93,7 @@ def agree(one, other, b: int) -> None:
 
 @pytest.mark.parametrize("program", LIFTED, ids=lambda p: p.name)
 def test_views_that_can_are_at_the_inputs(program):
-    made = lifted(program)
+    made = hoist_views(program)
 
     assert inside(program)
     assert not inside(made)
@@ -103,22 +103,24 @@ def test_views_that_can_are_at_the_inputs(program):
 
 @pytest.mark.parametrize("program", LEFT, ids=lambda p: p.name)
 def test_others_are_left_where_they_are(program):
-    assert lifted(program) is program
+    assert hoist_views(program) is program
 
 
 def test_normalised_keys_are_normalised_along_the_other_dim():
-    made = lifted(NORMALISED)
+    made = hoist_views(NORMALISED)
     ops = [n.op for n in made.graph.nodes]
 
     assert Reduce("mean", 2) in ops
     assert Reduce("mean", 3) not in ops
     assert Reshape((dim(6), dim(1))) in ops
-    assert ["k", "g", "q"] == [made.inputs[n].name for n in (1, 2, 0) if peel(made.graph).given[n].views]
+    assert ["k", "g", "q"] == [
+        made.inputs[n].name for n in (1, 2, 0) if split_boundary_views(made.graph).viewed_inputs[n].views
+    ]
 
 
 def test_a_transposed_square_stays_transposed():
     """Its dims look as before; what is in it does not."""
-    made = lifted(SQUARE)
+    made = hoist_views(SQUARE)
 
     assert Permute((1, 0)) in [n.op for n in made.graph.nodes]
     agree(SQUARE, made, 1)
@@ -129,7 +131,7 @@ def test_lines_of_the_user_s_code_go_with_what_was_made_of_them():
     x, y = b.input("x", "b", 6), b.input("y", 6, "b")
     e = b.unary("exp", x, line="e = x.exp()")
     t = b.permute(e, 1, 0, line="t = e.T")
-    made = lifted(b.build(b.binary("mul", t, y, line="t * y")))
+    made = hoist_views(b.build(b.binary("mul", t, y, line="t * y")))
 
     ops = {type(n.op).__name__: line for n, line in zip(made.graph.nodes, made.lines, strict=True) if n.args}
     assert {"Unary": "e = x.exp()", "Binary": "t * y"}.items() <= ops.items()
@@ -180,10 +182,10 @@ def viewed(draw):
 @settings(max_examples=150)
 @given(viewed())
 def test_the_result_is_the_same(program):
-    made = lifted(program)
+    made = hoist_views(program)
 
     for b in (3, 4):
         agree(program, made, b)
     assert len(inside(made)) <= len(inside(program))
     assert operators(made) <= operators(program)
-    assert lifted(made) is made
+    assert hoist_views(made) is made

@@ -10,7 +10,7 @@ from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Binary, MatMul
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse_program, show
-from prism_explore.ir.transforms.reassociate_matmuls import regrouped
+from prism_explore.ir.transforms.reassociate_matmuls import reassociate_matmuls
 from tests.strategies import random_inputs
 
 
@@ -46,7 +46,7 @@ def agree(one: TensorProgram, other: TensorProgram) -> None:
 @pytest.mark.parametrize(("rows", "keys"), [(2, 64), (64, 64), (64, 2)])
 def test_products_are_grouped_in_the_cheaper_order_and_compute_the_same(rows, keys):
     program = low_rank(rows, keys)
-    made = regrouped(program, cheaper)
+    made = reassociate_matmuls(program, cheaper)
 
     assert work(made) <= work(program)
     assert (work(made) < work(program)) == (rows == 2)
@@ -54,11 +54,11 @@ def test_products_are_grouped_in_the_cheaper_order_and_compute_the_same(rows, ke
 
 
 def test_what_was_regrouped_once_is_not_regrouped_again():
-    made = regrouped(low_rank(), cheaper)
+    made = reassociate_matmuls(low_rank(), cheaper)
 
     assert made is not low_rank()
-    assert made == regrouped(made, cheaper)
-    assert regrouped(low_rank(64, 64), cheaper).graph == low_rank(64, 64).graph
+    assert made == reassociate_matmuls(made, cheaper)
+    assert reassociate_matmuls(low_rank(64, 64), cheaper).graph == low_rank(64, 64).graph
 
 
 # ---------------------------------------------------------------- scales
@@ -84,7 +84,7 @@ WEIGHTS = """program weights
 
 def test_norms_of_keys_meet_the_scores_and_their_weights_the_queries():
     program = parse_program(KEYS)
-    made = regrouped(program, cheaper)
+    made = reassociate_matmuls(program, cheaper)
 
     assert """  %4 = mul(q, g)
   %5 = matmul(%4, k)
@@ -95,7 +95,7 @@ def test_norms_of_keys_meet_the_scores_and_their_weights_the_queries():
 
 def test_the_sum_of_weights_meets_the_result():
     program = parse_program(WEIGHTS)
-    made = regrouped(program, cheaper)
+    made = reassociate_matmuls(program, cheaper)
 
     assert """  %3 = matmul(e, v)
   %4 = div(%3, l)
@@ -118,7 +118,7 @@ def test_the_sum_of_weights_meets_the_result():
 def test_what_saves_nothing_or_is_no_scale_stays(text):
     program = parse_program(text)
 
-    assert regrouped(program, cheaper) is program
+    assert reassociate_matmuls(program, cheaper) is program
 
 
 @st.composite
@@ -142,7 +142,7 @@ def scaled(draw):
 @settings(max_examples=100)
 @given(scaled())
 def test_scaled_products_compute_the_same_with_no_more_work(program):
-    made = regrouped(program, cheaper)
+    made = reassociate_matmuls(program, cheaper)
 
     assert work(made) <= work(program)
     agree(program, made)

@@ -9,7 +9,7 @@ import pytest
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.interpreter.memoized import Shared
+from prism_explore.ir.interpreter.memoized import MemoizedInterpreter
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.verify.counterexample.inputs import draw_inputs
@@ -122,7 +122,7 @@ def test_extents_that_nothing_cuts_and_operators_with_numbers_are_left_to_others
         taken(parse(SPLIT).customs[0][1], [(7, 5), (5, 11)])
     program = parse_program(MATMUL).graph
     values = run(program, {"x": np.ones((6, 4)), "w": np.ones((4, 9))}, {})
-    shared = Shared(program, program, values, {"b": 6}, 100, FLOATS)
+    shared = MemoizedInterpreter(program, program, values, {"b": 6}, 100, FLOATS)
     sliced = SPLIT.split("  %2")[0] + "  %2 = slice(x, dim=1, start=0, stop=2048)\n  return %2"
     with pytest.raises(ShapeError, match="named in numbers"):
         shared.run(parse(sliced), lambda block, shapes: {})
