@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import EAGER, outrun
-from prism_explore.ir.elementwise import UNARY
+from prism_explore.ir.elementwise import COMPOSITE, UNARY
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 from prism_explore.runtime.best import Best
@@ -48,6 +48,7 @@ _PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "scaled_dot_product_atten
 _POINTWISE = {
     *("add", "sub", "mul", "truediv", "div", "pow", "maximum", "minimum", "to", "float"),
     *(aten for row in UNARY.values() for aten in row.aten),
+    *COMPOSITE,
 }
 _PER_ROW = {"mean", "sum", "rms_norm", "layer_norm", "softmax"}
 """Over the last dim only, or no region takes them in."""

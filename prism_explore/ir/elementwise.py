@@ -250,7 +250,7 @@ class BinaryFunction:
     flops: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CompositeFunction:
     """One row: a function that the frontend replaces by its formula in existing operators.
 
@@ -258,14 +258,13 @@ class CompositeFunction:
     """
 
     name: str
+    """ATen's."""
     formula: str
     """In `x`, the parameters, rows of `UNARY`, `max` and `min`."""
-    torch: str
-    aten: tuple[str, ...] = ()
-    parameters: tuple[tuple[str, Fraction], ...] = ()
-    """Names and default values, in the order of ATen's arguments."""
-    words: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Parameters by ATen's keywords, where these differ."""
+    parameters: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
+    """Default values by ATen's names, in the order of its arguments."""
+    torch: str = ""
+    """Its name in torch, `nn.functional.` and ATen's if empty."""
 
 
 def high_precision(row: ElementwiseFunction, x: Any) -> Any:
@@ -343,6 +342,14 @@ def _gelu_tanh(x: Any) -> Any:
     return 0.5 * x * (1.0 + np.tanh(sqrt(2.0 / pi) * (x + 0.044715 * x * x * x)))
 
 
+def _softplus(x: Any) -> Any:
+    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def _mish(x: Any) -> Any:
+    return x * np.tanh(_softplus(x))
+
+
 def bottom(dtype: np.dtype[Any]) -> float:
     """The most negative number that may still be doubled twice: what stands for minus infinity.
 
@@ -357,7 +364,11 @@ def _mask(x: Any, keep: Any) -> Any:
     return np.where(keep != 0, x, np.asarray(bottom(x.dtype), x.dtype))
 
 
-_LOG1P_TEXT = "tl.where(1.0 + {0} == 1.0, {0}, tl.log(1.0 + {0}) * ({0} / ((1.0 + {0}) - 1.0)))"
+_LOG1P = "tl.where(1.0 + ({0}) == 1.0, {0}, tl.log(1.0 + ({0})) * ({0}) / ((1.0 + ({0})) - 1.0))"
+"""The quotient makes up for the rounding of 1 + x. Source: Kahan; Goldberg 1991, theorem 4."""
+_SINH = "({0} * (1.0 + {0} * {0} * (1.0 / 6.0 + {0} * {0} * (1.0 / 120.0 + {0} * {0} / 5040.0))))"
+"""The series up to 1/4; exp(x) - 1 is 2 exp(x/2) sinh(x/2)."""
+_SOFTPLUS = "tl.maximum({0}, 0.0) + " + _LOG1P.format("tl.exp(-tl.abs({0}))")
 UNARY: dict[str, ElementwiseFunction] = {
     row.name: row
     for row in (
@@ -577,9 +588,157 @@ UNARY: dict[str, ElementwiseFunction] = {
             range=Interval(-0.17004),
             zero_at_zero=True,
         ),
+        ElementwiseFunction(
+            name="log",
+            numpy=np.log,
+            torch="torch.log({0})",
+            triton="tl.log({0})",
+            llvm="log(x)",
+            flops=1,
+            aten=("log",),
+            domain=POSITIVE,
+            monotone="increasing",
+            derivative="1 / x",
+        ),
+        ElementwiseFunction(
+            name="log1p",
+            numpy=np.log1p,
+            torch="torch.log1p({0})",
+            triton=_LOG1P.format("{0}"),
+            llvm="log1p(x)",
+            flops=1,
+            aten=("log1p",),
+            exact="log1p(x)",
+            definition="log(1 + x)",
+            lowering="inline",
+            domain=Interval(-1.0),
+            zero_at_zero=True,
+            monotone="increasing",
+            derivative="1 / (1 + x)",
+        ),
+        ElementwiseFunction(
+            name="expm1",
+            numpy=np.expm1,
+            torch="torch.expm1({0})",
+            triton="tl.where(tl.abs({0}) < 0.5, 2.0 * tl.exp(0.5 * {0}) * "
+            + _SINH.format("(0.5 * {0})")
+            + ", tl.exp({0}) - 1.0)",
+            llvm="expm1(x)",
+            flops=1,
+            aten=("expm1",),
+            exact="expm1(x)",
+            definition="exp(x) - 1",
+            lowering="inline",
+            range=Interval(-1.0),
+            zero_at_zero=True,
+            monotone="increasing",
+            derivative="exp(x)",
+        ),
+        ElementwiseFunction(
+            name="sin",
+            numpy=np.sin,
+            torch="torch.sin({0})",
+            triton="tl.sin({0})",
+            llvm="sin(x)",
+            flops=1,
+            aten=("sin",),
+            range=Interval(-1.0, 1.0, True, True),
+            parity="odd",
+            parity_argument="Its series has odd powers only.",
+            zero_at_zero=True,
+            derivative="cos(x)",
+        ),
+        ElementwiseFunction(
+            name="cos",
+            numpy=np.cos,
+            torch="torch.cos({0})",
+            triton="tl.cos({0})",
+            llvm="cos(x)",
+            flops=1,
+            aten=("cos",),
+            range=Interval(-1.0, 1.0, True, True),
+            parity="even",
+            parity_argument="Its series has even powers only.",
+            derivative="-sin(x)",
+        ),
+        ElementwiseFunction(
+            name="sign",
+            numpy=np.sign,
+            torch="torch.sign({0})",
+            triton="tl.where({0} > 0.0, 1.0, tl.where({0} < 0.0, -1.0, {0} * 0.0))",
+            llvm="sign(x)",
+            flops=1,
+            aten=("sign",),
+            exact="sign(x)",
+            definition="x / abs(x)",
+            definition_is_a_theorem="It is 1 above 0 and −1 below; at 0 it is 0 as x/0 = 0.",
+            range=Interval(-1.0, 1.0, True, True),
+            parity="odd",
+            zero_at_zero=True,
+            monotone="increasing",
+        ),
+        ElementwiseFunction(
+            name="softplus",
+            numpy=_softplus,
+            torch="torch.nn.functional.softplus({0})",
+            triton=_SOFTPLUS,
+            llvm="positive_part(x) + log1p(exp(-abs(x)))",
+            flops=5,
+            exact="log1p(exp(x))",
+            definition="log(1 + exp(x))",
+            range=POSITIVE,
+            monotone="increasing",
+            derivative="1 / (1 + exp(-x))",
+        ),
+        ElementwiseFunction(
+            name="mish",
+            numpy=_mish,
+            torch="torch.nn.functional.mish({0})",
+            triton="{0} * (2.0 * tl.sigmoid(2.0 * (" + _SOFTPLUS + ")) - 1.0)",
+            llvm="x * tanh(softplus(x))",
+            flops=7,
+            aten=("mish",),
+            exact="x * tanh(log1p(exp(x)))",
+            definition="x * tanh(softplus(x))",
+            range=Interval(-0.3089),
+            zero_at_zero=True,
+        ),
     )
 }
 """Every elementwise function of one number, by name, in the order in which stages list them."""
+
+COMPOSITE: dict[str, CompositeFunction] = {
+    row.name: row
+    for row in (
+        CompositeFunction("leaky_relu", "max(x, 0) + negative_slope * min(x, 0)", {"negative_slope": Fraction(1, 100)}),
+        CompositeFunction(
+            "elu",
+            "scale * (max(x, 0) + alpha * expm1(input_scale * min(x, 0)))",
+            {"alpha": Fraction(1), "scale": Fraction(1), "input_scale": Fraction(1)},
+        ),
+        CompositeFunction("celu", "max(x, 0) + alpha * expm1(min(x, 0) / alpha)", {"alpha": Fraction(1)}),
+        CompositeFunction(
+            "selu",
+            "1.0507009873554804934193349852946 * (max(x, 0) + 1.6732632423543772848170429916717 * expm1(min(x, 0)))",
+        ),
+        CompositeFunction(
+            "hardtanh", "min(max(x, min_val), max_val)", {"min_val": Fraction(-1), "max_val": Fraction(1)}
+        ),
+        CompositeFunction("relu6", "min(max(x, 0), 6)"),
+        CompositeFunction("hardsigmoid", "min(max(x + 3, 0), 6) / 6"),
+        CompositeFunction("hardswish", "x * (min(max(x + 3, 0), 6) / 6)"),
+        CompositeFunction("log_sigmoid", "-softplus(-x)", torch="nn.functional.logsigmoid"),
+        CompositeFunction(
+            "softplus",
+            "softplus(x * beta) / beta",
+            {"beta": Fraction(1), "threshold": Fraction(20)},
+        ),
+    )
+}
+"""ATen's functions of one tensor and numbers, by ATen's name.
+
+torch computes softplus(x) as x beyond its threshold, which differs by less than 3e-9 there.
+"""
 
 BINARY: dict[str, BinaryFunction] = {
     row.name: row

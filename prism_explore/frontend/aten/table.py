@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ from prism_explore.frontend.aten.constants import Choice, NonZero, Ramp
 from prism_explore.frontend.aten.views import VIEW_ROWS, dropped, last_two
 from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value, View
 from prism_explore.ir.dims import ONE, ZERO, Dim
-from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
+from prism_explore.ir.elementwise import COMPOSITE, UNARY, BinaryFn, CompositeFunction, UnaryFn, evaluate, formula
 from prism_explore.ir.ops import ReduceFn
 from prism_explore.ir.tensors import DType, broadcast
 
@@ -174,6 +175,52 @@ def _clamp_max(t: Translation, x: Any, most: Any) -> Value:
     return _clamp(t, x, None, most)
 
 
+def _composite(row: CompositeFunction) -> Callable[..., Value]:
+    """The row's formula, in operators of the program."""
+
+    def spell(t: Translation, x: Any, *given: Any, **named: Any) -> Value:
+        parameters = {**row.parameters}
+        for name, value in (*zip(row.parameters, given, strict=False), *named.items()):
+            number = t.number(value)
+            if name not in parameters or number is None:
+                raise t.unsupported(f"{row.name} with {name}={value}")
+            parameters[name] = number
+        out = evaluate(formula(row.formula), {"x": t.tensor(x), **parameters}, _itself, _Operation(t))
+        assert isinstance(out, int), "a function of a tensor is a tensor"
+        return out
+
+    return spell
+
+
+def _itself(value: Fraction) -> int | Fraction:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """Operators of formulas on tensors of the program, which are whole numbers, and on constants."""
+
+    t: Translation
+
+    def __call__(self, fn: str, args: tuple[int | Fraction, ...]) -> int | Fraction:
+        b, line = self.t.build, self.t.line
+        match fn, args:
+            case "neg", (int(a),):
+                return b.unary("neg", a, line)
+            case _, (int(a),):
+                return b.unary(fn, a, line)
+            case "add" | "sub" | "mul" | "div" | "max" | "min", (int(a), int(c)):
+                return b.binary(fn, a, c, line)
+            case "add" | "mul" | "max" | "min", (int(a), Fraction() as c):
+                return a if (fn, c) in (("add", 0), ("mul", 1)) else b.scalar(fn, a, c, line)
+            case "add" | "mul", (Fraction() as c, int(a)):
+                return self(fn, (a, c))
+            case "div", (int(a), Fraction() as c) if c:
+                return self("mul", (a, 1 / c))
+            case _:
+                raise self.t.unsupported(f"{fn} in a formula")
+
+
 def _gelu(t: Translation, x: Any, *, approximate: str = "none") -> Value:
     return t.build.unary("gelu" if approximate == "none" else "gelu_tanh", t.tensor(x), t.line)
 
@@ -205,6 +252,13 @@ def _least(t: Translation, x: Any, dims: Any = None, keepdim: bool = False) -> V
     turned = t.build.unary("neg", t.tensor(x), t.line)
     most = t.at(reduced(t, "max", turned, t.axes(x, dims), keepdim))
     return t.build.unary("neg", most, t.line)
+
+
+def _min(t: Translation, x: Any, y: Any = None, keepdim: bool = False) -> Value:
+    if y is not None and not isinstance(y, int):
+        return _binary("min")(t, x, y)
+    values = _least(t, x, y, keepdim)
+    return values if y is None else (values, Unused("the positions of a minimum"))
 
 
 def _variance(t: Translation, x: int, axes: list[int], correction: int) -> int:
@@ -459,6 +513,7 @@ ROWS: tuple[Row, ...] = (
     Row("clamp_max", "clamp_max", _clamp_max),
     Row("pow", "pow", _pow),
     *(Row(aten, row.torch_name, _unary(row.name)) for row in UNARY.values() for aten in row.aten),
+    *(Row(row.name, row.torch or f"nn.functional.{row.name}", _composite(row)) for row in COMPOSITE.values()),
     Row("neg", "neg", _neg),
     Row("gelu", "nn.functional.gelu", _gelu),
     Row("sum", "sum", _reduction("sum")),
@@ -466,6 +521,7 @@ ROWS: tuple[Row, ...] = (
     Row("amax", "amax", _reduction("max")),
     Row("amin", "amin", _least),
     Row("max", "max", _max),
+    Row("min", "min", _min),
     Row("var", "var", _var(root=False)),
     Row("std", "std", _var(root=True)),
     *ATTENTION_ROWS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from functools import cache
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend import export, trace
 from prism_explore.frontend.aten.table import ROWS
 from prism_explore.frontend.lower_aten import Row
+from prism_explore.ir.elementwise import COMPOSITE, REAL, UNARY
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Band, Input, Permute, Reshape
 from prism_explore.ir.tensors import tensor as T
@@ -49,7 +51,16 @@ def written_out(x):
     return torch.cat((-right, left), -1).transpose(1, 2).reshape(b, s, d)
 
 
+def spelled(name: str, positive: bool = False):
+    """A function of torch by its name, of x or of what is positive."""
+    return (lambda x: attrgetter(name)(torch)(x * x + 0.5)) if positive else (lambda x: attrgetter(name)(torch)(x))
+
+
 CASES = {
+    **{f"row {row.name}": (spelled(row.torch_name, row.domain != REAL), X) for row in UNARY.values()},
+    **{f"row {name}": (spelled(row.torch or f"nn.functional.{name}"), X) for name, row in COMPOSITE.items()},
+    "parameters": (lambda x: F.leaky_relu(x, 0.2) + F.elu(x, 0.7) * F.hardtanh(x, -0.5, 2.0) - F.softplus(x, 2), X),
+    "minima": (lambda x, y: torch.min(x, y) + x.min(-1).values[..., None] * x.min() + torch.amin(x, 0), XY),
     # arithmetic
     "scalars on the right": (lambda x: (x + 2) * 3 - 1 / 4, X),
     "scalars on the left": (lambda x: 2 - x + 3 * x, X),
@@ -74,7 +85,7 @@ CASES = {
     "over several dims": (lambda x: x.sum((1, 2)) + x.mean((-1, 1)), X),
     "over all dims": (lambda x: x.sum() * x.mean(), X),
     "maxima": (lambda x: x.amax(-1) + x.max(-1).values + x.amax((1, 2))[:, None] + x.max(), X),
-    "minima": (lambda x: x.amin(-1, keepdim=True), X),
+    "minimum over a dim, kept": (lambda x: x.amin(-1, keepdim=True), X),
     "variances": (lambda x: x.var(-1) + x.var(-1, unbiased=False) + x.var((1, 2), correction=0)[:, None], X),
     "standard deviation": (lambda x: x.std(-1, keepdim=True) + x, X),
     # norms and softmax

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.ir.dims import dim
-from prism_explore.ir.elementwise import UNARY
+from prism_explore.ir.elementwise import UNARY, evaluate, formula, without_quotients
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, Axiom, Condition, number
 from prism_explore.verify.certificate.expressions import (
     Add,
@@ -104,6 +104,34 @@ def named(fn: str, a: Expr) -> Expr:
     return Call(fn, a)
 
 
+def term(text: str) -> Expr:
+    """An expression of A from a formula."""
+
+    def operation(fn: str, args: tuple[Expr, ...]) -> Expr:
+        known = {"add": Add, "mul": Mul, "inv": Inv, "sqrt": Sqrt, "exp": Exp, "max": Greater}
+        return known[fn](*args) if fn in known else Call(fn, args[0])
+
+    return evaluate(without_quotients(formula(text)), {"x": A}, Num, operation)
+
+
+def generated() -> dict[str, Pair]:
+    """Of the rows of elementwise functions that have no pair by hand."""
+    by_hand = {"sigmoid", "silu", "relu", "abs", "tanh", "erf", "gelu"}
+    rows = [row for row in UNARY.values() if row.is_symbol and row.name not in by_hand]
+    pairs = {
+        row.name: Pair(Call(row.name, A), term(row.definition), (Call(row.name, A), Add(ONE, term(row.definition))))
+        for row in rows
+        if row.definition
+    }
+    for row in (r for r in rows if r.parity):
+        opposite, value = Call(row.name, Mul(MINUS, A)), Call(row.name, A)
+        right, wrong = (Mul(MINUS, value), value) if row.parity == "odd" else (value, Mul(MINUS, value))
+        pairs[f"{row.name} is {row.parity}"] = Pair(opposite, right, (opposite, wrong))
+    for row in (r for r in rows if r.parity and r.zero_at_zero):
+        pairs[f"{row.name} of zero"] = Pair(Call(row.name, NONE), NONE, (Call(row.name, NONE), ONE))
+    return pairs
+
+
 PAIRS: dict[str, Pair] = {
     "number sum": Pair(Add(TWO, THREE), Num(Fraction(5)), (Add(TWO, THREE), Num(Fraction(6)))),
     "number product": Pair(Mul(TWO, THREE), Num(Fraction(6)), (Mul(TWO, THREE), Num(Fraction(5)))),
@@ -184,6 +212,7 @@ PAIRS: dict[str, Pair] = {
         Mul(Num(Fraction(1, 2)), Mul(A, Add(ONE, named("erf", Mul(A, Inv(Sqrt(TWO))))))),
         (named("gelu", A), Mul(Num(Fraction(1, 2)), Mul(A, Add(ONE, named("erf", A))))),
     ),
+    **generated(),
     "a bit twice": Pair(Mul(BIT, BIT), BIT, (Mul(A, A), A)),
     "inverse of a bit": Pair(Inv(NEAR), NEAR, (Inv(A), A)),
     "root of a bit": Pair(Sqrt(NEAR), NEAR, (Sqrt(A), A)),

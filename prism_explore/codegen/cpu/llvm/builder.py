@@ -380,7 +380,9 @@ def lane_count(x) -> int:
 
 
 def _suffix(kind) -> str:
-    return f"v{kind.count}f32" if isinstance(kind, ir.VectorType) else "f32"
+    element = kind.element if isinstance(kind, ir.VectorType) else kind
+    name = "f64" if element == ir.DoubleType() else "f32"
+    return f"v{kind.count}{name}" if isinstance(kind, ir.VectorType) else name
 
 
 def constant_of(kind, value, lanes: int):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import floor
+from math import factorial, floor, pi
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,13 @@ from llvmlite import ir
 
 from prism_explore.codegen.cpu.llvm.builder import I32, NO_SIGNED_ZEROS, FunctionBuilder, constant_of, lane_count
 from prism_explore.ir.elementwise import UNARY, bottom, evaluate, formula
+
+F64 = ir.DoubleType()
+_TWO_OVER_PI = tuple(
+    float(Fraction(int(digits, 16), 1 << 28 * (n + 1)))
+    for n, digits in enumerate(("a2f9836", "e4e4415", "29fc275", "7d1f534", "ddc0db6", "295993c", "439041f"))
+)
+"""2/pi in pieces of 28 bits."""
 
 LARGEST_POWER = 64
 """Larger exponents are computed by exp and log instead of repeated multiplication."""
@@ -169,6 +176,86 @@ def _erf(builder: FunctionBuilder, x):
     return llvm.select(llvm.fcmp_ordered(">", size, c(1.0)), far, near)
 
 
+def _log1p(builder: FunctionBuilder, x):
+    """log(u) x / (u - 1) with u = 1 + x rounded; the quotient makes up for the rounding.
+
+    Source: Goldberg, What Every Computer Scientist Should Know About Floating-Point Arithmetic, 1991, theorem 4.
+    """
+    llvm, c = builder.llvm, _constants(builder, x)
+    u = builder.add(x, c(1.0))
+    found = builder.mul(_log(builder, u), llvm.fdiv(x, llvm.fsub(u, c(1.0))))
+    found = llvm.select(llvm.fcmp_ordered("==", u, c(1.0)), x, found)
+    return llvm.select(llvm.fcmp_ordered("==", x, c(float("inf"))), x, found)
+
+
+def _expm1(builder: FunctionBuilder, x):
+    """The series up to 1, exp(x) - 1 beyond."""
+    llvm, c = builder.llvm, _constants(builder, x)
+    p = builder.mul(x, x)
+    near = builder.fma(p, _polynomial(builder, x, tuple(1 / factorial(n) for n in range(12, 1, -1))), x)
+    far = llvm.fsub(_exp(builder, x), c(1.0))
+    return llvm.select(llvm.fcmp_ordered("<", builder.intrinsic("llvm.fabs", x), c(1.0)), near, far)
+
+
+def _quarter_turns(builder: FunctionBuilder, x):
+    """x as n quarter turns and a rest of at most half a quarter: n as float64, the rest in radians as float64.
+
+    x times 2/pi is summed over pieces of 28 bits of 2/pi, from the largest product on. Each product is exact in
+    float64, and whole turns are subtracted from each partial sum, so no digit is lost for any float32.
+
+    Source: Payne and Hanek, Radian Reduction for Trigonometric Functions, 1983.
+    """
+    llvm, lanes = builder.llvm, lane_count(x)
+    kind = ir.VectorType(F64, lanes) if lanes else F64
+    wide = llvm.fpext(x, kind)
+    turns = rest = constant_of(F64, 0.0, lanes)
+    for piece in _TWO_OVER_PI:
+        product = llvm.fmul(wide, constant_of(F64, piece, lanes))
+        whole = builder.intrinsic("llvm.rint", llvm.fmul(product, constant_of(F64, 0.25, lanes)))
+        product = builder.intrinsic("llvm.fma", whole, constant_of(F64, -4.0, lanes), product)
+        rest = llvm.fadd(rest, product)
+        quarter = builder.intrinsic("llvm.rint", rest)
+        rest, turns = llvm.fsub(rest, quarter), llvm.fadd(turns, quarter)
+    return turns, llvm.fmul(rest, constant_of(F64, pi / 2, lanes))
+
+
+def _sine(builder: FunctionBuilder, x, shift: float):
+    """sin(x + shift quarter turns); within 0.51 units in the last place of float32, for every argument."""
+    llvm, lanes = builder.llvm, lane_count(x)
+
+    def c(value: float):
+        return constant_of(F64, value, lanes)
+
+    def series(start: int):
+        p = c(0.0)
+        for n in range(start + 12, start - 1, -2):
+            p = builder.intrinsic("llvm.fma", p, square, c((-1) ** (n // 2) / factorial(n)))
+        return p
+
+    turns, r = _quarter_turns(builder, x)
+    square = llvm.fmul(r, r)
+    n = llvm.fadd(turns, c(shift))
+    n = builder.intrinsic("llvm.fma", builder.intrinsic("llvm.floor", llvm.fmul(n, c(0.25))), c(-4.0), n)
+    odd = llvm.or_(llvm.fcmp_ordered("==", n, c(1.0)), llvm.fcmp_ordered("==", n, c(3.0)))
+    value = llvm.select(odd, series(0), llvm.fmul(r, series(1)))
+    value = llvm.select(llvm.fcmp_ordered(">=", n, c(2.0)), llvm.fneg(value), value)
+    return llvm.fptrunc(value, x.type)
+
+
+def _sin(builder: FunctionBuilder, x):
+    return _sine(builder, x, 0.0)
+
+
+def _cos(builder: FunctionBuilder, x):
+    return _sine(builder, x, 1.0)
+
+
+def _sign(builder: FunctionBuilder, x):
+    llvm, c = builder.llvm, _constants(builder, x)
+    one = builder.intrinsic("llvm.copysign", c(1.0), x)
+    return llvm.select(llvm.fcmp_unordered("!=", x, c(0.0)), llvm.select(llvm.fcmp_unordered("uno", x, x), x, one), x)
+
+
 def _recip(builder: FunctionBuilder, x):
     return builder.llvm.fdiv(_constants(builder, x)(1.0), x)
 
@@ -198,6 +285,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "sqrt": lambda builder, x: builder.sqrt(x),
     "exp": _exp,
     "log": _log,
+    "log1p": _log1p,
+    "expm1": _expm1,
+    "sin": _sin,
+    "cos": _cos,
+    "sign": _sign,
     "tanh": _tanh,
     "erf": _erf,
 }
