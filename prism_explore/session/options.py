@@ -28,7 +28,10 @@ TAKES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "space": ((Space,), "a px.Space, such as dataclasses.replace(px.default_space(program), block_ops=9)"),
     "name": ((str,), "a text"),
     "database": ((str, Path), "the path of a file"),
-    "ranges": ((Mapping,), "two numbers per symbol, such as ranges={'b': (1, 64)}"),
+    "ranges": (
+        (Mapping, str, list, tuple),
+        "two numbers per symbol or constraints, such as ranges={'b': (1, 64)} or 'b <= 64'",
+    ),
     "executor": ((Executor,), "a concurrent.futures.Executor, such as ProcessPoolExecutor() or a Dask client's"),
     "inputs": ((Mapping,), "a type or an example tensor per argument, such as inputs={'x': px.T('b', 64)}"),
 }

@@ -39,6 +39,7 @@ from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.runtime.no_improvement import NoImprovement
 from prism_explore.search.explore import Progress, Task
 from prism_explore.session.commands import run_command
+from prism_explore.session.constraints import ranges_from_text
 from prism_explore.session.engine import Engine, Job, State, wait
 from prism_explore.session.handles import Families, FamilyHandle, Pruned, Record, Tuning
 from prism_explore.session.new_task import Dominated, check_dominated, new_task
@@ -80,8 +81,8 @@ class Session:
             torch.compile or `library` where that was faster.
         allow_unsafe: whether a family that is unsafe in floating point, though equal over the reals, may win.
         database: a file in which trials are remembered, so that no later search times them again.
-        ranges: least and largest value of symbols, such as {"b": (1, 64)}: `best` says at which of them it holds and
-            refuses to be called at others.
+        ranges: least and largest value of symbols, such as {"b": (1, 64)}, or constraints, such as "8 <= b <= 64":
+            `best` says at which of them it holds and refuses to be called at others.
         time_to_beat_s: a time to beat, such as an earlier search's, or "baselines": that of the fastest of `baselines`
             and `library`, measured before the enumeration. What cannot be faster, by its lower bound, is pruned.
         library: one more rival: a torch function of the same arguments and value, such as a library call. Where none
@@ -126,7 +127,7 @@ class Session:
         baselines: Sequence[str] = USUAL,
         allow_unsafe: bool = False,
         database: str | Path | None = None,
-        ranges: Mapping[str, tuple[int, int]] | None = None,
+        ranges: Mapping[str, tuple[int, int]] | str | Sequence[str] | None = None,
         time_to_beat_s: float | Literal["baselines"] | None = None,
         library: Callable[..., Any] | None = None,
         dominated: Dominated = "later",
@@ -166,7 +167,7 @@ class Session:
             baselines=baselines,
             allow_unsafe=allow_unsafe,
             database=database,
-            ranges=ranges or {},
+            ranges=ranges if isinstance(ranges, Mapping) else ranges_from_text(ranges or ()),
             time_to_beat_s=time_to_beat_s,
             library=library,
             dominated=dominated,
