@@ -3,10 +3,9 @@
     import prism_explore as px
     sess = px.Session(f, x=px.T("b", 4096), w=px.T(4096, 4096), target="cpu", at={"b": 8})
     sess                    # the explorer
-    best = sess.best()      # a checked kernel, or torch where that was faster; called like f
+    best = sess.best()      # a checked kernel, or torch if that was faster; called like f
 
-Names are loaded when they are first used, so that the import itself is fast and needs neither torch nor
-a notebook.
+Names are imported at their first use, so that the import of the package is fast and needs neither torch nor a notebook.
 """
 
 from __future__ import annotations
@@ -132,7 +131,7 @@ __all__ = [
     "workload",
 ]
 
-import_module("prism_explore.support.thread_env")  # it remembers the environment of this moment
+import_module("prism_explore.support.thread_env")  # it stores the environment of this moment
 
 
 def __getattr__(name: str) -> Any:

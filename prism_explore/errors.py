@@ -1,12 +1,12 @@
-"""What a caller can get wrong: five exceptions, one base.
+"""Exceptions of the package, with one base.
 
-Outcomes of a search (a cut, a verdict, an infeasible kernel) are values, never exceptions. An
-exception from here says what was found, what was expected, where, and what to do next.
+Outcomes of a search (a pruned region, a verdict, an infeasible kernel) are values, never exceptions. The message of an
+exception says what was found, what was expected, where, and what to do next.
 """
 
 
 class PrismError(Exception):
-    """Base of everything this package raises on purpose.
+    """Base of all exceptions that this package raises on purpose.
 
     Example:
         >>> import prism_explore as px
@@ -40,7 +40,7 @@ class ParseError(PrismError):
 
 
 class UnsupportedOperator(PrismError):
-    """A torch operator has no counterpart here; the message lists those that have.
+    """A torch operator is not supported; the message lists those that are.
 
     Example:
         >>> import torch

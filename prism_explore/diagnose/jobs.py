@@ -1,8 +1,7 @@
-"""Questions beside a search: an audit, a what-if, a certificate, asked with a click and answered when they are done.
+"""Background jobs of a search: audits, what-ifs, certificates and counterexamples that are run again.
 
-One thread answers them one after another, so that no cell and no click waits and the search goes on. Whoever
-answers calls `tick` at every step: there a question can be cancelled, and waits while kernels are timed,
-which it would disturb.
+One thread runs them one after another, while the search continues. A job calls `tick` at every step: there it can be
+cancelled, and it waits while kernels are timed, because it would disturb the timing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The engine thread: one thread pulls a search, so that e-graphs and journals have one owner.
+"""The engine thread: one thread advances a search, so that e-graphs and journals have one owner.
 
-A search is an iterator; the thread calls `next` on it when told to. Stepping, pausing and cancelling
-are therefore nothing but pulling, waiting and not pulling again. Commands may come from any thread
-(a cell, a widget's callback) and return at once.
+A search is an iterator; the thread calls `next` on it. Stepping, pausing and cancelling start and stop these calls.
+Commands may come from any thread (a notebook cell, a widget's callback) and return at once.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ class _Pull:
 
 
 class Engine:
-    """Owns the thread that pulls one search."""
+    """Owns the thread that advances one search."""
 
     def __init__(self, open_search: Callable[[], Iterator[Any]], changed: Callable[[], None]) -> None:
-        """`open_search` begins or continues the search; `changed` hears of every change of state."""
+        """`open_search` begins or continues the search; `changed` is called after every change of state."""
         self._open = open_search
         self._changed = changed
         self._commands: queue.Queue[_Pull | Callable[[], None]] = queue.Queue()
@@ -72,7 +71,7 @@ class Engine:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether somebody cancelled; a search asks it while a step takes long."""
+        """Whether the search was cancelled; long steps check it."""
         return self._cancel.is_set()
 
     def cancel(self) -> None:
@@ -104,7 +103,7 @@ class Engine:
 
     @property
     def has_thread(self) -> bool:
-        """Whether the thread is there; an idle one ends."""
+        """Whether the thread exists; an idle thread ends."""
         return self._thread is not None
 
     def _loop(self) -> None:

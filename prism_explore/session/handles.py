@@ -1,7 +1,7 @@
-"""What a search found, as things to look at: families, pruned regions, trials.
+"""Results of a search: families, pruned regions, trials.
 
-A `Record` reads a journal and nothing else, so a live session, a saved search and a test show the same.
-Every handle prints as text and draws itself as SVG where a notebook asks for it.
+A `Record` reads only the event journal, so a running session and a saved search show the same. Every handle prints as
+text; in a notebook, families are drawn as SVG.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ class Tuning(Sequence[Trial]):
 
 
 class Record:
-    """A search as its journal tells it: live, saved, or loaded."""
+    """A search as its event journal has it: running, saved or loaded."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -323,7 +323,7 @@ class Record:
 
     @property
     def claim(self) -> str:
-        """The honest sentence about what was and was not shown."""
+        """One sentence that says what was shown and what was not."""
         return claim(self.journal.events)
 
     @property

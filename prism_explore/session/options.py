@@ -1,4 +1,4 @@
-"""What a caller gives to a session, checked before anything is traced or searched: wrong words are not passed over."""
+"""Options of a session, checked before the program is traced."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TAKES: Mapping[str, tuple[tuple[type, ...], str]] = {
 
 
 def check_options(**given: object) -> None:
-    """Refuse what is of another type than an option takes; None is leaving it out.
+    """Check the types of options; None means that an option is left out.
 
     Raises:
         ShapeError: with the option, what was found, and what it takes.

@@ -1,7 +1,7 @@
-"""A search in a notebook: stepped, steered, watched, and asked for its result.
+"""One interactive search: run, step, steer and query it, and get its best kernel.
 
-Everything a click does is a method here, and everything shown is a fold over `journal`. Work runs on the
-engine's own thread; methods that wait can be interrupted and lose nothing.
+Every click in the explorer is a method here. Everything shown is computed from the event journal. The search runs on
+the engine's thread; a method that waits can be interrupted without loss.
 """
 
 from __future__ import annotations
@@ -72,27 +72,26 @@ class Session:
     Args:
         code: a torch function or module, or a TensorProgram.
         target: the machine, by name or as a Target.
-        at: numbers for the program's symbols, at which kernels are tuned; 8 where none is given.
-        seed: same seed and same steering give the same stream of facts.
-        budget: how far tuning goes.
-        space: what is searched; `default_space` otherwise.
+        at: values of the program's symbols, at which kernels are tuned; 8 by default.
+        seed: the same seed and the same steering give the same events.
+        budget: of tuning.
+        space: the search space; `default_space(program)` by default.
         name: what to call the program.
-        baselines: what the kernel is raced against, names out of `tune.baselines.MODES`; `best` runs torch eager,
-            torch.compile or `library` where that was faster.
-        allow_unsafe: whether a family that is unsafe in floating point, though equal over the reals, may win.
-        database: a file in which trials are remembered, so that no later search times them again.
+        baselines: names of the implementations that the kernel is compared with, from `tune.runner.baselines.MODES`.
+            `best` runs torch eager, torch.compile or `library` if that was faster.
+        allow_unsafe: whether a family may win that is equal over the reals but unsafe in floating point.
+        database: a file that stores trials, so that later searches do not time them again.
         ranges: least and largest value of symbols, such as {"b": (1, 64)}, or constraints, such as "8 <= b <= 64":
             `best` says at which of them it holds and refuses to be called at others.
         time_to_beat_s: a time to beat, such as an earlier search's, or "baselines": that of the fastest of `baselines`
             and `library`, measured before the enumeration. What cannot be faster, by its lower bound, is pruned.
-        library: one more rival: a torch function of the same arguments and value, such as a library call. Where none
-            is given and `baselines` names the "torch library call", one that is proved equal is looked for.
-        dominated: whether families that cost no less than another in the cost model come behind it or are left out.
-        executor: a `concurrent.futures.Executor`, such as a Dask client's, whose workers settle families while
-            this process grows more; the facts are the same with any. It pays where there are many candidates. With
-            `Budget(at_once=8)` they also compile, compare and race eight trials beside one another, if they are on
-            machines like this one; on one machine they take turns at the stop-watch. Trials go one at a time, here,
-            without that. It is not shut down.
+        library: one more baseline: a torch function with the same arguments and result, such as a library call. If it
+            is left out and `baselines` names the "torch library call", the search looks for one that is proved equal.
+        dominated: whether a family that never costs less than another one in the cost model is tuned later or not.
+        executor: a `concurrent.futures.Executor`, such as a Dask client's. Its workers verify families while this
+            process enumerates; the events are the same with any executor. It pays off with many candidates. With
+            `Budget(at_once=8)` the workers also compile, compare and time eight trials in parallel, if their machines
+            are like this one; workers on one machine take turns while timing. The executor is not shut down.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 
@@ -191,7 +190,7 @@ class Session:
             self._engine.reopen,
         )
         self.questions = Questions(lambda: self._tell("state", self.state), self._is_timing)
-        """What was asked with a click and is answered beside the search, by id; prints its answers."""
+        """The questions that are answered in the background, by id; prints the answers."""
         self._widget: Any = None
 
     @classmethod
@@ -223,11 +222,11 @@ class Session:
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> Session:
-        """A saved search, in this process, at the step where it was saved; it goes on as if nothing had been.
+        """A saved search, at the step at which it was saved; it can be continued.
 
-        Growing and choosing maps are done again and compared with the file fact by fact; verdicts, assessments and
-        times are taken from it. The steering in it stands again, but for predicates of `prefer`, which are code:
-        the families that they had picked stay preferred.
+        Enumeration and instantiation are repeated and compared with the file event by event. Verdicts, assessments
+        and times are taken from the file. Steering is restored, except for predicates of `prefer`, which are code:
+        the families that they picked stay preferred.
 
         Args:
             path: what `save` wrote.
@@ -259,7 +258,7 @@ class Session:
         return sess
 
     def _retell(self, journal: Retold) -> None:
-        """Let the search come again to where it was saved; what follows a finished search was steering."""
+        """Repeat the search up to where it was saved; events after a finished search are steering."""
         while not journal.is_told:
             if is_cancellation(journal.upcoming):
                 journal.tell()
@@ -282,12 +281,12 @@ class Session:
 
     @property
     def failure(self) -> str:
-        """What the engine raised, where it failed; empty otherwise."""
+        """The error of the engine if it failed, else empty."""
         error = self._engine.failure
         return "" if error is None else f"{type(error).__name__}: {error}"
 
     def step(self, n: int = 1, grain: Grain = "event") -> list[Event]:
-        """Let the search do a little and wait for it; what happened.
+        """Run some steps of the search and wait for them.
 
         Args:
             n: how many.
@@ -306,7 +305,7 @@ class Session:
         return self._engine.pull(after_steps(self.journal, n, grain))
 
     def run(self, until: Callable[[Session], bool] | None = None) -> None:
-        """Search to the end, or until a condition holds; an interrupt pauses, and `run()` goes on."""
+        """Search to the end, or until a condition holds. An interrupt pauses; `run()` continues."""
         if until is not None and not callable(until):
             raise ShapeError(
                 f"until= takes a function of the session, such as lambda s: len(s.families) > 2; found {until!r}"
@@ -314,26 +313,26 @@ class Session:
         self._await(self._engine.pull((lambda: until(self)) if until else _never))
 
     def start(self) -> Job:
-        """Search behind the notebook; the job can be awaited, paused, resumed and cancelled."""
+        """Search in the background; the job can be awaited, paused, resumed and cancelled."""
         return Job(self._engine, self._engine.pull(_never), lambda: self._engine.pull(_never))
 
     def pause(self) -> None:
-        """Stop after the step in hand; everything is kept."""
+        """Pause after the current step; nothing is lost."""
         self._engine.pause()
 
     def resume(self) -> Job:
-        """Go on behind the notebook."""
+        """Continue in the background."""
         return self.start()
 
     def cancel(self) -> None:
-        """End the search for good; what was found is kept."""
+        """End the search; its results are kept."""
         self._engine.cancel()
 
     def close(self) -> None:
         """Cancel the search, end its processes and free the memory of its caches.
 
-        The session can still be read, and has its `best`. A second call does nothing. A step in hand ends first, on
-        the engine's thread. `with px.Session(...) as sess:` closes at the end of the block.
+        Results can still be read, and `best` works. A second call does nothing. The current step ends first, on the
+        engine's thread. `with px.Session(...) as sess:` closes at the end of the block.
         """
         self.questions.cancel()
         self._engine.close(self._lease.end)
@@ -362,11 +361,11 @@ class Session:
         return self._steering.standing
 
     def accept(self, family: str, note: str = "") -> None:
-        """Mark a family as wanted: it is tuned before the others, also if it is unsafe in floating point."""
+        """Accept a family: it is tuned before the others, also if it is unsafe in floating point."""
         self._steering.decide("accept", family, note)
 
     def reject(self, family: str, note: str = "") -> None:
-        """Withhold a family: no more work goes into it and `best` passes it over. `undo` takes it back.
+        """Reject a family: it is neither verified nor tuned further, and `best` ignores it. `undo` reverts this.
 
         Raises:
             ShapeError: no such family.
@@ -374,7 +373,7 @@ class Session:
         self._steering.decide("reject", family, note)
 
     def prefer(self, which: str | Callable[[FamilyHandle], object]) -> None:
-        """Have families tuned before the others, but behind those that were accepted.
+        """Prefer families: they are tuned before the others, but after accepted ones.
 
         Args:
             which: the name of a family; or a text such as `accum_rms`, for every family, also a later one, whose
@@ -384,11 +383,11 @@ class Session:
         self._steering.prefer(which)
 
     def undo(self) -> None:
-        """Take the last steering step back; without one, nothing happens."""
+        """Undo the last steering decision, if there is one."""
         self._steering.undo()
 
     def redo(self) -> None:
-        """Repeat the steering step that was taken back; without one, nothing happens."""
+        """Redo the steering decision that was undone last, if there is one."""
         self._steering.redo()
 
     # ------------------------------------------------------------ what was found
@@ -410,7 +409,7 @@ class Session:
 
     @property
     def misses(self) -> tuple[Miss, ...]:
-        """What came farthest, nearest first, and which restriction stopped each; none where something is proved."""
+        """The partial results that came nearest, and the restriction that stopped each; empty if a family is proved."""
         return self.record.misses
 
     @overload
@@ -420,7 +419,7 @@ class Session:
     def audit(self, *, sample: int, seed: int = 0, **how: Any) -> Sample: ...
 
     def audit(self, subject: str = "", *, sample: int = 0, seed: int = 0, **how: Any) -> Audit | Sample:
-        """Search a pruned region, or a family that you rejected, beside this search, which is not touched.
+        """Search a pruned region, or a rejected family, with its rule off. This search is not changed.
 
         Args:
             subject: such as p17 or f2.
@@ -437,7 +436,7 @@ class Session:
 
     @property
     def claim(self) -> str:
-        """The honest sentence about what was and was not shown."""
+        """One sentence that says what was shown and what was not."""
         return self.record.claim
 
     def what_if(
@@ -450,7 +449,7 @@ class Session:
         tick: Callable[[], None] = lambda: None,
         **limits: int,
     ) -> WhatIf:
-        """What would reopen on another target, in another space, or with rules off; this search is not touched.
+        """What another target, another space or disabled rules would reopen. This search is not changed.
 
         Args:
             target: another machine.
@@ -564,7 +563,7 @@ class Session:
     # ------------------------------------------------------------ looking, keeping
 
     def select(self, subject: str) -> None:
-        """Look at something in every panel: an id such as f2, f2.c1, p17 or n40."""
+        """Select something in every panel, by an id such as f2, f2.c1, p17 or n40."""
         self.selection = subject
         self._tell("select", subject)
 
@@ -575,11 +574,11 @@ class Session:
         self._listeners.setdefault(what, []).append(fn)
 
     def submit(self, command: str, **args: Any) -> None:
-        """Do what a click asks for, without waiting: the widget's one way in."""
+        """Run a command of a widget without waiting for its result; see `session.commands`."""
         run_command(self, command, args)
 
     def withdraw(self, question: str = "") -> None:
-        """Take back a question such as q2, or all that are open."""
+        """Cancel a question such as q2, or all open ones."""
         self.questions.cancel(question)
 
     def _is_timing(self) -> bool:
