@@ -1,10 +1,9 @@
-"""Certificates: why a candidate equals its program, one small lemma per tensor.
+"""Certificates: one lemma for every tensor, and a last one that the two results are equal.
 
-Normal forms decide; here they are only quoted. For each tensor a lemma says that the operator,
-applied to the normal forms of its operands, gives the normal form of its result, and egglog derives
-that from the axioms alone. Loads and stores compute nothing: what they say is the same element at
-another index, and both sides are one text. A last lemma joins the two results. The chain then leads from
-the inputs to the program's result and to the candidate's, and `checker` walks it once more by other means.
+Input is a verified candidate; output is the same with lemmas. The lemma of a tensor states that its operator, applied
+to the normal forms of its operands, gives the normal form of its result; egglog derives it from the axioms alone. Loads
+and stores only re-index, so their two sides are the same text. The lemmas lead from the inputs to both results, and
+`checker` verifies all of them by other means.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from prism_explore.verify.certificate.derivation.derive import derive
 from prism_explore.verify.certificate.expressions import Expr, Fresh, of_normal_form
 from prism_explore.verify.certificate.lemma import TOO_DEEP, CannotState, Statement, spell, state
 from prism_explore.verify.certificate.readable import chain
-from prism_explore.verify.certificate.saturation import noting, problem, replay
+from prism_explore.verify.certificate.saturation import iteration_events, problem, replay
 from prism_explore.verify.checker.check import check
 from prism_explore.verify.egraph.client import EgglogClient, Problem, shared_client
 from prism_explore.verify.egraph.limits import Limits, NotStated, Proved, Saturation, explain
@@ -48,35 +47,35 @@ from prism_explore.verify.normal_form.lower_graph import Lowered, lower, lower_t
 from prism_explore.verify.shapes.concretize import ones_of
 
 NOT_FEWEST = "fewer axioms may do: it is too long for each of them to be tried to be left out"
-"""What is noted of the longest lemmas, whose set of axioms is not known to be minimal."""
+"""The note of the longest lemmas, whose set of axioms is not known to be minimal."""
 LEMMA_LIMITS = Limits(iterations=10)
-"""The usual ones for a lemma; most take three iterations and a hundred e-nodes."""
+"""The default limits of a lemma; most take three iterations and a hundred e-nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """What is to be shown of a tensor: the operator's definition equals the normal form."""
+    """What a lemma must prove for a tensor: the operator's definition equals the normal form."""
 
     tensor: str
     operation: str
     value: str
     statement: Statement | None
     trouble: str = ""
-    """Why it could not be stated."""
+    """The reason if it could not be stated."""
     named: str = ""
-    """What the lemmas behind it call the right side, where that is a name of its own."""
+    """The name by which later lemmas refer to the right side, if it has one."""
 
 
 def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS) -> Verified:
     """The same verdict with a lemma for every tensor of program and candidate.
 
-    A lemma that could not be replayed, or to which the checker objects, says so; the verdict itself rests on
-    the normal form and stays. Cuts that the candidate's conditions leave no number but 1 are 1.
-    Notes each iteration of egglog and, at the end, the certificate.
+    A lemma that was not replayed, or that the checker refuses, has a note; the verdict rests on the normal form and
+    stays. Parameters that the candidate's conditions restrict to 1 are replaced by 1. Appends an event for each
+    iteration of egglog and one for the certificate.
 
     Args:
-        verified: what `verify` proved.
-        journal: where it is noted.
+        verified: a proved candidate.
+        journal: for the events.
         limits: of each lemma.
     """
     candidate = verified.candidate
@@ -86,10 +85,10 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
         client.start()
         lemmas: list[Lemma] = []
         known: dict[str, tuple[Lemma, Saturation]] = {}
-        for owed in obligations(program, sgraph):
-            lemma, run = _derived(owed, client, limits, known)
+        for obligation in obligations(program, sgraph):
+            lemma, run = _prove_obligation(obligation, client, limits, known)
             lemmas.append(lemma)
-            note = noting(journal, f"{candidate.id} {owed.tensor}")
+            note = iteration_events(journal, f"{candidate.id} {obligation.tensor}")
             for step in run.steps:
                 note(step)
 
@@ -117,20 +116,21 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     return replace(verified, proof=replace(verified.proof, lemmas=tuple(lemmas)))
 
 
-def _derived(
-    owed: Obligation, client: EgglogClient, limits: Limits, known: dict[str, tuple[Lemma, Saturation]]
+def _prove_obligation(
+    obligation: Obligation, client: EgglogClient, limits: Limits, known: dict[str, tuple[Lemma, Saturation]]
 ) -> tuple[Lemma, Saturation]:
-    """The lemma, and egglog's run: over a derivation's terms where there is one, else a search."""
-    blank = Lemma(owed.tensor, owed.operation, owed.value, (), False, owed.trouble)
-    if owed.statement is None:
-        return blank, Saturation(NotStated(owed.trouble))
-    text = owed.statement.text
+    """The lemma, and egglog's run: a replay of the derivation where there is one, else a search."""
+    blank = Lemma(obligation.tensor, obligation.operation, obligation.value, (), False, obligation.trouble)
+    if obligation.statement is None:
+        return blank, Saturation(NotStated(obligation.trouble))
+    text = obligation.statement.text
     if text not in known:
         trivial = replace(blank, replayed=True, statement=text), Saturation(Proved())
-        known[text] = trivial if owed.statement.trivial else _proved(owed.statement, blank, client, limits)
+        known[text] = trivial if obligation.statement.trivial else _proved(obligation.statement, blank, client, limits)
     lemma, run = known[text]
-    text = f"{lemma.statement[:-1]}\n  (named {owed.named}))" if owed.named else lemma.statement
-    return replace(lemma, tensor=owed.tensor, operation=owed.operation, value=owed.value, statement=text), run
+    named = f"{lemma.statement[:-1]}\n  (named {obligation.named}))" if obligation.named else lemma.statement
+    about = replace(lemma, tensor=obligation.tensor, operation=obligation.operation, value=obligation.value)
+    return replace(about, statement=named), run
 
 
 def _proved(statement: Statement, blank: Lemma, client: EgglogClient, limits: Limits) -> tuple[Lemma, Saturation]:
@@ -146,14 +146,14 @@ def _proved(statement: Statement, blank: Lemma, client: EgglogClient, limits: Li
     return replace(blank, axioms=axioms, replayed=True, note=note, statement=text), run
 
 
-# ---------------------------------------------------------------- what is to be shown
+# ---------------------------------------------------------------- obligations
 def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligation]:
-    """A lemma to prove for every tensor of both graphs but the inputs, and one for the two results.
+    """What must be proved: one obligation for every tensor of both graphs except inputs, and one for the two results.
 
     Tensors are called program.%5, k3 (kernel level) and k3.b7 (inside the custom kernel k3).
 
     Raises:
-        algebra.NoNormalForm: a graph has no normal form; then it was not proved either.
+        NoNormalForm: a graph has no normal form.
     """
     wanted, found = _forms(program.graph, candidate)
     known = (*candidate.conditions(), *program.graph.conditions())
@@ -168,7 +168,7 @@ def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligatio
 
 
 def _forms(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
-    """The forms that the proof rests on, written out in full where they are not too long."""
+    """The normal forms of both graphs, without names of cut points where they are not too long."""
     algebra = Algebra()
     try:
         wanted = lower(program, algebra)
@@ -287,7 +287,7 @@ def _block_sides(
 
 
 def _is_name(form: NormalForm, dims: tuple[Dim, ...]) -> bool:
-    """Whether a form is a tensor at which both graphs were cut, element by element."""
+    """Whether a form is the name of a tensor at which both graphs were cut."""
     if len(form.terms) != 1 or form.terms[0][1] != 1 or len(form.terms[0][0].factors) != 1:
         return False
     a, e = form.terms[0][0].factors[0]
@@ -317,11 +317,11 @@ def _sides(
     return _spelled(form, left, algebra)
 
 
-# ---------------------------------------------------------------- for people
+# ---------------------------------------------------------------- text
 def derivation(verified: Verified) -> str:
-    """The certificate as a text to read: tensor by tensor, what it is and why.
+    """The certificate as text: the value of every tensor and its derivation.
 
-    Call `certify` first; without lemmas the text says that there are none.
+    Call `certify` first; without lemmas the text states that there are none.
     """
     proof, candidate = verified.proof, verified.candidate
     lines = [f"{candidate.id} equals {candidate.family.program.name}", f"  {proof.claim}", ""]
@@ -354,7 +354,7 @@ def derivation(verified: Verified) -> str:
 
 
 def _chained(x: Lemma) -> list[str]:
-    """A lemma's way from the operator's definition to its value, line by line; one line where that is all."""
+    """A lemma's chain of equations, from the operator's definition to its value; one line if it is short."""
     found = chain(x.statement) if x.replayed and len(x.axioms) > 1 else ()
     if len(found) < 3:
         return [f"    {_why(x)}"]

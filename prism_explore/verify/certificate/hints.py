@@ -1,10 +1,8 @@
-"""Hints: expressions that a derivation will want to have at hand.
+"""Hints: expressions that are added to an e-graph so that the axioms can find a proof.
 
-Axioms only rewrite what is there. That 5120 is 1024 * 5, that 1/64 is the root of 1/4096, or that
-1/5120 x + eps is a multiple of the sum that the other side has under its root, or that exp(x) divides by
-exp(-x), no axiom would come up with.
-Hints put such expressions into the e-graph. They claim nothing: an expression is no equation, and every
-equation about it has to be derived like any other.
+Axioms only rewrite existing terms. None of them finds that 5120 is 1024 * 5, that 1/64 is the root of 1/4096, that
+1/5120 x + eps is a multiple of the sum under the other side's root, or that exp(x) is the inverse of exp(-x). Hints add
+such expressions. They assert nothing: an expression is no equation, and every equation about it must be derived.
 """
 
 from __future__ import annotations
@@ -16,11 +14,11 @@ from math import prod
 from prism_explore.verify.certificate.expressions import Add, Exp, Expr, Inv, Mul, Num, Sqrt, product, walk
 
 SMALL = 10**9
-"""Numbers up to here are taken apart into primes; larger ones are left whole."""
+"""The largest number that is factored into primes."""
 
 
 def hints(left: Expr, right: Expr) -> Iterator[Expr]:
-    """What helps to prove `left = right`; nothing where there is no root and no exponential."""
+    """Expressions that help to prove `left = right`; none where there is no root and no exponential."""
     for e in dict.fromkeys(e for side in (left, right) for e in walk(side) if isinstance(e, Exp)):
         yield Inv(Inv(e))
     if not any(isinstance(e, Sqrt) for side in (left, right) for e in walk(side)):
@@ -31,11 +29,11 @@ def hints(left: Expr, right: Expr) -> Iterator[Expr]:
     numbers += [m.a.value for m in multiples if isinstance(m.a, Num)]
     for value in dict.fromkeys(n for n in numbers if n > 0 and n != 1):
         yield Sqrt(Num(value * value))
-        yield from _apart(value)
+        yield from _factorizations(value)
 
 
 def _multiples(left: Expr, right: Expr) -> Iterator[Mul]:
-    """Sums on the right, times the number that may make them a sum on the left."""
+    """Sums on the right, times the number that may make them equal to a sum on the left."""
     wanted = dict.fromkeys(tuple(_coefficients(e)) for e in walk(left) if isinstance(e, Add))
     ratios: dict[tuple[Fraction, ...], list[Fraction]] = {}
     for e in walk(right):
@@ -54,7 +52,7 @@ def _ratio(a: tuple[Fraction, ...], b: tuple[Fraction, ...]) -> Fraction | None:
 
 
 def _coefficients(e: Expr) -> list[Fraction]:
-    """The numbers that stand before the terms of a sum, in order of size."""
+    """The coefficients of a sum's terms, sorted."""
     if isinstance(e, Add):
         return sorted((*_coefficients(e.a), *_coefficients(e.b)))
     return [_coefficient(e)]
@@ -70,7 +68,7 @@ def _coefficient(e: Expr) -> Fraction:
             return Fraction(1)
 
 
-def _apart(value: Fraction) -> Iterator[Expr]:
+def _factorizations(value: Fraction) -> Iterator[Expr]:
     """A number as a square times primes, and the primes' roots as roots of their inverses."""
     odd = [Fraction(p) for p in _odd_primes(value.numerator)]
     odd += [Fraction(1, p) for p in _odd_primes(value.denominator)]

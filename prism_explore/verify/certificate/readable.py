@@ -1,7 +1,8 @@
-"""A lemma's steps as a chain to read: from the left side to the right, a line wherever something was done.
+"""A lemma's derivation as a chain of equations for people.
 
-A derivation says which terms are equal by which axiom; here these equalities are put in a row, each applied
-to the whole expression. What only moves things about (commuting, regrouping, renaming) joins the line before it.
+Input is a lemma's text; output is lines from the left side to the right, each with the axioms by which it equals the
+line before it. Every step is applied to the complete expression; steps that only rearrange (commuting, regrouping,
+renaming) are merged with the line before them.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from prism_explore.verify.checker.parser import ParsedLemma, Tree, parse, show, 
 from prism_explore.verify.normal_form.index import show_name
 
 LONGEST = 8
-"""Lines of one chain; neighbours are joined beyond."""
+"""Lines of one chain; where there are more, adjacent lines are merged."""
 MOST = 600
-"""Rewritings beyond which a chain is no longer worth reading."""
+"""Rewritings beyond which no chain is shown."""
 QUIET = frozenset(
     {
         "mul commutes",
@@ -32,7 +33,7 @@ QUIET = frozenset(
         "rename",
     }
 )
-"""Axioms that only move things about."""
+"""Axioms that only rearrange."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Line:
 
 
 def chain(statement: str) -> tuple[Line, ...]:
-    """The lines from a lemma's left side to its right; empty where it has no steps, or far too many, or is too deep."""
+    """The lines from a lemma's left side to its right; empty where it has no steps, too many, or is too deep."""
     try:
         return _chain(statement)
     except RecursionError:
@@ -63,7 +64,7 @@ def _chain(statement: str) -> tuple[Line, ...]:
     steps = [Step(axiom, terms.read(a, names), terms.read(b, names)) for axiom, a, b in reading.steps]
     closure = Closure(terms.nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
     for s in steps:
-        closure.join(s.left, s.right, s)
+        closure.unite(s.left, s.right, s)
     groups: list[tuple[Id, list[str]]] = []
     for count, (axiom, whole) in enumerate(_rewritings(closure, terms, left, right, lambda e: e)):
         if count >= MOST:
@@ -76,12 +77,12 @@ def _chain(statement: str) -> tuple[Line, ...]:
         n = min(range(len(groups) - 1), key=lambda k: len(groups[k][1]) + len(groups[k + 1][1]))
         (_, first), (whole, second) = groups[n : n + 2]
         groups[n : n + 2] = [(whole, list(dict.fromkeys((*first, *second))))]
-    return (Line(terms.person(left)), *(Line(terms.person(e), tuple(axioms)) for e, axioms in groups))
+    return (Line(terms.notation(left)), *(Line(terms.notation(e), tuple(axioms)) for e, axioms in groups))
 
 
 def _rewritings(closure: Closure, terms: _Terms, a: Id, b: Id, around: Callable[[Id], Id]) -> Iterator[tuple[str, Id]]:
-    """Each step on the way from one term to another, with the whole expression behind it."""
-    for x, y, why in closure.way(a, b):
+    """Each step on the path from one term to another, with the complete expression after it."""
+    for x, y, why in closure.path(a, b):
         if why is not None:
             yield why.axiom, around(y)
             continue
@@ -97,7 +98,7 @@ def _rewritings(closure: Closure, terms: _Terms, a: Id, b: Id, around: Callable[
 
 
 class _Terms:
-    """The terms of a statement, and how people write them."""
+    """The terms of a lemma and their notation for people."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -113,7 +114,7 @@ class _Terms:
         return self._ids[node]
 
     def read(self, e: Tree, names: dict[str, Id]) -> Id:
-        """The term that a tree spells."""
+        """The number of the term that a tree denotes."""
         if isinstance(e, str) and e in names:
             return names[e]
         term = term_of(e)
@@ -122,10 +123,10 @@ class _Terms:
             label = _leaf(term.op, term.label, tuple(map(_index, term.indices)))
         return self.make(term.op, label, tuple(self.read(x, names) for x in term.arguments))
 
-    def person(self, e: Id) -> str:
-        """A term as people write it."""
+    def notation(self, e: Id) -> str:
+        """A term in mathematical notation."""
         node = self.nodes[e]
-        inside = [self.person(x) for x in node.arguments]
+        inside = [self.notation(x) for x in node.arguments]
         closed = [self._closed(x) for x in node.arguments]
         match node.op:
             case "add":
@@ -157,20 +158,20 @@ class _Terms:
                 return node.label
 
     def _closed(self, e: Id) -> str:
-        """The same, in brackets where it would fall apart in a product."""
+        """The same, in parentheses where a product needs them."""
         node = self.nodes[e]
         open_ones = ("add", "mul", "sum", "most", "upto")
-        return f"({self.person(e)})" if node.op in open_ones and not self._flat(e) else self.person(e)
+        return f"({self.notation(e)})" if node.op in open_ones and not self._flat(e) else self.notation(e)
 
     def _atom(self, e: Id) -> str:
-        """The same, in brackets where a root or an inverse would reach only part of it."""
+        """The same, in parentheses where a root or an inverse needs them."""
         node = self.nodes[e]
         leaf = not node.arguments and (node.op == "at" or node.label.isalnum())
         whole = leaf or node.op in ("exp", "bottom", "call", "greater", "rescaled", "sqrt")
-        return self.person(e) if whole else f"({self.person(e)})"
+        return self.notation(e) if whole else f"({self.notation(e)})"
 
     def _flat(self, e: Id) -> bool:
-        """Whether a product is of factors that need no brackets."""
+        """Whether a term is a product that needs no parentheses."""
         return self.nodes[e].op == "mul" and self.nodes[self.nodes[e].arguments[0]].label != "-1"
 
 

@@ -1,8 +1,7 @@
-"""Two expressions, and whether the axioms prove them equal: the last resort where normal forms differ.
+"""Proof by equality saturation that two expressions are equal; the last method where normal forms differ.
 
-Statements are spelled for egglog here, and what each element does not depend on is told as facts; what follows
-from that is up to the rows of `axioms`. The search runs in a process of its own (`client`), so its limits
-hold whatever it meets.
+Input is a statement or a derivation; output is its text for egglog: the terms, and facts about axes, extents and
+independence. The rows of `axioms` do the rest. egglog runs in a process of its own (`egraph/client`), so limits hold.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from prism_explore.verify.normal_form.forms import NormalForm
 from prism_explore.verify.normal_form.size_facts import is_count
 
 LIMITS = Limits()
-"""The usual ones."""
+"""The default limits."""
 
 
 def problem(statement: Statement) -> Problem:
-    """What egglog is told: the two sides, the axes, and on which axes each element does not depend."""
+    """A statement for egglog's search: the two sides, the axes, and the axes on which each element does not depend."""
     named = {a.name: a for a in statement.axes}
     stated = [statement.left, statement.right, *statement.hints, *(e for pair in statement.renamed for e in pair)]
     summed: dict[str, None] = {}
@@ -67,9 +66,9 @@ def problem(statement: Statement) -> Problem:
 
 
 def replay(derivation: Derivation) -> Problem:
-    """What egglog is told of a derivation: its terms, and no word of why they should be equal.
+    """A derivation for egglog's replay: its terms, without the steps.
 
-    Which axes were renamed into which is told as well; that it was done rightly is for `checker` to see.
+    Renamings of axes and instances of axioms about indices are facts; the checker verifies them.
     """
     axes = {a.name: a for a in derivation.axes}
     facts: list[str] = []
@@ -95,7 +94,7 @@ def replay(derivation: Derivation) -> Problem:
 
 
 def _inhabited(a: Axis, integers: tuple[Dim, ...]) -> list[str]:
-    """That an axis has at least one value, if so for all sizes."""
+    """The fact that an axis has at least one value, if it has for all sizes."""
     return [f'(inhabited "{a.name}")'] if is_count(a.extent, integers) else []
 
 
@@ -113,18 +112,18 @@ def prove_equal(
     snapshot: int = 0,
     integers: Sequence[Dim] = (),
 ) -> Saturation:
-    """Whether the axioms prove two normal forms equal, tried in a process of its own.
+    """Whether the axioms prove two normal forms equal.
 
-    Where a derivation is found, egglog replays it; else it searches.
+    egglog replays a derivation where one is found, else it searches.
 
     Args:
         goal: what the program computes.
         found: what the candidate computes.
-        limits: hard ones; the process is killed where it does not stop by itself.
-        journal: where each iteration is noted, if anywhere.
-        subject: what the notes are about.
-        snapshot: how many e-nodes of the final e-graph to bring back; 0 for none.
-        integers: sizes that are positive integers, as the conditions of the proof say.
+        limits: of each run; the process is killed where it exceeds them.
+        journal: for an event of each iteration, if given.
+        subject: of the events.
+        snapshot: how many e-nodes of the final e-graph to return; 0 for none.
+        integers: sizes that are positive integers by the conditions of the proof.
     """
     fresh = Fresh(integers)
     try:
@@ -134,7 +133,7 @@ def prove_equal(
     except RecursionError:
         return Saturation(NotStated(TOO_DEEP))
     steps = derive(statement)
-    note = noting(journal, subject)
+    note = iteration_events(journal, subject)
     with shared_client(limits.memory_bytes) as client:
         if steps is not None:
             run = client.prove(replay(steps), limits, steps.axioms, snapshot, note, joining=True)
@@ -143,8 +142,8 @@ def prove_equal(
         return client.prove(problem(statement), limits, (), snapshot, note)
 
 
-def noting(journal: Journal | None, subject: str) -> Callable[[Step], None]:
-    """What notes each iteration behind the first in a journal."""
+def iteration_events(journal: Journal | None, subject: str) -> Callable[[Step], None]:
+    """A callback that appends an event for each iteration after the first."""
 
     def note(step: Step) -> None:
         if journal is not None and step.iteration:

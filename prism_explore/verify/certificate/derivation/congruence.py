@@ -1,8 +1,7 @@
-"""Which steps a derivation needs: congruence closure that remembers why.
+"""Congruence closure with explanations: the steps that a derivation needs.
 
-A ledger holds more steps than the proof takes, for dead ends and detours are noted as well. Here all
-of them are followed, equals put for equals, and those on the way from one side to the other are kept; then
-axioms are left out one after the other as long as the rest still leads there.
+Input is the log of a term graph; output is the steps on a path from one side to the other. The log has more steps than
+the proof needs, because detours are recorded as well.
 
 Source: Nieuwenhuis and Oliveras, Fast congruence closure and extensions, 2007 (the proof forest).
 """
@@ -15,11 +14,11 @@ from typing import TypeAlias
 from prism_explore.verify.certificate.derivation.term_graph import Id, Node, Step
 
 Reason: TypeAlias = Step | None
-"""The step that joins two terms; None where their insides are equal."""
+"""The step that unites two terms; None where they are equal by congruence."""
 
 
 class Closure:
-    """Classes of terms that some steps make equal, with a forest that says why."""
+    """Classes of equal terms, with a proof forest."""
 
     def __init__(self, nodes: Sequence[Node], terms: Iterable[Id]) -> None:
         self._nodes = nodes
@@ -46,7 +45,7 @@ class Closure:
             self._seen[node.op, node.label, node.arguments] = e
 
     def __len__(self) -> int:
-        """How many terms have classes."""
+        """Number of terms."""
         return len(self._leader)
 
     def same(self, a: Id, b: Id) -> bool:
@@ -54,11 +53,11 @@ class Closure:
         return self._leader[a] == self._leader[b]
 
     def holds(self, e: Id) -> bool:
-        """Whether a term is among those that have classes."""
+        """Whether a term was added."""
         return e in self._leader
 
     def like(self, e: Id) -> list[Id]:
-        """The terms of a term's class, itself included."""
+        """All terms of a term's class."""
         return self._members[self._leader[e]]
 
     def having(self, op: str) -> list[Id]:
@@ -66,11 +65,11 @@ class Closure:
         return [e for e in self._leader if self._nodes[e].op == op]
 
     def find(self, op: str, label: str, inside: Sequence[Id]) -> Id | None:
-        """A term with this operator over terms that equal these; None where there is none."""
+        """A term with this operator over terms equal to these; None where there is none."""
         return self._seen.get((op, label, tuple(self._leader[i] for i in inside)))
 
     def add(self, e: Id) -> None:
-        """Take in a term and what is inside of it; it is equal to what has equal insides."""
+        """Add a term and its subterms; it is equal to terms with equal arguments."""
         if e in self._leader:
             return
         node = self._nodes[e]
@@ -81,10 +80,10 @@ class Closure:
             self._users[self._leader[x]].append(e)
         other = self._seen.setdefault((node.op, node.label, tuple(self._leader[x] for x in node.arguments)), e)
         if other != e:
-            self.join(e, other, None)
+            self.unite(e, other, None)
 
-    def join(self, a: Id, b: Id, why: Reason) -> None:
-        """Two terms are equal, and so is what is made of them."""
+    def unite(self, a: Id, b: Id, why: Reason) -> None:
+        """Unite two terms, and by congruence the terms over them."""
         pending: list[tuple[Id, Id, Reason]] = [(a, b, why)]
         while pending:
             a, b, why = pending.pop()
@@ -93,7 +92,7 @@ class Closure:
                 continue
             if len(self._members[x]) > len(self._members[y]):
                 a, b, x, y = b, a, y, x
-            self._turn(a)
+            self._make_root(a)
             self._why[a] = (b, why)
             for e in self._members[x]:
                 self._leader[e] = y
@@ -106,8 +105,8 @@ class Closure:
                     pending.append((user, other, None))
             self._users[y] += self._users.pop(x)
 
-    def _turn(self, e: Id) -> None:
-        """Make a term the root of its tree in the forest."""
+    def _make_root(self, e: Id) -> None:
+        """Make a term the root of its tree in the proof forest."""
         path: list[tuple[Id, Id, Reason]] = []
         at = e
         while at in self._why:
@@ -121,21 +120,21 @@ class Closure:
     def explain(self, a: Id, b: Id) -> list[Step]:
         """Steps that make two terms equal."""
         found: dict[Step, None] = {}
-        pending, told = [(a, b)], set[tuple[Id, Id]]()
+        pending, seen = [(a, b)], set[tuple[Id, Id]]()
         while pending:
             a, b = pending.pop()
-            if a == b or (a, b) in told:
+            if a == b or (a, b) in seen:
                 continue
-            told.add((a, b))
-            for e, parent, why in self.way(a, b):
+            seen.add((a, b))
+            for e, parent, why in self.path(a, b):
                 if why is not None:
                     found.setdefault(why)
                 else:
                     pending += zip(self._nodes[e].arguments, self._nodes[parent].arguments, strict=True)
         return list(found)
 
-    def way(self, a: Id, b: Id) -> list[tuple[Id, Id, Reason]]:
-        """From one term of a class to another: each with the next one and why they are equal."""
+    def path(self, a: Id, b: Id) -> list[tuple[Id, Id, Reason]]:
+        """The path from one term of a class to another: each term, the next one, and the reason."""
         up, down = self._path(a), self._path(b)
         met = {e: n for n, (e, _, _) in enumerate(up)}
         meets = next(n for n, (e, _, _) in enumerate(down) if e in met)
@@ -143,7 +142,7 @@ class Closure:
         return [*up[: met[down[meets][0]]], *back]
 
     def _path(self, e: Id) -> list[tuple[Id, Id, Reason]]:
-        """From a term to the root of its tree: each with the next one and why."""
+        """The path from a term to the root of its tree: each term, the next one, and the reason."""
         path: list[tuple[Id, Id, Reason]] = []
         while e in self._why:
             above, why = self._why[e]
@@ -153,10 +152,10 @@ class Closure:
 
 
 def follow(nodes: Sequence[Node], steps: Sequence[Step], left: Id, right: Id) -> list[Step] | None:
-    """Those of the steps that lead from one side to the other, in their order; None where they do not."""
+    """The steps, in order, that are needed to get from one side to the other; None where they do not lead there."""
     closure = Closure(nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
     for s in steps:
-        closure.join(s.left, s.right, s)
+        closure.unite(s.left, s.right, s)
         if closure.same(left, right):
             break
     if not closure.same(left, right):

@@ -1,10 +1,10 @@
-"""Derivations by as few axioms as will do.
+"""Minimization of the set of axioms that a derivation uses.
 
-A procedure that brings both sides into one shape takes detours, and what it says may use axioms that its terms can
-do without. Here axioms do what they do when egglog replays a derivation: they join two terms that are there and are
-instances of both sides, up to what is equal already, and add none. Axioms are left out one after the other as long
-as the others still make the two sides one; each join that is needed then becomes a step. In the end no
-axiom of a derivation can be left out, but for the longest, which are not tried to the end.
+Input is the steps of a derivation; output is steps that use a minimal set of axioms. Normalization takes detours, so
+its steps may use axioms that the terms do not need. Here axioms act as in egglog's replay: they unite two existing
+terms that are instances of both sides, up to known equalities, and add no terms. Axioms are left out one after the
+other as long as the others still prove the two sides equal; each union that is needed becomes a step. For the longest
+derivations the process ends at a limit.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from prism_explore.verify.certificate.derivation.signs import Signs
 from prism_explore.verify.certificate.derivation.term_graph import RENAME, STATED, Id, Step, TermGraph
 
 Pattern: TypeAlias = "str | tuple[Pattern, ...]"
-"""A variable or a word; or an operator and what is inside."""
+"""A variable or a word; or an operator with its arguments."""
 Choice: TypeAlias = "dict[str, Id | str | Fraction]"
-"""What variables stand for: a term, an axis or a name, a number."""
+"""The values of variables: a term, an axis or a name, a number."""
 
-MOST_JOINS = 20_000
-"""Pairs of terms that one attempt may look at; where there are more, the axiom stays."""
-EFFORT = 10_000
-"""Terms that all attempts of one lemma may take up, some two seconds; then the axioms that were not tried stay, too."""
+MAX_PAIRS = 20_000
+"""Pairs of terms that one attempt may examine; where there are more, the axiom stays."""
+MAX_TERMS = 10_000
+"""Terms over all attempts of one lemma, about two seconds; axioms that were not tried by then stay."""
 _LABELLED = frozenset({"num", "size", "call", "sum", "most"})
 _ARITHMETIC = {"+": Fraction.__add__, "*": Fraction.__mul__, "/": Fraction.__truediv__}
 _SIGNS = frozenset({"positive", "nonnegative", "nonzero", "bit", "independent"})
 
 
 def minimize_axioms(graph: TermGraph, signs: Signs, left: Id, right: Id, steps: list[Step]) -> tuple[list[Step], bool]:
-    """Steps that lead from one side to the other by axioms of which none can be left out, and whether that was tried.
+    """Steps that lead from one side to the other by a minimal set of axioms, and whether all axioms were tried.
 
-    It was not where `EFFORT` or `MOST_JOINS` ended it: then the axioms that are left may be more than it takes.
+    They were not where `MAX_TERMS` or `MAX_PAIRS` ended it: then fewer axioms may do.
 
     Args:
         graph: the terms of the steps; terms may be added to it.
@@ -47,7 +47,7 @@ def minimize_axioms(graph: TermGraph, signs: Signs, left: Id, right: Id, steps: 
         steps: some that lead there.
     """
     stays, effort, tried = frozenset[str](), 0, True
-    while (names := frozenset(s.axiom for s in steps)) - stays and len(names) > 1 and effort < EFFORT:
+    while (names := frozenset(s.axiom for s in steps)) - stays and len(names) > 1 and effort < MAX_TERMS:
         axiom = next(s.axiom for s in steps if s.axiom not in stays)
         attempt = _Attempt(graph, signs, left, right, steps, names - {axiom})
         effort += attempt.size
@@ -61,7 +61,7 @@ def minimize_axioms(graph: TermGraph, signs: Signs, left: Id, right: Id, steps: 
 
 
 class _Attempt:
-    """The terms of some steps, joined by some of their axioms alone."""
+    """An attempt to prove the two sides equal on the terms of some steps, with some of their axioms."""
 
     def __init__(
         self, graph: TermGraph, signs: Signs, left: Id, right: Id, steps: Sequence[Step], axioms: frozenset[str]
@@ -71,24 +71,24 @@ class _Attempt:
         self._ends = left, right
         self._closure = Closure(graph.nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
         self._steps = [s for s in steps if s.axiom in axioms]
-        self._rows = [row for row in _joinable() if row.name in axioms]
-        self._left = MOST_JOINS
+        self._rows = [row for row in _matchable_rows() if row.name in axioms]
+        self._left = MAX_PAIRS
 
     @property
     def size(self) -> int:
-        """How many terms there are."""
+        """Number of terms."""
         return len(self._closure)
 
     @property
     def exhausted(self) -> bool:
-        """Whether it ended because there were too many pairs to look at."""
+        """Whether it ended at `MAX_PAIRS`."""
         return self._left <= 0
 
     def steps(self) -> list[Step] | None:
-        """Those that lead from one side to the other; None where these axioms do not."""
+        """Steps that lead from one side to the other; None where these axioms do not suffice."""
         closure, known = self._closure, list(self._steps)
         for s in known:
-            closure.join(s.left, s.right, s)
+            closure.unite(s.left, s.right, s)
         while not closure.same(*self._ends):
             met = [Step(row.name, a, b) for row in self._rows for a, b in self._instances(row)]
             grown = False
@@ -96,7 +96,7 @@ class _Attempt:
                 closure.add(s.left)
                 closure.add(s.right)
                 if not closure.same(s.left, s.right):
-                    closure.join(s.left, s.right, s)
+                    closure.unite(s.left, s.right, s)
                     known.append(s)
                     grown = True
             if not grown or self._left <= 0:
@@ -107,7 +107,7 @@ class _Attempt:
         return [s for s in known if s in used]
 
     def _instances(self, row: Axiom) -> Iterator[tuple[Id, Id]]:
-        """Both sides of an axiom, where each is equal to a term that is there, and they are not known to be equal."""
+        """Instances of an axiom whose two sides are equal to existing terms and not yet known to be equal."""
         left, right = _read(row.left), _read(row.right)
         for e in self._closure.having(_operator(left)):
             for begun in self._matches(left, e, {}):
@@ -119,7 +119,7 @@ class _Attempt:
                         yield self._build(left, choice), self._build(right, choice)
 
     def _others(self, pattern: Pattern, choice: Choice) -> Iterator[tuple[Id, Choice]]:
-        """Terms that are there and equal to a side of an axiom."""
+        """Existing terms that are instances of a side of an axiom."""
         if _variables(pattern) <= choice.keys():
             found = self._resolved(pattern, choice)
             if found is not None:
@@ -131,7 +131,7 @@ class _Attempt:
 
     # ------------------------------------------------------------ patterns
     def _matches(self, pattern: Pattern, e: Id, choice: Choice) -> Iterator[Choice]:
-        """Choices that make a pattern this term, its insides up to what is equal."""
+        """Bindings under which a pattern matches this term, its arguments up to known equalities."""
         node = self._graph.nodes[e]
         assert isinstance(pattern, tuple), "what is looked for has an operator"
         parts = pattern[1:]
@@ -170,7 +170,7 @@ class _Attempt:
         return {**choice, pattern: found} if choice.get(pattern, found) == found else None
 
     def _resolved(self, pattern: Pattern, choice: Choice) -> Id | None:
-        """A term that is there and equal to a pattern whose variables are chosen."""
+        """An existing term that is equal to a pattern under a complete binding."""
         if isinstance(pattern, str):
             found = choice[pattern]
             return found if isinstance(found, int) else None
@@ -188,7 +188,7 @@ class _Attempt:
         return self._graph.make(_operator(pattern), *(self._build(p, choice) for p in parts), label=label)
 
     def _head(self, pattern: tuple[Pattern, ...], choice: Choice) -> tuple[str, tuple[Pattern, ...]]:
-        """The word beside an operator, and the patterns inside."""
+        """The label of a pattern's operator, and the patterns of its arguments."""
         op = _operator(pattern)
         if op not in _LABELLED:
             return "", pattern[1:]
@@ -200,7 +200,7 @@ class _Attempt:
 
     # ------------------------------------------------------------ side conditions
     def _allowed(self, row: Axiom, choice: Choice) -> bool:
-        """Whether an axiom's conditions hold; terms that only equal others for which they do are replaced by these."""
+        """Whether an axiom's conditions hold, for the bound terms or for equal ones, which are then bound instead."""
         facts = [fact for text in row.when if isinstance(fact := _read(text), tuple)]
         for name in [n for n, e in choice.items() if isinstance(e, int)]:
             signs = [f for f in facts if f[0] in _SIGNS and f[1] == name]
@@ -256,8 +256,8 @@ class _Attempt:
 
 
 @cache
-def _joinable() -> tuple[Axiom, ...]:
-    """Rows whose instances can be seen from terms; the others are joined where a step says so."""
+def _matchable_rows() -> tuple[Axiom, ...]:
+    """Rows whose instances are visible in terms; the others apply only where a step names them."""
     return tuple(a for a in AXIOMS if a.name not in STATED | {RENAME} and "Upto" not in a.left)
 
 
@@ -297,7 +297,7 @@ def _variables(pattern: Pattern) -> frozenset[str]:
 
 
 def _value(pattern: Pattern, choice: Mapping[str, Id | str | Fraction]) -> Fraction:
-    """The number that an expression over an axiom's numbers is."""
+    """The value of an expression over an axiom's numbers."""
     match pattern:
         case str(variable):
             found = choice[variable]
