@@ -1,16 +1,15 @@
-"""The axioms: what the prover may use, one row each.
+"""The axioms that proofs may use, one row each; see *Add an axiom* in ../README.md.
 
 An axiom is an equation between terms that holds at every point, for all real values, under the
 convention x/0 = 0 (so `a * a^-1` is 1 only where a is not zero) and with the root of a negative
-number left unspecified. Terms denote functions of named coordinates (see `terms`); an equation
-therefore never renames anything behind the reader's back, and what it demands of its variables stands
-in its side conditions.
+number left unspecified. Terms denote functions of named coordinates (see `certificate/expressions`), so
+an equation never renames an axis, and everything that it requires of its variables is a side condition.
 
-Side conditions are derived by the rows of `CONDITIONS`, which only ever add facts: what was
-once derived stays true however the e-graph grows. (A set of dependencies that shrinks by merging
+Side conditions are derived by the rows of `CONDITIONS`, which only add facts: a derived fact stays true
+however the e-graph grows. (A set of dependencies that shrinks by merging
 would not have this property: a fact that arrives late would turn a *may depend* into a *does not*.)
 
-The text of a row is egglog's, so that it can be read beside egglog's manual and copied into it.
+The text of a row is egglog's syntax.
 """
 
 from __future__ import annotations

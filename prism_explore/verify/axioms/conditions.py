@@ -1,4 +1,4 @@
-"""How the side conditions of axioms follow from one another; monotone, so none is ever taken back."""
+"""How the side conditions of axioms follow from one another; rules only add facts."""
 
 from __future__ import annotations
 

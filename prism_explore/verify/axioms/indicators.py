@@ -1,4 +1,4 @@
-"""Axioms of values that are 0 or 1, and of ranges that these cut into pieces."""
+"""Axioms of indicators (values that are 0 or 1), and of ranges that they split."""
 
 from __future__ import annotations
 

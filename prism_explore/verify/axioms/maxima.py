@@ -1,4 +1,4 @@
-"""Axioms of maxima, and of what loops leave."""
+"""Axioms of maxima, running maxima and rescaled sums."""
 
 from __future__ import annotations
 

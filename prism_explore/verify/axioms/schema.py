@@ -1,4 +1,4 @@
-"""What a row of the table of axioms is, and how it is told to egglog."""
+"""The rows of the table of axioms and of the table of side conditions, and their rules for egglog."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIGNATURE = """
 values k has; `(inhabited k)` that it has at least one, at all sizes that meet the proof's conditions;
 `(renamed a b)` that b is a with one bound axis named anew; `(elsewhere i k)` that axis k does not
 occur in index i. `(stated x a b)` says that a and b are the two sides of axiom x, where that depends on indices
-and extents, which are opaque words here: the statement vouches for it, and `checker` sees to it.
+and extents, which are opaque words here; the checker verifies it.
 """
 
 CONSTRUCTORS = (

@@ -1,19 +1,19 @@
-"""A second opinion on certificates, by other means than the prover's.
+"""Independent check of certificates.
 
-It reads a certificate's text with its own parser and shares with the prover only what has to be shared: the
-graphs and the table of axioms; for a lemma without steps also the process that runs egglog.
+Input is a certificate's text; output is a report of everything that is wrong. The checker has its own parser and shares
+with the prover only the graphs and the table of axioms; for a lemma without steps also the egglog process.
 
-What it establishes, where it has no complaint:
+If the report is empty:
 
 1.  There is exactly one lemma for every tensor that program and candidate compute, in order, and a last
-    one that joins the two results. (By counting.)
+    one about the two results. (By counting.)
 2.  left = right follows from the listed axioms alone. Where the certificate has steps, each is an instance
-    of its axiom, side conditions and all, and they lead from left to right (`kernel`; no egglog is
-    asked). Where it has none, egglog derives it again, with axes, digits, extents and independence read off the
+    of its axiom, side conditions included, and they lead from left to right (`replay`, without
+    egglog). Where it has none, egglog derives it again, with axes, digits, extents and independence read off the
     text by this module. Where no axiom is listed, left and right are the same text.
     (A derivation, for all sizes and inputs; it stands as far as the axioms and this module or egglog stand.)
-3.  The left side is the operator applied to what the lemmas of its operands say, the right side is what
-    the operator's users are told, and both are equal: at a few random points, for two random
+3.  The left side is the operator applied to the values in the lemmas of its operands, the right side is the
+    value that later lemmas use, and both are equal: at a few random points, for two random
     choices of sizes that meet the conditions, in double precision. (A test: a wrong reading of an operator
     or a captured name shows up here, not with certainty but at every point where it matters.)
 

@@ -1,11 +1,9 @@
-"""That a lemma's left side is its operator's definition, over what the lemmas of its operands say.
+"""Check that a lemma's left side is its operator's definition, applied to the values in the lemmas of its operands.
 
-The definition is built here once more, with operands as references, and compared with the text, operator by
-operator. Names of axes and the spelling of indices may differ: wherever an axis is bound, both sides get the
-same random numbers for it, and indices are compared as numbers. So the sums themselves are never taken, and
-dims of any size cost nothing.
-
-Part of `checker`, and like it independent of the prover.
+The definition is built here once more, with references to operands, and compared with the text operator by operator.
+Names of axes and forms of indices may differ: wherever an axis is bound, both sides get the same random numbers for it,
+and indices are compared as numbers. Sums are not evaluated, so dims of any size cost nothing. Independent of the
+prover.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Every operator once more, in numbers: what it gives at a few places, from what lemmas say of its operands.
+"""Numeric evaluation of every operator at a few points, from the values in the lemmas of its operands.
 
-Part of `checker`, and like it independent of the prover.
+Independent of the prover and of `definition_check`, which compares the same operators symbol by symbol.
 """
 
 from __future__ import annotations

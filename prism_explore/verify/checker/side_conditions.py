@@ -1,7 +1,7 @@
-"""Whether two terms are an instance of an axiom whose conditions lie in indices and extents.
+"""Instances of axioms whose conditions lie in indices and extents, verified for all sizes.
 
-egglog sees an index as a word, so it has to be told where these axioms apply; here it is made sure, for all
-sizes, from the indices and extents themselves. Part of `kernel`, and like it independent of the prover.
+Indices are opaque words for egglog, so it gets these instances as facts; here they are verified from the indices and
+extents themselves. Independent of the prover.
 """
 
 from __future__ import annotations
