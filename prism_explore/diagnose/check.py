@@ -230,7 +230,7 @@ class Checker:
             if isinstance(verdict, Refuted) and member != family:
                 own = self._verdict(general_program, member, seed)
                 verdict = verdict if isinstance(own, Unknown) and differs(program, graph, seed) else own
-            tied = general_program != program and self._prover(program).refuter.may_be_tied(graph)
+            tied = general_program != program and self._prover(program).refuter.constant_may_be_extent(graph)
             if isinstance(verdict, Refuted) and tied:
                 other_extents = verdict
                 continue

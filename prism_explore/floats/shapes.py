@@ -62,7 +62,7 @@ class Planner:
 
     def _tied(self, pair: Pair) -> Iterator[Instance]:
         """With the given extents of the axes that a constant may depend on: of all, then of each reduced one."""
-        tied = self._extents.tied(pair)
+        tied = self._extents.constant_extents(pair)
         one_by_one = [{name: tied[name]} for name in self._reduced if name in tied]
         for fixed in (tied, *one_by_one) if len(tied) > 1 else one_by_one:
             instance = self._extents.instance(pair, TINY, fixed)

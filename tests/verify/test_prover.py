@@ -363,18 +363,18 @@ def test_what_is_proved_and_tied_is_not_run_at_extents_where_it_must_differ(monk
     """One trial at the given extents is made for it, by which it might be refuted as well; none at sizes of its own."""
     case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
     refuter = Refuter(PROGRAMS["rms_full"])
-    assert refuter.seems_tied(case.sgraph, 0)
+    assert refuter.constant_may_explain_difference(case.sgraph, 0)
     assert isinstance(refuter.attempt(case.sgraph, 0), UncertainDifference)
     monkeypatch.setattr(Refuter, "attempt", lambda *_: pytest.fail("it was run at sizes of its own"))
     assert isinstance(verdict_on(PROGRAMS["rms_full"], case.sgraph), Verified)
 
 
-def test_what_seems_tied_and_is_wrong_is_refuted_with_a_witness():
+def test_what_constant_may_explain_difference_and_is_wrong_is_refuted_with_a_witness():
     """A mean over the axis, with the constant of half of it."""
     program = PROGRAMS["rms_full"]
     case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
     bad = parse(show(case.sgraph).replace("1/4096", "1/2048"))
-    assert Refuter(program).seems_tied(bad, 0)
+    assert Refuter(program).constant_may_explain_difference(bad, 0)
     verdict = verdict_on(program, bad)
 
     assert isinstance(verdict, Refuted)

@@ -1,4 +1,4 @@
-"""A refuted candidate, or a disagreement between prover and refuter, as a text that has both speak again.
+"""A refuted candidate, or a disagreement between prover and refuter, as a text that can be replayed.
 
 disagreement of f3.c1, proved by normal form
 seed 0, float64 from -0.65 to 0.75
@@ -36,7 +36,7 @@ _CASE = re.compile(
 
 
 def show_witness(w: Witness) -> str:
-    """A witness in three lines, as `read_witness` reads them."""
+    """A counterexample in three lines, as `read_witness` reads them."""
     return "\n".join(
         (
             f"seed {w.seed}, {w.arithmetic} from {w.between[0]!r} to {w.between[1]!r}",
@@ -48,10 +48,10 @@ def show_witness(w: Witness) -> str:
 
 
 def read_witness(text: str) -> Witness:
-    """The witness that three lines tell.
+    """The counterexample in three lines.
 
     Raises:
-        ParseError: they tell none.
+        ParseError: they are not what `show_witness` writes.
     """
     found = _WITNESS.fullmatch(text.strip())
     arithmetic: Arithmetic | None = next((a for a in get_args(Arithmetic) if found and a == found["arithmetic"]), None)
@@ -74,11 +74,11 @@ def read_witness(text: str) -> Witness:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A candidate that was found wrong, with the numbers that show it."""
+    """A refuted candidate, with its program and the counterexample."""
 
     candidate: str
     method: Method | None
-    """How it was proved all the same; None where it was not, so that nobody disagrees."""
+    """The method by which the prover proved it; None where it did not, so that there is no disagreement."""
     program: TensorProgram
     sgraph: SGraph
     witness: Witness
@@ -93,10 +93,10 @@ class Case:
 
 
 def read_case(text: str) -> Case:
-    """The case that a text tells.
+    """Parse the text of a case.
 
     Raises:
-        ParseError: it is none.
+        ParseError: it is not what `str` of a case writes.
     """
     found = _CASE.fullmatch(text.strip())
     if found is None:

@@ -1,8 +1,8 @@
-"""Sixty digits and exponents without bounds: what is asked where float64 may be at fault.
+"""High precision: decimal numbers with sixty digits and unbounded exponents, for trials where float64 is in doubt.
 
-Floats overflow, underflow, cancel and divide by 0; the claims are about real numbers, with x/0 = 0. So where a
-difference may be the floats' own, the interpreter runs both sides again on the same inputs, on numbers that have none
-of this but rounding, far behind the digits that matter. It is a thousand times slower, and seldom asked.
+Floats overflow, underflow, cancel and divide by 0, while the claims are about real numbers with x/0 = 0. Where a
+difference may be an error of floats, the interpreter runs both sides again on the same inputs, with these numbers. They
+round far below the digits that matter. It is a thousand times slower, and rarely needed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from prism_explore.ir.ops import AccumulateRescaled, Op, Unary
 
 DIGITS = 60
 ROUNDING = 1e-50
-"""By how much a few hundred operations may be off, relative to the largest number on the way."""
+"""The error of a few hundred operations, relative to the largest intermediate value."""
 ALIKE = Decimal("1e-40")
-"""What two blocks write to one place may differ by so much, relatively."""
+"""The relative difference up to which two values that blocks write to one element are equal."""
 EXPONENTIAL, ERROR_FUNCTION = 20, 100
-"""What one of these takes, in additions, which take about a microsecond and a half each."""
+"""The time of a function, in additions of about 1.5 microseconds."""
 TRANSCENDENTAL = frozenset({"exp", "expm1", "log", "log1p", "sin", "cos", "tanh"})
 LARGEST_ARGUMENT = 1000
 """The largest decimal exponent of an argument: of a sine of more, no digit is worth its time."""
@@ -39,11 +39,11 @@ _ZERO, _ONE, _TWO = Decimal(0), Decimal(1), Decimal(2)
 
 
 class NoDecimal(Exception):
-    """An order of what is no real number, as the root of a negative one; it never leaves this package."""
+    """A comparison with a value that is no real number, such as the root of a negative one; caught in this package."""
 
 
 class Wide:
-    """A number, and the operators and functions that the interpreter asks of one."""
+    """A number with the operators and functions that the interpreter uses."""
 
     __slots__ = ("value",)
 
@@ -67,7 +67,7 @@ class Wide:
     __rmul__ = __mul__
 
     def __truediv__(self, other: object) -> Wide:
-        """A quotient, and 0 where the divisor is, as the claims have it."""
+        """The quotient, or 0 where the divisor is 0."""
         return Wide(_divided(self.value, _decimal(other)))
 
     def __rtruediv__(self, other: object) -> Wide:
@@ -182,7 +182,7 @@ _float = np.frompyfunc(float, 1, 1)
 
 
 def additions(op: Op) -> int:
-    """What an operator takes per number."""
+    """The time of an operator per element, in additions."""
     match op:
         case AccumulateRescaled():
             return EXPONENTIAL
@@ -202,18 +202,18 @@ class Both:
     difference: Array
     """Their absolute difference, taken before the conversion to floats."""
     largest: float
-    """The largest magnitude on the way, of those below the limit."""
+    """The largest intermediate magnitude below the limit."""
 
 
 def run_both(
     program: SGraph, candidate: SGraph, inputs: Mapping[str, Array], symbols: Mapping[str, int], limit: float
 ) -> Both:
-    """Both graphs on these inputs, in decimals; NaN where a value is no real number.
+    """Run both graphs on these inputs; NaN where a value is no real number.
 
-    What is beyond the limit stands for infinity, as it does beside masks.
+    Magnitudes above the limit stand for infinity, as masked values do.
 
     Raises:
-        NoDecimal: such a value is compared with another.
+        NoDecimal: a value that is no real number is compared with another.
     """
     largest = 0.0
 

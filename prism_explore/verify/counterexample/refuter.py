@@ -139,7 +139,11 @@ class Refuter:
                 return self._at_given_sizes(replace(pair, literal=True), seed) if not trials else Untried(instance)
             outcome = self._trial(pair, instance, seed + n)
             if isinstance(outcome, Witness):
-                return outcome if instance.faithful and not self._extents.tied(pair) else UncertainDifference(outcome)
+                return (
+                    outcome
+                    if instance.faithful and not self._extents.constant_extents(pair)
+                    else UncertainDifference(outcome)
+                )
             if isinstance(outcome, Untried):
                 return outcome
             trials.append(outcome)
@@ -150,16 +154,16 @@ class Refuter:
         pair = self._pair(candidate)
         return not isinstance(pair, str) and self._extents.is_doubtful(pair)
 
-    def may_be_tied(self, candidate: SGraph) -> bool:
+    def constant_may_be_extent(self, candidate: SGraph) -> bool:
         """Whether a constant in either graph may depend on given extents, so that other extents show nothing.
 
         Examples are the 1/4096 of a mean, or 1/8 for a root of 64: all their prime factors are those of extents.
         """
-        return self._extents.may_be_tied(candidate)
+        return self._extents.constant_may_be_extent(candidate)
 
-    def seems_tied(self, candidate: SGraph, seed: int) -> bool:
+    def constant_may_explain_difference(self, candidate: SGraph, seed: int) -> bool:
         """Whether such a constant may explain a clear difference at the shared sizes."""
-        judged = self._run_shared(candidate, seed, 0) if self.may_be_tied(candidate) else None
+        judged = self._run_shared(candidate, seed, 0) if self.constant_may_be_extent(candidate) else None
         return judged is not None and judged[1] > CLEAR_DIFFERENCE
 
     def attempt_at_given_sizes(self, candidate: SGraph, seed: int) -> Attempt:
@@ -174,7 +178,7 @@ class Refuter:
             return Untried(pair)
         pair = replace(pair, literal=True)
         outcomes: list[Witness | Untried] = []
-        for fixed in self._extents.spoken_of(pair):
+        for fixed in self._extents.fixed_choices(pair):
             outcome = self._with_fixed_sizes(pair, fixed, seed)
             if isinstance(outcome, Survived):
                 return outcome
@@ -183,7 +187,7 @@ class Refuter:
         if isinstance(together, Witness):
             return together
         witnesses = [o for o in alone if isinstance(o, Witness)]
-        if witnesses and len(witnesses) == len(alone) and self._extents.speaks_once(pair):
+        if witnesses and len(witnesses) == len(alone) and self._extents.has_one_constant(pair):
             return witnesses[0]
         return self._at_given_sizes(pair, seed)
 
@@ -266,7 +270,7 @@ class Refuter:
         return result
 
     def _make_shared_trial(self, seed: int, turn: int) -> tuple[SharedTrial, Expected, tuple[float, float]] | None:
-        instance = self._extents.common(turn)
+        instance = self._extents.shared_instance(turn)
         if isinstance(instance, str):
             return None
         for between in (RANGE, POSITIVE_RANGE):
@@ -279,7 +283,7 @@ class Refuter:
 
     def _shared_exact_trial(self, candidate: SGraph, seed: int) -> Trial | None:
         """The same in prime fields."""
-        cut_twice = self._extents.common_tiny(candidate)
+        cut_twice = self._extents.tiny_fixed_sizes(candidate)
         key = seed, *sorted(cut_twice.items())
         found = _cached(
             self._shared_exact_trials, MOST_SHARED_TRIALS, key, lambda: self._make_shared_exact_trial(seed, cut_twice)
@@ -313,7 +317,7 @@ class Refuter:
 
     # ------------------------------------------------------------ floats
     def _at_given_sizes(self, pair: Pair, seed: int) -> Attempt:
-        outcome = self._with_fixed_sizes(pair, self._extents.as_given(pair), seed)
+        outcome = self._with_fixed_sizes(pair, self._extents.given_sizes(pair), seed)
         return Untried(f"at the given extents {outcome.reason}") if isinstance(outcome, Untried) else outcome
 
     def _with_fixed_sizes(self, pair: Pair, fixed: Fixed, seed: int) -> Attempt:

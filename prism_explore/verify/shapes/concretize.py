@@ -1,7 +1,7 @@
-"""Small numbers for a program and its candidates: instances that the interpreter can run.
+"""Concrete sizes for a program and its candidates: small ones, at which the interpreter can run both.
 
-A trial is about a family of shapes, so each axis gets its own small extent; constants in formulas stay as they
-are. Where only the given extents will do, for a constant that is tied to one, the rest are small all the same.
+A trial stands for a family of shapes, so each axis gets its own small extent, while constants in formulas stay. Where a
+constant depends on a given extent, that axis keeps it and the others are small.
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ from prism_explore.verify.shapes.instance import (
     largest_tensor,
     make_instance,
 )
-from prism_explore.verify.shapes.pair import Near, Number, Pair
+from prism_explore.verify.shapes.pair import BoundNear, FixedBound, Pair
 from prism_explore.verify.shapes.read_graph import Reader
 from prism_explore.verify.shapes.solver import Solver
 
 TINY = -1
-"""The choice of numbers that has the fewest elements, be they equal."""
+"""The choice of sizes with the fewest elements; sizes may be equal."""
 LARGEST = 4096
-"""No extent that a trial may choose is larger; those it is given may be."""
+"""The largest extent that a trial may choose; fixed ones may be larger."""
 FEW_STEPS = 1_000
-"""Operators run by the interpreter for one trial, over all blocks and iterations: about 2 ms. Where it takes more for
-grid sizes and loop ranges that all differ, they are 2 and 3 in turn."""
+"""Operators that the interpreter runs for one trial, over all blocks and iterations: about 2 ms. If different grid
+sizes and loop ranges take more, they are 2 and 3 in turn."""
 MOST_DIFFERENT = 8
-"""Grid sizes and loop ranges that can all differ."""
+"""The largest number of grid sizes and loop ranges that must all differ."""
 MOST_STEPS = 20_000
-"""More than that is not tried: about 50 ms."""
+"""A trial with more steps is not tried: about 50 ms."""
 MOST_ELEMENTS = 1 << 18
-"""Of one tensor of a trial, 2 MiB: where sizes that all differ make it larger, the smallest there are will do."""
+"""Elements of one tensor of a trial, 2 MiB; if different sizes make it larger, the smallest sizes are used."""
 MOST_GIVEN = 1 << 20
-"""The same where some are as given."""
-KEPT = 2048
-"""Solutions that are remembered."""
+"""The same where some sizes are fixed."""
+CACHED_SOLUTIONS = 2048
+"""Solutions that are cached."""
 Fixed: TypeAlias = Mapping[str, int] | Mapping[str | int, int]
-"""Numbers that are given, by name or by variable."""
+"""Fixed sizes, by name or by variable."""
 NOTHING: Fixed = MappingProxyType({})
-MANIFOLD = (
+DIVISIBLE_EXTENTS = (
     (((10, 12, 18, 20, 14), (16, 24, 20, 30)), ((6, 20, 16, 18, 14), (24, 12, 18, 30))),
     (((4, 6, 10, 9, 14), (12, 18, 20)), ((6, 4, 10, 9, 14), (18, 12, 20))),
 )
-"""Extents with many divisors for two trials, and smaller ones for two: of axes that are not summed over, and of those
-that are, which a loop may cut within a block's share."""
-COMFORTABLE = 11_000
-"""Elements of the largest tensor of the program at such extents: NumPy's own time per call is as long."""
-BEARABLE = 40_000
-"""The same at the last and smallest of them: a candidate's own take longer still."""
+"""Extents with many divisors for two trials, and smaller ones for two: of axes that are not reduced, and of those that
+are, which a grid and a loop may both tile."""
+MOST_SHARED_ELEMENTS = 11_000
+"""Elements of the program's largest tensor at such extents: NumPy's overhead per call takes as long."""
+MOST_SHARED_ELEMENTS_SMALL = 40_000
+"""The same at the smaller extents: sizes of a candidate's own would take even longer."""
 
 
 class Extents:
-    """Finds small sizes for a program and its candidates, again and again."""
+    """Finds small sizes for a program and its candidates; solutions are cached."""
 
     def __init__(self, program: TensorProgram) -> None:
         self.program = program.graph
@@ -99,12 +99,12 @@ class Extents:
         self._views, self._work = tuple(reader.views), tuple(reader.work)
         self._output = self._values[program.graph.output]
         self._summed = frozenset[int]() if self._error else _summed(program.graph, self._values)
-        """Slots of the dims that are summed over, or of which the maximum is taken."""
+        """Variables of the dims that are reduced."""
         self._variables.close()
         self._solved: dict[tuple[object, ...], dict[int, int] | None] = {}
 
     def pair(self, candidate: SGraph) -> Pair | str:
-        """The system of the program with a candidate of the same inputs and result dims, or why there is none."""
+        """The equations of the program with a candidate of equal inputs and result dims, or why there are none."""
         found = self._pair(candidate)
         if (
             isinstance(found, Pair)
@@ -156,11 +156,11 @@ class Extents:
         )
 
     def instance(self, pair: Pair, n: int = 0, fixed: Fixed = NOTHING) -> Instance | str:
-        """The n-th choice of numbers, or one with some of the numbers given, by name or variable; or why there is none.
+        """The n-th choice of sizes, with some fixed by name or variable; or why there is none.
 
-        Where numbers that all differ are too dear, grid sizes and loop ranges may be equal; then all numbers may.
+        Where sizes that all differ are too expensive, grid sizes and loop ranges may be equal; then all sizes may.
         """
-        dear = ""
+        too_large = ""
         choices = [(n, True), (n, False), (TINY, False)] if not fixed else [(n, True), (n, False)]
         for which, differ in choices[len(pair.cuts) > MOST_DIFFERENT :]:
             numbers = self._numbers(pair, which, fixed, differ)
@@ -168,33 +168,35 @@ class Extents:
                 continue
             most = MOST_GIVEN if fixed else MOST_ELEMENTS
             if largest_tensor(pair, numbers) > most:
-                dear = f"a trial would have tensors of more than {most:,} elements"
+                too_large = f"a trial would have tensors of more than {most:,} elements"
                 continue
             instance = make_instance(pair, numbers)
             if instance.steps <= (FEW_STEPS if differ and not fixed else MOST_STEPS):
                 return instance
-            dear = f"a trial would take more than {MOST_STEPS:,} steps"
-        return dear or "no small sizes meet its conditions"
+            too_large = f"a trial would take more than {MOST_STEPS:,} steps"
+        return too_large or "no small sizes meet its conditions"
 
-    def common(self, turn: int) -> Instance | str:
-        """The program alone at extents that many numbers cut, in one order or another; or why there are none."""
+    def shared_instance(self, turn: int) -> Instance | str:
+        """The program at extents with many divisors, in an order that `turn` chooses; or why there are none."""
         pair = self._pair(self.program)
         if isinstance(pair, str):
             return pair
         find, axes = pair.variables.find, [root for _, root in pair.axes]
         summed = frozenset(map(find, self._summed))
-        for turns in MANIFOLD:
+        for turns in DIVISIBLE_EXTENTS:
             others, inner = turns[turn % len(turns)]
             extents = {root: (*(inner if root in summed else others), *range(2, 40)) for root in axes}
             numbers = _solve(pair, 0, {}, True, extents)
             if numbers is None or len({numbers[root] for root in axes}) < len(axes):
                 continue
-            if largest_tensor(pair, numbers) <= (BEARABLE if turns is MANIFOLD[-1] else COMFORTABLE):
+            if largest_tensor(pair, numbers) <= (
+                MOST_SHARED_ELEMENTS_SMALL if turns is DIVISIBLE_EXTENTS[-1] else MOST_SHARED_ELEMENTS
+            ):
                 return make_instance(pair, numbers)
         return "extents with many divisors are too large"
 
-    def common_tiny(self, candidate: SGraph) -> Mapping[str, int]:
-        """Axes that a candidate's kernels cut more than once where they load an input, at the least such extent."""
+    def tiny_fixed_sizes(self, candidate: SGraph) -> Mapping[str, int]:
+        """The axes that a candidate's loads of inputs tile by grid and loop, at the smallest such extent."""
         found: dict[str, int] = {}
         names = {slot: name for name, slot in reversed(self._axes.items())}
         for node in candidate.nodes:
@@ -210,13 +212,13 @@ class Extents:
     def _numbers(self, pair: Pair, n: int, fixed: Fixed, differ: bool) -> dict[int, int] | None:
         key = (pair.system, n, differ, tuple(fixed.items()))
         if key not in self._solved:
-            if len(self._solved) >= KEPT:
+            if len(self._solved) >= CACHED_SOLUTIONS:
                 self._solved.clear()
             self._solved[key] = _solve(pair, n, fixed, differ)
         return self._solved[key]
 
-    def may_be_tied(self, candidate: SGraph) -> bool:
-        """Whether some constant above 1 in program or candidate has no prime factor but those of given extents."""
+    def constant_may_be_extent(self, candidate: SGraph) -> bool:
+        """Whether some constant above 1 in program or candidate has only prime factors of given extents."""
         return self._speaks_of_extents or any(self._is_made_of_extents(c) for c in _constants(candidate))
 
     def _is_made_of_extents(self, number: int) -> bool:
@@ -224,11 +226,11 @@ class Extents:
             number //= common
         return number == 1
 
-    def tied(self, pair: Pair) -> dict[str, int]:
-        """Axes whose given extent a constant in either graph speaks of, as a mean's 1/4096 does, at that extent.
+    def constant_extents(self, pair: Pair) -> dict[str, int]:
+        """The axes whose given extent a constant in either graph may be, as the 1/4096 of a mean, with that extent.
 
-        It may be that of a tile: 1/2048 where two blocks or iterations cut the axis; or be said by two constants, or
-        be two extents together, as a mean over both axes has it.
+        The constant may also be the extent of a tile (1/2048 where two blocks tile the axis), the product of two
+        extents (a mean over two axes), or one of two constants whose product is the extent.
         """
         constants = self._constants | _constants(pair.candidate)
         constants |= {a * b for a in constants for b in (*constants, *pair.variables.numbers.values())}
@@ -244,8 +246,8 @@ class Extents:
         return found
 
     def is_doubtful(self, pair: Pair) -> bool:
-        """Whether other extents than the given ones may prove nothing: a constant speaks of these, or views do."""
-        return bool(self.tied(pair)) or not self._are_faithful(pair)
+        """Whether a trial at other extents may show nothing, because constants or views depend on the given ones."""
+        return bool(self.constant_extents(pair)) or not self._are_faithful(pair)
 
     def _are_faithful(self, pair: Pair) -> bool:
         if not pair.named:
@@ -253,35 +255,35 @@ class Extents:
         instances = [self.instance(pair, n) for n in range(2)]
         return all(instance.faithful for instance in instances if isinstance(instance, Instance))
 
-    def spoken_of(self, pair: Pair) -> tuple[dict[str | int, int], ...]:
-        """What may have to be as given, the rest being small, for a graph to mean what it means as given; none if none.
+    def fixed_choices(self, pair: Pair) -> tuple[dict[str | int, int], ...]:
+        """Choices of fixed sizes with which the graphs mean what they mean at the given sizes; empty if none is needed.
 
-        All that views name, where small numbers are not to each other as these are, with one axis that a constant
-        may speak of after the other; then with all of those. Variables without a name are given by themselves.
+        Each fixes all numbers in views, where small ones do not have the same relations, and one axis whose extent a
+        constant may be; the last one fixes all of these axes.
         """
         views: dict[str | int, int] = {} if self._are_faithful(pair) else {**pair.named}
-        tied = self.tied(pair)
+        tied = self.constant_extents(pair)
         alone = [{**views, name: extent} for name, extent in tied.items()]
         return (*alone, {**views, **tied}) if len(alone) > 1 else (*alone, views)[:1] if views or alone else ()
 
-    def speaks_once(self, pair: Pair) -> bool:
-        """Whether one number of each graph at most may have a share in an extent, so speaks of one axis or of two."""
-        whole = prod(self.tied(pair).values())
+    def has_one_constant(self, pair: Pair) -> bool:
+        """Whether at most one constant of each graph may be a factor of a given extent."""
+        whole = prod(self.constant_extents(pair).values())
 
-        def speaks(op: Op) -> bool:
+        def is_factor(op: Op) -> bool:
             return isinstance(op, Scalar) and any(
                 abs(n) > 1 and whole % n == 0 for n in op.value.as_integer_ratio() if n
             )
 
-        return all(sum(map(speaks, _operators(graph))) < 2 for graph in (pair.program, pair.candidate))
+        return all(sum(map(is_factor, _operators(graph))) < 2 for graph in (pair.program, pair.candidate))
 
-    def as_given(self, pair: Pair) -> dict[str | int, int]:
-        """Every axis, and whatever else views name, at its given extent."""
+    def given_sizes(self, pair: Pair) -> dict[str | int, int]:
+        """The given extents of all axes and of all numbers in views."""
         return {**pair.named, **pair.given_axes}
 
 
 def _summed(graph: SGraph, values: Sequence[Slots]) -> frozenset[int]:
-    """The variables of the dims that the kernel graph itself reduces."""
+    """The variables of the dims that kernel-level operators reduce."""
     reduced = (reduced_axis(node.op, tuple(values[a] for a in node.args)) for node in graph.nodes)
     return frozenset(slot for slot in reduced if slot is not None)
 
@@ -300,9 +302,9 @@ def _operators(graph: SGraph) -> Iterator[Op]:
 
 
 def ones_of(graph: SGraph) -> dict[str, Dim]:
-    """Symbols that the graph's conditions leave no number but 1: of `12/g - 11`, a positive integer, g is one.
+    """Symbols that the graph's conditions force to be 1: g if `12/g - 11` is a positive integer.
 
-    A slice of a tile that is as long as the whole dim makes such a condition.
+    A slice of a tile that is as long as the full dim has such a condition.
     """
     found: dict[str, Dim] = {}
     for condition in graph.conditions():
@@ -326,9 +328,9 @@ def _solve(
     differ: bool,
     extents: Mapping[int, Sequence[int]] = MappingProxyType({}),
 ) -> dict[int, int] | None:
-    """Numbers for all variables; of an axis among the extents that are given for it, if there are.
+    """Values for all variables; for an axis one of `extents`, where it has any.
 
-    Where not all can `differ`, grid sizes and loop ranges may be equal.
+    Without `differ`, grid sizes and loop ranges may be equal.
     """
     find, named = pair.variables.find, dict(pair.names)
     constants = {find(s): number for s, number in pair.variables.numbers.items()}
@@ -353,18 +355,18 @@ def _solve(
     for place in pair.places:
         extents_of = (place.rows, place.band.rows), (place.columns, place.band.columns)
         for bound, (root, extent) in zip((place.low, place.high), extents_of, strict=True):
-            if isinstance(bound, Number) and excludes_something(bound, extent):
+            if isinstance(bound, FixedBound) and excludes_something(bound, extent):
                 strict[root] = max(strict.get(root, 1), abs(bound.small) + 2)
-            elif isinstance(bound, Near):
+            elif isinstance(bound, BoundNear):
                 strict[bound.root] = max(strict.get(bound.root, 1), 3 - bound.offset)
-    apart = frozenset(root for _, root in (pair.names if differ else axes)) - {*given, find(0)}
+    distinct = frozenset(root for _, root in (pair.names if differ else axes)) - {*given, find(0)}
 
     loose = {*constants, *(root for _, root in cuts)}
 
     def accepts(values: Mapping[int, int]) -> bool:
         return every_row_has_an_entry(pair, values)
 
-    demands = ((strict, apart), (relaxed, apart), (relaxed, frozenset[int]()))
+    demands = ((strict, distinct), (relaxed, distinct), (relaxed, frozenset[int]()))
     for least, different in demands[2:] if n == TINY else demands:
         solver = Solver(pair.equations, least, different, loose, max(LARGEST, *given.values(), 0), accepts)
         if solver.put_all((*constants.items(), *given.items())) and solver.solve(order):

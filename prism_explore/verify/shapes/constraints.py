@@ -1,16 +1,16 @@
-"""The dims of a program and a candidate as variables, and the equations between them.
+"""Constraints on sizes: the dims of a program and a candidate as variables, and the equations between them.
 
-The numbers in shapes, 4096 or 64..128, are extents of axes; a trial wants others: small, at least 2, and
-pairwise different, so that a map to the wrong dim of equal extent shows. But a reshape ties extents
-by a product, a slice and a concatenation by a sum, a grid by a quotient. So every dim of every tensor is a
-variable, operators that align dims make two variables one, and the rest are equations:
+The numbers in shapes, such as 4096, are extents of axes. A trial uses other extents: small, at least 2, and pairwise
+different, so that a map to the wrong dim of equal extent shows. Reshapes relate extents by products, slices and
+concatenations by sums, grids by quotients. So every dim of every tensor is a variable, operators that align dims merge
+two variables, and the rest are equations:
 
-    load, store      whole = grid · loop · tile
+    load, store      dim = grid · loop · tile
     reshape          both sides of a group of dims have one product; a dim that is split has borders,
-                     and a border at the same place of the same axis is the same variable
-    slice, concat    whole = what lies before + the piece + what lies behind
+                     and borders at one position of one axis are one variable
+    slice, concat    dim = the part before + the slice + the part after
 
-Nothing here is the prover's: what a trial is run at must not depend on what it is to check.
+This module shares no code with the prover, because the sizes of a trial must not depend on what it checks.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from prism_explore.ir.dims import ONE, Dim, dim, in_symbols
 from prism_explore.support.union_find import UnionFind
 
 Slots: TypeAlias = tuple[int, ...]
-"""A tensor's dims as variables; 0 is the literal size 1."""
+"""The variables of a tensor's dims; 0 is the literal size 1."""
 Path: TypeAlias = tuple[int, ...]
 Equation: TypeAlias = tuple[Literal["product", "sum"], Slots, Slots]
-"""Both sides have one product, or one sum."""
+"""Both sides have equal products, or equal sums."""
 
 
 BEGIN = -1
-"""In place of a variable: position 0."""
+"""Stands for position 0 instead of a variable."""
 
 
 class NoExtents(Exception):
-    """These graphs are outside of what is solved here; never leaves this module."""
+    """These graphs have sizes outside of the supported equations; caught in this package."""
 
 
 @dataclass(slots=True)
 class Variables:
-    """Dims as variables, which of them are one, and the equations between them."""
+    """Dims as variables, the classes of equal ones, and the equations between them."""
 
     same: UnionFind[int] = field(default_factory=lambda: UnionFind((0,)))
     given: list[Dim] = field(default_factory=lambda: [ONE])
@@ -47,17 +47,17 @@ class Variables:
     numbers: dict[int, int] = field(default_factory=lambda: {0: 1})
     """Variables that are constants of the graphs, such as a grid of 3."""
     sizes: dict[Dim, int] = field(default_factory=dict[Dim, int])
-    """What is said in symbols alone, such as n or f*n: that very size, wherever it stands."""
+    """Sizes of symbols only, such as n or f*n: one variable for all occurrences."""
     marks: dict[tuple[str, int, Dim], int] = field(default_factory=dict[tuple[str, int, Dim], int])
-    """Places along an axis: borders of a split (elements below), positions of a slice (elements before)."""
+    """Positions along an axis: borders of a split (elements below), ends of a slice (elements before)."""
     part_of: dict[int, int] = field(default_factory=dict[int, int])
-    """A tile's dim is the low part of the whole one, and so is the last of the dims into which one is split."""
+    """The dim of which another is the low part: a tile's full dim, or the split dim of its last factor."""
     made: dict[tuple[str, int, Slots], int] = field(default_factory=dict[tuple[str, int, Slots], int])
-    """Tiles by the whole and its cuts, wholes by tile and cuts: the same is the same variable at once."""
+    """Tiles by full dim and tiling sizes, full dims by tile and tiling sizes, so that equal ones are one variable."""
     concat_operands: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
-    """What a concatenation was made of."""
+    """Per concatenated dim, those of the operands."""
     free: set[int] = field(default_factory=set[int])
-    """Variables that may be 1 although they are not: what a slice leaves over."""
+    """Variables that may be 1: the rests of slices."""
     joins: int = 0
 
     def copy(self) -> Variables:
@@ -79,8 +79,8 @@ class Variables:
     def new(self, given: Dim) -> int:
         """The variable for a dim of the given extent.
 
-        What is said in symbols is that size, the literal 1 is variable 0; an extent with another number in it gets a
-        variable of its own, for the number is that of an axis.
+        A size of symbols has one variable, and the literal 1 is variable 0. An extent with another number gets a new
+        variable, because the number is the extent of an axis.
         """
         if given.is_one:
             return 0
@@ -93,23 +93,23 @@ class Variables:
         return slot
 
     def find(self, slot: int) -> int:
-        """The one variable that stands for all that were joined with this one."""
+        """The representative of all variables that were merged with this one."""
         return self.same.find(slot)
 
     def join(self, a: int, b: int) -> None:
-        """These two dims have one extent."""
+        """State that two dims have equal extents."""
         self.joins += self.same.union(a, b)
 
     def product(self, whole: Iterable[int], parts: Iterable[int]) -> None:
-        """Both sides multiply to the same."""
+        """State that both sides have equal products."""
         self.equations.append(("product", tuple(whole), tuple(parts)))
 
     def sum(self, whole: Iterable[int], parts: Iterable[int]) -> None:
-        """Both sides add up to the same."""
+        """State that both sides have equal sums."""
         self.equations.append(("sum", tuple(whole), tuple(parts)))
 
     def cut(self, whole: int, parts: Sequence[int], given: Dim) -> int:
-        """The tile that remains of a dim which grid dims and a loop cut."""
+        """The tile of a dim that grid dims and a loop partition."""
         key = ("tile", self.find(whole), tuple(map(self.find, parts)))
         if key not in self.made:
             tile = self.made[key] = self.new(given)
@@ -120,7 +120,7 @@ class Variables:
         return self.made[key]
 
     def laid(self, tile: int, parts: Sequence[int], given: Dim) -> int:
-        """The dim that tiles give side by side."""
+        """The dim that tiles form."""
         key = ("whole", self.find(tile), tuple(map(self.find, parts)))
         if key not in self.made:
             whole = self.made[key] = self.new(given)
@@ -128,7 +128,7 @@ class Variables:
         return self.made[key]
 
     def mark(self, kind: str, axis: int, at: Dim) -> int:
-        """The variable for a place along an axis."""
+        """The variable for a position along an axis."""
         key = (kind, self._origin(kind, axis), at)
         if key not in self.marks:
             self.marks[key] = self.new(at)
@@ -136,12 +136,12 @@ class Variables:
         return self.marks[key]
 
     def border(self, axis: int, below: int) -> None:
-        """So many elements of an axis lie below its border there."""
+        """State that an axis has a border with `below` elements below it."""
         key = ("border", self._origin("border", axis), self.given[below])
         self.join(self.marks.setdefault(key, below), below)
 
     def _origin(self, kind: str, axis: int) -> int:
-        """A tile's borders are those of the whole, of which it is the low part."""
+        """The axis that owns a position: for the border of a tile, its full dim."""
         axis = self.find(axis)
         for _ in range(16 if kind == "border" else 0):
             if axis not in self.part_of:
@@ -150,7 +150,7 @@ class Variables:
         return axis
 
     def size(self, d: Dim) -> int:
-        """The variable for a size that means what it says, such as a grid's: its numbers are those numbers."""
+        """The variable for a size whose numbers are literal, such as a grid's."""
         if d.is_one:
             return 0
         if d not in self.sizes:
@@ -162,7 +162,7 @@ class Variables:
         return self.sizes[d]
 
     def _define(self, slot: int, d: Dim) -> None:
-        """The equation that makes this variable that size of symbols and numbers."""
+        """Add the equation that defines a variable as a size of symbols and numbers."""
         if len(d.terms) == 1:
             ((powers, coefficient),) = d.terms
             above = [self.size(dim(s)) for s, e in powers if e > 0 for _ in range(e)]
@@ -180,12 +180,12 @@ class Variables:
 
     @property
     def symbols(self) -> dict[str, int]:
-        """The variable of every symbol that occurs by itself or in a size said in symbols."""
+        """The variable of every symbol that occurs by itself or in a size of symbols."""
         return {s: slot for d, slot in self.sizes.items() for s in d.symbols[:1] if d == dim(s)}
 
-    # ------------------------------------------------------------ what follows
+    # ------------------------------------------------------------ consequences
     def close(self) -> tuple[Equation, ...]:
-        """Join what must be equal, until nothing follows; the equations that remain, each once."""
+        """Merge variables that must be equal until none are left; the remaining equations, each once."""
         while True:
             before = self.joins
             equations = self._cancelled()

@@ -10,39 +10,39 @@ from prism_explore.ir.dims import ZERO, Dim, dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Band, BlockGraph, Custom, Expand, Node, Op, Reshape, Slice
 from prism_explore.verify.shapes.constraints import BEGIN, Path
-from prism_explore.verify.shapes.pair import KEPT_AS_THEY_ARE, Near, Number, Pair
+from prism_explore.verify.shapes.pair import KEPT_AS_THEY_ARE, BoundNear, FixedBound, Pair
 from prism_explore.verify.shapes.read_graph import View
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Program and candidate at one choice of numbers, as the interpreter takes them."""
+    """Program and candidate with sizes, as the interpreter takes them."""
 
     program: SGraph
     candidate: SGraph
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     """Per input."""
     symbols: Mapping[str, int]
-    """Numbers for the symbols that either graph names."""
+    """Values of the symbols in both graphs."""
     sizes: tuple[tuple[str, int], ...]
-    """For people and for a replay: the program's axes, then the candidate's grid sizes and loop ranges."""
+    """For display and replay: the program's axes, then the candidate's grid sizes and loop ranges."""
     coinciding: tuple[str, ...]
-    """Axes of the inputs that the candidate needs to be equally long; where the program itself cuts one into
-    pieces of equal length, pieces may be."""
+    """Axes of the inputs that the candidate requires to be equally long; where the program itself cuts one into
+    parts of equal length, these may be parts."""
     work: tuple[tuple[Op, int], ...]
-    """Of both graphs, the operators that compute, and how many numbers each goes through."""
+    """The compute operators of both graphs, and the number of elements over which each iterates."""
     faithful: bool
-    """Whether the numbers that views name are to each other as the given ones are: equal where these are, and in the
-    same sums and products. Where not, two graphs that are equal as given may differ."""
+    """Whether the numbers in views have the same relations as the given ones: equal where these are, and in the same
+    sums and products. If not, two graphs that are equal at the given sizes may differ."""
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What the program's side depends on."""
+        """The key of the program's result."""
         return self.program, self.shapes
 
     @property
     def elements(self) -> int:
-        """Of all inputs."""
+        """The number of elements of all inputs."""
         return sum(prod(shape) for _, shape in self.shapes)
 
     @property
@@ -87,15 +87,15 @@ def make_instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
 
 
 def largest_tensor(pair: Pair, numbers: Mapping[int, int]) -> int:
-    """The elements of the largest tensor."""
+    """The number of elements of the largest tensor."""
     find = pair.variables.find
     return max(prod(numbers[find(slot)] for slot in slots) for slots in pair.tensors)
 
 
 def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
-    """Whether what views name by themselves is to all that hangs together with them as it is at the given extents.
+    """Whether the numbers in views have the same relations to connected numbers as at the given extents.
 
-    Where the candidate's views name no number that the program's do not, whatever they mean there they mean here.
+    It holds where the candidate's views name no number that the program's do not.
     """
     named = pair.named
     if not {named[root] for root in pair.chosen} & (_named_numbers(pair, 1) - _named_numbers(pair, 0)):
@@ -105,7 +105,7 @@ def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
         (abs(bound.given), abs(bound.at(numbers)))
         for place in pair.places
         for bound in (place.low, place.high)
-        if isinstance(bound, Number | Near) and abs(bound.given) > KEPT_AS_THEY_ARE
+        if isinstance(bound, FixedBound | BoundNear) and abs(bound.given) > KEPT_AS_THEY_ARE
     }
     small: dict[int, set[int]] = {1: {1}, 2: {2}}
     for extent, number in (*((extent, numbers[root]) for root, extent in named.items()), *own):
@@ -119,13 +119,13 @@ def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
 
 
 def _named_numbers(pair: Pair, which: int) -> set[int | None]:
-    """The numbers that reshapes and slices of the program name, or of the candidate."""
+    """The numbers in reshapes and slices of the program (0) or the candidate (1)."""
     views = (v for v in pair.views[which] if isinstance(v.op, Reshape | Slice))
     return {pair.variables.given[slot].constant for v in views for slot in v.slots if slot != BEGIN}
 
 
 def _view(view: View, number: Callable[[int], int]) -> Op:
-    """A view with numbers for the sizes that it names."""
+    """A view with values for its sizes."""
     match view.op:
         case Reshape():
             return Reshape(tuple(dim(number(s)) for s in view.slots))
@@ -138,8 +138,8 @@ def _view(view: View, number: Callable[[int], int]) -> Op:
             raise AssertionError(f"{type(op).__name__} names no sizes")
 
 
-def excludes_something(bound: Number, extent: Dim) -> bool:
-    """Whether a bound leaves something out at the given extent, as far as that is known."""
+def excludes_something(bound: FixedBound, extent: Dim) -> bool:
+    """Whether a bound may exclude an entry at the given extent."""
     return extent.constant is None or abs(bound.given) < extent.constant - 1
 
 
@@ -152,13 +152,13 @@ def _bands(pair: Pair, numbers: Mapping[int, int]) -> Iterator[Band]:
 
 
 def every_row_has_an_entry(pair: Pair, numbers: Mapping[int, int]) -> bool:
-    """Whether in each band every row has an entry, which is what a mask needs to have a meaning.
+    """Whether in each band every row has an entry, which a mask requires.
 
-    Not asked where the given band's first rows have none either, whatever the extents.
+    Not required where the first rows of the given band have none at any extents.
     """
     for place in pair.places:
         low, high = pair.bounds(place, numbers)
-        bare = isinstance(place.high, Number | Near) and place.high.is_negative
+        bare = isinstance(place.high, FixedBound | BoundNear) and place.high.is_negative
         if low is not None and low > numbers[place.columns] - numbers[place.rows]:
             return False
         if high is not None and high < 0 and not bare:
@@ -167,7 +167,7 @@ def every_row_has_an_entry(pair: Pair, numbers: Mapping[int, int]) -> bool:
 
 
 def _with_numbers(graph: SGraph, ops: Mapping[Path, Op]) -> SGraph:
-    """The graph with other operators at some places; inputs keep their types, which nothing reads any more."""
+    """The graph with some operators replaced; inputs keep their types, which are not used."""
     if not ops:
         return graph
     nodes = list(graph.nodes)

@@ -1,7 +1,7 @@
-"""Program and candidate as one system of equations, and which of its numbers views and bands name by themselves.
+"""Program and candidate as one system of equations, and the numbers that views and bands name directly.
 
-Small numbers stand for the given ones as long as what a graph says by numbers keeps its meaning. Most of it does by
-itself: the equations see to that. What a reshape's factor, a slice's end or a band's width is, a graph just says.
+Small sizes may replace the given ones as long as the numbers in a graph keep their meaning. The equations ensure this
+for most of them. The factors of a reshape, the ends of a slice and the width of a band are numbers without an equation.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from prism_explore.verify.shapes.constraints import BEGIN, Equation, Slots, Vari
 from prism_explore.verify.shapes.read_graph import View
 
 KEPT_AS_THEY_ARE = 2
-"""Numbers in bands up to this are the same at small extents."""
+"""Bounds of bands up to this stay the same at small extents."""
 NEXT_TO = 2
-"""A band's number that is no further from one that a view names goes with it."""
+"""A bound of a band that is no further from a number in a view keeps its distance to it."""
 Numbers: TypeAlias = Mapping[int, int]
-"""Per variable."""
+"""Values of variables."""
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """A bound that is a number, given and at small extents."""
+class FixedBound:
+    """A bound that is a number: the given one, and the one at small extents."""
 
     given: int
     small: int
 
     @property
     def is_negative(self) -> bool:
-        """Whether it is, at any extents."""
+        """Whether it is negative, at all extents."""
         return self.given < 0
 
     def at(self, numbers: Numbers) -> int:
@@ -44,8 +44,8 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
-    """A bound next to a number that a view names, as a window's is to the slice of its last row."""
+class BoundNear:
+    """A bound near a number in a view, as that of a window is near the slice of its last row."""
 
     given: int
     root: int
@@ -53,7 +53,7 @@ class Near:
 
     @property
     def is_negative(self) -> bool:
-        """Whether it is, at the given extents."""
+        """Whether it is negative, at the given extents."""
         return self.given < 0
 
     def at(self, numbers: Numbers) -> int:
@@ -62,16 +62,16 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
-    """The difference of a band's two extents, whatever they are."""
+class ExtentDifference:
+    """The difference of a band's two extents."""
 
 
-Bound: TypeAlias = Number | Near | Ahead | Dim | None
+Bound: TypeAlias = FixedBound | BoundNear | ExtentDifference | Dim | None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A band at small extents: the variables of its dims, and rules for its bounds."""
+class PlacedBand:
+    """A band, the variables of its dims, and its bounds at small extents."""
 
     band: Band
     rows: int
@@ -89,29 +89,29 @@ class Pair:
     variables: Variables
     equations: tuple[Equation, ...]
     cuts: tuple[tuple[str, int], ...]
-    """Grid sizes and loop ranges, and their variables; in this order they are chosen."""
+    """Grid sizes and loop ranges with their variables, in the order in which they are chosen."""
     axes: tuple[tuple[str, int], ...]
-    """The program's axes, and the symbols that are no axis but part of the extent of one; chosen behind the cuts."""
+    """The program's axes, and symbols that are part of an extent; chosen after the grid sizes and loop ranges."""
     inputs: tuple[tuple[str, Slots], ...]
     tensors: tuple[Slots, ...]
-    """All of kernel level, of either graph."""
+    """The kernel-level tensors of both graphs."""
     views: tuple[tuple[View, ...], tuple[View, ...]]
     work: tuple[tuple[Op, Slots], ...]
-    """Of both graphs, the operators that compute, and the dims of what each goes through."""
+    """The compute operators of both graphs, and the dims over which each iterates."""
     coinciding: tuple[str, ...]
     ones: tuple[str, ...] = ()
-    """Symbols of the candidate that its conditions leave no number but 1, and that it does not name any more."""
+    """Symbols of the candidate that its conditions force to be 1, and that were replaced by 1."""
     literal: bool = False
-    """Whether bands keep the numbers that they are given with."""
+    """Whether bands keep the given bounds."""
 
     @property
     def names(self) -> tuple[tuple[str, int], ...]:
-        """Of all numbers that are chosen."""
+        """The names of all sizes that are chosen."""
         return (*self.cuts, *self.axes)
 
     @property
     def system(self) -> tuple[object, ...]:
-        """All that the numbers depend on: candidates that are cut alike share them."""
+        """The key of a solution: candidates with equal tilings share it."""
         bands = tuple(v.op for views in self.views for v in views if isinstance(v.op, Band))
         variables = self.variables
         alike = tuple(map(variables.find, variables.same))
@@ -121,13 +121,13 @@ class Pair:
 
     @cached_property
     def given_axes(self) -> dict[str, int]:
-        """The axes of which the given extent is a number."""
+        """The axes whose given extent is a number."""
         extents = ((name, self.variables.given[root].constant) for name, root in self.axes)
         return {name: extent for name, extent in extents if extent is not None}
 
     @cached_property
     def named(self) -> dict[int, int]:
-        """Given extents of variables that reshapes, slices and bands name, and of what hangs together with these."""
+        """Given extents of variables in reshapes, slices and bands, and of those that equations connect to them."""
         find = self.variables.find
         reached = {
             find(slot)
@@ -150,7 +150,7 @@ class Pair:
 
     @cached_property
     def chosen(self) -> frozenset[int]:
-        """Of what is named, that which does not follow from the inputs' extents, grid sizes and loop ranges."""
+        """The named variables that do not follow from the inputs' extents, grid sizes and loop ranges."""
         if not self.named:
             return frozenset()
         find = self.variables.find
@@ -167,12 +167,11 @@ class Pair:
         return frozenset((find(0), *(root for _, root in self.cuts), *map(find, self.variables.numbers)))
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[PlacedBand, ...]:
         """The bands of program and candidate, in order.
 
-        A bound that is the difference of the two extents stays that; other numbers above 2 become 3, 4, .. in order, so
-        that windows of different width stay different, unless they are to be taken literally or are next to what a
-        view names.
+        A bound that is the difference of the two extents stays that. Other numbers above 2 become 3, 4, .. in order, so
+        that windows of different width stay different, unless they are literal or near a number in a view.
         """
         views = [(v, v.op) for views in self.views for v in views if isinstance(v.op, Band)]
         bounds = {d.constant for _, band in views for d in (band.low, band.high) if d is not None}
@@ -183,39 +182,39 @@ class Pair:
         def bound(d: Dim | None, band: Band) -> Bound:
             given = None if d is None else d.constant
             if d is not None and given != 0 and d == band.columns - band.rows:
-                return Ahead()
+                return ExtentDifference()
             if given is None:
                 return d
             if abs(given) <= KEPT_AS_THEY_ARE or self.literal:
-                return Number(given, given)
-            nears = (Near(given, root, abs(given) - at) for root, at in near if abs(abs(given) - at) <= NEXT_TO)
-            return next(nears, Number(given, small[abs(given)] * (1 if given > 0 else -1)))
+                return FixedBound(given, given)
+            nears = (BoundNear(given, root, abs(given) - at) for root, at in near if abs(abs(given) - at) <= NEXT_TO)
+            return next(nears, FixedBound(given, small[abs(given)] * (1 if given > 0 else -1)))
 
         find = self.variables.find
         return tuple(
-            Place(band, find(v.slots[0]), find(v.slots[1]), bound(band.low, band), bound(band.high, band))
+            PlacedBand(band, find(v.slots[0]), find(v.slots[1]), bound(band.low, band), bound(band.high, band))
             for v, band in views
         )
 
-    def bounds(self, place: Place, numbers: Numbers) -> tuple[Fraction | None, Fraction | None]:
+    def bounds(self, place: PlacedBand, numbers: Numbers) -> tuple[Fraction | None, Fraction | None]:
         """A band's bounds at small extents."""
 
         def at(bound: Bound) -> Fraction | None:
             match bound:
                 case None:
                     return None
-                case Ahead():
+                case ExtentDifference():
                     return Fraction(numbers[place.columns] - numbers[place.rows])
                 case Dim():
                     symbols = self.variables.symbols.items()
                     return bound.rational({s: numbers[self.variables.find(slot)] for s, slot in symbols})
-                case Number() | Near():
+                case FixedBound() | BoundNear():
                     return Fraction(bound.at(numbers))
 
         return at(place.low), at(place.high)
 
 
 def _has_other_numbers(band: Band) -> bool:
-    """Whether a bound is another number at small extents."""
+    """Whether a bound changes at small extents."""
     bounds = [d for d in (band.low, band.high) if d is not None and d != band.columns - band.rows]
     return any(d.constant is not None and abs(d.constant) > KEPT_AS_THEY_ARE for d in bounds)

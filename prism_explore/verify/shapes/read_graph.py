@@ -36,7 +36,7 @@ from prism_explore.verify.shapes.constraints import BEGIN, Path, Slots, Variable
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An operator that names sizes itself, and the variables that they are."""
+    """An operator that names sizes, and their variables."""
 
     path: Path
     op: Op
@@ -50,8 +50,8 @@ class Reader:
         self.variables = variables
         self.views: list[View] = []
         self.work: list[tuple[Op, Slots]] = []
-        """The operators that compute, and the dims of what each goes through: with those blocks and iterations in which
-        it is not the same."""
+        """The compute operators, and the dims over which each iterates, with the grid dims and the loop along which its
+        operands differ."""
 
     def graph(self, graph: SGraph, inputs: Mapping[str, Slots]) -> list[Slots]:
         """The variables of every kernel-level tensor."""
@@ -80,7 +80,7 @@ class Reader:
         lanes = (*grid, loop)
         values: list[Slots] = []
         differs: list[frozenset[int]] = []
-        """Of each value, the grid dims and the loop, by position, along which it is not the same."""
+        """Per value, the grid dims and the loop, by position, along which it differs."""
         for m, node in enumerate(block.nodes):
             args = [values[a] for a in node.args]
             along_lanes = frozenset[int]().union(*(differs[a] for a in node.args))
@@ -161,7 +161,7 @@ class Reader:
         return whole
 
     def _sliced(self, whole: int, start: Dim, stop: Dim) -> tuple[Slots, int]:
-        """The variables of where a slice begins (`BEGIN` for the very beginning) and ends, and its length."""
+        """The variables of the ends of a slice (`BEGIN` for position 0), and its length."""
         variables = self.variables
         all_of_it = variables.given[whole]
         begin, end = self._place(whole, start), self._place(whole, stop)
@@ -174,7 +174,7 @@ class Reader:
         return (begin, end), length
 
     def _place(self, whole: int, at: Dim) -> int:
-        """The variable for a position of a dim; in a concatenation it is a position of one of the pieces."""
+        """The variable for a position of a dim; in a concatenation, a position of one of the operands."""
         variables = self.variables
         if at == ZERO:
             return BEGIN
@@ -196,7 +196,7 @@ class Reader:
         return place
 
     def _reshaped(self, slots: Slots, wanted: tuple[Dim, ...]) -> Slots:
-        """The dims of a reshape: groups with one product, each merged, split, or both."""
+        """The dims of a reshape: groups with equal products, each merged, split, or both."""
         left = [s for s in slots if s]
         right = [n for n, d in enumerate(wanted) if not d.is_one]
         out = [0] * len(wanted)
@@ -210,7 +210,7 @@ class Reader:
         return tuple(out)
 
     def _group(self, left: list[int], right: list[int], wanted: tuple[Dim, ...]) -> tuple[list[int], list[int]]:
-        """The fewest dims of both sides, from the first on, that have one product."""
+        """The fewest leading dims of both sides with equal products."""
         ours: dict[Dim, int] = {}
         for n, above in enumerate(_products([self.variables.given[s] for s in left]), 1):
             ours.setdefault(above, n)
@@ -220,7 +220,7 @@ class Reader:
         return left, right
 
     def _merged(self, parts: list[int]) -> int:
-        """One dim made of several; where they meet, it has borders."""
+        """One dim from several, with borders between them."""
         given, below = self.variables.given, parts[-1]
         for n in range(len(parts) - 2, -1, -1):
             whole = self.variables.new(given[parts[n]] * given[below])
@@ -243,12 +243,12 @@ class Reader:
 
 
 def _products(dims: Sequence[Dim]) -> Iterable[Dim]:
-    """Of the first, the first two, ..."""
+    """The products of the first, the first two, ..."""
     return accumulate(dims, lambda a, b: a * b)
 
 
 def _is_fraction(d: Dim) -> bool:
-    """Whether a size is a part of a symbol that no axis is as long as, such as n/2: so many elements, and no others."""
+    """Whether a size is a fraction of a symbol, such as n/2, which is no extent of an axis."""
     return len(d.terms) == 1 and d.terms[0][1].denominator > 1 and all(e > 0 for _, e in d.terms[0][0])
 
 

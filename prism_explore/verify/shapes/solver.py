@@ -1,4 +1,4 @@
-"""Whole numbers that solve equations between products and sums, found by trying."""
+"""A backtracking solver: positive integers that satisfy equations between products and sums."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Literal
 from prism_explore.verify.shapes.constraints import Equation
 
 MOST_TRIES = 500
-"""Of a number for a variable, for one choice of demands: about 10 ms."""
+"""Assignments tried per problem: about 10 ms."""
 
 
 class Solver:
-    """Numbers for the variables, tried in order; what an equation leaves no choice about follows at once."""
+    """Values for variables, tried in order; a variable that an equation determines is assigned at once."""
 
     def __init__(
         self,
@@ -35,11 +35,11 @@ class Solver:
         self.tries = 0
 
     def put_all(self, numbers: Iterable[tuple[int, int]]) -> bool:
-        """Whether these numbers, and what follows, agree with each other; they stay."""
+        """Assign values and their consequences; whether they are consistent."""
         return all(self.put(root, number, []) for root, number in numbers)
 
     def put(self, root: int, number: int, trail: list[int]) -> bool:
-        """Whether a number agrees with all that is known; what follows is put too and noted in the trail."""
+        """Assign a value and its consequences, which are added to the trail; whether they are consistent."""
         pending = [(root, number)]
         while pending:
             root, number = pending.pop()
@@ -63,7 +63,7 @@ class Solver:
         return True
 
     def _follows(self, equation: Equation) -> tuple[int, int] | Literal[False] | None:
-        """The one number that is missing; False where it cannot be; None where nothing follows yet."""
+        """The variable that an equation determines and its value; False for a contradiction; None if there is none."""
         kind, left, right = equation
         values = self.values
         open_left, open_right = [r for r in left if r not in values], [r for r in right if r not in values]
@@ -92,7 +92,7 @@ class Solver:
         return False if rest or number < 1 else (missing.pop(), number)
 
     def step(self, root: int, above: tuple[int, ...] = ()) -> int:
-        """What a number for a variable must be a multiple of, for all that it is cut into."""
+        """The number that a variable's value must be a multiple of, because of its factors."""
         found = 1
         for n in self.touching.get(root, ()):
             kind, left, right = self.equations[n]
@@ -102,7 +102,7 @@ class Solver:
         return found
 
     def most(self, root: int) -> int:
-        """What a number for a variable must not exceed, for what it is a factor of."""
+        """The largest value of a variable, because of the products that it is a factor of."""
         found = self.largest
         for n in self.touching.get(root, ()):
             kind, left, right = self.equations[n]
@@ -111,14 +111,14 @@ class Solver:
         return found
 
     def solve(self, order: Sequence[tuple[int, Sequence[int]]]) -> bool:
-        """Choose for each variable of `order` one of its numbers, which are multiples of its step.
+        """Choose for each variable of `order` one of its values, times its step; whether this was possible.
 
-        Those that share an equation with an axis that has its number come first: their failure is that axis's.
+        Variables that share an equation with an assigned axis come first, so that a wrong choice fails early.
         """
         left = [entry for entry in order if entry[0] not in self.values]
         if not left:
             return self.accepts(self.values)
-        root, choices = next((entry for entry in left if self._pressed(entry[0])), left[0])
+        root, choices = next((entry for entry in left if self._is_constrained(entry[0])), left[0])
         step, most = self.step(root), self.most(root)
         for number in choices:
             if step * number > most:
@@ -133,7 +133,7 @@ class Solver:
                 del self.values[r]
         return False
 
-    def _pressed(self, root: int) -> bool:
+    def _is_constrained(self, root: int) -> bool:
         return any(
             r in self.values and r not in self.loose
             for n in self.touching.get(root, ())

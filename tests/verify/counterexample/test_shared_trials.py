@@ -53,7 +53,7 @@ def found(common: SharedTrial, graph: SGraph) -> tuple[dict[str, int], Array] | 
 
 
 def begun(extents: Extents, turn: int, most: int = 1 << 20) -> tuple[SharedTrial, Instance, dict[str, Array]]:
-    instance = extents.common(turn)
+    instance = extents.shared_instance(turn)
     assert isinstance(instance, Instance), instance
     inputs = draw_inputs(instance.shapes, 3, (0.05, 0.75))
     values = run(instance.program, inputs, instance.symbols)
@@ -65,12 +65,12 @@ def test_shared_values_are_those_of_the_interpreter_for_right_graphs_and_wrong_o
     """Also where nothing is kept, in the second turn."""
     program, r, ran = program_of(name), random.Random(11), 0
     extents = Extents(program)
-    if isinstance(extents.common(0), str):
+    if isinstance(extents.shared_instance(0), str):
         pytest.skip("its tensors are too large at extents with many divisors")
     graphs = [sgraph_of(e) for e in BY_WORKLOAD[name]]
     graphs += [m for _ in range(24) if (m := mutants(r.choice(graphs), program, r)) is not None]
     for turn in (0, 1):
-        if isinstance(extents.common(turn), str):
+        if isinstance(extents.shared_instance(turn), str):
             continue
         with np.errstate(all="ignore"):
             common, instance, inputs = begun(extents, turn, most=0 if turn else 1 << 20)
@@ -133,7 +133,7 @@ def test_extents_that_candidates_share_are_small_and_all_different(name: str):
     extents = Extents(program_of(name))
 
     for turn in (0, 1):
-        instance = extents.common(turn)
+        instance = extents.shared_instance(turn)
         if isinstance(instance, Instance):
             numbers = [number for _, number in instance.sizes]
             assert len(set(numbers)) == len(numbers)
@@ -145,7 +145,7 @@ def test_an_axis_that_is_summed_over_can_be_split_and_looped_over_within_each_pa
     extents = Extents(program_of("safe_attention"))
 
     for turn in (0, 1):
-        instance = extents.common(turn)
+        instance = extents.shared_instance(turn)
         assert isinstance(instance, Instance)
         shapes = dict(instance.shapes)
         for inner in (shapes["q"][3], shapes["k"][3]):

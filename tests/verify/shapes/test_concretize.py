@@ -280,8 +280,8 @@ def test_an_axis_can_be_as_long_as_given_while_the_others_are_small():
     pair = extents.pair(case.sgraph)
     assert not isinstance(pair, str)
 
-    assert {"d": 4096, "n": 4096} == extents.tied(pair)
-    assert extents.may_be_tied(case.sgraph)
+    assert {"d": 4096, "n": 4096} == extents.constant_extents(pair)
+    assert extents.constant_may_be_extent(case.sgraph)
     found = extents.instance(pair, 0, {"d": 4096})
     assert isinstance(found, Instance)
     sizes = dict(found.sizes)
@@ -289,7 +289,9 @@ def test_an_axis_can_be_as_long_as_given_while_the_others_are_small():
 
 
 def test_a_constant_with_a_foreign_prime_factor_speaks_of_no_extent():
-    assert not Extents(PROGRAMS["rms_bare"]).may_be_tied(PROGRAMS["rms_full"].graph), "1/1000000 has a factor 5"
+    assert not Extents(PROGRAMS["rms_bare"]).constant_may_be_extent(PROGRAMS["rms_full"].graph), (
+        "1/1000000 has a factor 5"
+    )
 
 
 def test_a_grid_of_a_number_that_no_extent_allows_has_no_sizes():
