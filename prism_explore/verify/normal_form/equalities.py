@@ -136,17 +136,17 @@ class Equalities:
         """
         if isinstance(self._obligations, NoNormalForm):
             return Growth(tensor, "", "", NotStated(self._obligations.limit), ())
-        owed = next((x for x in self._obligations if x.tensor == tensor), None)
-        if owed is not None:
-            if owed.statement is None:
-                return Growth(tensor, owed.operation, owed.value, NotStated(owed.trouble), ())
-            found = None if searched or owed.statement.trivial else derive(owed.statement)
+        obligation = next((x for x in self._obligations if x.tensor == tensor), None)
+        if obligation is not None:
+            if obligation.statement is None:
+                return Growth(tensor, obligation.operation, obligation.value, NotStated(obligation.trouble), ())
+            found = None if searched or obligation.statement.trivial else derive(obligation.statement)
             with EgglogClient(limits.memory_bytes) as client:
                 if found is not None:
                     stop, steps = client.trace(replay(found), limits, found.axioms, joining=True)
                 else:
-                    stop, steps = client.trace(problem(owed.statement), limits)
-            return Growth(tensor, owed.operation, owed.value, stop, follow(steps))
+                    stop, steps = client.trace(problem(obligation.statement), limits)
+            return Growth(tensor, obligation.operation, obligation.value, stop, follow(steps))
         raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
 
     def text(self) -> str:
