@@ -52,8 +52,9 @@ from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
 from prism_explore.tune.runner import fork_server
-from prism_explore.tune.runner.backend import untimed
-from prism_explore.tune.runner.baselines import AUTOTUNED, MODES, ROOFLINE, compare
+from prism_explore.tune.runner.backend import why_untimed
+from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, ROOFLINE
+from prism_explore.tune.runner.baselines import compare_with_baselines
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -112,7 +113,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def _no_device() -> str:
     """Why nothing can be timed on a GPU here; empty where it can."""
     try:
-        return untimed(px.target("cuda"))
+        return why_untimed(px.target("cuda"))
     except px.TargetUnavailable as error:
         return str(error)
 
@@ -226,12 +227,12 @@ def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: 
         sys.exit(f"{row.name}: tune it first, there is no kernel in the file")
     kernel = kernel_from_plain(done["tune"]["kernel"])
     task = px.Session(row.code, name=row.code.__name__, inputs=row.inputs, at=row.at, library=row.rival).task
-    found = compare(
+    found = compare_with_baselines(
         task.reference,
         kernel,
         px.target(args.target),
         Journal(),
-        modes=[m.name for m in MODES],
+        baselines=[b.name for b in BASELINES],
         library=task.also.call,
         more=(tvm_rival.MODE,) if importlib.util.find_spec("tvm") and args.target == "cpu" else (),
         rounds=rounds,

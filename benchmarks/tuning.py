@@ -47,9 +47,10 @@ from prism_explore.ir.text import show
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Timed, Verified
 from prism_explore.search.explore import Progress, Steering, explore
 from prism_explore.targets import Target
-from prism_explore.tune import Backend, Budget, Pool, StrategyName, Worker, tune
+from prism_explore.tune import Backend, Budget, Pool, StrategyName, TuneRequest, Worker, tune
 from prism_explore.tune.runner.backend import backend_of
-from prism_explore.tune.runner.measure import Checked, Failure, Samples, calm
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.timing import counted_rounds
 from prism_explore.tune.runner.wire import target_from_plain, target_to_plain
 from prism_explore.tune.runner.worker import WorkerLimits
 from prism_explore.tune.space.parameters import Choices, Sizes
@@ -164,11 +165,11 @@ def _no_choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], tar
 def _points(proved: Sequence[Verified], at: Mapping[str, int], target: Target) -> Iterator[tuple[Verified, Parameters]]:
     """Every legal choice of sizes of every candidate, with the usual schedule."""
     pool = Pool(proved, at, target, _no_choices)
-    if not pool.is_whole:
+    if not pool.is_complete:
         sys.exit("the space is larger than a pool holds; take shapes with fewer divisors")
-    for entrant in pool.entrants:
-        for _, sizes in entrant.sizes:
-            yield entrant.verified, Parameters(sizes)
+    for candidate in pool.candidates:
+        for _, sizes in candidate.sizes:
+            yield candidate.verified, Parameters(sizes)
 
 
 def _swept(name: str, data: Mapping[str, Any]) -> tuple[px.Session, Sequence[Verified]]:
@@ -241,7 +242,7 @@ class Sweep:
             row = replace(row, source=source, twin=first if first != key else "")
             checked = None if row.twin else self._worker.check(key, made)
             row = replace(row, failure=checked.code) if isinstance(checked, Failure) else row
-            self._loaded |= {key} if isinstance(checked, Checked) else set()
+            self._loaded |= {key} if isinstance(checked, CheckPassed) else set()
         else:
             row = replace(row, failure=made.code)
         self._rows[key] = row
@@ -328,14 +329,14 @@ class Recorded:
         self._rows, self._rng = rows, random.Random(seed)
         self._kept: dict[str, Row] = {}
 
-    def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+    def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
         """The recorded outcome."""
         row = self._rows[Row(kernel.verified.candidate.id, kernel.parameters.sizes, "").key]
         row = self._rows[row.twin] if row.twin else row
         if row.failure:
             return Failure(row.failure, "as recorded")
         self._kept[key] = row
-        return Checked(0.0)
+        return CheckPassed(0.0)
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """Recorded rounds: of the longer run where all have one, so that ratios are of one round."""
@@ -403,7 +404,7 @@ def _replayed(
     budget = Budget(trials=TRIALS, seconds=1e9, patience=10**9, near=-1.0, strategy=name)
     for seed in range(seeds):
         bench = Recorded(rows, seed)
-        found = tune(proved, at, target, Journal(), budget=budget, seed=seed, backend=backend, bench=bench)
+        found = tune(TuneRequest(proved, at, target, Journal(), budget=budget, seed=seed, backend=backend, bench=bench))
         share, enough = 0.0, None
         fastest = float("inf")
         for number, outcome in enumerate(found, 1):
@@ -434,7 +435,7 @@ def _live(name: str, folder: Path, strategy: StrategyName, seeds: Sequence[int])
     found: dict[int, str] = {}
     for seed in seeds:
         backend = Backend(own.emit, _no_choices, own.loader)
-        outcomes = tune(proved, at, target, Journal(), budget=budget, seed=seed, backend=backend)
+        outcomes = tune(TuneRequest(proved, at, target, Journal(), budget=budget, seed=seed, backend=backend))
         fastest = min((o for o in outcomes if isinstance(o, Timed)), key=lambda o: o.time_s).kernel
         found[seed] = Row(fastest.verified.candidate.id, fastest.parameters.sizes, "").key
     timed = sorted((r for r in _rows(data) if r.times_s), key=lambda r: r.time_s)
@@ -448,7 +449,7 @@ def _live(name: str, folder: Path, strategy: StrategyName, seeds: Sequence[int])
         samples = worker.time(keys, LIVE_ROUNDS)
     if isinstance(samples, Failure):
         sys.exit(samples.reason)
-    counted = calm(samples.waits)
+    counted = counted_rounds(samples.waits)
     times = {key: [round(samples.times_s[key][i], 8) for i in counted] for key in keys}
     share = {seed: share_of_fastest(times, key) for seed, key in found.items()}
     best, shares = min(median(t) for t in times.values()), tuple(share.values())

@@ -19,11 +19,11 @@ from typing import Any
 
 from prism_explore.targets.ceilings import cores
 from prism_explore.targets.host import cpu_model
-from prism_explore.tune.runner.baselines import Mode
+from prism_explore.tune.runner.baseline_table import Baseline
 
 TRIALS = 64
 NAME = "TVM MetaSchedule"
-MODE = Mode(NAME, f"{TRIALS} trials, weights as they are", 900.0, "benchmarks.tvm_rival:made")
+MODE = Baseline(NAME, f"{TRIALS} trials, weights as they are", 900.0, "benchmarks.tvm_rival:made")
 
 STEPS = (
     "DecomposeOpsForInference", "CanonicalizeBindings", "FuseTransposeMatmul", "LegalizeOps",

@@ -26,8 +26,9 @@ from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.stages import Timed, Verified
 from prism_explore.runtime.saved_kernel import SavedKernel
 from prism_explore.targets import target
-from prism_explore.tune.gpu_preview import GpuKernel, on_gpu
-from prism_explore.tune.runner.baselines import AUTOTUNED, compiled, unbound
+from prism_explore.tune.gpu_preview import GpuKernel, write_gpu_kernel
+from prism_explore.tune.runner.baseline_table import AUTOTUNED
+from prism_explore.tune.runner.torch_code import on_program_inputs, torch_compiled
 from prism_explore.verify.certificate.certify import derivation
 from prism_explore.verify.normal_form.equalities import Equalities, of_verified
 
@@ -169,7 +170,7 @@ class Best:
         }
         if traced is None:
             return SavedKernel(timed.kernel, self.run, measured=measured)
-        code = unbound(traced)
+        code = on_program_inputs(traced)
         return SavedKernel(timed.kernel, self.run, traced.signature, traced.parameters, code, measured)
 
     def save(self, path: str | Path) -> Path:
@@ -200,7 +201,7 @@ class Best:
         Raises:
             TargetUnavailable: no such GPU.
         """
-        return on_gpu(self.proved, dict(self.timed.kernel.shapes), target(name))
+        return write_gpu_kernel(self.proved, dict(self.timed.kernel.shapes), target(name))
 
     @property
     def triton(self) -> str:
@@ -282,4 +283,4 @@ def codes_of(traced: Traced | None, also: LibraryCall | None) -> dict[str, Calla
 def code_of(traced: Traced | None, also: LibraryCall | None, name: str) -> Callable[..., Any] | None:
     """The code of one of these ways, by its rival's name, ready to be called; None where it is not here."""
     code = codes_of(traced, also).get(name)
-    return compiled(code) if code is not None and name == COMPILED else code
+    return torch_compiled(code) if code is not None and name == COMPILED else code

@@ -35,8 +35,9 @@ from prism_explore.frontend.autograd import called
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel, Parameters, Timed
 from prism_explore.targets import Target
-from prism_explore.tune.runner.baselines import unbound
-from prism_explore.tune.runner.measure import Failure, cases_of, compare
+from prism_explore.tune.runner.bench import Failure
+from prism_explore.tune.runner.correctness import check_results, reference_cases
+from prism_explore.tune.runner.torch_code import on_program_inputs
 from prism_explore.tune.space.parameters import legal_sizes
 from prism_explore.tune.space.time_model import model_of
 
@@ -102,7 +103,7 @@ class Dispatch:
         self._shapes, self._target = dict(shapes), target
         self._signature = None if traced is None else traced.signature
         self._parameters: Mapping[str, Any] = {} if traced is None else traced.parameters
-        self._reference = None if traced is None else unbound(traced)
+        self._reference = None if traced is None else on_program_inputs(traced)
         self._place = _place(program, symbol)
         self._loaded: OrderedDict[int, Loaded | str] = OrderedDict()
         self._lock = Lock()
@@ -156,9 +157,9 @@ class Dispatch:
         reason = "no numbers are legal there"
         for point in sorted(self.points, key=lambda p: abs(math.log(value / p.value))):
             for kernel in self._kernels(point, shapes):
-                cases = cases or cases_of(self.program, shapes, 0)
+                cases = cases or reference_cases(self.program, shapes, 0)
                 run = load(kernel)
-                checked = compare(run, cases)
+                checked = check_results(run, cases)
                 if not isinstance(checked, Failure):
                     return run
                 reason = checked.reason

@@ -27,7 +27,9 @@ from prism_explore.frontend.autograd import called
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
-from prism_explore.tune.runner.measure import Failure, cases_of, compare, laid_out, random_inputs
+from prism_explore.tune.runner.bench import Failure
+from prism_explore.tune.runner.correctness import check_results, reference_cases
+from prism_explore.tune.runner.inputs import copies_in_layout, random_inputs
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 from prism_explore.verify.prover import Prover
 
@@ -102,7 +104,7 @@ class SavedKernel:
         errors: list[float] = []
         for _ in range(n):
             inputs = random_inputs(self.program, sizes, rng)
-            laid = [laid_out(inputs[i.name], i.type, 1)[0] for i in self.program.inputs]
+            laid = [copies_in_layout(inputs[i.name], i.type, 1)[0] for i in self.program.inputs]
             wanted = evaluate(self.program, {k: v.astype(np.float64) for k, v in inputs.items()})
             found = np.asarray(self.run(*laid), dtype=np.float64)
             errors.append(float(np.abs(found - wanted).max() / np.abs(wanted).max()))
@@ -185,7 +187,7 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
     if measured.get("outrun"):
         note = f"{note}; {_NO_CODE}" if note else _NO_CODE
     made = SavedKernel(kernel, load(kernel), signature, parameters, None, measured, note)
-    checked = compare(made.run, cases_of(made.program, dict(kernel.shapes), seed))
+    checked = check_results(made.run, reference_cases(made.program, dict(kernel.shapes), seed))
     if isinstance(checked, Failure):
         raise TargetUnavailable(f"{path} was compiled for this machine and is wrong on it: {checked.reason}")
     return made

@@ -49,9 +49,9 @@ from prism_explore.search.library_calls import Library
 from prism_explore.search.worker_pool import Ahead, adopted
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target
-from prism_explore.tune import Budget, Database, tune
-from prism_explore.tune.runner.backend import untimed
-from prism_explore.tune.runner.baselines import compare, time_rivals
+from prism_explore.tune import Budget, Database, TuneRequest, tune
+from prism_explore.tune.runner.backend import why_untimed
+from prism_explore.tune.runner.baselines import compare_with_baselines, time_baselines
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.prover import Prover
 
@@ -234,7 +234,7 @@ def _tune(
     Steering starts it anew. Families that are unsafe in floating point are passed over unless somebody said
     otherwise. For a GPU that is not here the search ends with its proofs.
     """
-    if untimed(task.target):
+    if why_untimed(task.target):
         return
     assessor = Assessor(task.program, seed=task.seed)
     while not stop():
@@ -268,19 +268,21 @@ def _trials(
 ) -> Iterator[Outcome]:
     """The trials of one run of tuning."""
     return tune(
-        verifieds,
-        task.shapes,
-        task.target,
-        journal,
-        budget=task.budget,
-        seed=task.seed,
-        incumbent=incumbent(progress, steering),
-        beat_s=_seconds_to_beat(task),
-        database=task.database,
-        versions=task.versions,
-        later={v.candidate.id for v in verifieds if v.candidate.family.id in progress.dominated},
-        stop=stop,
-        executor=task.executor,
+        TuneRequest(
+            verifieds,
+            task.shapes,
+            task.target,
+            journal,
+            budget=task.budget,
+            seed=task.seed,
+            incumbent=incumbent(progress, steering),
+            time_to_beat_s=_seconds_to_beat(task),
+            database=task.database,
+            versions=task.versions,
+            deferred={v.candidate.id for v in verifieds if v.candidate.family.id in progress.dominated},
+            stop=stop,
+            executor=task.executor,
+        )
     )
 
 
@@ -343,12 +345,12 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
         progress.compared.append(best)
         if replay.compared(journal) or task.reference is None:
             return
-        compare(
+        compare_with_baselines(
             task.reference,
             best.kernel,
             task.target,
             journal,
-            modes=task.baselines,
+            baselines=task.baselines,
             library=task.also.call,
             seed=task.seed,
             stop=stop,
@@ -359,12 +361,12 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
 def _time_rivals(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iterator[None]:
     """Measure what a kernel has to beat, before anything grows; a saved search has it in its file."""
     if not replay.rivals(journal) and task.reference is not None:
-        for row in time_rivals(
+        for row in time_baselines(
             task.reference,
             task.program,
             task.shapes,
             task.target,
-            modes=task.baselines,
+            baselines=task.baselines,
             library=task.also.call,
             seed=task.seed,
             stop=stop,

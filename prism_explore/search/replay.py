@@ -25,7 +25,7 @@ from prism_explore.events.kinds import (
 from prism_explore.events.replay_journal import Retold
 from prism_explore.pipeline.stages import Candidate, Verified
 from prism_explore.support.work_timer import WorkTimer
-from prism_explore.tune.runner.baselines import ROOFLINE
+from prism_explore.tune.runner.baseline_table import ROOFLINE
 from prism_explore.verify.prover import Prover
 from prism_explore.verify.verdict_events import restore_verified
 

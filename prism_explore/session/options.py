@@ -17,8 +17,8 @@ from prism_explore.pipeline.search_space import Space
 from prism_explore.search.library_calls import Library
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget, Database
-from prism_explore.tune.runner.baselines import MODES
-from prism_explore.tune.runner.machine_lock import turns_here
+from prism_explore.tune.runner.baseline_table import BASELINES
+from prism_explore.tune.runner.machine_lock import open_machine_lock
 
 TAKES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "target": ((str, Target), "the name of a machine, such as 'cpu' or 'h100', or a px.Target"),
@@ -54,10 +54,10 @@ def check_turns(executor: Executor | None, budget: Budget | None) -> None:
     """Refuse trials that workers would time without turns before a search, and not behind it.
 
     Raises:
-        TargetUnavailable: see `turns_here`.
+        TargetUnavailable: see `open_machine_lock`.
     """
     if executor is not None and budget is not None and budget.at_once > 1:
-        turns_here()
+        open_machine_lock()
 
 
 def machine_of(given: str | Target) -> Target:
@@ -71,7 +71,7 @@ def baseline_names(given: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ShapeError: one is unknown, or it is a text and no sequence of them.
     """
-    known = (*(m.name for m in MODES), LIBRARY)
+    known = (*(m.name for m in BASELINES), LIBRARY)
     if isinstance(given, str) or any(name not in known for name in given):
         raise ShapeError(
             f"baselines= takes names out of {', '.join(map(repr, known))}, such as baselines=({known[0]!r},); "

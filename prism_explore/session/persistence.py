@@ -27,7 +27,7 @@ from prism_explore.pipeline.stages import Kernel, Verified
 from prism_explore.search.explore import Task
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
-from prism_explore.tune.runner.baselines import disagrees
+from prism_explore.tune.runner.baselines import why_not_equal
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.prover import Prover
 
@@ -146,7 +146,7 @@ def check_library(path: str | Path, task: Task, also: Traced, facts: Iterable[Ev
             f"{path}: its rivals were timed without a library call ({', '.join(raced)}), so library= was not one of "
             "them; load it without, or race it in a new px.Session"
         )
-    if raced.get(LIBRARY) and (reason := disagrees(also, task.program, task.shapes, task.target, seed=task.seed)):
+    if raced.get(LIBRARY) and (reason := why_not_equal(also, task.program, task.shapes, task.target, seed=task.seed)):
         raise ShapeError(
             f"{path}: library= is not the call that was raced there, or does not run here: {reason}. Give the same "
             "function as to the first session"

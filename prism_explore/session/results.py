@@ -20,8 +20,8 @@ from prism_explore.runtime.no_improvement import NoImprovement
 from prism_explore.search.explore import Progress, Task, incumbent, may_win
 from prism_explore.session.options import one_symbol
 from prism_explore.session.persistence import proved_again
-from prism_explore.tune import Budget, tune
-from prism_explore.tune.runner.baselines import compare
+from prism_explore.tune import Budget, TuneRequest, tune
+from prism_explore.tune.runner.baselines import compare_with_baselines
 
 
 def best_of(task: Task, journal: Journal, progress: Progress, steering: Steering) -> Best | NoImprovement | None:
@@ -63,15 +63,17 @@ def dispatch_over(
     for value in points:
         trials = Journal()
         outcomes = tune(
-            candidates,
-            {**task.shapes, symbol: value},
-            task.target,
-            trials,
-            budget=budget or task.budget,
-            seed=task.seed,
-            database=task.database,
-            versions=task.versions,
-            executor=task.executor,
+            TuneRequest(
+                candidates,
+                {**task.shapes, symbol: value},
+                task.target,
+                trials,
+                budget=budget or task.budget,
+                seed=task.seed,
+                database=task.database,
+                versions=task.versions,
+                executor=task.executor,
+            )
         )
         timed = [o for o in outcomes if isinstance(o, Timed)]
         if not timed:
@@ -79,8 +81,8 @@ def dispatch_over(
         fastest = min(timed, key=lambda t: t.time_s)
         found.append((value, fastest))
         if task.reference is not None and (modes or also is not None):
-            raced[value] = compare(
-                task.reference, fastest.kernel, task.target, trials, modes=modes, library=also, seed=task.seed
+            raced[value] = compare_with_baselines(
+                task.reference, fastest.kernel, task.target, trials, baselines=modes, library=also, seed=task.seed
             )
     return Dispatch(task.program, symbol, task.shapes, found, task.target, task.reference, raced, also)
 

@@ -58,7 +58,7 @@ from prism_explore.session.stepping import Grain, after_steps, is_cancellation, 
 from prism_explore.support.caches import lease_for
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
-from prism_explore.tune.runner.baselines import USUAL
+from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
 from prism_explore.verify.normal_form.equalities import Equalities
 from prism_explore.verify.replay import Replay
 
@@ -123,7 +123,7 @@ class Session:
         budget: Budget | None = None,
         space: Space | None = None,
         name: str | None = None,
-        baselines: Sequence[str] = USUAL,
+        baselines: Sequence[str] = DEFAULT_BASELINES,
         allow_unsafe: bool = False,
         database: str | Path | None = None,
         ranges: Mapping[str, tuple[int, int]] | str | Sequence[str] | None = None,

@@ -1,4 +1,4 @@
-"""How far tuning goes, and the strategies by name."""
+"""The budget of a tuning run, and the strategies by name."""
 
 from __future__ import annotations
 
@@ -7,56 +7,59 @@ from typing import Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.tune.runner.stopping_rule import RACE_S
-from prism_explore.tune.strategies.local_search import Climbing, Exhaustive, Halving, Ranked, Strategy
-from prism_explore.tune.strategies.optuna_samplers import Kept, Sampled
+from prism_explore.tune.strategies.local_search import LocalSearch
+from prism_explore.tune.strategies.optuna_samplers import OptunaSampler, StudyFile
+from prism_explore.tune.strategies.ranked import Exhaustive, ModelOrder
+from prism_explore.tune.strategies.strategy import Strategy
+from prism_explore.tune.strategies.successive_halving import SuccessiveHalving
 
 StrategyName: TypeAlias = Literal["climbing", "halving", "ranked", "exhaustive", "tpe", "gp", "random"]
-"""Around the incumbent by turns, across families, the model's order, everything, and Optuna's samplers by name."""
+"""Local search, successive halving across families, the time model's order, every point, Optuna's samplers."""
 
 
-def strategy_of(name: StrategyName, seed: int, kept: Kept | None = None) -> Strategy:
-    """The strategy of a name; `kept` is where a sampler of Optuna's keeps what it learns.
+def strategy_of(name: StrategyName, seed: int, study: StudyFile | None = None) -> Strategy:
+    """The strategy with a name; `study` is where an Optuna sampler stores what it learns.
 
     Raises:
-        ShapeError: no such strategy.
+        ShapeError: there is no such strategy.
     """
     match name:
         case "climbing":
-            return Climbing(Ranked(seed), seed)
+            return LocalSearch(ModelOrder(seed), seed)
         case "halving":
-            return Halving(Climbing(Ranked(seed), seed), seed)
+            return SuccessiveHalving(LocalSearch(ModelOrder(seed), seed), seed)
         case "ranked":
-            return Ranked(seed)
+            return ModelOrder(seed)
         case "exhaustive":
             return Exhaustive()
         case "tpe" | "gp" | "random":
-            return Sampled(seed, name, kept)
+            return OptunaSampler(seed, name, study)
         case _:
             raise ShapeError(f"no strategy {name!r}; there are {', '.join(get_args(StrategyName))}")
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When tuning ends, whichever comes first, and what it tries first.
+    """Limits of a tuning run, and its strategy. The run ends when the first limit is reached.
 
     Example:
-        >>> import prism_explore as px
-        >>> px.Budget(trials=16, seconds=10.0).trials
-        16
+        >>> from prism_explore import Budget
+        >>> Budget(trials=20, seconds=10).strategy
+        'climbing'
     """
 
     trials: int = 60
     seconds: float = 60.0
-    """Of trials; the play-off behind them takes some 3 s more."""
+    """For trials; the play-off after them takes about 3 s more."""
     patience: int = 30
-    """Trials in a row that did not improve the incumbent."""
+    """Consecutive trials without an improvement of the incumbent."""
     near: float = 0.03
-    """How close to the floor is close enough, as a share of it."""
+    """The run ends when the incumbent is within this share of the lower bound."""
     strategy: StrategyName = "climbing"
     at_once: int = 1
-    """Trials that are proposed before any of them is heard; then they need not wait for each other, so an executor's
-    workers may run them. A flight that began is told to its end, whatever the seconds say. The more fly at once, the
-    less each proposal knows."""
+    """Trials that are proposed before the outcome of any of them is known, so that an executor's workers can run them
+    in parallel. Such a flight is completed even if `seconds` are over. With more at once, each proposal uses fewer
+    outcomes."""
 
     def __post_init__(self) -> None:
         strategy_of(self.strategy, 0)
@@ -69,5 +72,5 @@ class Budget:
 
     @property
     def race_s(self) -> float:
-        """Seconds after which a race that is open ends."""
+        """Seconds after which an undecided race ends."""
         return min(RACE_S, self.seconds / max(1, self.trials) / 2)

@@ -1,11 +1,11 @@
-"""What was tuned before: one SQLite file of trials, so that nothing is timed twice.
+"""The database of trials: one SQLite file, so that no kernel is timed twice.
 
-A trial is found again by its program, its sGraph, the shapes, the machine and the versions; the first two
-in the textual form, so ids of a search play no part. Times of different days do not compare: what was fastest is
-raced again, and all else that was tried stays tried.
+A trial is identified by its program, sGraph, shapes, machine, versions and parameters. Program and sGraph are stored in
+the textual form, independent of the ids of a search. Times of different days do not compare: the fastest trials are
+raced again, all others count as tried.
 
-A file of an earlier version is brought up to date in one transaction, and kept beside itself as it was. A file that
-cannot be read is left as it is.
+A file of an earlier version is upgraded in one transaction, after it was copied. A file that cannot be read is not
+changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from prism_explore.ir.text import show
 from prism_explore.pipeline.stages import Infeasible, Outcome, Parameters, Timed
 from prism_explore.targets import Target
 from prism_explore.targets.host import cpu_model
-from prism_explore.tune.strategies.optuna_samplers import Kept
+from prism_explore.tune.strategies.optuna_samplers import StudyFile
 
 _TABLE = """
 create table trials (
@@ -39,23 +39,23 @@ _STEPS: tuple[tuple[str, ...], ...] = (
     (_TABLE,),
     ("alter table trials add column p20_s real", "alter table trials add column p80_s real"),
 )
-"""What makes each version from the one before; the first makes a file from nothing."""
+"""The statements that upgrade to each version; the first creates the tables."""
 
 VERSION = len(_STEPS)
-"""Of the tables; `PRAGMA user_version` of the file."""
+"""Version of the tables: `PRAGMA user_version` of the file."""
 
 _FIRST = (
     *("program", "candidate", "shapes", "machine", "versions"),
     *("numbers", "outcome", "time_s", "error", "reason", "noted"),
 )
 _LATER = ("p20_s", "p80_s")
-"""Unknown in what an earlier version noted or exported."""
+"""Null in rows that an earlier version stored or exported."""
 _COLUMNS = (*_FIRST, *_LATER)
 _TIMED = "timed"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StoredTrial:
     """A trial of an earlier search."""
 
     candidate: str
@@ -64,7 +64,7 @@ class Known:
     outcome: str
     """`timed`, or the code of a failure such as `tune.wrong`."""
     time_s: float | None
-    """As it was then; None for a failure."""
+    """As measured then; None for a failure."""
     error: float | None
     reason: str
     p20_s: float | None = None
@@ -72,11 +72,11 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What a database holds of one program at some shapes on one machine with some versions."""
+class StoredGroup:
+    """The number of trials of one program, with its shapes, machine and versions."""
 
     program: str
-    """Its name; programs of one name that differ are apart."""
+    """Its name; different programs with the same name are separate groups."""
     shapes: tuple[tuple[str, int], ...]
     machine: str
     versions: tuple[tuple[str, str], ...]
@@ -86,23 +86,23 @@ class Held:
 
 
 class Database:
-    """The file at `path`; made when something is first noted."""
+    """The file at `path`, created when the first trial is stored."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def contents(self) -> tuple[Held, ...]:
-        """What it holds, by program, shapes, machine and versions.
+    def contents(self) -> tuple[StoredGroup, ...]:
+        """The stored trials, grouped by program, shapes, machine and versions.
 
         Raises:
-            JournalVersionError: see `known`.
+            JournalVersionError: see `trials`.
         """
-        rows = self._found(
+        rows = self._select(
             "select program, shapes, machine, versions, count(time_s), count(*) - count(time_s), min(time_s) "
             "from trials group by program, shapes, machine, versions order by program, shapes, machine, versions"
         )
         return tuple(
-            Held(
+            StoredGroup(
                 program.partition("\n")[0].removeprefix("program "),
                 tuple(json.loads(shapes).items()),
                 machine,
@@ -112,60 +112,57 @@ class Database:
             for program, shapes, machine, versions, *counted in rows
         )
 
-    def known(
+    def trials(
         self,
         program: TensorProgram,
         shapes: Mapping[str, int],
         target: Target,
         versions: tuple[tuple[str, str], ...],
-    ) -> tuple[Known, ...]:
-        """What was tried for a program on a machine with these versions, fastest first, failures last.
+    ) -> tuple[StoredTrial, ...]:
+        """The trials of a program on a machine with these versions, fastest first, failures last.
 
         Raises:
-            JournalVersionError: the file is no such database, is damaged, or was written by a later version.
+            JournalVersionError: the file is not such a database, is damaged, or has a later version.
         """
-        rows = self._found(
+        rows = self._select(
             "select candidate, numbers, outcome, time_s, error, reason, p20_s, p80_s from trials "
             "where program = ? and shapes = ? and machine = ? and versions = ? "
             "order by time_s is null, time_s, candidate, numbers",
-            *_about(program, shapes, target, versions),
+            *_identity(program, shapes, target, versions),
         )
-        return tuple(Known(candidate, _parameters(numbers), *rest) for candidate, numbers, *rest in rows)
+        return tuple(StoredTrial(candidate, _parameters(numbers), *rest) for candidate, numbers, *rest in rows)
 
     def study(
         self, program: TensorProgram, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
-    ) -> Kept:
-        """Where a sampler keeps what it learns: a file beside this one, in Optuna's own tables.
+    ) -> StudyFile:
+        """Where a sampler stores what it learns: a separate file with Optuna's own tables, next to this one."""
+        return StudyFile(self.path.with_name(f"{self.path.name}.studies"), _identity(program, shapes, target, versions))
 
-        Apart from the trials, so that what Optuna does with its tables never touches them.
-        """
-        return Kept(self.path.with_name(f"{self.path.name}.studies"), _about(program, shapes, target, versions))
-
-    def note(
+    def store(
         self, outcome: Outcome, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
     ) -> None:
-        """Remember a trial; one of the same numbers is replaced.
+        """Store a trial; one with the same parameters is replaced.
 
         Raises:
-            JournalVersionError: see `known`.
+            JournalVersionError: see `trials`.
         """
         match outcome:
             case Timed():
                 candidate, parameters = outcome.kernel.verified.candidate, outcome.kernel.parameters
-                said, spread = (_TIMED, outcome.time_s, outcome.error, ""), (outcome.p20_s, outcome.p80_s)
+                result, spread = (_TIMED, outcome.time_s, outcome.error, ""), (outcome.p20_s, outcome.p80_s)
             case Infeasible(candidate, parameters, code, reason):
-                said, spread = (code, None, None, reason), (None, None)
-        program, *about = _about(candidate.family.program, shapes, target, versions)
+                result, spread = (code, None, None, reason), (None, None)
+        program, *rest = _identity(candidate.family.program, shapes, target, versions)
         numbers = json.dumps([parameters.sizes, parameters.schedule])
         noted = datetime.now(UTC).isoformat(timespec="seconds")
         with self._open() as file:
-            _insert(file, (program, show(candidate.sgraph), *about, numbers, *said, noted, *spread))
+            _insert(file, (program, show(candidate.sgraph), *rest, numbers, *result, noted, *spread))
 
-    def write(self, path: str | Path) -> int:
-        """Export all trials as JSON Lines, which `read` takes in elsewhere; how many.
+    def export_to(self, path: str | Path) -> int:
+        """Write all trials as JSON Lines; return their number.
 
         Raises:
-            JournalVersionError: see `known`.
+            JournalVersionError: see `trials`.
         """
         with self._open() as file:
             rows = file.execute(f"select {', '.join(_COLUMNS)} from trials order by {', '.join(_COLUMNS)}").fetchall()
@@ -176,11 +173,11 @@ class Database:
         part.replace(target)
         return len(rows)
 
-    def read(self, path: str | Path) -> int:
-        """Take in trials that `write` exported, replacing those of the same numbers; how many.
+    def import_from(self, path: str | Path) -> int:
+        """Store trials that `export_to` wrote, replacing those with the same parameters; return their number.
 
         Raises:
-            JournalVersionError: a line is no trial; then nothing of the file was taken in.
+            JournalVersionError: a line is not a trial; then nothing was stored.
         """
         rows: list[tuple[Any, ...]] = []
         for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
@@ -194,16 +191,16 @@ class Database:
                 _insert(file, row)
         return len(rows)
 
-    def _found(self, question: str, *values: str) -> list[tuple[Any, ...]]:
-        """The rows that answer a question; none where there is no file yet."""
+    def _select(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        """The rows of a query; none if there is no file yet."""
         if not self.path.exists():
             return []
         with self._open() as file:
-            return file.execute(question, values).fetchall()
+            return file.execute(query, values).fetchall()
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
-        # A connection for each question: searches in other threads and processes write to the same file.
+        # A connection per query: searches in other threads and processes write to the same file.
         try:
             with closing(sqlite3.connect(self.path, timeout=30.0)) as file, file:
                 self._prepare(file)
@@ -217,7 +214,7 @@ class Database:
     def _prepare(self, file: sqlite3.Connection) -> None:
         if _version(file) == VERSION:
             return
-        file.execute("begin immediate")  # another process may be about to do the same
+        file.execute("begin immediate")  # another process may upgrade it at the same time
         found = _version(file)
         if found > VERSION or (found == 0 and file.execute("select count(*) from sqlite_master").fetchone()[0]):
             raise JournalVersionError(
@@ -225,31 +222,31 @@ class Database:
                 f"version {VERSION}. It was left as it is; move it away or name another file"
             )
         if 0 < found < VERSION:
-            self._keep(found)
+            self._copy(found)
         for steps in _STEPS[found:]:
             for step in steps:
                 file.execute(step)
         file.execute(f"pragma user_version = {VERSION}")
         file.commit()
 
-    def _keep(self, version: int) -> None:
-        """Copy the file beside itself before it changes; an earlier copy is never replaced."""
-        n, kept = 1, self.path.with_name(f"{self.path.name}.version-{version}")
-        while kept.exists():
-            n, kept = n + 1, self.path.with_name(f"{self.path.name}.version-{version}.{n}")
-        with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(kept)) as copy:
+    def _copy(self, version: int) -> None:
+        """Copy the file before it is upgraded; an earlier copy is never replaced."""
+        n, copied = 1, self.path.with_name(f"{self.path.name}.version-{version}")
+        while copied.exists():
+            n, copied = n + 1, self.path.with_name(f"{self.path.name}.version-{version}.{n}")
+        with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(copied)) as copy:
             source.backup(copy)
 
 
 def machine(target: Target) -> str:
-    """What a time belongs to: the target, and the processor where it is this machine's."""
+    """The machine that a time was measured on: the target, and for a CPU the processor."""
     return f"{target.name}, {cpu_model() if target.kind == 'cpu' else target.source}, {target.cores} cores"
 
 
-def _about(
+def _identity(
     program: TensorProgram, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
 ) -> tuple[str, str, str, str]:
-    """What trials belong to, but for the candidate."""
+    """What identifies trials, except candidate and parameters."""
     return show(program), _plain(shapes), machine(target), _plain(dict(versions))
 
 
@@ -267,7 +264,7 @@ def _insert(file: sqlite3.Connection, row: tuple[Any, ...]) -> None:
 
 
 def _row(data: Any) -> tuple[Any, ...]:
-    """A trial as it was exported, by this version or an earlier one; every field is checked."""
+    """A row from an exported trial of this version or an earlier one; every field is checked."""
     if not isinstance(data, dict):
         raise ValueError(f"expected an object, found {type(data).__name__}")
     fields = cast("dict[str, Any]", data)
@@ -292,7 +289,14 @@ def _parameters(text: str) -> Parameters:
 
 
 def export_trials(database: str | Path, path: str | Path) -> int:
-    """Write what a database of trials holds as JSON Lines, for another machine or another file; how many.
+    """Write the trials of a database to a file of JSON Lines, for another machine or another database.
+
+    Args:
+        database: the SQLite file.
+        path: the file to write.
+
+    Returns:
+        The number of trials.
 
     Raises:
         JournalVersionError: there is no such database, or it is damaged.
@@ -309,16 +313,23 @@ def export_trials(database: str | Path, path: str | Path) -> int:
     """
     if not Path(database).exists():
         raise JournalVersionError(f"there is no database at {database}")
-    return Database(database).write(path)
+    return Database(database).export_to(path)
 
 
 def import_trials(path: str | Path, database: str | Path) -> int:
-    """Take trials that `export_trials` wrote into a database, which is made where there is none; how many.
+    """Store trials that `export_trials` wrote in a database; create it if there is none.
 
-    Times of another machine are kept and never taken for this one's: a trial is found again on its own machine only.
+    Trials of another machine are stored too, but are not used for this one.
+
+    Args:
+        path: the file of JSON Lines.
+        database: the SQLite file.
+
+    Returns:
+        The number of trials.
 
     Raises:
-        JournalVersionError: a line is no trial, or the database is damaged; then nothing was taken in.
+        JournalVersionError: a line is not a trial, or the database is damaged; then nothing was stored.
 
     Example:
         >>> import tempfile
@@ -330,4 +341,4 @@ def import_trials(path: str | Path, database: str | Path) -> int:
         ...     px.import_trials(trials, f"{folder}/mine.sqlite"), px.export_trials(f"{folder}/mine.sqlite", trials)
         (0, 0)
     """
-    return Database(database).read(path)
+    return Database(database).import_from(path)

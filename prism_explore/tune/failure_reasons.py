@@ -1,4 +1,4 @@
-"""Why a candidate was not timed, or a trial gave no time: the cards that the journal keeps."""
+"""Reasons in the journal: why a candidate was not timed, or why a trial gave no time."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from prism_explore.cost.roofline import TimeBound, rates_of
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import Reason
 from prism_explore.targets import Target
-from prism_explore.tune.runner.measure import Failure
+from prism_explore.tune.runner.bench import Failure
 
 _SOUND = ("tune.illegal", "tune.wrong")
-"""Failures that would come again on every machine; the others may be this machine's or this minute's."""
+"""Failures that would occur on every machine; others may depend on this machine or its load."""
 
 _REOPENS = {
     "tune.compile": "the code generator learned this form",
@@ -19,8 +19,8 @@ _REOPENS = {
 }
 
 
-def failed(failure: Failure) -> Reason:
-    """The reason card of a trial that gave no time."""
+def failure_reason(failure: Failure) -> Reason:
+    """The reason of a trial that gave no time."""
     return Reason(
         code=failure.code,
         layer="tune",
@@ -31,8 +31,8 @@ def failed(failure: Failure) -> Reason:
     )
 
 
-def too_slow(floor: TimeBound, limit_s: float, whose: str, target: Target) -> Reason:
-    """The reason card of a candidate that is not timed because of its floor."""
+def bound_reason(floor: TimeBound, limit_s: float, whose: str, target: Target) -> Reason:
+    """The reason of a candidate that is not timed because of its lower bound."""
     bounds = {"memory": f"{floor.bytes:.4g} B of compulsory traffic", "compute": f"{floor.flops:.4g} flops at least"}
     return Reason(
         code="cost.floor",

@@ -1,9 +1,8 @@
-"""A kernel for a GPU that is not here: numbers by the model, source in Triton, checked and compiled ahead.
+"""A Triton kernel for a GPU that this machine does not have: sizes by a model, checked, compiled, not timed.
 
-Nothing is timed, and nothing here claims to be fast. Each proved candidate gets the numbers that
-`codegen.triton.heuristics` chooses; candidates are taken in the order of the traffic model (modelled, see
-model.py). The first that agrees with the reference in Triton's interpreter and compiles without
-spilling registers is the answer.
+Each proved candidate gets the sizes that `codegen.triton.heuristics` chooses. Candidates are tried in the order of
+their modelled time. The first one that agrees with the reference in Triton's interpreter and compiles without spilling
+registers is returned.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ from prism_explore.verify.shapes.concretize import Extents
 
 @dataclass(frozen=True, slots=True)
 class GpuKernel:
-    """Triton source for one choice of numbers, with what is known of it without running it on a GPU."""
+    """Triton source for one choice of sizes, with what is known about it without running it on a GPU."""
 
     kernel: Kernel
     target: str
     modelled_s: float
     checked: InterpreterCheck
-    """At small sizes against the sGraph's meaning, in Triton's interpreter."""
+    """Result of Triton's interpreter at small sizes, compared with the sGraph's reference."""
     reports: tuple[AotReport, ...]
-    """Registers, spills and shared memory per kernel, as compiled for the target's architecture."""
-    passed_over: tuple[str, ...]
-    """Why candidates that the model likes better were not taken."""
+    """Registers, spills and shared memory per kernel, from the compiler for the target's architecture."""
+    rejected: tuple[str, ...]
+    """Why candidates with a lower modelled time were rejected."""
 
     @property
     def source(self) -> str:
@@ -53,7 +52,7 @@ class GpuKernel:
 
     @property
     def spill_bytes(self) -> int:
-        """Of all kernels together, per thread."""
+        """Spilled bytes per thread, of all kernels together."""
         return sum(r.spill_bytes for r in self.reports)
 
     def __repr__(self) -> str:
@@ -70,47 +69,47 @@ class GpuKernel:
         return "\n".join(lines)
 
 
-def on_gpu(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Target) -> GpuKernel | None:
-    """The kernel that the model likes best among those that check and compile; None where there is none.
+def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Target) -> GpuKernel | None:
+    """The kernel with the least modelled time of those that check and compile; None if there is none.
 
     Args:
         verifieds: proved candidates of one program.
-        shapes: numbers for the program's own symbols.
+        shapes: values of the program's own symbols.
         target: a GPU that Triton compiles for.
 
     Raises:
-        TargetUnavailable: the target is no such GPU.
+        TargetUnavailable: the target is not such a GPU.
     """
     arch = architecture_of(target.name)
     if arch is None:
         raise TargetUnavailable(f"no Triton architecture is known for {target.name!r}; known are {', '.join(GPUS)}")
     fitted: list[tuple[float, int, Verified, Parameters]] = []
-    passed_over: dict[str, None] = {}
+    rejected: dict[str, None] = {}
     for number, verified in enumerate(verifieds):
         numbers = choose_sizes(verified.candidate.sgraph, shapes, target)
         if isinstance(numbers, Parameters):
             modelled_s = model_of(verified.candidate, shapes, target).at(numbers.numbers).time_s
             fitted.append((modelled_s, number, verified, numbers))
         else:
-            passed_over.setdefault(f"{verified.candidate.id}: {numbers.reason}")
+            rejected.setdefault(f"{verified.candidate.id}: {numbers.reason}")
     found: list[GpuKernel] = []
     with AotCompiler() as compiler, Interpreter() as interpreter:
         for modelled_s, _, verified, numbers in sorted(fitted, key=lambda row: row[:2]):
             made = emit_triton(verified, numbers, shapes, target)
             reports = made if isinstance(made, Infeasible) else compile_ahead(made, arch.name, compiler)
             if isinstance(made, Infeasible) or isinstance(reports, Infeasible):
-                passed_over.setdefault(f"{verified.candidate.id}: {_reason(made, reports)}")
+                rejected.setdefault(f"{verified.candidate.id}: {_reason(made, reports)}")
                 continue
             checked = check_small(verified.candidate, numbers, dots_of(made), interpreter)
             if not isinstance(checked, InterpreterCheck) or not checked.agrees:
                 why = f"off by {checked.error:.0e}" if isinstance(checked, InterpreterCheck) else checked.reason
-                passed_over.setdefault(f"{verified.candidate.id}: not confirmed by the interpreter, {why}")
+                rejected.setdefault(f"{verified.candidate.id}: not confirmed by the interpreter, {why}")
                 continue
-            kernel = GpuKernel(made, target.name, modelled_s, checked, reports, tuple(passed_over))
+            kernel = GpuKernel(made, target.name, modelled_s, checked, reports, tuple(rejected))
             found.append(kernel)
             if not kernel.spill_bytes:
                 break
-            passed_over.setdefault(f"{verified.candidate.id}: spills {kernel.spill_bytes} bytes per thread")
+            rejected.setdefault(f"{verified.candidate.id}: spills {kernel.spill_bytes} bytes per thread")
     return min(found, key=lambda k: (k.spill_bytes, k.modelled_s), default=None)
 
 
@@ -122,18 +121,18 @@ def check_small(
     seed: int = 0,
     timeout_s: float = 60.0,
 ) -> InterpreterCheck | NoInterpreterCheck:
-    """A candidate's Triton kernels at small sizes, in Triton's interpreter, against the float64 meaning of its sGraph.
+    """Run a candidate's Triton kernels at small sizes in Triton's interpreter; compare with the float64 reference.
 
-    The sizes are those at which the refuter tries candidates: every axis has an extent of its own, and grid sizes and
-    loop ranges are at least 2 where the kernel's are more than 1.
+    The sizes are those of the refuter: every axis has a different extent, and grid sizes and loop ranges are at least 2
+    if the kernel's are more than 1.
 
     Args:
-        candidate: whose kernels are written.
-        parameters: numbers of the kernel that is meant, and its schedule.
-        dots: its products that go to `tl.dot`; they go there here, too, padded as far as they must be.
-        interpreter: runs them.
+        candidate: the candidate.
+        parameters: sizes and schedule of the kernel.
+        dots: its products that use `tl.dot`; they use it here too, padded if necessary.
+        interpreter: runs the kernels.
         seed: of the inputs.
-        timeout_s: after which the interpreter is given up.
+        timeout_s: limit for the interpreter.
     """
     extents = Extents(candidate.family.program)
     pair = extents.pair(candidate.sgraph)
@@ -150,15 +149,15 @@ def check_small(
 
 
 def dots_of(kernel: Kernel) -> dict[int, frozenset[int]]:
-    """Per custom kernel, the products that a Triton kernel leaves to `tl.dot`."""
+    """Per custom kernel, the products for which a Triton kernel uses `tl.dot`."""
     numbers = {**dict(kernel.shapes), **kernel.parameters.numbers}
     plans = plan_kernels(kernel.verified.candidate.sgraph, numbers, kernel.parameters)
-    assert not isinstance(plans, Obstacle), "a kernel that was written has a plan"
+    assert not isinstance(plans, Obstacle), "a kernel with a source has a plan"
     return {p.position: p.dots for p in plans}
 
 
 def _at(graph: SGraph, shapes: Mapping[str, tuple[int, ...]]) -> SGraph:
-    """The graph with numbers for the dims of its inputs."""
+    """The graph with fixed dims of its inputs."""
     nodes = list(graph.nodes)
     for position, node in enumerate(nodes):
         if isinstance(node.op, Input):

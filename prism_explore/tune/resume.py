@@ -1,8 +1,8 @@
-"""A run of tuning that was saved, told again: what its trials gave is taken over, and then the run goes on.
+"""Replay of a saved tuning run: trials get their saved outcomes, then the run continues with new trials.
 
-It begins anew with its first proposal and is given the saved outcome instead of a kernel's time. So strategy, pool and
-bounds come to where they were, and what is proposed next is what would have been proposed next. Nothing is compiled
-or timed for a trial that was saved.
+The run starts again with its first proposal and receives the saved outcome instead of measuring. So strategy, pool and
+bounds reach the same state, and the next proposal is the one that would have followed. Nothing is compiled or timed for
+a saved trial.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.replay_journal import Retold
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Parameters, Timed
-from prism_explore.tune.runner.race import Race
-from prism_explore.tune.strategies.local_search import Key, Point, Pool
+from prism_explore.tune.runner.race import RaceTimes
+from prism_explore.tune.space.pool import Key, Point, Pool
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """A trial that was saved, as far as it says before its outcome."""
+class ReplayedTrial:
+    """A saved trial before its outcome."""
 
     key: Key
     modelled_s: float
     source: str
-    """Of its kernel; empty where the code generator refused."""
+    """Of its kernel; empty if the code generator rejected the point."""
 
     def point(self, pool: Pool) -> Point | None:
-        """Where it is in a pool; None where its candidate is not there."""
-        name, numbers = self.key
-        entrant = next((e for e in pool.entrants if e.verified.candidate.id == name), None)
-        if entrant is None:
+        """The trial's point in a pool; None if its candidate is not there."""
+        name, values = self.key
+        candidate = pool.find(name)
+        if candidate is None:
             return None
-        symbols = entrant.verified.candidate.sgraph.parameters
-        sizes = tuple(n for n in numbers if n[0] in symbols)
-        schedule = tuple(n for n in numbers if n[0] not in symbols)
-        return Point(entrant.verified, Parameters(sizes, schedule), self.modelled_s)
+        symbols = candidate.verified.candidate.sgraph.parameters
+        sizes = tuple(v for v in values if v[0] in symbols)
+        schedule = tuple(v for v in values if v[0] not in symbols)
+        return Point(candidate.verified, Parameters(sizes, schedule), self.modelled_s)
 
 
-class Again:
-    """What saved facts say of one run of tuning; nothing in a journal that is not told again."""
+class SavedTrials:
+    """The saved events of one tuning run that were not replayed yet; none if the journal is not a replay."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal if isinstance(journal, Retold) else None
-        self._began_s: float | None = None
+        self._start_s: float | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether there are saved facts to come, be they of this run or of what followed it."""
+        """Whether saved events remain, of this run or of a later one."""
         return self._journal is not None and not self._journal.is_told
 
     @property
@@ -65,81 +65,86 @@ class Again:
 
     @property
     def proposed(self) -> ParametersProposed | None:
-        """The saved trial that comes next; None where none does."""
-        fact = self._upcoming
-        return fact if isinstance(fact, ParametersProposed) else None
+        """The next event, if it is a proposal."""
+        event = self._upcoming
+        return event if isinstance(event, ParametersProposed) else None
 
-    def trial(self, place: int) -> Saved | None:
-        """The saved trial that comes behind so many others; None where none does."""
+    def trial(self, place: int) -> ReplayedTrial | None:
+        """The saved trial after `place` others; None if there is none."""
         left = self._journal.left() if self._journal is not None else ()
         proposed = [i for i, e in enumerate(left) if isinstance(e, ParametersProposed)]
         if len(proposed) <= place or proposed[0] > 0:
             return None
-        at = proposed[place]
-        fact = left[at]
-        assert isinstance(fact, ParametersProposed), "chosen above"
-        source = next((e.source for e in left[at + 1 : at + 2] if isinstance(e, KernelGenerated)), "")
-        return Saved((fact.candidate, fact.parameters), fact.modelled_s, source)
+        position = proposed[place]
+        event = left[position]
+        assert isinstance(event, ParametersProposed), "selected above"
+        source = next((e.source for e in left[position + 1 : position + 2] if isinstance(e, KernelGenerated)), "")
+        return ReplayedTrial((event.candidate, event.parameters), event.modelled_s, source)
+
+    def is_next(self, point: Point) -> bool:
+        """Whether a point is that of the next saved trial."""
+        saved = self.trial(0)
+        return saved is not None and saved.key == point.key
 
     @property
     def keys(self) -> set[Key]:
-        """What is proposed in all saved facts to come."""
+        """The points of all remaining proposals."""
         left = self._journal.left() if self._journal is not None else ()
         return {(e.candidate, e.parameters) for e in left if isinstance(e, ParametersProposed)}
 
     @property
     def spent_s(self) -> float:
-        """Seconds of the saved search from the run's first proposal to the fact that was told last."""
-        return (
-            self._journal.seconds() - self._began_s if self._journal is not None and self._began_s is not None else 0.0
-        )
+        """Seconds of the saved search from the run's first proposal to the last replayed event."""
+        if self._journal is None or self._start_s is None:
+            return 0.0
+        return self._journal.seconds() - self._start_s
 
     def outcome(self, point: Point, shapes: Mapping[str, int], floor_s: float) -> tuple[Outcome, bool | None] | None:
-        """What came of the trial that was proposed last; its kernel's source is told with it.
+        """Replay the outcome of the last proposal, and its kernel's source.
 
         Returns:
-            Its outcome, and whether it took the incumbent's place, None where the facts end before they say so; no
-            outcome where the trial was cancelled.
+            The outcome, and whether the trial replaced the incumbent, None if the events end before; None instead of
+            both if the trial was cancelled.
         """
         journal = self._journal
-        assert journal is not None, "there are saved facts"
-        self._began_s = journal.seconds() if self._began_s is None else self._began_s
-        made, fact = journal.upcoming, journal.upcoming
-        if isinstance(made, KernelGenerated):
+        assert journal is not None, "saved events remain"
+        self._start_s = journal.seconds() if self._start_s is None else self._start_s
+        generated, event = journal.upcoming, journal.upcoming
+        if isinstance(generated, KernelGenerated):
             journal.tell()
-            fact = journal.upcoming
-        match fact:
+            event = journal.upcoming
+        match event:
             case TrialFailed():
                 journal.tell()
-                numbers = point.parameters
-                return Infeasible(point.verified.candidate, numbers, fact.reason.code, fact.reason.sentence), False
-            case TrialMeasured() if isinstance(made, KernelGenerated):
+                values = point.parameters
+                return Infeasible(point.verified.candidate, values, event.reason.code, event.reason.sentence), False
+            case TrialMeasured() if isinstance(generated, KernelGenerated):
                 journal.tell()
                 improved = None if journal.is_told else isinstance(journal.upcoming, IncumbentImproved)
-                return _timed(point, shapes, floor_s, made, fact), improved
+                return _timed(point, shapes, floor_s, generated, event), improved
             case _:
                 return None
 
     @property
     def play_off(self) -> PlayedOff | None:
-        """The saved play-off that comes next; None where none does."""
-        fact = self._upcoming
-        return fact if isinstance(fact, PlayedOff) else None
+        """The next event, if it is the play-off."""
+        event = self._upcoming
+        return event if isinstance(event, PlayedOff) else None
 
-    def measured(self, before: Timed) -> Timed | None:
-        """What the winner of a play-off took when it was measured again; None where somebody stopped it before."""
-        fact = self._upcoming
-        return with_times(before, fact) if isinstance(fact, TrialMeasured) else None
+    def measured_again(self, before: Timed) -> Timed | None:
+        """The winner of a play-off with its new times; None if the run was stopped before."""
+        event = self._upcoming
+        return with_times(before, event) if isinstance(event, TrialMeasured) else None
 
 
-def with_times(timed: Timed, of: Race | TrialMeasured) -> Timed:
-    """The same kernel with the times of another race, or of what was saved of it."""
+def with_times(timed: Timed, of: RaceTimes | TrialMeasured) -> Timed:
+    """The same kernel with the times of another race, measured or saved."""
     return replace(timed, time_s=of.time_s, p20_s=of.p20_s, p80_s=of.p80_s, samples=of.samples, waited=of.waited)
 
 
 def _timed(
-    point: Point, shapes: Mapping[str, int], floor_s: float, made: KernelGenerated, fact: TrialMeasured
+    point: Point, shapes: Mapping[str, int], floor_s: float, generated: KernelGenerated, event: TrialMeasured
 ) -> Timed:
-    backend = "cpu" if made.backend == "cpu" else "triton"
-    kernel = Kernel(point.verified, point.parameters, tuple(sorted(shapes.items())), backend, made.source)
-    return Timed(kernel, fact.time_s, fact.p20_s, fact.p80_s, fact.samples, fact.error, floor_s, fact.waited)
+    backend = "cpu" if generated.backend == "cpu" else "triton"
+    kernel = Kernel(point.verified, point.parameters, tuple(sorted(shapes.items())), backend, generated.source)
+    return Timed(kernel, event.time_s, event.p20_s, event.p80_s, event.samples, event.error, floor_s, event.waited)

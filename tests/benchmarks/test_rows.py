@@ -14,7 +14,7 @@ from benchmarks import tvm_rival
 from benchmarks.kernel_time import _share_of_others, main, standing
 from benchmarks.rows import ROWS, Row, chosen, decode, linear
 from prism_explore.events.fastest import EAGER, LIBRARY, OURS
-from prism_explore.tune.runner.baselines import ROOFLINE
+from prism_explore.tune.runner.baseline_table import ROOFLINE
 
 
 def test_every_row_has_a_name_of_its_own() -> None:

@@ -7,7 +7,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.pipeline.stages import Timed, Verified
 from prism_explore.session.session import Session
 from prism_explore.targets import target
-from prism_explore.tune import Budget, tune
+from prism_explore.tune import Budget, TuneRequest, tune
 from tests.strategies import rmsnorm_linear
 from tests.tune.toys import rmsnorm_linear as toy_rmsnorm_linear
 
@@ -28,7 +28,9 @@ def test_no_measured_time_is_below_its_floor(program, batch):
     proved: list[Verified] = searched._progress.proved
     searched.close()
     outcomes = tune(
-        proved, {"b": batch}, machine, Journal(), budget=Budget(trials=8, seconds=12, patience=8, near=-1.0)
+        TuneRequest(
+            proved, {"b": batch}, machine, Journal(), budget=Budget(trials=8, seconds=12, patience=8, near=-1.0)
+        )
     )
     timed = [o for o in outcomes if isinstance(o, Timed)]
 

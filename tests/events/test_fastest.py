@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +13,8 @@ from prism_explore.events.fastest import CALLED, COMPILED, EAGER, LIBRARY, OURS,
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, Event
 from prism_explore.events.ledger import ledger
-from prism_explore.tune.runner.baselines import AUTOTUNED, ROOFLINE
-from prism_explore.tune.runner.measure import middle, quantile, ratios
+from prism_explore.tune.runner.baseline_table import AUTOTUNED, ROOFLINE
+from prism_explore.tune.runner.timing import quantile, ratios
 from prism_explore.widgets.panels.context import Folds, ViewState, search_info
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.tables import baselines_table
@@ -27,8 +29,8 @@ def rows(**times_us: list[float]) -> list[BaselineMeasured]:
     found: list[BaselineMeasured] = []
     for name, times in times_us.items():
         to = ratios(times, ours)
-        spread = (middle(to), quantile(to, 0.25), quantile(to, 0.75))
-        found.append(BaselineMeasured(NAMES[name], middle(times) * 1e-6, 0.0, 0.0, len(times), "", *spread))
+        spread = (median(to), quantile(to, 0.25), quantile(to, 0.75))
+        found.append(BaselineMeasured(NAMES[name], median(times) * 1e-6, 0.0, 0.0, len(times), "", *spread))
     return found
 
 

@@ -17,7 +17,7 @@ from prism_explore.frontend import LibraryCall
 from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.search import explore
 from prism_explore.session import session as doors
-from prism_explore.tune.runner.baselines import AUTOTUNED
+from prism_explore.tune.runner.baseline_table import AUTOTUNED
 from tests.session.test_session import QUICK, B, D, N, machine, rmsnorm_linear
 
 SHAPES = {"x": px.T("b", D), "g": px.T(D), "w": px.T(D, N)}
@@ -39,15 +39,15 @@ def scripted(monkeypatch, **to_ours):
     """Let every race end so, as far as its modes were asked for; the list tells at which sizes it was held."""
     asked = []
 
-    def compare(reference, kernel, target, journal, *, modes, library=None, seed=0, stop=None):
-        asked.append((dict(kernel.shapes), tuple(modes)))
-        rows = tuple(r for r in raced(**to_ours) if r.name in (OURS, *modes))
+    def compare_with_baselines(reference, kernel, target, journal, *, baselines, library=None, seed=0, stop=None):
+        asked.append((dict(kernel.shapes), tuple(baselines)))
+        rows = tuple(r for r in raced(**to_ours) if r.name in (OURS, *baselines))
         for row in rows:
             journal.note(row)
         return rows
 
-    monkeypatch.setattr(explore, "compare", compare)
-    monkeypatch.setattr(doors, "compare", compare)
+    monkeypatch.setattr(explore, "compare_with_baselines", compare_with_baselines)
+    monkeypatch.setattr(doors, "compare_with_baselines", compare_with_baselines)
     return asked
 
 

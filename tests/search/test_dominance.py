@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from prism_explore.pipeline.stages import Kernel, Outcome, Parameters, Proof, Ti
 from prism_explore.search.explore import Progress, Task, explore, incumbent
 from prism_explore.session.handles import Record
 from prism_explore.session.session import Session
-from prism_explore.tune import Budget, tune
+from prism_explore.tune import Budget, TuneRequest, tune
 from tests.cost.linear import linear
 from tests.tune.test_tune import ToyBench
 from tests.tune.toys import BACKEND, TOY
@@ -35,9 +35,9 @@ class Tuner:
         self.given: list[str] = []
         self.later: list[str] = []
 
-    def __call__(self, verifieds: Sequence[Verified], *_: Any, later: Collection[str], **__: Any) -> Iterator[Outcome]:
-        self.later = sorted(later)
-        for v in verifieds:
+    def __call__(self, request: TuneRequest) -> Iterator[Outcome]:
+        self.later = sorted(request.deferred)
+        for v in request.verifieds:
             self.given.append(v.candidate.id)
             seconds = SECONDS[v.candidate.id]
             yield Timed(Kernel(v, Parameters(()), (), "cpu", ""), seconds, seconds, seconds, 1, 0.0, seconds)
@@ -151,7 +151,9 @@ def test_who_accepts_a_dominated_family_has_it_tuned(tuner: Tuner) -> None:
 def test_what_cannot_beat_a_given_time_is_bounded_before_anything_is_timed() -> None:
     journal = Journal()
     verified = Verified(LEAN, Proof("normal form", "equal", ()), ())
-    outcomes = list(tune([verified], {"b": 4}, TOY, journal, backend=BACKEND, bench=ToyBench(), beat_s=1e-9))
+    outcomes = list(
+        tune(TuneRequest([verified], {"b": 4}, TOY, journal, backend=BACKEND, bench=ToyBench(), time_to_beat_s=1e-9))
+    )
 
     assert [] == outcomes
     assert ["f1.c1"] == [e.candidate for e in journal.events if isinstance(e, CandidateBounded)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -28,7 +28,7 @@ from prism_explore.session.handles import Record
 from prism_explore.session.session import Session
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import target
-from prism_explore.tune import Budget
+from prism_explore.tune import Budget, TuneRequest
 from tests.floats.forms import ONLINE_ATTENTION, PLAIN_ATTENTION, attention, proved
 
 ACCEPT = Steered("accept", "f1", "sess.accept('f1')")
@@ -41,8 +41,8 @@ def tuned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was given to a tuner that times nothing; certificates are not what this is about."""
     seen: list[str] = []
 
-    def tune(verifieds: Sequence[Verified], *_: Any, **__: Any) -> Iterator[Outcome]:
-        for v in verifieds:
+    def tune(request: TuneRequest) -> Iterator[Outcome]:
+        for v in request.verifieds:
             seen.append(v.candidate.id)
             seconds = SECONDS[v.candidate.id]
             yield Timed(Kernel(v, Parameters(()), (), "cpu", ""), seconds, seconds, seconds, 1, 0.0, seconds)

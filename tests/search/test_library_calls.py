@@ -17,7 +17,7 @@ from prism_explore.frontend.library_calls import CALLS
 from prism_explore.ir.tensors import TensorType
 from prism_explore.search import explore, library_calls
 from prism_explore.search.library_calls import Library, library_call
-from prism_explore.tune.runner.baselines import unbound
+from prism_explore.tune.runner.torch_code import on_program_inputs
 from tests.session.test_session import machine
 
 T = px.T
@@ -104,7 +104,7 @@ def test_a_program_that_is_one_call_finds_it_and_the_call_gives_its_value(case: 
     given = [tensor(inputs[name], {"b": 3, "s": 5, "t": 7}) for name in traced.arguments]
     wanted = code(*given)
     torch.testing.assert_close(wanted, found.traced.reference(*given))
-    torch.testing.assert_close(wanted, unbound(found.traced)(*traced.bind(*given)))
+    torch.testing.assert_close(wanted, on_program_inputs(found.traced)(*traced.bind(*given)))
 
 
 def tensor(of: TensorType, sizes: Mapping[str, int]) -> torch.Tensor:
@@ -183,7 +183,7 @@ def test_a_module_s_own_tensors_are_read_from_it_whenever_it_is_called() -> None
 
     torch.testing.assert_close(module(x), found.traced.reference(x))
     other = torch.randn(64)
-    torch.testing.assert_close(rms(x, other), unbound(found.traced)(x, other))
+    torch.testing.assert_close(rms(x, other), on_program_inputs(found.traced)(x, other))
     found.traced.reference(x).sum().backward()
     assert module.weight.grad is not None
 
@@ -211,7 +211,7 @@ def test_a_call_is_looked_for_once_and_when_a_race_asks(monkeypatch: pytest.Monk
         return (RivalTimed(EAGER, 1.0, 1.0, 1.0, 24),)
 
     monkeypatch.setattr(library_calls, "library_call", lambda traced: asked.append(traced) or library_call(traced))
-    monkeypatch.setattr(explore, "time_rivals", rows)
+    monkeypatch.setattr(explore, "time_baselines", rows)
     how: dict[str, Any] = {"inputs": Q96, "at": {"b": 1, "s": 1, "t": 64}}
     never = px.Session(spelled, target="h100", **how)
     never.run()

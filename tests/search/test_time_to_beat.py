@@ -12,11 +12,14 @@ import torch
 
 import prism_explore as px
 import prism_explore.search.explore as search
+from prism_explore.events.fastest import EAGER, LIBRARY
 from prism_explore.events.format import seconds_of
 from prism_explore.events.kinds import CandidateBounded, NodeExpanded, RegionPruned, RivalTimed
 from prism_explore.events.ledger import ledger
 from prism_explore.frontend import LibraryCall
-from prism_explore.tune.runner.baselines import AUTOTUNED, EAGER, LIBRARY, time_rivals
+from prism_explore.tune import TuneRequest
+from prism_explore.tune.runner.baseline_table import AUTOTUNED
+from prism_explore.tune.runner.baselines import time_baselines
 from prism_explore.widgets.panels.result import incumbent
 from tests.session.test_session import QUICK, machine
 
@@ -39,7 +42,7 @@ def told(*rows: RivalTimed) -> Any:
 
 def searched(monkeypatch: pytest.MonkeyPatch, *rows: RivalTimed, **more: Any) -> px.Session:
     """A search with these rivals that times nothing."""
-    monkeypatch.setattr(search, "time_rivals", told(*rows))
+    monkeypatch.setattr(search, "time_baselines", told(*rows))
     monkeypatch.setattr(search, "tune", TUNER)
     TUNER.beat_s.clear()
     sess = session(target=machine().replace(measured=True), **more)
@@ -54,8 +57,8 @@ class Tuner:
     def __init__(self) -> None:
         self.beat_s: list[float | None] = []
 
-    def __call__(self, *_: Any, beat_s: float | None, **__: Any) -> Iterator[Any]:
-        self.beat_s.append(beat_s)
+    def __call__(self, request: TuneRequest) -> Iterator[Any]:
+        self.beat_s.append(request.time_to_beat_s)
         return iter(())
 
 
@@ -101,7 +104,7 @@ def test_a_search_that_goes_on_takes_the_rivals_times_from_its_file(
 ) -> None:
     sess = searched(monkeypatch, SLOW)
     path = sess.save(tmp_path / "run.prism")
-    monkeypatch.setattr(search, "time_rivals", None)
+    monkeypatch.setattr(search, "time_baselines", None)
     for code in (chain, None):
         loaded = px.Session.load(path, code, inputs=INPUTS)
 
@@ -156,7 +159,7 @@ def test_a_proved_candidate_that_is_not_tuned_came_nearer_than_any_partial_graph
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = replace(px.Session(chain, inputs=INPUTS, target="h100").task.space, rules_off=frozenset({"cost.floor"}))
-    monkeypatch.setattr(search, "time_rivals", told(FAST))
+    monkeypatch.setattr(search, "time_baselines", told(FAST))
     sess = session(target=machine().replace(measured=True), space=space)
     sess.run()
     sess.close()
@@ -227,7 +230,7 @@ def test_a_race_that_is_still_to_come_is_held_with_the_library_call_that_was_giv
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     raced: list[Any] = []
-    monkeypatch.setattr(search, "compare", lambda *_, library, **__: raced.append(library))
+    monkeypatch.setattr(search, "compare_with_baselines", lambda *_, library, **__: raced.append(library))
     sess = px.Session(chain, inputs=INPUTS, at={"b": 4}, target=machine(), budget=QUICK)
     sess.run(until=lambda s: bool(s.families))
     loaded = px.Session.load(sess.save(tmp_path / "run.prism"), chain, library=library, inputs=INPUTS)
@@ -307,7 +310,9 @@ def rows() -> Iterator[dict[str, RivalTimed]]:
 
     def run(code: Any) -> tuple[RivalTimed, ...]:
         library = LibraryCall("", replace(traced, reference=code))
-        return time_rivals(traced, traced.program, {"b": 4}, machine(), modes=(EAGER,), library=library, rounds=3)
+        return time_baselines(
+            traced, traced.program, {"b": 4}, machine(), baselines=(EAGER,), library=library, rounds=3
+        )
 
     right, other = run(lambda x, y, z: x @ (y @ z)), run(wrong)
     yield {"eager": right[0], "library": right[1], "wrong": other[1]}

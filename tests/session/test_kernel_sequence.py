@@ -28,7 +28,7 @@ from prism_explore.events.ledger import ledger
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.search import explore
-from prism_explore.tune.runner.measure import Checked, Failure, Samples
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from tests.cost.test_sequence_budget import layers
 from tests.session.test_session import machine
 from tests.tune.test_tune import ToyBench
@@ -150,8 +150,8 @@ class Ruled(ToyBench):
 
 @pytest.fixture
 def ruled(monkeypatch: pytest.MonkeyPatch) -> None:
-    def tuned(*args: object, **more: object) -> object:
-        return tune.tune(*args, **more, bench=Ruled(), clock=lambda: 0.0)  # pyright: ignore
+    def tuned(request: tune.TuneRequest) -> object:
+        return tune.tune(replace(request, bench=Ruled(), clock=lambda: 0.0))
 
     monkeypatch.setattr(explore, "tune", tuned)
 
@@ -201,14 +201,14 @@ def test_a_search_that_was_cancelled_within_a_trial_is_loaded_as_it_was(
     class Stopped(Ruled):
         """In the midst of the third trial somebody cancels the explore."""
 
-        def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+        def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
             if key != "u3":
                 return super().check(key, kernel)
             sess.cancel()
             return Failure("tune.cancelled", "stopped while compiling")
 
-    def tuned(*args: object, **more: object) -> object:
-        return tune.tune(*args, **more, bench=Stopped(), clock=lambda: 0.0)  # pyright: ignore
+    def tuned(request: tune.TuneRequest) -> object:
+        return tune.tune(replace(request, bench=Stopped(), clock=lambda: 0.0))
 
     monkeypatch.setattr(explore, "tune", tuned)
     sess.run()

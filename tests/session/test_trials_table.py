@@ -7,7 +7,7 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.session.handles import Record
 from prism_explore.tune import Budget
-from prism_explore.tune.strategies.local_search import Exhaustive
+from prism_explore.tune.strategies.ranked import Exhaustive
 from tests.tune.test_tune import ToyBench, run
 
 

@@ -10,7 +10,7 @@ from multiprocessing import parent_process
 from typing import Any
 
 from prism_explore.pipeline.stages import Kernel
-from prism_explore.tune.runner.measure import Checked, Failure, Samples
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from tests.tune.toys import BACKEND
 
 SALT = 15
@@ -40,11 +40,11 @@ class PureBench:
     def seconds(self, key: str) -> float:
         return seconds(self.kernels[key])
 
-    def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+    def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
         if seconds(kernel) > WRONG_S:
             return Failure("tune.wrong", "on request")
         self.kernels[key] = kernel
-        return Checked(1e-6 * seconds(kernel))
+        return CheckPassed(1e-6 * seconds(kernel))
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         if tuple(keys) not in self.raced:
@@ -63,7 +63,7 @@ class DeadlyBench(PureBench):
 
     checked = 0
 
-    def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+    def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
         self.checked += 1
         if parent_process() is not None and self.checked == 3:
             os._exit(1)
@@ -73,7 +73,7 @@ class DeadlyBench(PureBench):
 class LostBench(PureBench):
     """No incumbent comes through in an executor's worker; a trial does."""
 
-    def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+    def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
         if len(key) == 64 and not self.kernels:
             return Failure("tune.crash", "no incumbent here")
         return super().check(key, kernel)

@@ -18,7 +18,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
 from prism_explore.pipeline.stages import Kernel, Timed
 from prism_explore.targets import target
-from prism_explore.tune import Budget, tune
+from prism_explore.tune import Budget, TuneRequest, tune
 from prism_explore.tune.runner.backend import Backend
 from prism_explore.tune.runner.gpu_bench import DeviceBench, choices
 from tests.tune.toys import fused, rmsnorm_linear
@@ -41,13 +41,15 @@ def main() -> None:
     bench = DeviceBench(rmsnorm_linear(), shapes, gpu, partial(load, device="cpu"), device="cpu", do_bench=do_bench)
     outcomes = list(
         tune(
-            [fused()],
-            shapes,
-            gpu,
-            journal,
-            budget=Budget(trials=3, seconds=1e9),
-            backend=Backend(emit, choices, ""),
-            bench=bench,
+            TuneRequest(
+                [fused()],
+                shapes,
+                gpu,
+                journal,
+                budget=Budget(trials=3, seconds=1e9),
+                backend=Backend(emit, choices, ""),
+                bench=bench,
+            )
         )
     )
     timed = [o for o in outcomes if isinstance(o, Timed)]

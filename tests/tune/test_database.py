@@ -13,10 +13,10 @@ from prism_explore.errors import JournalVersionError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialMeasured
 from prism_explore.pipeline.stages import Infeasible, Timed
-from prism_explore.tune import Budget, tune
+from prism_explore.tune import Budget, TuneRequest, tune
 from prism_explore.tune import database as database_module
 from prism_explore.tune.database import Database
-from prism_explore.tune.strategies.local_search import Exhaustive
+from prism_explore.tune.strategies.ranked import Exhaustive
 from tests.tune.test_tune import SHAPES, ToyBench
 from tests.tune.toys import BACKEND, TOY, fused, split
 
@@ -32,17 +32,19 @@ def database(tmp_path):
 def run(database, *verifieds, shapes=SHAPES, target=TOY, versions=VERSIONS, budget=SMALL, bench=None, strategy=None):
     there = bench or ToyBench()
     found = tune(
-        verifieds or (fused(),),
-        shapes,
-        target,
-        Journal(),
-        budget=budget,
-        backend=BACKEND,
-        bench=there,
-        database=database,
-        versions=versions,
-        strategy=strategy,
-        clock=lambda: 0.0,
+        TuneRequest(
+            verifieds or (fused(),),
+            shapes,
+            target,
+            Journal(),
+            budget=budget,
+            backend=BACKEND,
+            bench=there,
+            database=database,
+            versions=versions,
+            strategy=strategy,
+            clock=lambda: 0.0,
+        )
     )
     return list(found)
 
@@ -54,7 +56,7 @@ def numbers(outcome):
 
 def test_every_trial_is_remembered_fastest_first_failures_last(database):
     outcomes = run(database, bench=ToyBench(failing={"3": "tune.wrong"}), budget=replace(SMALL, trials=40))
-    known = database.known(fused().candidate.family.program, SHAPES, TOY, VERSIONS)
+    known = database.trials(fused().candidate.family.program, SHAPES, TOY, VERSIONS)
 
     assert {numbers(o) for o in outcomes} == {(k.parameters.sizes, k.parameters.schedule) for k in known}
     timed = [k.time_s for k in known if k.time_s is not None]
@@ -130,15 +132,17 @@ def test_the_journal_hears_only_of_what_was_timed_in_this_run(database):
     journal = Journal()
     there = ToyBench()
     found = tune(
-        (fused(),),
-        SHAPES,
-        TOY,
-        journal,
-        budget=SMALL,
-        backend=BACKEND,
-        bench=there,
-        database=database,
-        versions=VERSIONS,
+        TuneRequest(
+            (fused(),),
+            SHAPES,
+            TOY,
+            journal,
+            budget=SMALL,
+            backend=BACKEND,
+            bench=there,
+            database=database,
+            versions=VERSIONS,
+        )
     )
     outcomes = list(found)
 
@@ -149,11 +153,11 @@ def test_trials_travel_to_another_file(database, tmp_path):
     run(database)
     other = Database(tmp_path / "other.sqlite")
 
-    assert 12 == database.write(tmp_path / "trials.jsonl")
-    assert 12 == other.read(tmp_path / "trials.jsonl")
-    assert 12 == other.read(tmp_path / "trials.jsonl")
+    assert 12 == database.export_to(tmp_path / "trials.jsonl")
+    assert 12 == other.import_from(tmp_path / "trials.jsonl")
+    assert 12 == other.import_from(tmp_path / "trials.jsonl")
     program = fused().candidate.family.program
-    assert database.known(program, SHAPES, TOY, VERSIONS) == other.known(program, SHAPES, TOY, VERSIONS)
+    assert database.trials(program, SHAPES, TOY, VERSIONS) == other.trials(program, SHAPES, TOY, VERSIONS)
 
 
 def changed(**fields):
@@ -178,13 +182,13 @@ def changed(**fields):
 def test_a_bad_line_is_named_and_nothing_of_its_file_is_taken_in(database, tmp_path, line):
     run(database)
     path = tmp_path / "trials.jsonl"
-    database.write(path)
+    database.export_to(path)
     path.write_text(path.read_text() + line(json.loads(path.read_text().splitlines()[0])) + "\n")
     other = Database(tmp_path / "other.sqlite")
 
     with pytest.raises(JournalVersionError, match="line 13 is no trial"):
-        other.read(path)
-    assert () == other.known(fused().candidate.family.program, SHAPES, TOY, VERSIONS)
+        other.import_from(path)
+    assert () == other.trials(fused().candidate.family.program, SHAPES, TOY, VERSIONS)
 
 
 def test_a_damaged_file_is_named_and_left_as_it_is(tmp_path):
@@ -241,10 +245,10 @@ def dumped(path):
 def test_an_old_file_is_brought_up_to_date_and_kept_as_it_was(database):
     run(database)
     program = fused().candidate.family.program
-    new = database.known(program, SHAPES, TOY, VERSIONS)
+    new = database.trials(program, SHAPES, TOY, VERSIONS)
     first_version(database)
     old = dumped(database.path)
-    known = database.known(program, SHAPES, TOY, VERSIONS)
+    known = database.trials(program, SHAPES, TOY, VERSIONS)
 
     assert tuple(replace(k, p20_s=None, p80_s=None) for k in new) == known
     assert any(k.p20_s is not None for k in new)
@@ -277,13 +281,13 @@ def test_a_step_that_fails_changes_nothing(database, monkeypatch):
 
 def test_what_an_earlier_version_exported_is_taken_in(database, tmp_path):
     run(database)
-    database.write(tmp_path / "new.jsonl")
+    database.export_to(tmp_path / "new.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "new.jsonl").read_text().splitlines()]
     old = [{k: v for k, v in row.items() if k not in ("p20_s", "p80_s")} for row in rows]
     (tmp_path / "old.jsonl").write_text("".join(json.dumps(row) + "\n" for row in old))
     other = Database(tmp_path / "other.sqlite")
 
-    assert 12 == other.read(tmp_path / "old.jsonl")
+    assert 12 == other.import_from(tmp_path / "old.jsonl")
     assert [replace(h) for h in database.contents()] == list(other.contents())
 
 
@@ -291,7 +295,7 @@ def test_many_threads_make_and_fill_one_file(tmp_path):
     outcomes = [o for o in run(None, budget=replace(SMALL, trials=40), strategy=Exhaustive()) if isinstance(o, Timed)]
     path = tmp_path / "shared.sqlite"
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda o: Database(path).note(o, SHAPES, TOY, VERSIONS), outcomes))
+        list(pool.map(lambda o: Database(path).store(o, SHAPES, TOY, VERSIONS), outcomes))
 
     assert [len(outcomes)] == [held.timed for held in Database(path).contents()]
 
@@ -306,7 +310,7 @@ def test_an_interrupt_loses_no_trial_and_the_search_goes_on_behind_it(database):
     with pytest.raises(KeyboardInterrupt):
         run(database, bench=Interrupted(), strategy=Exhaustive())
     (held,) = database.contents()
-    before = database.known(fused().candidate.family.program, SHAPES, TOY, VERSIONS)
+    before = database.trials(fused().candidate.family.program, SHAPES, TOY, VERSIONS)
     more = run(database, strategy=Exhaustive())
     old = {(k.parameters.sizes, k.parameters.schedule) for k in before}
 

@@ -6,7 +6,7 @@ from prism_explore.errors import TargetUnavailable
 from prism_explore.events.journal import Journal
 from prism_explore.pipeline.stages import Candidate, Family, Verified
 from prism_explore.targets import target
-from prism_explore.tune.gpu_preview import on_gpu
+from prism_explore.tune.gpu_preview import write_gpu_kernel
 from prism_explore.verify.prover import Prover
 from tests.strategies import Example, r1_example
 
@@ -22,7 +22,7 @@ def proved(example: Example) -> Verified:
 
 
 def test_r1_becomes_triton_that_agrees_in_the_interpreter_and_compiles_for_hopper():
-    made = on_gpu([proved(r1_example())], {"b": 5}, target("h100"))
+    made = write_gpu_kernel([proved(r1_example())], {"b": 5}, target("h100"))
 
     assert made is not None
     assert "@triton.jit" in made.source
@@ -36,4 +36,4 @@ def test_r1_becomes_triton_that_agrees_in_the_interpreter_and_compiles_for_hoppe
 
 def test_a_machine_without_a_known_architecture_is_named():
     with pytest.raises(TargetUnavailable, match="'cpu'"):
-        on_gpu([proved(r1_example())], {"b": 5}, target("h100").replace(name="cpu"))
+        write_gpu_kernel([proved(r1_example())], {"b": 5}, target("h100").replace(name="cpu"))

@@ -13,11 +13,11 @@ from prism_explore.events.kinds import IncumbentImproved, PlayedOff, TrialMeasur
 from prism_explore.events.ledger import ledger
 from prism_explore.events.replay_journal import Retold
 from prism_explore.pipeline.stages import Kernel, Outcome, Timed
-from prism_explore.tune import Budget, tune
-from prism_explore.tune.runner.measure import Failure, Samples
-from prism_explore.tune.runner.race import Referee
-from prism_explore.tune.runner.stopping_rule import FINAL_ROUNDS, FINALISTS, LEAST_ROUNDS, LUCKY_AMONG
-from prism_explore.tune.strategies.local_search import Exhaustive
+from prism_explore.tune import Budget, TuneRequest, tune
+from prism_explore.tune.runner.bench import Failure, Samples
+from prism_explore.tune.runner.race import Racer
+from prism_explore.tune.runner.stopping_rule import FINAL_ROUNDS, FINALISTS, LEAST_ROUNDS, PLAY_OFF_TRIALS
+from prism_explore.tune.strategies.ranked import Exhaustive
 from tests.tune.test_tune import LONG, SHAPES, ToyBench, best_of, run
 from tests.tune.toys import BACKEND, TOY, fused
 
@@ -90,7 +90,7 @@ def test_a_winner_that_loses_its_last_run_takes_nobody_s_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "budget", [replace(LONG, trials=LUCKY_AMONG - 1), replace(LONG, near=1e9)], ids=["few trials", "near the floor"]
+    "budget", [replace(LONG, trials=PLAY_OFF_TRIALS - 1), replace(LONG, near=1e9)], ids=["few trials", "near the floor"]
 )
 def test_where_there_is_nothing_to_win_nobody_runs_again(budget: Budget) -> None:
     _, events = run(bench=Unlucky(), budget=budget, strategy=Exhaustive())
@@ -103,11 +103,11 @@ def runs(journal: Journal, bench: ToyBench) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for trials in (40, 20):
         timed = [o for o in outcomes if isinstance(o, Timed)]
-        outcomes += tune(
+        outcomes += tune(TuneRequest(
             [fused()], SHAPES, TOY, journal,
             budget=replace(LONG, trials=trials), backend=BACKEND, bench=bench, strategy=Exhaustive(),
             incumbent=best_of(timed) if timed else None,
-        )  # fmt: skip
+        ))  # fmt: skip
     return outcomes
 
 
@@ -139,7 +139,7 @@ class Noisy:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_rounds_of_all_tell_kernels_apart_that_are_two_percent_apart_in_a_machine_that_drifts(seed: int) -> None:
-    found = Referee(Noisy(seed), most_s=1e9).fastest(["3", "1", "0", "7", "2", "5", "4", "6"])
+    found = Racer(Noisy(seed), most_s=1e9).rank(["3", "1", "0", "7", "2", "5", "4", "6"])
     assert not isinstance(found, Failure)
     order, rounds = found
 
@@ -159,7 +159,7 @@ def test_a_play_off_ends_with_its_time() -> None:
             now[0] += rounds
             return super().time(keys, rounds)
 
-    found = Referee(Slow(0), most_s=2.0, clock=lambda: now[0]).fastest(list("01234567"))
+    found = Racer(Slow(0), most_s=2.0, clock=lambda: now[0]).rank(list("01234567"))
 
     assert not isinstance(found, Failure)
     assert 30 == found[1]
@@ -172,4 +172,4 @@ def test_a_bench_that_fails_is_told() -> None:
         def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
             return Failure("tune.crash", "gone")
 
-    assert Failure("tune.crash", "gone") == Referee(Broken(0), most_s=1.0).fastest(["0", "1"])
+    assert Failure("tune.crash", "gone") == Racer(Broken(0), most_s=1.0).rank(["0", "1"])

@@ -11,8 +11,8 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateBounded, IncumbentImproved, ParametersProposed, TrialFailed
 from prism_explore.events.replay_journal import Retold
 from prism_explore.pipeline.stages import Kernel, Outcome, Timed
-from prism_explore.tune import Budget, StrategyName, tune
-from prism_explore.tune.runner.measure import Checked, Failure, Samples
+from prism_explore.tune import Budget, StrategyName, TuneRequest, tune
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from tests.tune.test_tune import SHAPES, ToyBench, best_of
 from tests.tune.toys import BACKEND, TOY, fused, split
 
@@ -25,7 +25,7 @@ class Ticking(ToyBench):
         self.minute = 1.0
         self.now_s = 0.0
 
-    def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+    def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
         self.now_s += 1.0
         if sum(n for _, n in kernel.parameters.sizes) % 5 == 0:
             return Failure("tune.wrong", "on request")
@@ -40,12 +40,12 @@ def runs(journal: Journal, bench: Ticking, strategy: StrategyName, seconds: floa
     outcomes: list[Outcome] = []
     for verifieds in ([fused()], [fused(), split()]):
         timed = [o for o in outcomes if isinstance(o, Timed)]
-        outcomes += tune(
+        outcomes += tune(TuneRequest(
             verifieds, SHAPES, TOY, journal,
             budget=Budget(trials=14, seconds=seconds, near=-1.0, strategy=strategy),
             backend=BACKEND, bench=bench, clock=lambda: bench.now_s,
             incumbent=best_of(timed) if timed else None,
-        )  # fmt: skip
+        ))  # fmt: skip
     return outcomes
 
 
@@ -91,9 +91,13 @@ def test_a_kernel_that_outran_its_floor_discredits_the_floors_behind_an_interrup
     journal = Journal()
     slow = TOY.replace(dram_bytes_per_s=1e3, peak_flops_per_s=1e3)
     budget = Budget(trials=10, seconds=1e9, near=0.03)
-    whole = [*tune([split(), fused()], SHAPES, slow, journal, budget=budget, backend=BACKEND, bench=Ticking())]
+    whole = [
+        *tune(TuneRequest([split(), fused()], SHAPES, slow, journal, budget=budget, backend=BACKEND, bench=Ticking()))
+    ]
     cut = next(n for n, e in enumerate(journal.events) if isinstance(e, IncumbentImproved)) + 1
     again = Retold(journal.entries[:cut])
 
-    assert whole == [*tune([split(), fused()], SHAPES, slow, again, budget=budget, backend=BACKEND, bench=Ticking())]
+    assert whole == [
+        *tune(TuneRequest([split(), fused()], SHAPES, slow, again, budget=budget, backend=BACKEND, bench=Ticking()))
+    ]
     assert not [e for e in again.events if isinstance(e, CandidateBounded)]

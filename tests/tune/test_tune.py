@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from prism_explore.cost.roofline import time_bound_of
 from prism_explore.errors import TargetUnavailable
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
@@ -21,10 +22,13 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Timed, Verified
 from prism_explore.targets import GPUS, Target
-from prism_explore.tune import Budget, model_of, strategy_of, time_bound_of, tune
-from prism_explore.tune.runner.measure import Checked, Failure, Samples
+from prism_explore.tune import Budget, TuneRequest, tune
+from prism_explore.tune.budget import strategy_of
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.space.parameters import Choices
-from prism_explore.tune.strategies.local_search import Exhaustive, Strategy
+from prism_explore.tune.space.time_model import model_of
+from prism_explore.tune.strategies.ranked import Exhaustive
+from prism_explore.tune.strategies.strategy import Strategy
 from tests.tune.toys import BACKEND, REFUSED, TOY, fused, split
 
 SHAPES = {"b": 4}
@@ -47,12 +51,12 @@ class ToyBench:
         away = abs(numbers.get("gx", 1) - 4) + abs(numbers.get("f", 1) - 8) + abs(numbers["unroll"] - 2)
         return self.base_s * (1 + 0.02 * away) * self.minute
 
-    def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+    def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
         code = self.failing.get(str(dict(kernel.parameters.sizes).get("gx")))
         if code:
             return Failure(code, "on request")
         self.kernels[key] = kernel
-        return Checked(1e-7)
+        return CheckPassed(1e-7)
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         self.raced.append((tuple(keys), rounds))
@@ -79,17 +83,19 @@ def run(
 ) -> tuple[list[Outcome], tuple[Event, ...]]:
     diary = Journal() if journal is None else journal
     found = tune(
-        verifieds or (fused(),),
-        SHAPES,
-        target,
-        diary,
-        budget=budget,
-        seed=seed,
-        backend=BACKEND,
-        bench=bench or ToyBench(),
-        strategy=strategy,
-        incumbent=incumbent,
-        clock=clock,
+        TuneRequest(
+            verifieds or (fused(),),
+            SHAPES,
+            target,
+            diary,
+            budget=budget,
+            seed=seed,
+            backend=BACKEND,
+            bench=bench or ToyBench(),
+            strategy=strategy,
+            incumbent=incumbent,
+            clock=clock,
+        )
     )
     return list(found), diary.events
 
@@ -229,7 +235,9 @@ def test_what_the_code_generator_refuses_never_reaches_the_bench() -> None:
     refusing = replace(BACKEND, choices=refuse)
     journal = Journal()
     bench = ToyBench()
-    outcomes = list(tune([fused()], SHAPES, TOY, journal, budget=Budget(trials=3), backend=refusing, bench=bench))
+    outcomes = list(
+        tune(TuneRequest([fused()], SHAPES, TOY, journal, budget=Budget(trials=3), backend=refusing, bench=bench))
+    )
 
     assert ["tune.illegal"] * 3 == [o.code for o in outcomes if isinstance(o, Infeasible)]
     assert [] == bench.raced
@@ -241,7 +249,9 @@ def test_other_numbers_with_the_same_source_are_one_trial() -> None:
         made = BACKEND.emit(*given)  # pyright: ignore
         return replace(made, source="always the same") if isinstance(made, Kernel) else made
 
-    outcomes = list(tune([fused()], SHAPES, TOY, Journal(), backend=replace(BACKEND, emit=emit), bench=ToyBench()))
+    outcomes = list(
+        tune(TuneRequest([fused()], SHAPES, TOY, Journal(), backend=replace(BACKEND, emit=emit), bench=ToyBench()))
+    )
 
     assert 1 == len(outcomes)
 
@@ -255,7 +265,7 @@ def test_the_budget_of_seconds_is_kept() -> None:
     class Ticking(ToyBench):
         """Comparing a kernel takes a second, and nothing else takes any time."""
 
-        def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+        def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
             now[0] += 1.0
             return super().check(key, kernel)
 
@@ -288,7 +298,7 @@ def test_somebody_may_stop_it() -> None:
         asked.append(None)
         return len(asked) > 3
 
-    found = tune([fused()], SHAPES, TOY, Journal(), backend=BACKEND, bench=ToyBench(), stop=stop)
+    found = tune(TuneRequest([fused()], SHAPES, TOY, Journal(), backend=BACKEND, bench=ToyBench(), stop=stop))
 
     assert 2 == len(list(found))
 
@@ -368,18 +378,20 @@ def test_an_incumbent_of_a_family_that_is_gone_is_not_raced() -> None:
 
 
 def test_without_candidates_there_is_nothing_to_do() -> None:
-    assert [] == list(tune([], SHAPES, TOY, Journal()))
+    assert [] == list(tune(TuneRequest([], SHAPES, TOY, Journal())))
 
 
 def test_a_gpu_is_not_timed_here() -> None:
     with pytest.raises(TargetUnavailable, match="kernels for h100 cannot be timed: "):
-        next(tune([fused()], SHAPES, GPUS["h100"], Journal()))
+        next(tune(TuneRequest([fused()], SHAPES, GPUS["h100"], Journal())))
 
 
 # ---------------------------------------------------------------- for real
 def test_with_a_worker_the_same_story_is_told() -> None:
     journal = Journal()
-    outcomes = list(tune([fused()], SHAPES, TOY, journal, budget=Budget(trials=3, near=-1.0), backend=BACKEND))
+    outcomes = list(
+        tune(TuneRequest([fused()], SHAPES, TOY, journal, budget=Budget(trials=3, near=-1.0), backend=BACKEND))
+    )
 
     assert 3 == len([o for o in outcomes if isinstance(o, Timed)])
     assert all(0 < o.error < 1e-5 for o in outcomes if isinstance(o, Timed))

@@ -1,1 +1,1 @@
-"""Running kernels: worker processes, timing, races against baselines, the machine lock."""
+"""Trials: worker processes, correctness checks, timing, races, comparison with baselines."""

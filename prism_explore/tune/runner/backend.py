@@ -1,4 +1,4 @@
-"""What the tuner needs of a code generator: a few names, so that a test can bring its own."""
+"""The tuner's interface to a code generator: a few functions and names, so that a test can supply its own."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from prism_explore.targets.host import cpu_model
 from prism_explore.tune.space.parameters import Choices, ChoicesOf, Sizes
 
 Emit: TypeAlias = Callable[[Verified, Parameters, Mapping[str, int], Target], Kernel | Infeasible]
-"""Writes a kernel's source; runs nothing."""
+"""Writes a kernel's source without running anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A code generator, as the tuner sees it."""
+    """A code generator, as the tuner uses it."""
 
     emit: Emit
     choices: ChoicesOf
-    """What its schedules may choose, best guess first."""
+    """Schedule choices, best guess first."""
     loader: str
     """`module:function` that makes a kernel callable; the worker imports it."""
     bench: str = "prism_explore.tune.runner.worker:Worker"
-    """`module:function` that makes a `Bench` of the arguments of `Worker`, here and in an executor's workers."""
+    """`module:function` that makes a `Bench` from the arguments of `Worker`, in the client and in remote workers."""
 
 
 def named(name: str) -> Any:
-    """What `module:function` names."""
+    """The object with the name `module:function`."""
     module, _, function = name.partition(":")
     return getattr(import_module(module), function)
 
 
-def here(target: Target) -> str:
-    """The machine that this process is on, as far as a kernel's time depends on it; empty where nothing is timed."""
-    if untimed(target):
+def machine_here(target: Target) -> str:
+    """What a kernel's time on this machine depends on; empty if kernels for the target cannot be timed here."""
+    if why_untimed(target):
         return ""
     if target.kind == "gpu":
         from prism_explore.tune.runner.gpu_bench import device_name
@@ -48,24 +48,24 @@ def here(target: Target) -> str:
     return f"{cpu_model()}, {cores()} cores"
 
 
-def untimed(target: Target) -> str:
-    """Why kernels for a target cannot be timed here; empty where they can."""
+def why_untimed(target: Target) -> str:
+    """Why kernels for a target cannot be timed here; empty if they can."""
     if target.kind == "cpu":
         return ""
-    from prism_explore.tune.runner.gpu_bench import lacking
+    from prism_explore.tune.runner.gpu_bench import why_not_here
 
-    return lacking(target)
+    return why_not_here(target)
 
 
 def backend_of(target: Target) -> Backend:
-    """The code generator whose kernels this process can time on a target.
+    """The code generator for a target whose kernels this process can time.
 
     Raises:
-        TargetUnavailable: the target is a GPU that is not here.
+        TargetUnavailable: the target is a GPU that this machine does not have.
     """
     from prism_explore.codegen import emit
 
-    if reason := untimed(target):
+    if reason := why_untimed(target):
         raise TargetUnavailable(
             f"kernels for {target.name} cannot be timed: {reason}. Search without tuning, or pass a Bench of your own"
         )

@@ -1,15 +1,15 @@
-"""Where workers come from: a process that has the slow imports behind it, and forks.
+"""Fork server: a process that imports slow modules once and forks a worker from itself for each request.
 
-A worker that times rivals imports torch and torch.export, some 3 s: longer than a small program's whole race, and a
-model that is compiled region by region pays it for each. So one process imports what is asked for, starts no thread,
-computes nothing, and forks a child per worker: as fresh as a new process, but there in milliseconds.
+A worker that times baselines imports torch and torch.export, which takes about 3 s: longer than measuring a small
+program. The fork server imports the requested modules, starts no thread and runs no kernel. A child forked from it is
+in the same state as a new process, but starts within milliseconds.
 
-    parent  --- "fork" with three files, "wait" --->  nursery: main()  --- fork --->  worker: main()
-            <-- its number, its exit status -------
+    parent  --- "fork" with three file descriptors, "wait" --->  main()  --- fork --->  worker: serve.main()
+            <-- process id, exit status -----------------------
 
-The nursery reaps a worker only when it is asked to, so the number of a worker that is to be killed is still its own.
-It ends with its parent, at the end of their socket. Only Linux has it: elsewhere to fork is not safe behind system
-libraries, and workers are started anew, as they are for a GPU, whose driver does not survive a fork.
+The server reaps a worker only when the parent requests it, so the process id of a worker that is to be killed is not
+reused. The server ends with its parent, when their socket closes. It is used on Linux only: elsewhere a fork is unsafe
+with system libraries, and for a GPU the driver does not survive a fork; workers are then started as new processes.
 """
 
 from __future__ import annotations
@@ -30,101 +30,104 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-IS_HERE = sys.platform == "linux"
+from prism_explore.tune.runner import serve
 
-SLICE_S = 0.05
-"""How often a waiting parent looks whether it should stop."""
+IS_SUPPORTED = sys.platform == "linux"
 
-_MOST_BYTES = 1 << 16
-"""Of one message."""
+POLL_S = 0.05
+"""Interval at which a waiting parent checks whether it should stop."""
+
+_MESSAGE_BYTES = 1 << 16
+"""Largest size of a message."""
 
 
-# ---------------------------------------------------------------- the parent's side
+# ---------------------------------------------------------------- in the parent
 class Child:
-    """A forked worker, with what callers use of a `Popen`."""
+    """A forked worker, with the part of `Popen`'s interface that callers use."""
 
-    def __init__(self, nursery: Nursery, pid: int, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+    def __init__(self, server: ForkServer, pid: int, stdin: IO[bytes], stdout: IO[bytes]) -> None:
         self.pid, self.stdin, self.stdout = pid, stdin, stdout
-        self._nursery = nursery
+        self._server = server
         self._status: int | None = None
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it at once."""
         if self._status is None:
             os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
-        """Its exit status, once it has ended; the negative of a signal that ended it."""
+        """Its exit status after it has ended; negative for a signal."""
         if self._status is None:
             try:
-                self._status = int(self._nursery.ask({"do": "wait", "pid": self.pid})["status"])
-            except OSError:  # the nursery was ended from outside, and its children with it
+                self._status = int(self._server.request({"do": "wait", "pid": self.pid})["status"])
+            except OSError:  # something else ended the server, and its children with it
                 self._status = -signal.SIGKILL
         return self._status
 
 
-class Nursery:
-    """A process that forks workers of one environment."""
+class ForkServer:
+    """The connection to a process that forks workers with one environment."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        """Start it; that takes no longer than to start a worker, and its imports come when they are asked for."""
+        """Start the process; modules are imported when they are first requested."""
         self._lock, self._owner = threading.Lock(), os.getpid()
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.settimeout(SLICE_S)
-        with theirs:
+        self._socket, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(POLL_S)
+        with server_end:
             self._process = subprocess.Popen(
                 [
                     sys.executable,
                     "-c",
-                    f"from prism_explore.tune.runner.fork_server import main; main({theirs.fileno()})",
+                    f"from prism_explore.tune.runner.fork_server import main; main({server_end.fileno()})",
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=environment,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(server_end.fileno(),),
                 start_new_session=True,
             )
 
-    def ask(
+    def request(
         self, message: Mapping[str, Any], files: Sequence[int] = (), give_up: Callable[[], bool] = lambda: False
     ) -> dict[str, Any]:
-        """Send a request, with open files, and wait for its answer.
+        """Send a request with open files, and wait for the answer.
 
         Raises:
-            OSError: it has ended, or its answer was given up; then it is of no more use.
+            OSError: the server has ended, or `give_up` returned True; the server cannot be used any more.
         """
         with self._lock:
             try:
                 socket.send_fds(self._socket, [json.dumps(message).encode()], list(files))
-                while (answer := self._heard()) is None:
+                while (answer := self._receive()) is None:
                     if give_up():
-                        raise OSError("the nursery of workers was given up")
+                        raise OSError("stopped waiting for the fork server")
                 if not answer:
-                    raise OSError("the nursery of workers has ended")
+                    raise OSError("the fork server has ended")
             except BaseException:
-                self.close()  # interrupted while waiting, the answer would be taken for the next one's
+                self.close()  # a late answer would be taken for that of the next request
                 raise
         return json.loads(answer)
 
-    def _heard(self) -> bytes | None:
-        """What it says; None for nothing yet."""
+    def _receive(self) -> bytes | None:
+        """A message; None if there is none yet."""
         try:
-            return self._socket.recv(_MOST_BYTES)
+            return self._socket.recv(_MESSAGE_BYTES)
         except TimeoutError:
             return None
 
-    def fork(self, imports: Sequence[str], errors: IO[bytes], give_up: Callable[[], bool]) -> Child:
-        """A worker that has these imports behind it.
+    def fork(self, imports: Sequence[str], stderr: IO[bytes], give_up: Callable[[], bool]) -> Child:
+        """Fork a worker that has imported these modules.
 
         Raises:
-            OSError: see `ask`.
+            OSError: see `request`.
         """
         to_read, stdin = os.pipe()
         stdout, to_write = os.pipe()
         pipes = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
         try:
-            found = self.ask({"do": "fork", "imports": list(imports)}, (to_read, to_write, errors.fileno()), give_up)
+            request = {"do": "fork", "imports": list(imports)}
+            found = self.request(request, (to_read, to_write, stderr.fileno()), give_up)
         except BaseException:
             for pipe in pipes:
                 pipe.close()
@@ -135,7 +138,7 @@ class Nursery:
         return Child(self, int(found["pid"]), *pipes)
 
     def close(self) -> None:
-        """End it, where this process started it; workers that it forked live on."""
+        """End the server if this process started it; its workers keep running."""
         self._socket.close()
         if self._owner == os.getpid():
             self._process.kill()
@@ -143,61 +146,59 @@ class Nursery:
 
 
 _lock = threading.Lock()
-_found: tuple[object, Nursery] | None = None
-"""The nursery of this process, and what it was made for."""
+_current: tuple[object, ForkServer] | None = None
+"""The fork server of this process, and what it was started for."""
 
 
 def fork(
     environment: Mapping[str, str],
     imports: Sequence[str],
-    errors: IO[bytes],
+    stderr: IO[bytes],
     give_up: Callable[[], bool] = lambda: False,
 ) -> Child:
-    """A worker of this environment; the nursery is started where there is none of it.
+    """Fork a worker with this environment; start a fork server if there is none for it.
 
     Args:
         environment: of the worker.
-        imports: modules that it shall have imported.
-        errors: its stderr.
-        give_up: asked while waiting.
+        imports: modules that are imported before the fork.
+        stderr: the worker's stderr.
+        give_up: called while waiting.
 
     Raises:
-        OSError: none could be started, or it was given up.
+        OSError: no worker could be started, or `give_up` returned True.
     """
-    global _found
-    made_for = os.getpid(), Path.cwd(), dict(environment)  # the socket of a parent that forked is not its child's
+    global _current
+    made_for = os.getpid(), Path.cwd(), dict(environment)  # a forked process does not use its parent's socket
     with _lock:
-        for again in (True, False):
-            if _found is None or _found[0] != made_for:
-                if _found is not None:
-                    _found[1].close()
-                _found = made_for, Nursery(environment)
+        for may_retry in (True, False):
+            if _current is None or _current[0] != made_for:
+                if _current is not None:
+                    _current[1].close()
+                _current = made_for, ForkServer(environment)
             try:
-                return _found[1].fork(imports, errors, give_up)
-            except OSError:  # it was ended from outside, by whatever takes processes when memory is short
-                _found = None
-                if not again or give_up():
+                return _current[1].fork(imports, stderr, give_up)
+            except OSError:  # something else ended the server, such as the out-of-memory killer
+                _current = None
+                if not may_retry or give_up():
                     raise
     raise AssertionError("returned or raised")
 
 
 @atexit.register
 def end() -> None:
-    """End the nursery of this process, where there is one; the time that its workers spent is then this process's."""
-    global _found
-    ended, _found = _found, None
+    """End the fork server of this process; the time of its workers then counts as time of this process's children."""
+    global _current
+    ended, _current = _current, None
     if ended is not None:
         ended[1].close()
 
 
-# ---------------------------------------------------------------- the nursery's side
+# ---------------------------------------------------------------- in the fork server
 def main(descriptor: int) -> None:
-    """Fork and reap for the parent, until its end of the socket is closed."""
-    from prism_explore.tune.runner import worker
-
+    """Fork and reap for the parent until it closes the socket."""
     with socket.socket(fileno=descriptor) as parent:
         while True:
-            text, files, _, _ = socket.recv_fds(parent, _MOST_BYTES, 3)
+            text, files, _, _ = socket.recv_fds(parent, _MESSAGE_BYTES, 3)
             if not text:
                 return
             request = json.loads(text)
@@ -206,21 +207,21 @@ def main(descriptor: int) -> None:
                 answer = {"status": os.waitstatus_to_exitcode(status)}
             else:
                 for name in request["imports"]:
-                    with contextlib.suppress(ImportError):  # the worker will say so, if it needs it
+                    with contextlib.suppress(ImportError):  # the worker reports it, if it needs the module
                         importlib.import_module(name)
-                gc.freeze()  # what is here is here to stay; a collection in a child would copy its memory
+                gc.freeze()  # a collection in a child would copy memory pages that it shares with this process
                 pid = os.fork()
                 if pid == 0:
                     parent.close()
-                    _become(worker.main, files)
+                    _run_worker(serve.main, files)
                 for file in files:
                     os.close(file)
                 answer = {"pid": pid}
             parent.send(json.dumps(answer).encode())
 
 
-def _become(work: Callable[[], None], files: Sequence[int]) -> NoReturn:
-    """Be a worker: stdin, stdout and stderr are its own, and so is its group of processes."""
+def _run_worker(work: Callable[[], None], files: Sequence[int]) -> NoReturn:
+    """Run as a worker, with its own stdin, stdout, stderr and process group."""
     try:
         os.setsid()
         for standard, file in enumerate(files):

@@ -1,14 +1,13 @@
 # pyright: basic
-# It speaks to torch and Triton, which ships no types.
-"""Kernels on a GPU that is here: what the tuner's worker does there in place of `LocalBench`.
+# torch is only partly typed, and Triton ships no types.
+"""A bench for kernels on this machine's GPU, in the tuner's worker process, in place of `LocalBench`.
 
-Inputs and references are those of the CPU's bench, moved to the device. Time is taken by
-`triton.testing.do_bench`: events on the device, its cache overwritten before every run, so that inputs are
-cold. One *round* is a `do_bench` of every kernel, in shuffled order; ratios are taken round by round, as
-everywhere else in this folder.
+Inputs and reference results are those of the CPU bench, moved to the device. `triton.testing.do_bench` measures times:
+it uses events on the device and overwrites the cache before every run, so inputs are cold. One *round* is a `do_bench`
+of every kernel, in shuffled order; ratios are computed per round, as on a CPU.
 
-After an illegal access the device answers nothing more to the process that made it. Such a bench is `lost`:
-the tuner ends its worker and starts another.
+After an illegal memory access the device no longer works for the process that caused it. Such a bench is `lost`: the
+tuner ends its worker and starts another.
 """
 
 from __future__ import annotations
@@ -21,24 +20,25 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Verified
 from prism_explore.targets import GPUS, Target
 from prism_explore.targets.devices import amd_name, row_of
-from prism_explore.tune.runner.measure import Checked, Failure, Load, LocalBench, Run, Samples, said
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
+from prism_explore.tune.runner.local_bench import LocalBench, one_line
 from prism_explore.tune.space.parameters import Choices, Sizes
 
 DoBench: TypeAlias = Callable[..., Any]
 """As `triton.testing.do_bench`: the milliseconds that a function takes."""
 
 WARMUP_MS, REPEAT_MS = 5, 20
-"""Of one `do_bench`: short, for there are several rounds of them."""
+"""Of one `do_bench`; short, because there are several rounds."""
 
 WARPS, STAGES = (4, 8, 2, 1), (3, 2, 4, 1)
-"""What a schedule may choose, best guess first."""
+"""Schedule choices, best guess first."""
 
 LOST = ("CUDA error", "HIP error", "device-side assert", "illegal memory access", "unspecified launch failure")
-"""What torch and Triton say when the device is lost to this process."""
+"""Parts of the messages of torch and Triton after which the device is lost to the process."""
 
 
-def lacking(target: Target) -> str:
-    """Why kernels for a GPU cannot be timed in this process; empty where they can."""
+def why_not_here(target: Target) -> str:
+    """Why kernels for a GPU cannot be timed in this process; empty if they can."""
     import torch
 
     if not torch.cuda.is_available():
@@ -51,23 +51,23 @@ def lacking(target: Target) -> str:
 
 
 def device_name() -> str:
-    """The device's name; an AMD one's is made of what it has, which is all that torch knows for certain."""
+    """The device's name; for an AMD GPU derived from its figures, because torch's name depends on the board."""
     import torch
 
     if torch.version.hip is None:
         return torch.cuda.get_device_name()
-    told = torch.cuda.get_device_properties(0)
-    return amd_name(told.gcnArchName, told.multi_processor_count, told.total_memory)
+    properties = torch.cuda.get_device_properties(0)
+    return amd_name(properties.gcnArchName, properties.multi_processor_count, properties.total_memory)
 
 
 def choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
-    """Warps of a block and, where there is a loop, of how many iterations the tiles are in flight."""
+    """Warps per block and, if a kernel has a loop, the number of pipeline stages."""
     loops = any(block.loop is not None for _, block in verified.candidate.sgraph.customs)
     return (("num_warps", WARPS), *((("num_stages", STAGES),) if loops else ()))
 
 
 class DeviceBench(LocalBench):
-    """Compares and times on a GPU, in this process."""
+    """Checks and times kernels on a GPU, in this process."""
 
     def __init__(
         self,
@@ -80,18 +80,18 @@ class DeviceBench(LocalBench):
         device: str = "cuda",
         do_bench: DoBench | None = None,
     ) -> None:
-        """Prepare inputs and references; with another device and stop-watch, a test does without a GPU."""
+        """Compute inputs and reference results; tests pass another device and timer to run without a GPU."""
         super().__init__(program, shapes, target, load, seed=seed, most_bytes=1)
-        self.move(lambda a: tensor_of(a).to(device))
+        self.convert_inputs(lambda a: tensor_of(a).to(device))
         self.device = device
         self._do_bench = do_bench or _do_bench()
 
-    def adopt(self, key: str, run: Run, lenient: float = 1.0) -> Checked | Failure:
-        """Compare something that is callable already, and keep it if it agrees."""
-        return self._noticed(super().adopt(key, run, lenient))
+    def check_callable(self, key: str, run: Run, roundings: float = 1.0) -> CheckPassed | Failure:
+        """Compare the result of a callable with the reference, and keep it if it agrees."""
+        return self._with_device_state(super().check_callable(key, run, roundings))
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
-        """Time kept kernels against one another; no thread waits for a core here, so every round counts."""
+        """Time kept callables in the same rounds; no thread waits for a core here, so every round counts."""
         runs = self._kept(keys)
         order, times = list(keys), {key: list[float]() for key in keys}
         inputs = self.ring.next()
@@ -100,17 +100,18 @@ class DeviceBench(LocalBench):
                 self._rng.shuffle(order)
                 for key in order:
                     run = runs[key]
-                    took_ms = self._do_bench(
+                    time_ms = self._do_bench(
                         lambda run=run: run(*inputs), warmup=WARMUP_MS, rep=REPEAT_MS, return_mode="median"
                     )
-                    times[key].append(float(took_ms) / 1e3)
+                    times[key].append(float(time_ms) / 1e3)
         except Exception as failure:
-            return self._noticed(Failure("tune.crash", said(failure)))
+            return self._with_device_state(Failure("tune.crash", one_line(failure)))
         return Samples({key: tuple(t) for key, t in times.items()}, (0.0,) * rounds)
 
-    def _noticed(self, found: Checked | Failure) -> Any:
+    def _with_device_state(self, found: CheckPassed | Failure) -> Any:
+        """The same outcome; record a lost device, and give memory failures their own code."""
         if isinstance(found, Failure):
-            self.lost = self.lost or any(word in found.reason for word in LOST)
+            self.lost = self.lost or any(text in found.reason for text in LOST)
             if "out of memory" in found.reason and not self.lost:
                 return Failure("tune.memory", found.reason)
         return found

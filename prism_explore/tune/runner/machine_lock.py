@@ -1,7 +1,7 @@
-"""Turns on one machine: any number of processes compile together, or one of them takes times, alone.
+"""Machine lock: processes share it while they compile, and one holds it exclusively while it times kernels.
 
-Workers of an executor would otherwise disturb each other's stop-watch. A turn is a lock (`flock`) on one file of the
-user, so it ends with its process, however that ends.
+Without it, workers of an executor on one machine would disturb each other's measurements. It is a lock (`flock`) on a
+file of the user, so it is released when its process ends for whatever reason.
 """
 
 from __future__ import annotations
@@ -17,70 +17,70 @@ from pathlib import Path
 from prism_explore.errors import TargetUnavailable
 
 POLL_S = 0.02
-"""How often somebody who waits looks whether it is his turn, or whether he should stop."""
+"""Interval at which a waiting process tries again and checks whether it should stop."""
 
 
-class Turns:
-    """Who may work on this machine now."""
+class MachineLock:
+    """A lock between processes, held shared or exclusively."""
 
     def __init__(self, path: Path | None) -> None:
-        """`path` is the file that is locked; None where nobody else of ours works here, and every turn is free."""
+        """`path` is the file that is locked; None if no other process of ours runs here, so that nothing is locked."""
         self._path = path
 
     @contextmanager
-    def together(self, stop: Callable[[], bool] = lambda: False) -> Generator[bool]:
-        """A turn beside everybody who does not take times; whether it came, for `stop` ends the waiting."""
-        with self._turn(False, stop) as came:
-            yield came
+    def shared(self, stop: Callable[[], bool] = lambda: False) -> Generator[bool]:
+        """Hold the lock with others that hold it shared; False if `stop` ended the waiting."""
+        with self._hold(False, stop) as acquired:
+            yield acquired
 
     @contextmanager
-    def alone(self, stop: Callable[[], bool] = lambda: False) -> Generator[bool]:
-        """A turn with nobody beside; whether it came, for `stop` ends the waiting."""
-        with self._turn(True, stop) as came:
-            yield came
+    def exclusive(self, stop: Callable[[], bool] = lambda: False) -> Generator[bool]:
+        """Hold the lock alone; False if `stop` ended the waiting."""
+        with self._hold(True, stop) as acquired:
+            yield acquired
 
     @contextmanager
-    def _turn(self, alone: bool, stop: Callable[[], bool]) -> Generator[bool]:
+    def _hold(self, exclusive: bool, stop: Callable[[], bool]) -> Generator[bool]:
         if self._path is None:
             yield True
             return
         import fcntl
 
-        file = _opened(self._path)
+        file = _open_own(self._path)
         try:
-            while not (came := _locks(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)) and not stop():
+            while not (acquired := _try_lock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)) and not stop():
                 time.sleep(POLL_S)
-            yield came
+            yield acquired
         finally:
-            fcntl.flock(file, fcntl.LOCK_UN)  # closing would leave it locked to a process that was forked meanwhile
+            fcntl.flock(file, fcntl.LOCK_UN)  # closing alone leaves it locked if a process was forked meanwhile
             os.close(file)
 
 
-def turns_here(path: Path | None = None) -> Turns:
-    """The turns of this user's processes on this machine; another file is a test's.
+def open_machine_lock(path: Path | None = None) -> MachineLock:
+    """The lock of this user's processes on this machine; tests pass another file.
 
     Raises:
-        TargetUnavailable: the system has no such locks, or the file is not this user's own.
+        TargetUnavailable: the system has no `flock`, or the file is not this user's own.
     """
     if find_spec("fcntl") is None:
         raise TargetUnavailable(
             "an executor's workers take turns at timing with flock, which this system does not have; leave "
             "Budget(at_once=1) or the executor out"
         )
-    # Neither TMPDIR nor XDG_RUNTIME_DIR: a worker that was started otherwise than its client may have others.
+    # Neither TMPDIR nor XDG_RUNTIME_DIR: a worker started in another way than its client may have other values.
     file = path or Path("/tmp") / f"prism_explore.{os.geteuid()}.turns"
     try:
-        os.close(_opened(file))
+        os.close(_open_own(file))
     except OSError as problem:
         raise TargetUnavailable(
             f"an executor's workers take turns at timing by a lock on {file}, which cannot be had: {problem}; remove "
             "that file, or leave Budget(at_once=1) or the executor out"
         ) from None
-    return Turns(file)
+    return MachineLock(file)
 
 
-def _opened(path: Path) -> int:
-    """The file, made where there is none; nothing that somebody else put in its place."""
+def _open_own(path: Path) -> int:
+    """Open the file, creating it if necessary; reject a link or a file of another user."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
@@ -89,11 +89,11 @@ def _opened(path: Path) -> int:
     return file
 
 
-def _locks(file: int, how: int) -> bool:
+def _try_lock(file: int, operation: int) -> bool:
     import fcntl
 
     try:
-        fcntl.flock(file, how | fcntl.LOCK_NB)
+        fcntl.flock(file, operation | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

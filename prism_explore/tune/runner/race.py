@@ -1,6 +1,6 @@
-"""One kernel's race: rounds alone, or side by side with the incumbent, until it is clear who is faster.
+"""Races: rounds of one kernel alone, or of a trial and the incumbent together, until it is clear which is faster.
 
-How many rounds that takes, and what they say, is in `rounds.py`; how a round is timed, in `measure.py`.
+`stopping_rule.py` decides how many rounds are run and what they mean; `timing.py` times a round.
 """
 
 from __future__ import annotations
@@ -9,20 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
+from statistics import median
 
-from prism_explore.tune.runner.measure import (
-    Bench,
-    Failure,
-    Samples,
-    calm,
-    core,
-    middle,
-    quantile,
-    ratios,
-    was_disturbed,
-)
+from prism_explore.tune.runner.bench import Bench, Failure, Samples
 from prism_explore.tune.runner.stopping_rule import (
-    DOUBT,
+    DISTURBED_FACTOR,
     FINAL_ROUNDS,
     FIRST_ROUNDS,
     HOPELESS,
@@ -33,14 +24,15 @@ from prism_explore.tune.runner.stopping_rule import (
     is_close,
     standing,
 )
+from prism_explore.tune.runner.timing import counted_rounds, interquartile_mean, quantile, ratios, was_disturbed
 
-REPEATED = 2
-"""Rounds of which too few were quiet are repeated so often; then the least disturbed of all of them count."""
+REPEATS = 2
+"""Rounds are repeated this often if too few were undisturbed; then the least disturbed of all of them count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Race:
-    """What a kernel's rounds gave; only the rounds that count are samples."""
+class RaceTimes:
+    """A kernel's times in a race, from the rounds that count."""
 
     time_s: float
     p20_s: float
@@ -51,116 +43,117 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class _Rounds:
-    """Rounds side by side, and what each of them gave."""
+    """One value per round, with what the stopping rule needs."""
 
-    asked: int = 0
-    """Without those that were repeated."""
+    requested: int = 0
+    """Without repeated rounds."""
     values: tuple[float, ...] = ()
     waits: tuple[float, ...] = ()
-    long: bool = False
-    """Whether they took the seconds of a race."""
+    is_long: bool = False
+    """Whether they took as long as a race may take."""
 
     @property
     def counted(self) -> list[float]:
-        """The values of those that count."""
-        return [self.values[i] for i in calm(self.waits)]
+        """The values of the rounds that count."""
+        return [self.values[i] for i in counted_rounds(self.waits)]
 
-    def in_seconds(self, unit_s: float, least: float = 0.0) -> Race:
-        """What they say, in seconds; at `least` so many units, as of a trial that did not win."""
+    def in_seconds(self, unit_s: float, least: float = 0.0) -> RaceTimes:
+        """The values in units of `unit_s`; the median is at least `least` units, as for a trial that did not win."""
         counted = self.counted
         spread = (quantile(counted, 0.2) * unit_s, quantile(counted, 0.8) * unit_s)
         waited = sum(self.waits) / len(self.waits)
-        return Race(max(middle(counted), least) * unit_s, *spread, len(counted), waited)
+        return RaceTimes(max(median(counted), least) * unit_s, *spread, len(counted), waited)
 
 
 @dataclass(frozen=True, slots=True)
-class Referee:
-    """Holds races between kernels that a bench keeps."""
+class Racer:
+    """Runs races between kernels that a bench keeps."""
 
     bench: Bench
     most_s: float
-    """Seconds after which an open race ends."""
+    """Seconds after which an undecided race ends."""
     clock: Callable[[], float] = time.monotonic
     stop: Callable[[], bool] = lambda: False
 
-    def alone(self, key: str) -> Race | Failure:
-        """The race of a kernel that has nobody to run beside: the yardstick of those to come."""
-        own = self._rounds([key], lambda found: found.times_s[key], repeat(LEAST_ROUNDS), _is_told)
+    def time_alone(self, key: str) -> RaceTimes | Failure:
+        """Time a kernel without an incumbent; later trials are compared with it."""
+        own = self._rounds([key], lambda found: found.times_s[key], repeat(LEAST_ROUNDS), _is_measured)
         return own if isinstance(own, Failure) else own.in_seconds(1.0)
 
-    def beside(self, key: str, rival: str, rival_s: float) -> Race | Failure:
-        """Rounds side by side with a rival, until it is clear who is faster or that it cannot be told.
+    def race(self, key: str, incumbent: str, incumbent_s: float) -> RaceTimes | Failure:
+        """Run a trial and the incumbent in common rounds until one is faster or the race takes too long.
 
-        Its time is in seconds of the minute in which the rival took `rival_s`, and below that only where it won.
+        The time is the median ratio times `incumbent_s`; it is below `incumbent_s` only if the trial won.
         """
         sizes = chain((FIRST_ROUNDS, NEXT_ROUNDS), repeat(MORE_ROUNDS))
-        race = self._rounds([rival, key], _to(rival, key), sizes, _is_settled)
+        race = self._rounds([incumbent, key], _ratio(key, incumbent), sizes, _is_decided)
         if isinstance(race, Failure):
             return race
-        if standing(race.counted) != "ahead":
-            return race.in_seconds(rival_s, least=1.0)
-        again = self._rounds([rival, key], _to(rival, key), repeat(LEAST_ROUNDS), _is_told)
-        return again if isinstance(again, Failure) else again.in_seconds(rival_s)
+        if standing(race.counted) != "faster":
+            return race.in_seconds(incumbent_s, least=1.0)
+        fresh = self._rounds([incumbent, key], _ratio(key, incumbent), repeat(LEAST_ROUNDS), _is_measured)
+        return fresh if isinstance(fresh, Failure) else fresh.in_seconds(incumbent_s)
 
-    def fastest(self, keys: Sequence[str]) -> tuple[tuple[str, ...], int] | Failure:
-        """The order of kernels that are about as fast, and how many rounds the last two ran.
+    def rank(self, keys: Sequence[str]) -> tuple[tuple[str, ...], int] | Failure:
+        """Order kernels of nearly equal speed, fastest first; also the number of rounds of the last two.
 
-        All run in the same rounds, then the better half of them runs twice as many more, until one is left.
+        All run in common rounds; then the faster half runs twice as many more, until one is left.
         """
         times: dict[str, tuple[float, ...]] = dict.fromkeys(keys, ())
         waits: tuple[float, ...] = ()
-        left, gone, rounds = list(keys), list[str](), FINAL_ROUNDS
+        left, dropped, rounds = list(keys), list[str](), FINAL_ROUNDS
         while len(left) > 1:
-            began = self.clock()
+            start_s = self.clock()
             for _ in range(0, rounds, MORE_ROUNDS):
-                found = self._timed(left, MORE_ROUNDS)
+                found = self._time(left, MORE_ROUNDS)
                 if isinstance(found, Failure):
                     return found
                 times |= {key: (*times[key], *found.times_s[key]) for key in left}
                 waits = (*waits, *found.waits)
-                if self.stop() or self.clock() - began > self.most_s:
+                if self.stop() or self.clock() - start_s > self.most_s:
                     break
-            counted = calm(waits)
-            left.sort(key=lambda key: core([times[key][i] for i in counted]))
+            counted = counted_rounds(waits)
+            left.sort(key=lambda key: interquartile_mean([times[key][i] for i in counted]))
             stay = -(-len(left) // 2)
-            left, gone, rounds = left[:stay], [*left[stay:], *gone], 2 * rounds
-        return (*left, *gone), len(waits)
+            left, dropped, rounds = left[:stay], [*left[stay:], *dropped], 2 * rounds
+        return (*left, *dropped), len(waits)
 
-    def again(self, key: str, rival: str, rival_s: float) -> Race | Failure:
-        """The time of the fastest, in new rounds beside a rival: as many as it ran with the last one."""
-        found = self._timed([rival, key], 4 * FINAL_ROUNDS)
+    def measure_again(self, key: str, incumbent: str, incumbent_s: float) -> RaceTimes | Failure:
+        """Time the winner of `rank` in new rounds together with the incumbent: as many as its last rounds there."""
+        found = self._time([incumbent, key], 4 * FINAL_ROUNDS)
         if isinstance(found, Failure):
             return found
-        counted = calm(found.waits)
-        own, other = ([found.times_s[k][i] for i in counted] for k in (key, rival))
-        unit_s = rival_s / core(other)
+        counted = counted_rounds(found.waits)
+        own, other = ([found.times_s[k][i] for i in counted] for k in (key, incumbent))
+        unit_s = incumbent_s / interquartile_mean(other)
         spread = (quantile(own, 0.2) * unit_s, quantile(own, 0.8) * unit_s)
-        return Race(core(own) * unit_s, *spread, len(own), sum(found.waits) / len(found.waits))
+        return RaceTimes(interquartile_mean(own) * unit_s, *spread, len(own), sum(found.waits) / len(found.waits))
 
     def _rounds(
         self,
         keys: Sequence[str],
         value: Callable[[Samples], Sequence[float]],
         sizes: Iterable[int],
-        are_enough: Callable[[_Rounds], bool],
+        is_enough: Callable[[_Rounds], bool],
     ) -> _Rounds | Failure:
-        """Rounds, so many at a time, until they are enough, or `MOST_ROUNDS`."""
-        began, rounds = self.clock(), _Rounds()
+        """Run rounds in groups of these sizes until they are enough, or `MOST_ROUNDS`."""
+        start_s, rounds = self.clock(), _Rounds()
         for size in sizes:
-            found = self._timed(keys, size)
+            found = self._time(keys, size)
             if isinstance(found, Failure):
                 return found
-            long = self.clock() - began > self.most_s
-            rounds = _Rounds(rounds.asked + size, (*rounds.values, *value(found)), (*rounds.waits, *found.waits), long)
-            if are_enough(rounds) or len(rounds.values) >= MOST_ROUNDS or self.stop():
+            is_long = self.clock() - start_s > self.most_s
+            values, waits = (*rounds.values, *value(found)), (*rounds.waits, *found.waits)
+            rounds = _Rounds(rounds.requested + size, values, waits, is_long)
+            if is_enough(rounds) or len(rounds.values) >= MOST_ROUNDS or self.stop():
                 break
         return rounds
 
-    def _timed(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
-        """So many rounds; as many again, at most `REPEATED` times, where too few were quiet."""
+    def _time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+        """Time rounds; repeat them, at most `REPEATS` times, while too few are undisturbed."""
         times: dict[str, tuple[float, ...]] = dict.fromkeys(keys, ())
         waits: tuple[float, ...] = ()
-        for _ in range(1 + REPEATED):
+        for _ in range(1 + REPEATS):
             found = self.bench.time(keys, rounds)
             if isinstance(found, Failure):
                 return found
@@ -171,18 +164,18 @@ class Referee:
         return Samples(times, waits)
 
 
-def _to(rival: str, key: str) -> Callable[[Samples], Sequence[float]]:
-    """The rounds' ratios of a kernel's time to a rival's."""
-    return lambda found: ratios(found.times_s[key], found.times_s[rival])
+def _ratio(key: str, incumbent: str) -> Callable[[Samples], Sequence[float]]:
+    """Per round, the ratio of a kernel's time to the incumbent's."""
+    return lambda found: ratios(found.times_s[key], found.times_s[incumbent])
 
 
-def _is_settled(race: _Rounds) -> bool:
-    """Whether it is clear who is faster, or time to say that it cannot be told; the first rounds only give up."""
-    if race.asked == FIRST_ROUNDS:
-        return middle(race.counted) > HOPELESS * (DOUBT if was_disturbed(race.waits) else 1.0)
-    return standing(race.counted) != "open" or (race.long and len(race.counted) >= LEAST_ROUNDS)
+def _is_decided(race: _Rounds) -> bool:
+    """Whether it is clear which is faster, or the race takes too long; the first rounds only stop hopeless trials."""
+    if race.requested == FIRST_ROUNDS:
+        return median(race.counted) > HOPELESS * (DISTURBED_FACTOR if was_disturbed(race.waits) else 1.0)
+    return standing(race.counted) != "undecided" or (race.is_long and len(race.counted) >= LEAST_ROUNDS)
 
 
-def _is_told(own: _Rounds) -> bool:
-    """Whether the median is known well enough, or took long."""
-    return is_close(own.counted) or own.long
+def _is_measured(own: _Rounds) -> bool:
+    """Whether the median is known precisely enough, or the rounds take too long."""
+    return is_close(own.counted) or own.is_long

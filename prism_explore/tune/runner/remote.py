@@ -1,9 +1,9 @@
-"""Trials run by an executor's workers, one beside the other.
+"""Remote trials: trials that an executor's workers run in parallel.
 
-A worker that is asked for a trial keeps a bench of its own, with the rival on it, from one trial to the next. It takes
-its turn at timing on its machine (`turns.py`). What it cannot answer is answered at home: it is on another kind of
-machine, or has other versions, or it died, or the executor broke or was shut down. A worker's bench is a process as at
-home, and ends with it.
+A worker keeps a bench with the incumbent from one trial to the next. It holds the machine lock while it times kernels
+(`machine_lock.py`). A trial that a worker cannot run is run in the client: the worker is on another kind of machine or
+has other versions, it died, or the executor failed or was shut down. A worker's bench is a process like the client's,
+and ends with the worker.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from prism_explore.ir.text import parse_program, show
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.support.thread_env import AT_IMPORT
 from prism_explore.targets import Target
-from prism_explore.tune.runner.backend import Backend, here, named
-from prism_explore.tune.runner.machine_lock import turns_here
-from prism_explore.tune.runner.measure import Failure
-from prism_explore.tune.runner.trial import CANCELLED, Raced, Rival, Track
+from prism_explore.tune.runner.backend import Backend, machine_here, named
+from prism_explore.tune.runner.bench import Failure
+from prism_explore.tune.runner.machine_lock import open_machine_lock
+from prism_explore.tune.runner.trial import CANCELLED, Incumbent, TrialResult, TrialRunner
 
 POLL_S = 0.05
-"""How often somebody who waits for an answer looks whether he should stop."""
+"""Interval at which a waiting client checks whether it should stop."""
 
 ANSWER_S = 600.0
-"""After so long without an answer a trial is run at home: a cluster may have lost all its workers and say nothing."""
+"""After this time without an answer the client runs the trial: a cluster may lose all workers without an error."""
 
 MOST_IDLE = 4
-"""Benches that a worker's process keeps while nobody uses them: each has a process and copies of the inputs."""
+"""Idle benches that a worker process keeps: each has a process and copies of the inputs."""
 
 _PACKAGES = ("prism-explore", "llvmlite", "numpy", "torch", "triton")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What a worker must know of a run of tuning, as plain data."""
+class TrialSettings:
+    """What a worker needs to know about a tuning run, as plain data."""
 
     program: str
     shapes: tuple[tuple[str, int], ...]
@@ -52,17 +52,17 @@ class Setting:
     bench: str
     seed: int
     race_s: float
-    place: str
-    """Where a kernel, and its time, mean the same as at home; empty where nowhere."""
+    environment: str
+    """The client's machine and versions: a worker runs trials only if its own are equal; empty if none may."""
     threads: tuple[tuple[str, str], ...]
-    """As home's: Dask tells its workers' libraries to use one."""
+    """The client's thread variables: Dask sets its workers' libraries to one thread."""
 
 
-def setting_of(
+def settings_of(
     program: TensorProgram, shapes: Mapping[str, int], target: Target, backend: Backend, seed: int, race_s: float
-) -> Setting:
-    """The setting of a run of tuning whose home is here."""
-    return Setting(
+) -> TrialSettings:
+    """The settings of a tuning run of this process."""
+    return TrialSettings(
         show(program),
         tuple(sorted(shapes.items())),
         target,
@@ -70,14 +70,14 @@ def setting_of(
         backend.bench,
         seed,
         race_s,
-        place_of(target),
+        environment_of(target),
         tuple(sorted(AT_IMPORT.items())),
     )
 
 
-def place_of(target: Target) -> str:
-    """The machine that this process is on, and the versions of what makes and runs kernels here."""
-    machine = here(target)
+def environment_of(target: Target) -> str:
+    """This process's machine, and the versions of the packages that make and run kernels."""
+    machine = machine_here(target)
     return machine and f"{machine}, {_versions()}"
 
 
@@ -87,108 +87,108 @@ def _versions() -> str:
     return ", ".join(f"{name} {installed.get(name, 'missing')}" for name in _PACKAGES)
 
 
-# ---------------------------------------------------------------- at home
-class Away:
-    """The trials that one run of tuning has asked of an executor."""
+# ---------------------------------------------------------------- in the client
+class RemoteTrials:
+    """The trials that a tuning run has submitted to an executor."""
 
-    def __init__(self, executor: Executor, setting: Setting) -> None:
-        """Nothing is asked yet."""
-        self._executor, self._setting = executor, setting
-        self._asked: dict[str, Future[Raced | Failure | None]] = {}
+    def __init__(self, executor: Executor, settings: TrialSettings) -> None:
+        """Nothing is submitted yet."""
+        self._executor, self._settings = executor, settings
+        self._submitted: dict[str, Future[TrialResult | Failure | None]] = {}
 
-    def ask(self, kernel: Kernel, rival: Rival) -> None:
-        """Have a trial run; no two have the same source."""
-        with suppress(Exception):  # what an executor raises when it was shut down is its own affair
-            self._asked[kernel.source] = self._executor.submit(raced, kernel, rival, self._setting)
+    def submit(self, kernel: Kernel, incumbent: Incumbent) -> None:
+        """Submit a trial; kernels are identified by their source."""
+        with suppress(Exception):  # an executor that was shut down raises an exception of its own
+            self._submitted[kernel.source] = self._executor.submit(run_trial, kernel, incumbent, self._settings)
 
-    def answer(self, kernel: Kernel, stop: Callable[[], bool]) -> Raced | Failure | None:
-        """What came of a trial, waited for; None where home must run it."""
-        future = self._asked.pop(kernel.source, None)
+    def result(self, kernel: Kernel, stop: Callable[[], bool]) -> TrialResult | Failure | None:
+        """Wait for the result of a trial; None if the client must run it."""
+        future = self._submitted.pop(kernel.source, None)
         if future is None:
             return None
-        until = time.monotonic() + ANSWER_S
+        deadline_s = time.monotonic() + ANSWER_S
         while not future.done():
-            if stop() or time.monotonic() > until:
+            if stop() or time.monotonic() > deadline_s:
                 future.cancel()
                 return CANCELLED if stop() else None
             wait([future], POLL_S)
         try:
             return future.result()
-        except Exception:  # of a broken pool, a lost connection, or what the worker itself raised
+        except Exception:  # a broken pool, a lost connection, or an exception of the worker
             return None
 
-    def forget(self) -> None:
-        """Take back what was asked and not answered; a worker ends the trial that it is at."""
-        for future in self._asked.values():
+    def cancel(self) -> None:
+        """Cancel the trials without a result; a worker finishes the trial that it is running."""
+        for future in self._submitted.values():
             future.cancel()
-        self._asked.clear()
+        self._submitted.clear()
 
 
 # ---------------------------------------------------------------- in a worker
-def raced(kernel: Kernel, rival: Rival, setting: Setting) -> Raced | Failure | None:
-    """What comes of a kernel beside its rival here; None where that cannot be said, or would mean something else."""
-    if not setting.place or place_of(setting.target) != setting.place:
+def run_trial(kernel: Kernel, incumbent: Incumbent, settings: TrialSettings) -> TrialResult | Failure | None:
+    """Run a trial in this process; None if it cannot run here, or if its result would mean something else."""
+    if not settings.environment or environment_of(settings.target) != settings.environment:
         return None
-    at = replace(rival, key=_key(rival.kernel))  # searches count their trials from 1, and several may ask one worker
-    with _track(setting) as track:
-        track.only(at.key)
-        return track.trial(_key(kernel), kernel, at)
+    own = replace(incumbent, key=_key(incumbent.kernel))  # searches number trials from 1; several may share a worker
+    with _trial_runner(settings) as runner:
+        runner.keep_only(own.key)
+        return runner.run(_key(kernel), kernel, own)
 
 
 def _key(kernel: Kernel) -> str:
     return sha256(kernel.source.encode()).hexdigest()
 
 
-class _Idle:
-    """The benches of this process that nobody uses, the last used last; whoever needs one takes it out."""
+class _IdleRunners:
+    """The idle trial runners of this process, the most recently used last."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Begin with none."""
+        """Start with none."""
         self._lock = threading.Lock()
-        self._tracks: list[tuple[Setting, Track]] = []
+        self._runners: list[tuple[TrialSettings, TrialRunner]] = []
 
-    def take(self, setting: Setting) -> Track | None:
-        """One of this setting, if there is any."""
+    def take(self, settings: TrialSettings) -> TrialRunner | None:
+        """Remove and return a runner with these settings, if there is one."""
         with self._lock:
-            places = [i for i, (of, _) in enumerate(self._tracks) if of == setting]
-            return self._tracks.pop(places[-1])[1] if places else None
+            places = [i for i, (own, _) in enumerate(self._runners) if own == settings]
+            return self._runners.pop(places[-1])[1] if places else None
 
-    def give(self, setting: Setting, track: Track) -> None:
-        """Keep one; that which was not used for longest is closed, where they are too many."""
+    def put(self, settings: TrialSettings, runner: TrialRunner) -> None:
+        """Add a runner; if there are too many, close the least recently used one."""
         with self._lock:
-            self._tracks.append((setting, track))
-            spare = self._tracks.pop(0)[1] if len(self._tracks) > MOST_IDLE else None
-        if spare is not None:
-            spare.close()
+            self._runners.append((settings, runner))
+            surplus = self._runners.pop(0)[1] if len(self._runners) > MOST_IDLE else None
+        if surplus is not None:
+            surplus.close()
 
 
-_IDLE = _Idle()
+_IDLE = _IdleRunners()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_IDLE.reset)  # benches are their parent's, and so is who holds the lock
+    os.register_at_fork(after_in_child=_IDLE.reset)  # the benches belong to the parent, and its lock may be held
 
 
 @contextmanager
-def _track(setting: Setting) -> Generator[Track]:
-    """A bench for one trial; threads never share one."""
-    track = _IDLE.take(setting) or _made(setting)
+def _trial_runner(settings: TrialSettings) -> Generator[TrialRunner]:
+    """A runner for one trial, never shared by two threads."""
+    runner = _IDLE.take(settings) or _make_runner(settings)
     try:
-        yield track
+        yield runner
     except BaseException:
-        track.close()
+        runner.close()
         raise
-    _IDLE.give(setting, track)
+    _IDLE.put(settings, runner)
 
 
-def _made(setting: Setting) -> Track:
-    bench = named(setting.bench)(
-        parse_program(setting.program),
-        dict(setting.shapes),
-        setting.target,
-        setting.loader,
-        seed=setting.seed,
-        threads=dict(setting.threads),
+def _make_runner(settings: TrialSettings) -> TrialRunner:
+    bench = named(settings.bench)(
+        parse_program(settings.program),
+        dict(settings.shapes),
+        settings.target,
+        settings.loader,
+        seed=settings.seed,
+        threads=dict(settings.threads),
     )
-    return Track(bench, setting.race_s, turns_here())
+    return TrialRunner(bench, settings.race_s, open_machine_lock())

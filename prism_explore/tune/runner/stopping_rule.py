@@ -1,14 +1,16 @@
-"""How many rounds a trial runs beside the incumbent, and what they say.
+"""The stopping rule of a race: how many rounds a trial runs against the incumbent, and what they decide.
 
-One round's ratio is noise: on two virtual cores it scatters by 40 % for kernels of 200 us, and the median of 20 rounds
-still by 12 %. Who takes the incumbent's place whenever that median is below 1 takes the luckiest of all trials, and a
-time that is told as a ratio times the incumbent's shrinks with every such step: 64 trials once told 76 us of a kernel
-that takes 240. So a race goes on until an interval for the median leaves 1 to one side, a trial that cannot be told
-from the incumbent does not take its place, and a winner runs again, in rounds that had no part in its winning: their
-median is what is told.
+The ratio of one round is noise: on two virtual cores its spread is 40 % for kernels of 200 us, and that of the median
+of 20 rounds is still 12 %. Replacing the incumbent whenever the median ratio is below 1 selects for luck (the winner's
+curse), and a time that is stored as a ratio times the incumbent's shrinks with every such step: after 64 trials, 76 us
+were reported for a kernel that takes 240 us.
 
-That is safe, and it leaves something: of dozens of races with trials that are about as fast some are lost by bad luck,
-and a lost race is not run again. So in the end the fastest run once more, all in the same rounds (`race.fastest`).
+So a race runs until a confidence interval for the median ratio excludes 1. A trial that cannot be distinguished from
+the incumbent does not replace it. A winner is timed again in new rounds, and only their median is reported, because the
+rounds that it won are biased.
+
+The rule is conservative: of dozens of races between nearly equal kernels, some are lost by chance, and a lost race is
+not repeated. So at the end of a run the fastest trials are timed once more, in common rounds (`race.Racer.rank`).
 """
 
 from __future__ import annotations
@@ -20,55 +22,55 @@ from typing import Literal, TypeAlias
 
 FIRST_ROUNDS = 3
 HOPELESS = 1.4
-"""A trial that is so many times behind in the first rounds is given up."""
-DOUBT = 2.0
-"""On a disturbed machine it must be so many times further behind."""
+"""A trial whose median ratio in the first rounds exceeds this is stopped."""
+DISTURBED_FACTOR = 2.0
+"""Multiplies `HOPELESS` if the rounds were disturbed."""
 NEXT_ROUNDS = 7
-"""Behind the first ones; then the interval is asked."""
+"""After the first rounds; then the interval is computed."""
 MORE_ROUNDS = 10
-"""At a time, while it is open."""
+"""Added at a time while the race is undecided."""
 MOST_ROUNDS = 120
 LEAST_ROUNDS = 20
-"""Of a race that is open, and of the first kernel's and a winner's own run, however long they take."""
+"""Of an undecided race, and of the rounds that only measure a kernel, however long they take."""
 RACE_S = 2.0
-"""Seconds after which an open race of more rounds ends: then the two are as fast as can be told.
+"""Seconds after which an undecided race with more rounds ends; the incumbent stays.
 
-Half of what the budget has for a trial, where that is less, so that its trials fit into its seconds."""
-SURE = 2.0
-"""Standard deviations of the interval: about 95 %."""
+The limit is half of the budget's time per trial if that is less, so that all trials fit into the budget."""
+INTERVAL_SIGMAS = 2.0
+"""Half width of the interval in standard deviations: about 95 %."""
 
 FINALISTS = 8
-"""So many run in the play-off, the incumbent among them."""
-NEARLY = 1.1
-"""Trials that took more than so many times as long as the incumbent do not."""
-LUCKY_AMONG = 16
-"""Among fewer trials there is no play-off: it takes the time of some, and few of them will have had luck."""
+"""Trials in the play-off, including the incumbent."""
+FINALIST_RATIO = 1.1
+"""A trial that took more than this many times as long as the incumbent is not a finalist."""
+PLAY_OFF_TRIALS = 16
+"""With fewer timed trials there is no play-off: it takes the time of several trials, and selection bias is small."""
 FINAL_ROUNDS = 20
-"""Of all finalists; then half of them leave, and the others run twice as many."""
+"""Of all finalists; then the slower half is dropped, and the others run twice as many rounds."""
 
 CLOSE = 0.03
-"""Half of the interval, as a share of the median, at which a time is told."""
+"""A time is reported when half of its interval is at most this share of the median."""
 
-Standing: TypeAlias = Literal["ahead", "open", "behind"]
+Standing: TypeAlias = Literal["faster", "undecided", "slower"]
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Between which values the true median lies, whatever the distribution: two order statistics of the sample.
+    """A confidence interval for the median, for any distribution: two order statistics of the sample.
 
     Source: Hahn and Meeker, "Statistical Intervals", chapter 5, with the normal approximation of the binomial.
     """
-    ordered, off = sorted(values), SURE * sqrt(len(values)) / 2
-    low, high = floor(len(values) / 2 - off), ceil(len(values) / 2 + off) - 1
+    ordered, half_width = sorted(values), INTERVAL_SIGMAS * sqrt(len(values)) / 2
+    low, high = floor(len(values) / 2 - half_width), ceil(len(values) / 2 + half_width) - 1
     return (ordered[low] if low >= 0 else 0.0), (ordered[high] if high < len(values) else inf)
 
 
 def standing(ratios: Sequence[float]) -> Standing:
-    """Where a trial is, by the rounds' ratios of its time to the incumbent's."""
+    """The state of a race, from the ratios of the trial's time to the incumbent's in each round."""
     low, high = interval(ratios)
-    return "ahead" if high < 1 else "behind" if low > 1 else "open"
+    return "faster" if high < 1 else "slower" if low > 1 else "undecided"
 
 
 def is_close(values: Sequence[float]) -> bool:
-    """Whether their median is known to `CLOSE`."""
+    """Whether the median of these values is known to `CLOSE`."""
     low, high = interval(values)
     return high - low <= 2 * CLOSE * median(values)

@@ -1,7 +1,7 @@
-"""One whole trial: compile a kernel, compare it with float64, race it against its rival where that runs too.
+"""One trial: compile a kernel, compare it with the float64 reference, race it against the incumbent.
 
-Its time is a ratio to the rival's in the same rounds, so it means the same on whichever machine of one kind it was
-taken. That makes a trial the unit that a worker elsewhere can be asked for.
+The time of a trial is a ratio to the incumbent's time in the same rounds, so it means the same on every machine of one
+kind. A trial is therefore the unit of work that a remote worker is given.
 """
 
 from __future__ import annotations
@@ -11,103 +11,103 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from prism_explore.pipeline.stages import Kernel
-from prism_explore.tune.runner.machine_lock import Turns
-from prism_explore.tune.runner.measure import Bench, Checked, Failure
-from prism_explore.tune.runner.race import Race, Referee
+from prism_explore.tune.runner.bench import Bench, CheckPassed, Failure
+from prism_explore.tune.runner.machine_lock import MachineLock
+from prism_explore.tune.runner.race import Racer, RaceTimes
 
 CANCELLED = Failure("tune.cancelled", "stopped while waiting")
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
-    """What a trial is raced against: the incumbent of its flight."""
+class Incumbent:
+    """The kernel that a trial is raced against."""
 
     key: str
     kernel: Kernel
     time_s: float
-    """What it took when it was timed itself."""
+    """From its own trial."""
 
 
 @dataclass(frozen=True, slots=True)
-class Raced:
-    """A kernel that agreed with float64, and its race."""
+class TrialResult:
+    """A kernel that agrees with the reference, with its times."""
 
     error: float
-    race: Race
+    times: RaceTimes
 
 
-class Track:
-    """A bench on which trials are run; it keeps their kernels until it is told which it needs no more."""
+class TrialRunner:
+    """Runs trials on a bench, which keeps their kernels until `keep_only` releases them."""
 
     def __init__(
         self,
         bench: Bench,
         most_s: float,
-        turns: Turns,
+        lock: MachineLock,
         clock: Callable[[], float] = time.monotonic,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         """Nothing is compiled yet.
 
         Args:
-            bench: where kernels are compared and timed.
-            most_s: seconds after which an open race ends.
-            turns: compiling goes beside others, timing alone.
-            clock: seconds.
-            stop: asked while waiting.
+            bench: checks and times kernels.
+            most_s: seconds after which an undecided race ends.
+            lock: held shared while compiling, and exclusively while timing.
+            clock: returns seconds.
+            stop: called while waiting.
         """
-        self._bench, self._turns, self._stop = bench, turns, stop
-        self._referee = Referee(bench, most_s, clock, stop)
-        self._kept: dict[str, Checked] = {}
+        self._bench, self._lock, self._stop = bench, lock, stop
+        self._racer = Racer(bench, most_s, clock, stop)
+        self._kept: dict[str, CheckPassed] = {}
 
-    def hold(self, key: str, kernel: Kernel) -> Checked | Failure:
-        """Compile and compare a kernel, once for as long as it is kept."""
+    def load(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
+        """Compile and check a kernel, unless it is already kept."""
         if key in self._kept:
             return self._kept[key]
-        with self._turns.together(self._stop) as came:
-            found = self._bench.check(key, kernel) if came else CANCELLED
-        if isinstance(found, Checked):
+        with self._lock.shared(self._stop) as acquired:
+            found = self._bench.check(key, kernel) if acquired else CANCELLED
+        if isinstance(found, CheckPassed):
             self._kept[key] = found
         return found
 
-    def trial(self, key: str, kernel: Kernel, rival: Rival | None) -> Raced | Failure | None:
-        """What comes of a kernel, raced against its rival or alone; None where the rival does not come through here."""
-        if rival is not None and isinstance(self.hold(rival.key, rival.kernel), Failure):
+    def run(self, key: str, kernel: Kernel, incumbent: Incumbent | None) -> TrialResult | Failure | None:
+        """Check a kernel and race it against the incumbent, or time it alone; None if the incumbent fails here."""
+        if incumbent is not None and isinstance(self.load(incumbent.key, incumbent.kernel), Failure):
             return CANCELLED if self._stop() else None
-        checked = self.hold(key, kernel)
+        checked = self.load(key, kernel)
         if isinstance(checked, Failure):
             return checked
-        with self._turns.alone(self._stop) as came:
-            race = self._race(key, rival) if came else CANCELLED
-        return race if isinstance(race, Failure) else Raced(checked.error, race)
+        with self._lock.exclusive(self._stop) as acquired:
+            times = self._race(key, incumbent) if acquired else CANCELLED
+        return times if isinstance(times, Failure) else TrialResult(checked.error, times)
 
-    def fastest(self, kernels: Mapping[str, Kernel]) -> tuple[tuple[str, ...], int] | None:
-        """The order of kernels that are about as fast; see `Referee.fastest`. None where it cannot be told."""
-        held = [key for key, kernel in kernels.items() if isinstance(self.hold(key, kernel), Checked)]
-        with self._turns.alone(self._stop) as came:
-            found = self._referee.fastest(held) if came and held else CANCELLED
+    def rank(self, kernels: Mapping[str, Kernel]) -> tuple[tuple[str, ...], int] | None:
+        """The order of kernels of nearly equal speed, see `Racer.rank`; None if they cannot be timed."""
+        loaded = [key for key, kernel in kernels.items() if isinstance(self.load(key, kernel), CheckPassed)]
+        with self._lock.exclusive(self._stop) as acquired:
+            found = self._racer.rank(loaded) if acquired and loaded else CANCELLED
         return None if isinstance(found, Failure) else found
 
-    def again(self, key: str, kernel: Kernel, rival: Rival) -> Race | None:
-        """The time of a kernel that won `fastest`, beside a rival that ran there, too; None where it cannot be told."""
-        if any(isinstance(self.hold(*one), Failure) for one in ((rival.key, rival.kernel), (key, kernel))):
+    def measure_again(self, key: str, kernel: Kernel, incumbent: Incumbent) -> RaceTimes | None:
+        """The times of the winner of `rank`, in new rounds with the incumbent; None if it cannot be timed."""
+        if any(isinstance(self.load(*k), Failure) for k in ((incumbent.key, incumbent.kernel), (key, kernel))):
             return None
-        with self._turns.alone(self._stop) as came:
-            found = self._referee.again(key, rival.key, rival.time_s) if came else CANCELLED
+        with self._lock.exclusive(self._stop) as acquired:
+            found = self._racer.measure_again(key, incumbent.key, incumbent.time_s) if acquired else CANCELLED
         return None if isinstance(found, Failure) else found
 
-    def _race(self, key: str, rival: Rival | None) -> Race | Failure:
-        if rival is None:
-            return self._referee.alone(key)
-        return self._referee.beside(key, rival.key, rival.time_s)
+    def _race(self, key: str, incumbent: Incumbent | None) -> RaceTimes | Failure:
+        if incumbent is None:
+            return self._racer.time_alone(key)
+        return self._racer.race(key, incumbent.key, incumbent.time_s)
 
-    def only(self, *keys: str) -> None:
-        """Forget all other kernels."""
+    def keep_only(self, *keys: str) -> None:
+        """Release all other kernels."""
         for key in [k for k in self._kept if k not in keys]:
             self._bench.drop(key)
             del self._kept[key]
 
     def close(self) -> None:
-        """Give the bench back."""
+        """Close the bench."""
         self._kept.clear()
         self._bench.close()

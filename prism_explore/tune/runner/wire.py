@@ -1,7 +1,7 @@
-"""What passes between the tuner and its worker process: plain JSON, never a pickle.
+"""The wire format between the tuner and its worker process: plain JSON, no pickle.
 
-Graphs travel in the one textual form of `ir.text`. A worker only compiles, compares and times; the
-proof stays with the tuner, so a kernel arrives with its proof's method and claim alone.
+Graphs are sent in the textual form of `ir.text`. A worker compiles, compares and times a kernel but does not use its
+proof, so only the proof's method and claim are sent.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from prism_explore.targets import Target
 
 
 def target_to_plain(target: Target) -> dict[str, Any]:
-    """A target's fields."""
+    """A target as JSON data."""
     return asdict(target)
 
 
 def target_from_plain(data: Mapping[str, Any]) -> Target:
-    """The target that was spelled."""
+    """The inverse of `target_to_plain`."""
     fields: dict[str, Any] = {**data, "caches_bytes": tuple(data["caches_bytes"])}
     return Target(**fields)
 
 
 def kernel_to_plain(kernel: Kernel) -> dict[str, Any]:
-    """A kernel with its ancestors, but for the lemmas and classes of the proof."""
+    """A kernel with its candidate and family as JSON data, without the lemmas and classes of the proof."""
     candidate = kernel.verified.candidate
     proof = kernel.verified.proof
     return {
@@ -48,7 +48,7 @@ def kernel_to_plain(kernel: Kernel) -> dict[str, Any]:
 
 
 def kernel_from_plain(data: Mapping[str, Any]) -> Kernel:
-    """The kernel that was spelled."""
+    """The inverse of `kernel_to_plain`."""
     family = Family(data["family"][0], parse_program(data["program"]), parse(data["family"][1]))
     uses = tuple(tuple(AxisUse(axis, grid, looped) for axis, grid, looped in block) for block in data["uses"])
     conditions = tuple(dim(text) for text in data["conditions"])

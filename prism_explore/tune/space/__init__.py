@@ -1,1 +1,1 @@
-"""The space of kernel sizes: legal parameters, the time model, and sizes in order of modelled time."""
+"""The tuning space: legal sizes and schedules, the time model, and the pool of all points."""

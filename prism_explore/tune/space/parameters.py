@@ -1,11 +1,10 @@
-"""The numbers that fit: every legal choice of a candidate's sizes on a target.
+"""The parameter space of a candidate: every legal choice of its sizes and schedule on a target.
 
-Nothing is taken from a list of usual tile sizes. A size is legal when every condition of the candidate
-(an extent of some tile) becomes a positive integer, the blocks are no more than the target takes, and
-what a block cannot do without fits into its scratch. So the candidates for one symbol are the divisors
-of what it must divide, whatever that is: 4096 has 13, 11008 has 18, a prime has two.
+There is no list of usual tile sizes. A choice is legal if every condition of the candidate (the extent of some tile) is
+a positive integer, the number of blocks does not exceed the target's limit, and the least scratch memory of a block
+fits. So the values of a symbol are the divisors of what it must divide: 4096 has 13, 11008 has 18, a prime has two.
 
-Only necessary conditions are asked here; the code generator has the last word and says so with a value.
+These conditions are necessary; the code generator may still reject a choice, with an `Infeasible`.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from prism_explore.support.caches import memoize
 from prism_explore.targets import Target
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
-"""Numbers for an sGraph's own symbols, in the order of `SGraph.parameters`."""
+"""Values of an sGraph's own symbols, in the order of `SGraph.parameters`."""
 
 Schedule: TypeAlias = tuple[tuple[str, int], ...]
 """Choices of the code generator that do not change the sGraph."""
 
 Choices: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""What a schedule may choose: names, and values with the best guess first."""
+"""Schedule choices: names, and values with the best guess first."""
 
 ChoicesOf: TypeAlias = Callable[[Verified, Sizes, Mapping[str, int], Target], Choices]
 """The choices that a code generator offers for a candidate at given sizes and shapes."""
@@ -41,15 +40,15 @@ _Test: TypeAlias = Callable[[Mapping[str, int]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the numbers of one candidate must meet, with the caller's shapes put in."""
+    """The conditions on the sizes of one candidate at given shapes."""
 
     symbols: tuple[str, ...]
-    whole: tuple[Dim, ...]
+    integers: tuple[Dim, ...]
     """Must be positive integers."""
     blocks: tuple[Dim, ...]
-    """Per custom kernel, how many blocks."""
+    """Per custom kernel, the number of blocks."""
     scratch: tuple[Dim, ...]
-    """Per custom kernel, bytes that one block cannot do without."""
+    """Per custom kernel, the least scratch bytes of one block."""
     kernels: tuple[tuple[str, ...], ...]
     """Per custom kernel, the symbols of its grid and its loop."""
 
@@ -66,7 +65,7 @@ def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -
             if not set(d.symbols) & set(graph.parameters):
                 d.value(shapes)
     conditions = dict.fromkeys((*candidate.conditions, *graph.conditions()))
-    whole = tuple(dict.fromkeys(d.substitute(shapes) for d in conditions))
+    integers = tuple(dict.fromkeys(d.substitute(shapes) for d in conditions))
     types = graph.types()
     blocks: list[Dim] = []
     scratch: list[Dim] = []
@@ -78,16 +77,16 @@ def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -
         scratch.append(least_scratch(block, operands, target.kind == "gpu").substitute(shapes))
         own = (s for p in block.parallel for s in p.size.symbols if s in graph.parameters)
         kernels.append(tuple(dict.fromkeys(own)))
-    return Limits(graph.parameters, whole, tuple(blocks), tuple(scratch), tuple(kernels))
+    return Limits(graph.parameters, integers, tuple(blocks), tuple(scratch), tuple(kernels))
 
 
 def independent(limits: Limits) -> tuple[Limits, ...]:
-    """The limits taken apart: groups of symbols that no kernel and no limit joins, in order.
+    """The limits of independent groups of symbols: no kernel and no condition links two groups.
 
-    What is legal is every combination of what is legal for each.
+    Every combination of legal choices of the groups is legal.
     """
     groups: list[set[str]] = [{symbol} for symbol in limits.symbols]
-    dims = (*limits.whole, *limits.blocks, *limits.scratch)
+    dims = (*limits.integers, *limits.blocks, *limits.scratch)
     for symbols in (*(d.symbols for d in dims), *limits.kernels):
         met = [g for g in groups if g.intersection(symbols)]
         groups = [g for g in groups if g not in met] + ([set[str]().union(*met)] if met else [])
@@ -99,7 +98,7 @@ def independent(limits: Limits) -> tuple[Limits, ...]:
 
         symbols = tuple(s for s in limits.symbols if s in group)
         kernels = tuple(k for k in limits.kernels if group.issuperset(k))
-        return Limits(symbols, own(limits.whole), own(limits.blocks), own(limits.scratch), kernels)
+        return Limits(symbols, own(limits.integers), own(limits.blocks), own(limits.scratch), kernels)
 
     return tuple(map(part, groups)) or (limits,)
 
@@ -113,32 +112,32 @@ def legal_sizes(candidate: Candidate, shapes: Mapping[str, int], target: Target)
 def some_sizes(
     candidate: Candidate, shapes: Mapping[str, int], target: Target, most: int
 ) -> tuple[tuple[Sizes, ...], bool]:
-    """All legal choices of sizes and True; where there are more than `most`, some from everywhere, and False.
+    """All legal choices of sizes and True; if there are more than `most`, an even sample of them and False.
 
-    Of the longest domain every second number is left out, the ends stay, until few enough choices are left.
+    Every second value of the longest domain is left out, except its ends, until few enough choices are left.
     """
-    return some_of(limits_of(candidate, shapes, target), target, most)
+    return sample_sizes(limits_of(candidate, shapes, target), target, most)
 
 
 @memoize(4096)
-def some_of(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
-    """As `some_sizes`; candidates of many families have the same limits."""
+def sample_sizes(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
+    """As `some_sizes`, cached: candidates of many families have the same limits."""
     domains = [_domain(symbol, limits) for symbol in limits.symbols]
-    found, whole = tuple(islice(_among(limits, target, domains), most + 1)), True
+    found, is_complete = tuple(islice(_among(limits, target, domains), most + 1)), True
     while len(found) > most and max(map(len, domains)) > 2:
         longest = max(range(len(domains)), key=lambda i: len(domains[i]))
         domains[longest] = tuple(dict.fromkeys((*domains[longest][:-1:2], domains[longest][-1])))
-        whole = False
+        is_complete = False
         if not (fewer := tuple(islice(_among(limits, target, domains), most + 1))):
-            break  # what is legal lies between the numbers that are left
+            break  # the legal choices are between the values that are left
         found = fewer
-    return found[:most], whole and len(found) <= most
+    return found[:most], is_complete and len(found) <= most
 
 
 def _among(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]]) -> Iterator[Sizes]:
-    """The legal choices with each symbol's number from its domain; a limit is tested as soon as it is decided."""
+    """The legal choices with values from these domains; each limit is tested as soon as its symbols have values."""
     tests: list[list[_Test]] = [[] for _ in range(len(domains) + 1)]
-    rows = ((limits.whole, None), (limits.blocks, target.max_blocks), (limits.scratch, target.shared_memory_bytes))
+    rows = ((limits.integers, None), (limits.blocks, target.max_blocks), (limits.scratch, target.shared_memory_bytes))
     for dims, most in rows:
         for d in dims:
             tests[max((1 + limits.symbols.index(s) for s in d.symbols), default=0)].append(_test(d, most))
@@ -159,7 +158,7 @@ def _among(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]]) -
 
 
 def _test(d: Dim, most: int | None) -> _Test:
-    """Whether a size is a positive integer, or at most a number where one is given; without fractions where it can."""
+    """A test whether a size is a positive integer or, with `most`, at most that; without fractions if possible."""
     if len(d.terms) != 1:
         if most is None:
             return lambda sizes: (number := d.rational(sizes)).denominator == 1 and number >= 1
@@ -177,8 +176,8 @@ def _test(d: Dim, most: int | None) -> _Test:
 
 
 def why_illegal(sizes: Mapping[str, int], limits: Limits, target: Target) -> str:
-    """What forbids these sizes, as a sentence; empty where nothing does."""
-    for d in limits.whole:
+    """Why these sizes are not legal, as a sentence; empty if they are."""
+    for d in limits.integers:
         number = d.rational(sizes)
         if number.denominator != 1 or number < 1:
             return f"the extent {d} is {number}, not a positive integer"
@@ -192,7 +191,7 @@ def why_illegal(sizes: Mapping[str, int], limits: Limits, target: Target) -> str
 
 
 def schedules(choices: Choices) -> Iterator[Schedule]:
-    """Every schedule: the best guesses first, then those with one other value, with two, and so on."""
+    """Every schedule: the best guesses first, then those that differ in one value, in two, and so on."""
     for changed in range(len(choices) + 1):
         for positions in combinations(range(len(choices)), changed):
             values = [v[1:] if i in positions else v[:1] for i, (_, v) in enumerate(choices)]
@@ -210,7 +209,7 @@ def parameters(
 
 
 def count(choices: Iterable[object], at_most: int = 1_000_000) -> tuple[int, bool]:
-    """How many there are, and whether that is all of them: counting stops at `at_most`."""
+    """Their number, and whether it is exact: counting stops at `at_most`."""
     seen = 0
     for _ in choices:
         if seen == at_most:
@@ -220,13 +219,13 @@ def count(choices: Iterable[object], at_most: int = 1_000_000) -> tuple[int, boo
 
 
 def _domain(symbol: str, limits: Limits) -> tuple[int, ...]:
-    """Numbers worth trying for one symbol: divisors of what every condition says it must divide.
+    """Values to try for one symbol: the divisors of what it must divide by every condition.
 
-    A symbol that no condition puts below a fraction's line cuts nothing; more than one block would
-    only repeat work, so its domain is 1.
+    A symbol in no denominator of a condition partitions nothing; more than one block would repeat the same work, so its
+    only value is 1.
     """
     divides = 0
-    for d in limits.whole:
+    for d in limits.integers:
         if not d.is_monomial:
             continue
         monomial, coefficient = d.terms[0]

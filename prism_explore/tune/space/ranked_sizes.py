@@ -1,8 +1,8 @@
-"""The sizes of a candidate, in the model's order.
+"""The legal sizes of a candidate, ranked by modelled time.
 
-The numbers of one kernel are nothing to another one where no condition joins them, and what a kernel of a few
-microseconds is cut into must not take the places of the kernel that takes the time. So they are ranked apart, by the
-model with all others held, and only then combined.
+Parameters of different kernels are independent unless a constraint links them, and sizes of a kernel of a few
+microseconds must not displace those of the kernel that takes the time. So each group of linked symbols is ranked
+separately, with all others fixed, and the best of each group are combined.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from math import prod
 
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
-from prism_explore.tune.space.parameters import Sizes, independent, limits_of, some_of
+from prism_explore.tune.space.parameters import Sizes, independent, limits_of, sample_sizes
 from prism_explore.tune.space.time_model import Model
 
 
-def likely_sizes(
+def ranked_sizes(
     candidate: Candidate, shapes: Mapping[str, int], target: Target, model: Model, most: int
 ) -> tuple[tuple[tuple[float, Sizes], ...], bool]:
-    """Modelled seconds and sizes, the likeliest first; and whether that is every legal choice.
+    """Modelled seconds and sizes, fastest first; and whether these are all legal choices.
 
-    Where there are more than `most`: each group's numbers with the likeliest of the others, and combinations of the
-    likeliest of all; of a group that alone has too many, a part from everywhere.
+    If there are more than `most`, the result has each group's sizes combined with the best of the others, and
+    combinations of the best of all groups. A group that alone has too many is sampled evenly.
     """
     limits = limits_of(candidate, shapes, target)
-    groups, whole = list[Sequence[Sizes]](), True
+    groups, is_complete = list[Sequence[Sizes]](), True
     for part in independent(limits):
-        found, all_of_it = some_of(part, target, most)
+        found, has_all = sample_sizes(part, target, most)
         groups.append(found)
-        whole &= all_of_it
+        is_complete &= has_all
     if not all(groups):
-        return (), whole
+        return (), is_complete
 
-    def joined(parts: Sequence[Sizes]) -> Sizes:
+    def merged(parts: Sequence[Sizes]) -> Sizes:
         numbers = dict(chain.from_iterable(parts))
         return tuple((symbol, numbers[symbol]) for symbol in limits.symbols)
 
@@ -45,19 +45,19 @@ def likely_sizes(
     if len(groups) == 1:
         combined = list(groups[0])
     elif prod(map(len, groups)) <= most:
-        combined = [joined(parts) for parts in product(*groups)]
+        combined = [merged(parts) for parts in product(*groups)]
     else:
         first = [group[0] for group in groups]
         rows = [
-            [own for _, own in ranked(group, [joined([*first[:at], own, *first[at + 1 :]]) for own in group])]
+            [own for _, own in ranked(group, [merged([*first[:at], own, *first[at + 1 :]]) for own in group])]
             for at, group in enumerate(groups)
         ]
         best = [row[0] for row in rows]
-        deep = 1
-        while prod(min(deep + 1, len(row)) for row in rows) + sum(map(len, rows)) <= most:
-            deep += 1
-        likely = [joined(parts) for parts in product(*(row[:deep] for row in rows))]
-        alone = [joined([*best[:at], own, *best[at + 1 :]]) for at, row in enumerate(rows) for own in row]
-        combined = list(dict.fromkeys((*likely, *alone)))[: max(most, len(likely))]
-        whole = False
-    return tuple(ranked(combined, combined)), whole
+        depth = 1
+        while prod(min(depth + 1, len(row)) for row in rows) + sum(map(len, rows)) <= most:
+            depth += 1
+        combinations = [merged(parts) for parts in product(*(row[:depth] for row in rows))]
+        alone = [merged([*best[:at], own, *best[at + 1 :]]) for at, row in enumerate(rows) for own in row]
+        combined = list(dict.fromkeys((*combinations, *alone)))[: max(most, len(combinations))]
+        is_complete = False
+    return tuple(ranked(combined, combined)), is_complete

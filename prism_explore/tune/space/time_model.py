@@ -1,8 +1,8 @@
-"""A model of the likely time of a candidate at given sizes.
+"""The time model: an estimate of a candidate's time at given sizes.
 
-The floor (`cost.floor`) is a bound; this is another thing. It adds what is likely but not compulsory: tiles
-read again by other blocks, blocks that do not fill the cores, short rows, the cost of an iteration. It only
-says what to try first. Nothing is ever dropped because of it.
+Unlike the lower bound (`cost.roofline`), it includes cost that is likely but not compulsory: tiles that several blocks
+read, blocks that do not fill all cores, short rows, the overhead of an iteration. It only orders the proposals. No
+point is dropped because of it.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from prism_explore.targets import Target
 from prism_explore.tune.space.parameters import Sizes
 
 CACHE_OVER_DRAM = 4.0
-"""How much faster the last cache is than memory, in the model; about right for server CPUs and GPUs."""
+"""Bandwidth of the last-level cache in multiples of the memory bandwidth; typical of server CPUs and GPUs."""
 
 ROW_BYTES = 256
-"""Length of a contiguous piece that is read at half the bandwidth, in the model. Measured on a Zen 4
-virtual machine: 64-float pieces of a weight took 2.0 times as long as whole rows, 512-float ones 1.1 times."""
+"""Length of a contiguous run that is read at half the bandwidth. Measured on a Zen 4 virtual machine: runs of 64 floats
+of a weight took 2.0 times as long as full rows, runs of 512 floats 1.1 times."""
 
 STEP_S = {"cpu": 2e-8, "gpu": 3e-7}
-"""What one operator of one block costs beyond its arithmetic, in the model: loop control, latency."""
+"""Overhead of one operator of one block besides its arithmetic: loop control, latency."""
 
-AHEAD = 1 / 4
-"""The part of a core's own cache that a tile may take which is asked for while another product runs, in the model."""
+PREFETCH_SHARE = 1 / 4
+"""Share of a core's private cache that a tile may use which is prefetched while another product is computed."""
 
 _where: Callable[[Any, Any, Any], Any] = np.where
 
 Figures: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
-"""One number for each choice of sizes."""
+"""One value per choice of sizes."""
 
 Columns: TypeAlias = Mapping[str, Any]
-"""Numbers for symbols: one each, or as many as there are choices."""
+"""Values of symbols: one each, or one per choice of sizes."""
 
 Evaluator: TypeAlias = Callable[[Columns], Any]
-"""A size; of columns the column."""
+"""Evaluates a size; for columns of values it returns a column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """What the model says about one choice of numbers; every figure here is modelled."""
+    """Estimates for one choice of sizes."""
 
     time_s: float
     dram_bytes: float
@@ -58,7 +58,7 @@ class Modelled:
 
 @dataclass(frozen=True, slots=True)
 class _LoadModel:
-    """Bytes of one operand: as a whole, read by all blocks, of a contiguous piece, of a block's tile."""
+    """Bytes of one operand: of the tensor, read by all blocks, of a contiguous run, of a block's tile."""
 
     whole: Evaluator
     total: Evaluator
@@ -74,26 +74,26 @@ class _KernelModel:
     store_bytes: Evaluator
     accumulator_bytes: Evaluator
     blocks: Evaluator | None
-    """None of a library call, which splits its work over the cores by itself."""
+    """None for a library call, which uses all cores."""
     iterations: Evaluator
     steps: Evaluator
     peak_flops_per_s: float
 
 
 class Model:
-    """The likely time of one candidate as a function of its sizes; see `model_of`."""
+    """The estimated time of one candidate as a function of its sizes; see `model_of`."""
 
     def __init__(self, kernels: tuple[_KernelModel, ...], target: Target) -> None:
         self._kernels = kernels
         self._target = target
 
     def at(self, sizes: Mapping[str, int]) -> Modelled:
-        """The model's figures for one choice of sizes."""
+        """The estimates for one choice of sizes."""
         (time_s,), (dram_bytes,) = self.of([tuple(sizes.items())])
         return Modelled(float(time_s), float(dram_bytes))
 
     def of(self, choices: Sequence[Sizes]) -> tuple[Figures, Figures]:
-        """Seconds and bytes from memory of many choices of sizes, each for the same symbols in the same order."""
+        """Seconds and memory bytes for many choices of sizes; all have the same symbols in the same order."""
         table = np.array([[number for _, number in sizes] for sizes in choices], float)
         sizes = {symbol: table[:, place] for place, (symbol, _) in enumerate(choices[0] if choices else ())}
         target = self._target
@@ -120,35 +120,36 @@ class Model:
             compute_s = kernel.flops(sizes) / kernel.peak_flops_per_s
             memory_s = (slowed + stored + here_cache / CACHE_OVER_DRAM) / target.dram_bytes_per_s
             step_s = kernel.steps(sizes) * STEP_S[target.kind] / target.cores
-            # A root of squares: arithmetic and traffic overlap, but never quite.
+            # The Euclidean norm: arithmetic and memory traffic overlap, but not perfectly.
             busy_s = np.sqrt(compute_s * compute_s + memory_s * memory_s) + alone / target.dram_bytes_per_s
             time_s = time_s + (target.launch_s + idle * (busy_s + step_s))
             dram = dram + (here_dram + stored)
         return time_s, dram
 
     def _overlaps(self, load: _LoadModel, loops: Figures | bool, sizes: Columns) -> Figures | bool:
-        """Whether an operand is read while something is computed.
+        """Whether reading an operand overlaps with arithmetic.
 
-        Products that read each other's results take turns. On a CPU the next one's tile can be asked for meanwhile
-        (`codegen.ahead`), from iteration to iteration, if it can wait in the core's own cache; a GPU has other warps.
+        Products that depend on each other run one after another. On a CPU the next one's tile can be prefetched
+        (`codegen.cpu.passes.prefetch`) from one iteration to the next if it fits into the core's private cache. On a
+        GPU other warps run meanwhile.
         """
         if self._target.kind == "gpu" or load.turn == "alone":
             return True
-        own = self._target.caches_bytes[min(1, len(self._target.caches_bytes) - 1)]
-        return np.logical_and(loops, load.tile(sizes) <= AHEAD * own) if load.turn == "loop" else False
+        own_bytes = self._target.caches_bytes[min(1, len(self._target.caches_bytes) - 1)]
+        return np.logical_and(loops, load.tile(sizes) <= PREFETCH_SHARE * own_bytes) if load.turn == "loop" else False
 
 
 def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Model:
-    """The model of a candidate, with the shapes put in once so that thousands of sizes are quick.
+    """The model of a candidate at given shapes, compiled once so that thousands of sizes are evaluated quickly.
 
     Raises:
-        ShapeError: a data symbol has no number in `shapes`.
+        ShapeError: a data symbol has no value in `shapes`.
     """
     types = candidate.sgraph.types()
     chosen = dict.fromkeys(candidate.sgraph.parameters, 1)
 
     def compiled(size: Dim) -> Evaluator:
-        size.rational({**chosen, **shapes})  # raises where a symbol will have no number
+        size.rational({**chosen, **shapes})  # raises if a symbol has no value
         return evaluator(size.substitute(shapes))
 
     kernels: list[_KernelModel] = []
@@ -179,7 +180,7 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Spearman's, equal numbers sharing their rank; None for fewer than two pairs, or where all of one are equal."""
+    """Spearman's rank correlation; None for fewer than two pairs, or if all values on one side are equal."""
     if len(a) < 2 or len(set(a)) < 2 or len(set(b)) < 2:
         return None
     return correlation(_ranks(a), _ranks(b))
@@ -191,9 +192,9 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def evaluator(size: Dim) -> Evaluator:
-    """A size as a fast function of numbers, or of columns of them, in floats; `Dim.rational` is the exact truth.
+    """A size compiled to a fast float function of values or columns; `Dim.rational` is the exact reference.
 
-    Powers are products, so that the same numbers give the same bits on every machine.
+    Powers are computed as products, so that results are bit-identical on every machine.
     """
     terms = tuple(
         (

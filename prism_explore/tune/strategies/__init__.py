@@ -1,1 +1,1 @@
-"""Strategies that propose the next sizes to time."""
+"""Strategies: which point of the tuning space to try next."""

@@ -17,8 +17,12 @@ from prism_explore.frontend import LibraryCall, trace
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
-from prism_explore.tune.runner.baselines import MODES, ROOFLINE, Mode, compare, serve, unbound
-from prism_explore.tune.runner.measure import LocalBench
+from prism_explore.tune.runner.baseline_serve import prepare_baseline
+from prism_explore.tune.runner.baseline_table import BASELINES, ROOFLINE, Baseline
+from prism_explore.tune.runner.baselines import compare_with_baselines
+from prism_explore.tune.runner.bench import CheckPassed
+from prism_explore.tune.runner.local_bench import LocalBench
+from prism_explore.tune.runner.torch_code import on_program_inputs
 from tests.tune.toys import TOY, WRONG, fused, kernel
 
 LOADER = "tests.tune.toys:load"
@@ -32,9 +36,11 @@ def reference(x: Any, g: Any, w: Any) -> Any:
     return torch.nn.functional.rms_norm(x, (x.shape[-1],), g, eps=1e-6) @ w
 
 
-def run(reference: Any, kernel: Kernel = KERNEL, modes: tuple[str, ...] = (EAGER,)) -> list[BaselineMeasured]:
+def run(reference: Any, kernel: Kernel = KERNEL, baselines: tuple[str, ...] = (EAGER,)) -> list[BaselineMeasured]:
     learned: list[Target] = []
-    rows = compare(reference, kernel, HERE, Journal(), modes=modes, rounds=3, loader=LOADER, learn=learned.append)
+    rows = compare_with_baselines(
+        reference, kernel, HERE, Journal(), baselines=baselines, rounds=3, loader=LOADER, store_rates=learned.append
+    )
     return list(rows)
 
 
@@ -42,7 +48,9 @@ def run(reference: Any, kernel: Kernel = KERNEL, modes: tuple[str, ...] = (EAGER
 def rows() -> Iterator[list[BaselineMeasured]]:
     journal = Journal()
     learned: list[Target] = []
-    found = compare(reference, KERNEL, HERE, journal, modes=(EAGER,), rounds=3, loader=LOADER, learn=learned.append)
+    found = compare_with_baselines(
+        reference, KERNEL, HERE, journal, baselines=(EAGER,), rounds=3, loader=LOADER, store_rates=learned.append
+    )
 
     assert found == journal.events
     assert learned[0].dram_bytes_per_s > HERE.dram_bytes_per_s
@@ -80,16 +88,16 @@ def test_a_library_call_is_one_more_rival_and_is_compared_like_the_others() -> N
 
     def found(library: Any) -> list[BaselineMeasured]:
         return list(
-            compare(
+            compare_with_baselines(
                 reference,
                 KERNEL,
                 HERE,
                 Journal(),
-                modes=(EAGER,),
+                baselines=(EAGER,),
                 library=LibraryCall("same(x, g, w)", replace(traced, reference=library)),
                 rounds=3,
                 loader=LOADER,
-                learn=lambda _: None,
+                store_rates=lambda _: None,
             )
         )
 
@@ -102,18 +110,18 @@ def test_a_library_call_is_one_more_rival_and_is_compared_like_the_others() -> N
 
 
 def test_another_compiler_is_a_rival_by_what_makes_its_function_or_says_why_not() -> None:
-    able = Mode("able", "what it did", 60.0, "tests.tune.toys:as_exported")
-    unable = Mode("unable", "what it did", 60.0, "tests.tune.toys:no_such_operator")
-    rows = compare(
+    able = Baseline("able", "what it did", 60.0, "tests.tune.toys:as_exported")
+    unable = Baseline("unable", "what it did", 60.0, "tests.tune.toys:no_such_operator")
+    rows = compare_with_baselines(
         reference,
         KERNEL,
         HERE,
         Journal(),
-        modes=(),
+        baselines=(),
         more=(able, unable),
         rounds=3,
         loader=LOADER,
-        learn=lambda _: None,
+        store_rates=lambda _: None,
     )
     found = {r.name: (r.samples, r.note) for r in rows}
 
@@ -143,7 +151,7 @@ def test_a_reference_that_torch_cannot_write_is_no_rival() -> None:
 
 
 def test_a_wrong_kernel_is_not_timed_here_either() -> None:
-    found = run(None, kernel(fused(), (("gx", 2), ("f", 4)), behave=WRONG), modes=())
+    found = run(None, kernel(fused(), (("gx", 2), ("f", 4)), behave=WRONG), baselines=())
 
     assert [0] == [r.samples for r in found]
     assert found[0].note.startswith("random: a row deviates by")
@@ -156,7 +164,7 @@ def test_without_a_compiler_torch_compile_is_absent_and_says_so(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    found = {r.name: r for r in run(reference, modes=(EAGER, COMPILED))}
+    found = {r.name: r for r in run(reference, baselines=(EAGER, COMPILED))}
 
     assert 0 == found[COMPILED].samples
     assert "compiler" in found[COMPILED].note.lower()
@@ -171,7 +179,7 @@ def test_a_traced_module_takes_the_programs_inputs_in_their_order() -> None:
     traced = trace(module, {"input": T("b", 16)}, "block")
     x = torch.randn(4, 16)
 
-    torch.testing.assert_close(module(x), unbound(traced)(*traced.bind(x)))
+    torch.testing.assert_close(module(x), on_program_inputs(traced)(*traced.bind(x)))
 
 
 def test_a_traced_function_does_too() -> None:
@@ -180,14 +188,16 @@ def test_a_traced_function_does_too() -> None:
     traced = trace(reference, {"x": T("b", 16), "g": T(16), "w": T(16, 24)})
     x, g, w = torch.randn(4, 16), torch.randn(16), torch.randn(16, 24)
 
-    torch.testing.assert_close(reference(x, g, w), unbound(traced)(*traced.bind(x, g, w)))
+    torch.testing.assert_close(reference(x, g, w), on_program_inputs(traced)(*traced.bind(x, g, w)))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
 def test_frozen_weights_are_packed_outside_the_clock_and_give_the_same_result() -> None:
-    frozen, tiny = MODES[2].name, HERE.replace(caches_bytes=(1024,))  # few copies are cold already
-    rows = compare(reference, KERNEL, tiny, Journal(), modes=(frozen,), rounds=3, loader=LOADER, learn=lambda _: None)
+    frozen, tiny = BASELINES[2].name, HERE.replace(caches_bytes=(1024,))  # few copies are cold already
+    rows = compare_with_baselines(
+        reference, KERNEL, tiny, Journal(), baselines=(frozen,), rounds=3, loader=LOADER, store_rates=lambda _: None
+    )
     found = {r.name: r for r in rows}
 
     assert found[frozen].samples == 3, found[frozen].note
@@ -215,9 +225,9 @@ def test_every_copy_of_the_weights_is_compiled_and_without_weights_there_is_one(
     copies = {id(inputs[1]) for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases))}
     before = counters["stats"]["unique_graphs"]
     with config.patch(freezing=False, max_autotune=False, max_autotune_gemm_backends=""):
-        request = {"key": MODES[2].name, "path": str(tmp_path / "scaled.pt2"), "maker": ""}
-        found = serve("rival", bench, request)
+        request = {"key": BASELINES[2].name, "path": str(tmp_path / "scaled.pt2"), "maker": ""}
+        found = prepare_baseline(bench, request)
 
-    assert found.get("error", 1.0) < 1e-6, found
+    assert isinstance(found, CheckPassed) and found.error < 1e-6, found
     assert len(copies) > 8  # as many as torch keeps of one function
     assert counters["stats"]["unique_graphs"] - before == (len(copies) if weights else 1)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from prism_explore.tune.runner import fork_server
-from prism_explore.tune.runner.measure import Checked, Failure
+from prism_explore.tune.runner.bench import CheckPassed, Failure
 from prism_explore.tune.runner.worker import Worker
 from tests.tune.runner.test_worker import GOOD, is_alive, make
 from tests.tune.toys import TOY, rmsnorm_linear
 
-pytestmark = pytest.mark.skipif(not fork_server.IS_HERE, reason="workers are forked on Linux only")
+pytestmark = pytest.mark.skipif(not fork_server.IS_SUPPORTED, reason="workers are forked on Linux only")
 
 
 def parent_of(worker: Worker) -> int:
@@ -25,8 +25,8 @@ def parent_of(worker: Worker) -> int:
 
 def test_workers_have_one_parent_which_is_not_this_process() -> None:
     with make() as first, make() as second:
-        assert isinstance(first.check("u1", GOOD), Checked)
-        assert isinstance(second.check("u1", GOOD), Checked)
+        assert isinstance(first.check("u1", GOOD), CheckPassed)
+        assert isinstance(second.check("u1", GOOD), CheckPassed)
 
         assert parent_of(first) == parent_of(second) != os.getpid()
         assert first.pid != second.pid
@@ -37,10 +37,10 @@ def test_a_worker_of_another_environment_has_another_parent(monkeypatch: pytest.
         first.check("u1", GOOD)
         before = parent_of(first)
         monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/tmp/another")
-        assert isinstance(second.check("u1", GOOD), Checked)
+        assert isinstance(second.check("u1", GOOD), CheckPassed)
 
         assert before != parent_of(second)
-        assert isinstance(first.check("u2", GOOD), Checked)  # it outlives its parent
+        assert isinstance(first.check("u2", GOOD), CheckPassed)  # it outlives its parent
 
 
 def test_where_the_parent_was_killed_there_is_another_one() -> None:
@@ -48,7 +48,7 @@ def test_where_the_parent_was_killed_there_is_another_one() -> None:
         worker.check("u1", GOOD)
         os.kill(parent_of(worker), signal.SIGKILL)
     with make() as worker:
-        assert isinstance(worker.check("u1", GOOD), Checked)
+        assert isinstance(worker.check("u1", GOOD), CheckPassed)
         assert parent_of(worker) != os.getpid()
 
 
@@ -63,7 +63,7 @@ def test_what_a_worker_needs_is_imported_once_before_it_is_forked(
     for _ in range(2):
         imports = ("no_such_module", "heavy_to_import")
         with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", imports=imports) as worker:
-            assert isinstance(worker.check("u1", GOOD), Checked)
+            assert isinstance(worker.check("u1", GOOD), CheckPassed)
             parents.add(parent_of(worker))
 
     assert [*map(str, parents)] == said.read_text().split()

@@ -15,9 +15,10 @@ import prism_explore as px
 from prism_explore.errors import ShapeError, TargetUnavailable
 from prism_explore.targets import GPUS, devices
 from prism_explore.targets.devices import row_of
-from prism_explore.tune.runner.backend import untimed
+from prism_explore.tune.runner.backend import why_untimed
+from prism_explore.tune.runner.baseline_serve import prepare_ceilings
+from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.gpu_bench import STAGES, WARPS, DeviceBench, choices
-from prism_explore.tune.runner.measure import Failure
 from tests.tune.toys import fused, rmsnorm_linear
 
 
@@ -49,7 +50,7 @@ def bench(run):
     made = DeviceBench(
         rmsnorm_linear(), {"b": 2}, GPUS["h100"], lambda kernel: run, device="cpu", do_bench=lambda fn, **_: fn() or 1.0
     )
-    return made, made.adopt("u1", run)
+    return made, made.check_callable("u1", run)
 
 
 def test_after_an_illegal_access_the_bench_is_lost():
@@ -91,7 +92,6 @@ def test_an_access_that_shows_while_timing_loses_the_bench_too():
 
 
 def test_the_limit_is_drawn_from_torch_s_own_kernels_on_the_device():
-    from prism_explore.tune.runner import baselines
 
     made = DeviceBench(
         rmsnorm_linear(),
@@ -101,11 +101,11 @@ def test_the_limit_is_drawn_from_torch_s_own_kernels_on_the_device():
         device="cpu",
         do_bench=lambda fn, **_: fn() and 1.0,
     )
-    found = baselines._keep_device_canaries(made, 4096.0, 2e6, False)
+    found = prepare_ceilings(made, {"bytes": 4096.0, "flops": 2e6, "short": False})
 
-    assert {"readers": ["canary: a sum over all bytes"], "scale": 1.0} == found
-    assert 1024 == made._runs["canary: a sum over all bytes"]().item()
-    assert (128, 128) == tuple(made._runs["canary: multiply-add"]().shape)
+    assert {"readers": ["ceiling: a sum over all bytes"], "scale": 1.0} == found
+    assert 1024 == made._runs["ceiling: a sum over all bytes"]().item()
+    assert (128, 128) == tuple(made._runs["ceiling: multiply-add"]().shape)
 
 
 # ---------------------------------------------------------------- which GPU
@@ -190,26 +190,26 @@ def test_torch_s_amd_gpu_is_not_taken_for_nvidia_s(monkeypatch, gib, said):
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: told)
     monkeypatch.setattr(torch.version, "hip", "6.4")
 
-    assert said in untimed(GPUS["mi300x"])
-    assert bool(said) == bool(untimed(GPUS["mi300x"]))
-    assert f"the GPU here is {devices.amd_name('gfx942', 304, gib << 30)}, not h100" == untimed(GPUS["h100"])
+    assert said in why_untimed(GPUS["mi300x"])
+    assert bool(said) == bool(why_untimed(GPUS["mi300x"]))
+    assert f"the GPU here is {devices.amd_name('gfx942', 304, gib << 30)}, not h100" == why_untimed(GPUS["h100"])
 
 
 def test_another_gpu_than_the_one_that_is_here_is_not_timed(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA H200")
 
-    assert "" == untimed(GPUS["h200"])
-    assert "the GPU here is NVIDIA H200, not h100" == untimed(GPUS["h100"])
-    assert "the GPU here is NVIDIA H200, not mine" == untimed(GPUS["h200"].replace(name="mine"))
+    assert "" == why_untimed(GPUS["h200"])
+    assert "the GPU here is NVIDIA H200, not h100" == why_untimed(GPUS["h100"])
+    assert "the GPU here is NVIDIA H200, not mine" == why_untimed(GPUS["h200"].replace(name="mine"))
 
 
 def test_a_gpu_of_no_row_takes_the_figures_that_it_is_given(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA L4")
 
-    assert "" == untimed(GPUS["h100"].replace(name="l4"))
-    assert "the GPU here is NVIDIA L4, not h100" == untimed(GPUS["h100"])
+    assert "" == why_untimed(GPUS["h100"].replace(name="l4"))
+    assert "the GPU here is NVIDIA L4, not h100" == why_untimed(GPUS["h100"])
 
 
 # ---------------------------------------------------------------- on one
@@ -242,7 +242,7 @@ def test_a_kernel_that_reads_where_nothing_is_takes_only_its_worker_with_it():
 
     from prism_explore.codegen import emit
     from prism_explore.pipeline.stages import Kernel, Parameters
-    from prism_explore.tune.runner.measure import Checked
+    from prism_explore.tune.runner.bench import CheckPassed
     from prism_explore.tune.runner.worker import Worker
 
     gpu = px.target("cuda")
@@ -250,6 +250,6 @@ def test_a_kernel_that_reads_where_nothing_is_takes_only_its_worker_with_it():
     assert isinstance(good, Kernel)
     wild = replace(good, source=good.source.replace("x_ptr +", "x_ptr + (1 << 40) +"))
     with Worker(rmsnorm_linear(), {"b": 4}, gpu, "tests.tune.on_interpreter:load_as_it_stands") as worker:
-        assert isinstance(worker.check("u1", good), Checked)
+        assert isinstance(worker.check("u1", good), CheckPassed)
         assert isinstance(worker.check("u2", wild), Failure)
-        assert isinstance(worker.check("u3", good), Checked)
+        assert isinstance(worker.check("u3", good), CheckPassed)

@@ -18,11 +18,11 @@ import pytest
 import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.pipeline.stages import Kernel
-from prism_explore.tune import tune
-from prism_explore.tune.runner import machine_lock as turns_module
-from prism_explore.tune.runner.machine_lock import Turns, turns_here
-from prism_explore.tune.runner.measure import Checked, Failure, Samples
-from prism_explore.tune.runner.trial import CANCELLED, Raced, Rival, Track
+from prism_explore.tune import TuneRequest, tune
+from prism_explore.tune.runner import machine_lock as lock_module
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.machine_lock import MachineLock, open_machine_lock
+from prism_explore.tune.runner.trial import CANCELLED, Incumbent, TrialResult, TrialRunner
 from tests.search.test_worker_pool import Here
 from tests.session.test_session import session
 from tests.tune.benches import PureBench, backend
@@ -31,43 +31,43 @@ from tests.tune.toys import TOY, fused, kernel
 
 
 @pytest.fixture
-def turns(tmp_path: Path) -> Turns:
-    return turns_here(tmp_path / "turns")
+def lock(tmp_path: Path) -> MachineLock:
+    return open_machine_lock(tmp_path / "lock")
 
 
-def is_free(turns: Turns, alone: bool) -> bool:
+def is_free(lock: MachineLock, exclusive: bool) -> bool:
     """Whether a turn would come at once."""
-    with (turns.alone if alone else turns.together)(lambda: True) as came:
+    with (lock.exclusive if exclusive else lock.shared)(lambda: True) as came:
         return came
 
 
-def test_beside_a_stop_watch_nobody_does_anything_and_beside_a_compiler_others_compile(turns: Turns) -> None:
-    assert is_free(turns, alone=True)
-    with turns.alone():
-        assert not is_free(turns, alone=True)
-        assert not is_free(turns, alone=False)
-    with turns.together():
-        assert not is_free(turns, alone=True)
-        assert is_free(turns, alone=False)
-    assert is_free(turns, alone=True)
+def test_beside_a_stop_watch_nobody_does_anything_and_beside_a_compiler_others_compile(lock: MachineLock) -> None:
+    assert is_free(lock, exclusive=True)
+    with lock.exclusive():
+        assert not is_free(lock, exclusive=True)
+        assert not is_free(lock, exclusive=False)
+    with lock.shared():
+        assert not is_free(lock, exclusive=True)
+        assert is_free(lock, exclusive=False)
+    assert is_free(lock, exclusive=True)
 
 
 def work(path: Path, seed: int) -> int:
-    """Many turns of either kind; each is written down when it begins and before it ends."""
-    turns, rng = Turns(path), Random(seed)
+    """Take the lock many times, of either kind; each is logged when it begins and before it ends."""
+    lock, rng = MachineLock(path), Random(seed)
     log = os.open(path.with_suffix(".log"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     for _ in range(25):
-        alone = rng.random() < 0.5
-        with turns.alone() if alone else turns.together():
-            os.write(log, b"A" if alone else b"t")
+        exclusive = rng.random() < 0.5
+        with lock.exclusive() if exclusive else lock.shared():
+            os.write(log, b"A" if exclusive else b"t")
             time.sleep(rng.random() * 0.002)
-            os.write(log, b"a" if alone else b"T")
+            os.write(log, b"a" if exclusive else b"T")
     os.close(log)
     return os.getpid()
 
 
 def test_no_two_turns_overlap_of_which_one_is_alone_in_threads_and_processes(tmp_path: Path) -> None:
-    path = tmp_path / "turns"
+    path = tmp_path / "lock"
     with (
         ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes,
         ThreadPoolExecutor(2) as threads,
@@ -86,34 +86,34 @@ def test_no_two_turns_overlap_of_which_one_is_alone_in_threads_and_processes(tmp
 
 
 def test_a_turn_ends_with_its_process(tmp_path: Path) -> None:
-    path = tmp_path / "turns"
+    path = tmp_path / "lock"
     code = f"""
 import pathlib, time
-from prism_explore.tune.runner.machine_lock import Turns
-with Turns(pathlib.Path({str(path)!r})).alone():
+from prism_explore.tune.runner.machine_lock import MachineLock
+with MachineLock(pathlib.Path({str(path)!r})).exclusive():
     print("mine", flush=True)
     time.sleep(3600)
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert b"mine\n" == process.stdout.readline()
-        assert not is_free(Turns(path), alone=True)
+        assert not is_free(MachineLock(path), exclusive=True)
         process.kill()
 
-    assert is_free(Turns(path), alone=True)
+    assert is_free(MachineLock(path), exclusive=True)
 
 
-def test_who_waits_may_be_stopped(turns: Turns) -> None:
+def test_who_waits_may_be_stopped(lock: MachineLock) -> None:
     asked: list[None] = []
-    with turns.alone(), turns.alone(lambda: bool(asked.append(None)) or len(asked) > 2) as came:
+    with lock.exclusive(), lock.exclusive(lambda: bool(asked.append(None)) or len(asked) > 2) as came:
         assert not came
     assert 3 == len(asked)
 
 
 # ---------------------------------------------------------------- the file
 def test_the_file_is_this_user_s_alone(tmp_path: Path) -> None:
-    path = tmp_path / "turns"
-    turns_here(path)
+    path = tmp_path / "lock"
+    open_machine_lock(path)
 
     assert 0o600 == stat.S_IMODE(path.stat().st_mode)
 
@@ -126,29 +126,29 @@ def test_what_somebody_else_put_in_its_place_is_refused(tmp_path: Path) -> None:
     folder.mkdir()
     for path in (link, folder):
         with pytest.raises(px.TargetUnavailable, match=r"take turns at timing by a lock on .*, which cannot be had"):
-            turns_here(path)
+            open_machine_lock(path)
 
     assert "mine" == own.read_text()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_a_file_of_somebody_else_s_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "turns"
+    path = tmp_path / "lock"
     path.touch()
     os.chown(path, 12345, 12345)
 
     with pytest.raises(px.TargetUnavailable, match="cannot be had: "):
-        turns_here(path)
+        open_machine_lock(path)
 
 
 def test_where_there_are_no_locks_workers_time_nothing_and_a_session_says_so_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(turns_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(lock_module, "find_spec", lambda name: None)
     budget, executor = px.Budget(at_once=2), Here()
     with pytest.raises(px.TargetUnavailable, match=r"leave Budget\(at_once=1\) or the executor out"):
         px.Session(fused().candidate.family.program, at=SHAPES, target=TOY, budget=budget, executor=executor)
-    found = tune([fused()], SHAPES, TOY, Journal(), budget=budget, backend=backend(), executor=executor)
+    found = tune(TuneRequest([fused()], SHAPES, TOY, Journal(), budget=budget, backend=backend(), executor=executor))
     with pytest.raises(px.TargetUnavailable):
         next(found)
     session(executor=executor).close()
@@ -157,17 +157,17 @@ def test_where_there_are_no_locks_workers_time_nothing_and_a_session_says_so_at_
 
 # ---------------------------------------------------------------- whose turn it is
 class Spying(PureBench):
-    """Looks which turns are free while it works."""
+    """Records whether the lock is free while it works."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, lock: MachineLock) -> None:
         super().__init__()
-        self.turns = turns
+        self.lock = lock
         self.seen: set[tuple[str, bool, bool]] = set()
 
     def look(self, what: str) -> None:
-        self.seen.add((what, is_free(self.turns, alone=False), is_free(self.turns, alone=True)))
+        self.seen.add((what, is_free(self.lock, exclusive=False), is_free(self.lock, exclusive=True)))
 
-    def check(self, key: str, kernel: Kernel) -> Checked | Failure:
+    def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
         self.look("check")
         return super().check(key, kernel)
 
@@ -179,26 +179,26 @@ class Spying(PureBench):
 ONE, TWO = (kernel(fused(), (("gx", gx), ("f", 4))) for gx in (1, 2))
 
 
-def test_a_trial_is_compiled_beside_others_and_timed_alone(turns: Turns) -> None:
-    bench = Spying(turns)
-    found = Track(bench, 1.0, turns).trial("u2", TWO, Rival("u1", ONE, 1.0))
+def test_a_trial_is_compiled_beside_others_and_timed_alone(lock: MachineLock) -> None:
+    bench = Spying(lock)
+    found = TrialRunner(bench, 1.0, lock).run("u2", TWO, Incumbent("u1", ONE, 1.0))
 
-    assert isinstance(found, Raced)
+    assert isinstance(found, TrialResult)
     assert {("check", True, False), ("time", False, False)} == bench.seen
 
 
 def test_where_nobody_else_works_every_turn_is_free() -> None:
-    bench = Spying(Turns(None))
-    Track(bench, 1.0, bench.turns).trial("u1", ONE, None)
+    bench = Spying(MachineLock(None))
+    TrialRunner(bench, 1.0, bench.lock).run("u1", ONE, None)
 
     assert {("check", True, True), ("time", True, True)} == bench.seen
 
 
-def test_a_trial_that_is_stopped_while_it_waits_was_cancelled_and_blames_nobody(turns: Turns) -> None:
+def test_a_trial_that_is_stopped_while_it_waits_was_cancelled_and_blames_nobody(lock: MachineLock) -> None:
     bench = PureBench()
-    with turns.alone():
-        assert CANCELLED == Track(bench, 1.0, turns, stop=lambda: True).trial("u1", ONE, None)
-        assert CANCELLED == Track(bench, 1.0, turns, stop=lambda: True).trial("u2", TWO, Rival("u1", ONE, 1.0))
-    with turns.together():
-        assert CANCELLED == Track(bench, 1.0, turns, stop=lambda: True).trial("u1", ONE, None)
+    with lock.exclusive():
+        assert CANCELLED == TrialRunner(bench, 1.0, lock, stop=lambda: True).run("u1", ONE, None)
+        assert CANCELLED == TrialRunner(bench, 1.0, lock, stop=lambda: True).run("u2", TWO, Incumbent("u1", ONE, 1.0))
+    with lock.shared():
+        assert CANCELLED == TrialRunner(bench, 1.0, lock, stop=lambda: True).run("u1", ONE, None)
     assert not bench.raced

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -13,25 +14,11 @@ from prism_explore.ir.interpreter.reference import Array, evaluate
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import DType, numpy_dtype
 from prism_explore.targets.ceilings import cores
-from prism_explore.tune.runner.measure import (
-    TOLERANCE,
-    WAKING_S,
-    Checked,
-    Failure,
-    InterleavedTimer,
-    LocalBench,
-    Ring,
-    Run,
-    Samples,
-    calm,
-    cases_of,
-    compare,
-    middle,
-    quantile,
-    random_inputs,
-    ratios,
-    row_error,
-)
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Run, Samples
+from prism_explore.tune.runner.correctness import TOLERANCE, check_results, reference_cases, row_error
+from prism_explore.tune.runner.inputs import InputRing, random_inputs
+from prism_explore.tune.runner.local_bench import LocalBench
+from prism_explore.tune.runner.timing import WAKING_S, InterleavedTimer, counted_rounds, quantile, ratios
 from tests.tune.toys import NAN, NO_COMPILE, NO_EPS, RAISES, TOY, WRONG, fused, kernel, load, rmsnorm_linear
 
 SIZES = (("gx", 2), ("f", 4))
@@ -78,12 +65,12 @@ def plain(program: TensorProgram) -> Run:
 
 def bench(clock: Clock | None = None) -> LocalBench:
     watch = InterleavedTimer(clock=clock, sleep=clock.sleep) if clock else InterleavedTimer(sleep=lambda _: None)
-    return LocalBench(PROGRAM, {"b": 4}, TOY, load, watch=watch)
+    return LocalBench(PROGRAM, {"b": 4}, TOY, load, timer=watch)
 
 
 # ---------------------------------------------------------------- the ring
 def test_the_ring_is_larger_than_the_cache_and_turns() -> None:
-    ring = Ring(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
+    ring = InputRing(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
     each = 4 * (4 * 16 + 16 + 16 * 24)
     seen = [ring.next()[2].ctypes.data for _ in range(ring.slots)]
 
@@ -94,7 +81,7 @@ def test_the_ring_is_larger_than_the_cache_and_turns() -> None:
 
 
 def test_a_ring_without_the_memory_for_a_cold_cache_says_so() -> None:
-    ring = Ring(PROGRAM, {"b": 4}, 0, cold_bytes=50_000, most_bytes=10_000)
+    ring = InputRing(PROGRAM, {"b": 4}, 0, cold_bytes=50_000, most_bytes=10_000)
 
     assert not ring.is_cold
     assert 5 == ring.slots
@@ -105,7 +92,7 @@ def test_copies_are_equal_aligned_and_lie_in_their_storage_order() -> None:
     x, w = b.input("x", "b", 16), b.input("w", 16, 24, order=(1, 0))
     program = b.build(b.matmul(x, w))
     wanted = random_inputs(program, {"b": 3}, 7)
-    ring = Ring(program, {"b": 3}, 7, cold_bytes=1)
+    ring = InputRing(program, {"b": 3}, 7, cold_bytes=1)
     for found in ring.all:
         np.testing.assert_array_equal(wanted["x"], found[0])
         np.testing.assert_array_equal(wanted["w"], found[1])
@@ -125,9 +112,9 @@ def test_bfloat16_inputs_are_drawn_like_others() -> None:
 
 # ---------------------------------------------------------------- comparing
 def test_a_right_kernel_passes_on_every_case() -> None:
-    found = compare(load(kernel(fused(), SIZES)), cases_of(PROGRAM, {"b": 4}, 0))
+    found = check_results(load(kernel(fused(), SIZES)), reference_cases(PROGRAM, {"b": 4}, 0))
 
-    assert isinstance(found, Checked)
+    assert isinstance(found, CheckPassed)
     assert 0 < found.error < 1e-5
 
 
@@ -136,7 +123,7 @@ def test_a_right_kernel_passes_on_every_case() -> None:
     [(WRONG, "random"), (NAN, "random: the result holds NaN"), (NO_EPS, "rows of very different magnitude")],
 )
 def test_a_wrong_kernel_is_caught(behave: int, case: str) -> None:
-    found = compare(load(kernel(fused(), SIZES, behave=behave)), cases_of(PROGRAM, {"b": 4}, 0))
+    found = check_results(load(kernel(fused(), SIZES, behave=behave)), reference_cases(PROGRAM, {"b": 4}, 0))
 
     assert isinstance(found, Failure)
     assert "tune.wrong" == found.code
@@ -144,7 +131,7 @@ def test_a_wrong_kernel_is_caught(behave: int, case: str) -> None:
 
 
 def test_a_result_of_another_shape_is_wrong_and_not_broadcast() -> None:
-    found = compare(lambda *_: np.float32(0.0), cases_of(PROGRAM, {"b": 4}, 0))
+    found = check_results(lambda *_: np.float32(0.0), reference_cases(PROGRAM, {"b": 4}, 0))
 
     assert Failure("tune.wrong", "random: shape (), expected (4, 24)") == found
 
@@ -153,11 +140,11 @@ def test_where_the_program_itself_has_no_value_nothing_is_compared() -> None:
     b = ProgramBuilder("bare")
     x, w = b.input("x", "b", 16), b.input("w", 16, 24)
     program = b.build(b.matmul(b.binary("div", x, b.reduce("rms", x, 1)), w))
-    zeros = cases_of(program, {"b": 4}, 0)[2]
+    zeros = reference_cases(program, {"b": 4}, 0)[2]
 
     assert [False, True, False, True] == [bool(row.all()) for row in zeros.comparable]
     with np.errstate(all="ignore"):
-        assert isinstance(compare(plain(program), [zeros]), Checked)
+        assert isinstance(check_results(plain(program), [zeros]), CheckPassed)
 
 
 def test_a_row_is_measured_against_its_own_magnitude() -> None:
@@ -181,17 +168,17 @@ def test_what_float32_cannot_do_better_is_forgiven() -> None:
     b = ProgramBuilder("cancel")
     x = b.input("x", "b", 4)
     program = b.build(b.reduce("sum", b.scalar("add", b.scalar("add", x, 10**6), -(10**6)), 1))
-    found = compare(plain(program), cases_of(program, {"b": 4}, 0))
+    found = check_results(plain(program), reference_cases(program, {"b": 4}, 0))
 
-    assert isinstance(found, Checked)
+    assert isinstance(found, CheckPassed)
     assert found.error > 1e-4
 
 
 # ---------------------------------------------------------------- timing
 def test_every_round_times_everybody_once_after_an_untimed_call() -> None:
     clock = Clock()
-    ring = Ring(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
-    found = InterleavedTimer(clock, clock.sleep, gap_s=0.004).interleave(
+    ring = InputRing(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
+    found = InterleavedTimer(clock, clock.sleep, gap_s=0.004).time(
         {"slow": clock.work(3.0), "fast": clock.work(2.0)}, ring, 5, random.Random(0)
     )
 
@@ -210,8 +197,8 @@ def test_threads_that_queue_for_longer_than_waking_takes_were_disturbed(queued_s
         clock.now += 1e-4
         queued += queued_s
 
-    watch = InterleavedTimer(clock, clock.sleep, waiting=lambda: queued)
-    found = watch.interleave({"a": run}, Ring(PROGRAM, {"b": 1}, 0, 1), 3, random.Random(0))
+    watch = InterleavedTimer(clock, clock.sleep, core_wait_s=lambda: queued)
+    found = watch.time({"a": run}, InputRing(PROGRAM, {"b": 1}, 0, 1), 3, random.Random(0))
 
     assert found.waits == pytest.approx((waited / cores(),) * 3)
 
@@ -228,7 +215,7 @@ def test_the_order_is_shuffled_but_the_same_for_the_same_seed() -> None:
             return run
 
         runs = {key: noting(key) for key in "abc"}
-        InterleavedTimer(clock, clock.sleep).interleave(runs, Ring(PROGRAM, {"b": 1}, 0, 1), 8, random.Random(seed))
+        InterleavedTimer(clock, clock.sleep).time(runs, InputRing(PROGRAM, {"b": 1}, 0, 1), 8, random.Random(seed))
         return seen[::2]
 
     assert order(1) == order(1)
@@ -248,45 +235,45 @@ def test_a_drifting_machine_does_not_decide_a_race() -> None:
 
         return run
 
-    found = InterleavedTimer(clock, clock.sleep).interleave(
-        {"a": work(1.0), "b": work(0.9)}, Ring(PROGRAM, {"b": 1}, 0, 1), 20, random.Random(0)
+    found = InterleavedTimer(clock, clock.sleep).time(
+        {"a": work(1.0), "b": work(0.9)}, InputRing(PROGRAM, {"b": 1}, 0, 1), 20, random.Random(0)
     )
 
-    assert 0.9 == pytest.approx(middle(ratios(found.times_s["b"], found.times_s["a"])), rel=0.01)
+    assert 0.9 == pytest.approx(median(ratios(found.times_s["b"], found.times_s["a"])), rel=0.01)
     assert found.times_s["b"][-1] > found.times_s["a"][0] * 0.93
 
 
 def test_on_a_quiet_machine_every_round_counts() -> None:
-    assert [0, 1, 2, 3] == calm([0.0, 0.01, 0.0, 0.02])
+    assert [0, 1, 2, 3] == counted_rounds([0.0, 0.01, 0.0, 0.02])
 
 
 def test_disturbed_rounds_do_not_count_where_enough_others_were_quiet() -> None:
-    assert [0, 2, 4] == calm([0.0, 0.5, 0.0, 0.3, 0.01, 0.9])
+    assert [0, 2, 4] == counted_rounds([0.0, 0.5, 0.0, 0.3, 0.01, 0.9])
 
 
 def test_where_all_are_disturbed_the_least_disturbed_third_counts() -> None:
     waits = [0.9, 0.3, 0.8, 0.2, 0.7, 0.1, 0.6, 0.5, 0.4, 0.9, 0.9, 0.9]
 
-    assert [1, 3, 5, 8] == calm(waits)
-    assert [0] == calm([0.9])
+    assert [1, 3, 5, 8] == counted_rounds(waits)
+    assert [0] == counted_rounds([0.9])
 
 
 def test_of_very_many_rounds_ten_quiet_ones_are_enough() -> None:
-    assert list(range(0, 200, 20)) == calm([0.0 if i % 20 == 0 else 0.8 for i in range(200)])
+    assert list(range(0, 200, 20)) == counted_rounds([0.0 if i % 20 == 0 else 0.8 for i in range(200)])
 
 
 def test_a_neighbour_that_takes_the_cores_now_and_then_does_not_decide_a_race() -> None:
     """Twelve rounds of twenty were disturbed, always while b ran; the others know that b is faster."""
     a = [1.0] * 20
     b = [0.9] * 8 + [3.0] * 12
-    counted = calm([0.0] * 8 + [0.6] * 12)
+    counted = counted_rounds([0.0] * 8 + [0.6] * 12)
 
-    assert 0.9 == middle([ratios(b, a)[i] for i in counted])
-    assert 3.0 == middle(ratios(b, a))
+    assert 0.9 == median([ratios(b, a)[i] for i in counted])
+    assert 3.0 == median(ratios(b, a))
 
 
 def test_quantiles_and_ratios() -> None:
-    assert 3.0 == middle([5.0, 1.0, 3.0])
+    assert 3.0 == median([5.0, 1.0, 3.0])
     assert (1.0, 3.0) == (quantile([1.0, 2.0, 3.0], 0.0), quantile([1.0, 2.0, 3.0], 1.0))
     assert (0.5, 2.0) == ratios([1.0, 4.0], [2.0, 2.0])
 
@@ -295,7 +282,7 @@ def test_quantiles_and_ratios() -> None:
 def test_a_bench_times_what_it_checked() -> None:
     there = bench(Clock())
 
-    assert isinstance(there.check("u1", kernel(fused(), SIZES)), Checked)
+    assert isinstance(there.check("u1", kernel(fused(), SIZES)), CheckPassed)
     assert Samples({"u1": (0.0,) * 3}, (0.0,) * 3) == there.time(["u1"], 3)
 
 

@@ -26,13 +26,14 @@ from prism_explore.events.kinds import (
 from prism_explore.events.replay_journal import Retold
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Timed
 from prism_explore.search.worker_pool import Answer
-from prism_explore.tune import Budget, StrategyName, tune
+from prism_explore.tune import Budget, StrategyName, TuneRequest, tune
 from prism_explore.tune.database import Database
 from prism_explore.tune.runner import remote
 from prism_explore.tune.runner import worker as worker_module
-from prism_explore.tune.runner.measure import Failure
-from prism_explore.tune.runner.trial import Raced, Rival
-from prism_explore.tune.strategies.local_search import Exhaustive, Strategy
+from prism_explore.tune.runner.bench import Failure
+from prism_explore.tune.runner.trial import Incumbent, TrialResult
+from prism_explore.tune.strategies.ranked import Exhaustive
+from prism_explore.tune.strategies.strategy import Strategy
 from tests.search.test_worker_pool import Here, Later
 from tests.session.test_session import session
 from tests.tune.benches import WRONG_S, DeadlyBench, LostBench, PureBench, backend, seconds
@@ -68,11 +69,11 @@ def flown(
     stop: Callable[[], bool] = lambda: False,
     database: Database | None = None,
 ) -> Iterator[Outcome]:
-    return tune(
+    return tune(TuneRequest(
         [fused(), split()], SHAPES, TOY, Journal() if journal is None else journal,
         budget=budget, backend=made or backend(), bench=bench, strategy=strategy, stop=stop, executor=executor,
         database=database,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def facts(executor: Executor | None = None, budget: Budget = THREE, **more: Any) -> tuple[Event, ...]:
@@ -92,7 +93,7 @@ def test_workers_that_copy_what_they_are_given_tell_the_same(alone: tuple[Event,
     executor = Here()
 
     assert alone == facts(executor)
-    assert {Raced, Failure} == {type(answer) for answer in executor.gave}
+    assert {TrialResult, Failure} == {type(answer) for answer in executor.gave}
     assert 20 < len(executor.gave) < 28  # the first flies alone, and so does what is left over
 
 
@@ -100,11 +101,11 @@ def test_processes_and_threads_tell_the_same(alone: tuple[Event, ...]) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         pool = Watched(processes)
         assert alone == facts(pool)
-        assert {Raced, Failure} == {type(answer) for answer in pool.gave}
+        assert {TrialResult, Failure} == {type(answer) for answer in pool.gave}
     with ThreadPoolExecutor(3) as threads:
         pool = Watched(threads)
         assert alone == facts(pool)
-        assert {Raced, Failure} == {type(answer) for answer in pool.gave}
+        assert {TrialResult, Failure} == {type(answer) for answer in pool.gave}
 
 
 def test_a_dask_cluster_tells_the_same(alone: tuple[Event, ...]) -> None:
@@ -114,7 +115,7 @@ def test_a_dask_cluster_tells_the_same(alone: tuple[Event, ...]) -> None:
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         executor = Watched(client.get_executor())
         assert alone == facts(executor)
-        assert {Raced, Failure} == {type(answer) for answer in executor.gave}
+        assert {TrialResult, Failure} == {type(answer) for answer in executor.gave}
 
 
 @pytest.mark.parametrize("strategy", ["halving", "ranked", "exhaustive", "tpe"])
@@ -307,10 +308,10 @@ def test_an_incumbent_that_is_lost_at_home_too_makes_the_next_trial_the_yardstic
     bench = Forgetful()
     executor = Here(breaks=range(100))
     found = list(
-        tune(
+        tune(TuneRequest(
             [fused(), split()], SHAPES, TOY, Journal(), budget=replace(THREE, trials=5), backend=backend(),
             bench=bench, executor=executor, incumbent=first,
-        )
+        ))
     )  # fmt: skip
 
     assert 5 == len(found)
@@ -390,7 +391,7 @@ def test_what_a_database_knows_counts_and_a_search_goes_on_with_it(tmp_path: Any
 
 
 # ---------------------------------------------------------------- in a worker
-SETTING = remote.setting_of(rmsnorm_linear(), SHAPES, TOY, backend(), 0, 1.0)
+SETTING = remote.settings_of(rmsnorm_linear(), SHAPES, TOY, backend(), 0, 1.0)
 
 
 def some_kernels() -> list[Kernel]:
@@ -401,7 +402,7 @@ def test_a_worker_keeps_a_bench_for_as_many_settings_and_closes_the_others() -> 
     first, second, *_ = some_kernels()
     before = PureBench.living
     for seed in range(3 * remote.MOST_IDLE):
-        remote.raced(first, Rival("u1", second, 1.0), replace(SETTING, seed=seed))
+        remote.run_trial(first, Incumbent("u1", second, 1.0), replace(SETTING, seed=seed))
 
     assert remote.MOST_IDLE >= PureBench.living - before
 
@@ -410,17 +411,17 @@ def test_searches_that_count_their_trials_alike_do_not_take_each_other_s_kernels
     right = [k for k in some_kernels() if seconds(k) <= WRONG_S]
     for rival in right[:2]:
         for entry in right[2:]:
-            found = remote.raced(entry, Rival("u1", rival, 1.0), SETTING)
+            found = remote.run_trial(entry, Incumbent("u1", rival, 1.0), SETTING)
 
-            assert isinstance(found, Raced)
-            assert found.race.time_s == pytest.approx(seconds(entry) / seconds(rival))
+            assert isinstance(found, TrialResult)
+            assert found.times.time_s == pytest.approx(seconds(entry) / seconds(rival))
 
 
 def test_a_worker_s_kernels_have_the_threads_that_home_s_have(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[PureBench] = []
     monkeypatch.setattr(PureBench, "close", lambda self: made.append(self))
     setting = replace(SETTING, threads=(("OMP_NUM_THREADS", "2"),), seed=12345)
-    with pytest.raises(RuntimeError), remote._track(setting):
+    with pytest.raises(RuntimeError), remote._trial_runner(setting):
         raise RuntimeError("so that it is closed")
 
     assert [{"OMP_NUM_THREADS": "2"}] == [bench.threads for bench in made]
@@ -429,7 +430,7 @@ def test_a_worker_s_kernels_have_the_threads_that_home_s_have(monkeypatch: pytes
 # ---------------------------------------------------------------- for real
 def pids() -> list[int]:
     """The processes of this process's benches."""
-    return [w.pid for w in worker_module._LIVING if w.pid is not None]
+    return [w.pid for w in worker_module._RUNNING if w.pid is not None]
 
 
 def is_alive(pid: int) -> bool:
@@ -457,7 +458,7 @@ def test_a_search_whose_kernels_a_pool_compares_and_races_ends_with_a_kernel_and
     assert 4 == len(measured)
     assert all(e.error < 1e-4 and e.time_s > 0 for e in measured)
     assert isinstance(best, px.Best)
-    assert [Raced, Raced] == [type(a) for a in answers]
+    assert [TrialResult, TrialResult] == [type(a) for a in answers]
     assert 1 == len(children)
     until = time.monotonic() + 60.0
     while any(map(is_alive, children)) and time.monotonic() < until:

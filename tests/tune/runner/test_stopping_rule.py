@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from prism_explore.events.kinds import IncumbentImproved, TrialMeasured
 from prism_explore.pipeline.stages import Timed
-from prism_explore.tune.runner.measure import Failure, Samples
+from prism_explore.tune.runner.bench import Failure, Samples
 from prism_explore.tune.runner.stopping_rule import LEAST_ROUNDS, MOST_ROUNDS, interval, is_close, standing
-from prism_explore.tune.strategies.local_search import Exhaustive
+from prism_explore.tune.strategies.ranked import Exhaustive
 from tests.tune.test_tune import LONG, ToyBench, run
 
 NOISE = 0.2

@@ -13,7 +13,7 @@ import pytest
 
 from prism_explore.tune.runner import fork_server
 from prism_explore.tune.runner import worker as worker_module
-from prism_explore.tune.runner.measure import Checked, Failure, Samples
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.worker import Worker, WorkerLimits
 from tests.tune.toys import (
     CHATTY,
@@ -38,10 +38,10 @@ def make(limits: WorkerLimits = LIMITS, stop: Callable[[], bool] = lambda: False
     return Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", limits=limits, stop=stop)
 
 
-@pytest.fixture(scope="module", params=[fork_server.IS_HERE, False], ids=["forked", "started"])
+@pytest.fixture(scope="module", params=[fork_server.IS_SUPPORTED, False], ids=["forked", "started"])
 def shared(request: pytest.FixtureRequest) -> Iterator[Worker]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fork_server, "IS_HERE", request.param)
+        patch.setattr(fork_server, "IS_SUPPORTED", request.param)
         with make() as worker:
             yield worker
 
@@ -63,7 +63,7 @@ def test_its_libraries_have_the_threads_of_when_the_package_was_imported_or_thos
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as a Dask LocalCluster says in the process that makes it
     monkeypatch.setenv("MKL_NUM_THREADS", "1")
     with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", threads=given) as worker:
-        assert isinstance(worker.check("u1", GOOD), Checked)
+        assert isinstance(worker.check("u1", GOOD), CheckPassed)
         variables = Path(f"/proc/{worker.pid}/environ").read_bytes().split(b"\0")
 
     assert b"OMP_NUM_THREADS=" + said in variables
@@ -79,7 +79,7 @@ def test_a_good_kernel_is_compared_and_timed_in_another_process(shared: Worker) 
     checked = shared.check("u1", GOOD)
     found = shared.time(["u1"], 3)
 
-    assert isinstance(checked, Checked)
+    assert isinstance(checked, CheckPassed)
     assert 0 < checked.error < 1e-5
     assert isinstance(found, Samples)
     assert 3 == len(found.times_s["u1"])
@@ -103,12 +103,12 @@ def test_a_bad_kernel_is_a_failure_and_the_next_one_works(shared: Worker, behave
     assert isinstance(found, Failure)
     assert code == found.code
     assert found.reason.startswith(words)
-    assert isinstance(shared.check("u2", GOOD), Checked)
+    assert isinstance(shared.check("u2", GOOD), CheckPassed)
 
 
 def test_a_hanging_kernel_is_ended_in_time() -> None:
     with make(WorkerLimits(check_s=1.0)) as worker:
-        worker.ask({"do": "drop", "key": "nobody"}, 60.0)  # starts it, so that only the kernel's time counts
+        worker.request({"do": "drop", "key": "nobody"}, 60.0)  # starts it, so that only the kernel's time counts
         pid = worker.pid
         found = worker.check("u1", kernel(fused(), SIZES, behave=HANG))
 
@@ -121,7 +121,7 @@ def test_a_hanging_kernel_is_ended_in_time() -> None:
 def test_a_kernel_that_prints_does_not_disturb_the_answers(shared: Worker) -> None:
     found = shared.check("u3", kernel(fused(), SIZES, behave=CHATTY))
 
-    assert isinstance(found, Checked)
+    assert isinstance(found, CheckPassed)
     assert found.error > 0.0
 
 

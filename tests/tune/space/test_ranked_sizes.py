@@ -12,7 +12,7 @@ from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
 from prism_explore.tune.space.parameters import independent, legal_sizes, limits_of
-from prism_explore.tune.space.ranked_sizes import likely_sizes
+from prism_explore.tune.space.ranked_sizes import ranked_sizes
 from prism_explore.tune.space.time_model import model_of
 from tests.tune.toys import TOY, fused
 
@@ -55,7 +55,7 @@ def test_they_are_legal_in_order_and_begin_with_the_best(m: int, k: int, n: int,
     candidate = two(m, k, n)
     model = model_of(candidate, {}, WIDE)
     every = {sizes: model.at(dict(sizes)).time_s for sizes in legal_sizes(candidate, {}, WIDE)}
-    found, whole = likely_sizes(candidate, {}, WIDE, model, most)
+    found, whole = ranked_sizes(candidate, {}, WIDE, model, most)
 
     assert whole == (len(every) <= most)
     assert sorted(found) == list(found)
@@ -67,7 +67,7 @@ def test_they_are_legal_in_order_and_begin_with_the_best(m: int, k: int, n: int,
 def test_of_too_many_the_best_of_each_kernel_are_combined() -> None:
     candidate = two(64, 4096, 4096)
     model = model_of(candidate, {}, WIDE)
-    found, whole = likely_sizes(candidate, {}, WIDE, model, 2000)
+    found, whole = ranked_sizes(candidate, {}, WIDE, model, 2000)
     best = min(model.at(dict(sizes)).time_s for sizes in legal_sizes(candidate, {}, WIDE))
 
     assert not whole

@@ -8,7 +8,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Timed, Verified
-from prism_explore.tune.strategies.local_search import Climbing, Exhaustive, Halving, Key, Point, Pool, Ranked, Strategy
+from prism_explore.tune.space.pool import Key, Point, Pool
+from prism_explore.tune.strategies.local_search import LocalSearch
+from prism_explore.tune.strategies.ranked import Exhaustive, ModelOrder
+from prism_explore.tune.strategies.strategy import Strategy
+from prism_explore.tune.strategies.successive_halving import SuccessiveHalving
 from tests.tune.toys import TOY, choices, fused, split
 
 
@@ -31,28 +35,30 @@ def test_the_pool_is_in_the_order_of_the_floors() -> None:
     tiny = TOY.replace(caches_bytes=(64,))
     there = Pool((split(), fused()), {"b": 64}, tiny, choices)
 
-    assert ["f1.c1", "f3.c1"] == [e.verified.candidate.id for e in there.entrants]
+    assert ["f1.c1", "f3.c1"] == [e.verified.candidate.id for e in there.candidates]
 
 
 def test_exhaustive_takes_every_point_once_in_a_stable_order() -> None:
     first, again = drain(Exhaustive(), pool()), drain(Exhaustive(), pool())
 
     assert [p.key for p in first] == [p.key for p in again]
-    assert sum(3 * len(e.sizes) for e in pool().entrants) == len(first)
+    assert sum(3 * len(e.sizes) for e in pool().candidates) == len(first)
 
 
 def test_every_strategy_gets_around_to_everything() -> None:
     everything = {p.key for p in drain(Exhaustive(), pool())}
 
-    assert everything == {p.key for p in drain(Ranked(0), pool())}
-    assert everything == {p.key for p in drain(Climbing(Ranked(0), 0), pool())}
-    assert everything == {p.key for p in drain(Climbing(Ranked(0), 0), pool(), best=drain(Exhaustive(), pool())[3])}
+    assert everything == {p.key for p in drain(ModelOrder(0), pool())}
+    assert everything == {p.key for p in drain(LocalSearch(ModelOrder(0), 0), pool())}
+    assert everything == {
+        p.key for p in drain(LocalSearch(ModelOrder(0), 0), pool(), best=drain(Exhaustive(), pool())[3])
+    }
     assert everything == {p.key for p in drain(halving(), pool())}
 
 
 def test_without_chance_the_model_decides() -> None:
-    found = drain(Ranked(0, random_share=0.0), pool())
-    usual = found[: sum(len(e.sizes) for e in pool().entrants)]
+    found = drain(ModelOrder(0, random_share=0.0), pool())
+    usual = found[: sum(len(e.sizes) for e in pool().candidates)]
 
     assert sorted(p.modelled_s for p in usual) == [p.modelled_s for p in usual]
     assert {(("behave", 0), ("unroll", 1))} == {p.parameters.schedule for p in usual}
@@ -60,15 +66,15 @@ def test_without_chance_the_model_decides() -> None:
 
 def test_the_same_seed_proposes_the_same_and_another_one_does_not() -> None:
     def keys(seed: int) -> list[Key]:
-        return [p.key for p in drain(Ranked(seed, random_share=0.5), pool(), 20)]
+        return [p.key for p in drain(ModelOrder(seed, random_share=0.5), pool(), 20)]
 
     assert keys(1) == keys(1)
     assert keys(1) != keys(2)
 
 
 def test_a_share_of_the_proposals_is_random() -> None:
-    ranked = [p.key for p in drain(Ranked(0, random_share=0.0), pool(), 20)]
-    mixed = [p.key for p in drain(Ranked(0, random_share=0.3), pool(), 20)]
+    ranked = [p.key for p in drain(ModelOrder(0, random_share=0.0), pool(), 20)]
+    mixed = [p.key for p in drain(ModelOrder(0, random_share=0.3), pool(), 20)]
 
     assert 3 <= len(set(ranked) - set(mixed)) <= 17
 
@@ -77,7 +83,7 @@ def test_neighbours_differ_in_one_number() -> None:
     there = pool(fused())
     here = drain(Exhaustive(), there)[20]
     before = dict((*here.parameters.sizes, *here.parameters.schedule))
-    near = list(there.around(here))
+    near = list(there.neighbours(here))
 
     assert near
     for point in near:
@@ -89,21 +95,21 @@ def test_neighbours_differ_in_one_number() -> None:
 def test_climbing_looks_around_the_incumbent_every_other_time() -> None:
     there = pool(fused())
     best = drain(Exhaustive(), there)[20]
-    near = {p.key for p in there.around(best)}
-    found = drain(Climbing(Exhaustive(), 0, start=0), there, 6, best)
+    near = {p.key for p in there.neighbours(best)}
+    found = drain(LocalSearch(Exhaustive(), 0, start=0), there, 6, best)
 
     assert 3 <= sum(p.key in near for p in found)
 
 
 def test_what_was_dropped_is_not_proposed_any_more() -> None:
     there = pool()
-    strategy = Ranked(0)
+    strategy = ModelOrder(0)
     tried: set[Key] = set()
     for _ in range(4):
         point = strategy.propose(there, tried, None)
         assert point is not None
         tried.add(point.key)
-    (gone,) = [e for e in there.entrants if e.verified.candidate.id == "f1.c1"]
+    (gone,) = [e for e in there.candidates if e.verified.candidate.id == "f1.c1"]
     there.drop(gone)
     rest = drain(strategy, there)
 
@@ -112,41 +118,41 @@ def test_what_was_dropped_is_not_proposed_any_more() -> None:
 
 
 def test_a_pool_that_was_cut_says_so() -> None:
-    assert pool().is_whole
-    assert not pool(most_sizes=3).is_whole
-    assert 0 < len(pool(fused(), most_sizes=3).entrants[0].sizes) <= 3
+    assert pool().is_complete
+    assert not pool(most_sizes=3).is_complete
+    assert 0 < len(pool(fused(), most_sizes=3).candidates[0].sizes) <= 3
 
 
 def test_what_comes_later_comes_behind_what_is_as_likely_and_nothing_is_lost() -> None:
-    there = Pool((fused(), fused(rows=True)), {"b": 4}, TOY, choices, later={"f1.c1"})
-    found = drain(Ranked(0, random_share=0.0), there)[: sum(len(e.sizes) for e in there.entrants)]
+    there = Pool((fused(), fused(rows=True)), {"b": 4}, TOY, choices, deferred={"f1.c1"})
+    found = drain(ModelOrder(0, random_share=0.0), there)[: sum(len(e.sizes) for e in there.candidates)]
     ties = [(p.modelled_s, q.modelled_s, p, q) for p, q in pairwise(found) if p.modelled_s == q.modelled_s]
 
     assert {("f2.c1", "f1.c1")} <= {(p.verified.candidate.id, q.verified.candidate.id) for _, _, p, q in ties}
     assert ("f1.c1", "f2.c1") not in {(p.verified.candidate.id, q.verified.candidate.id) for _, _, p, q in ties}
-    for strategy in (Exhaustive(), Ranked(0), Climbing(Ranked(0), 0)):
-        every = {p.key for p in drain(strategy, Pool((fused(), split()), {"b": 4}, TOY, choices, later={"f1.c1"}))}
+    for strategy in (Exhaustive(), ModelOrder(0), LocalSearch(ModelOrder(0), 0)):
+        every = {p.key for p in drain(strategy, Pool((fused(), split()), {"b": 4}, TOY, choices, deferred={"f1.c1"}))}
 
         assert {p.key for p in drain(Exhaustive(), pool())} == every
 
 
 def test_sizes_that_the_model_cannot_tell_apart_come_behind_those_that_it_can() -> None:
     there = Pool((fused(),), {"b": 4}, TOY, choices)
-    entrant = there.entrants[0]
+    entrant = there.candidates[0]
     close = tuple(
         (s * (1 + n * 1e-4), sizes) for n, (s, sizes) in enumerate([entrant.sizes[0]] * 3 + [entrant.sizes[-1]])
     )
     named = tuple((s, (*sizes, ("n", n))) for n, (s, sizes) in enumerate(close))
-    there.entrants = [replace(entrant, sizes=named)]
-    found = [p for p, _ in zip(there.by_model(), named, strict=False)]
+    there.candidates = [replace(entrant, sizes=named)]
+    found = [p for p, _ in zip(there.in_model_order(), named, strict=False)]
 
     assert [0, 3, 1, 2] == [dict(p.parameters.sizes)["n"] for p in found]
     assert [p.modelled_s for p in found[:2]] == sorted(p.modelled_s for p in found[:2])
 
 
 # ---------------------------------------------------------------- across families
-def halving(start: int = 2, width: int = 8) -> Halving:
-    return Halving(Ranked(0, random_share=0.0), 0, start, width)
+def halving(start: int = 2, width: int = 8) -> SuccessiveHalving:
+    return SuccessiveHalving(ModelOrder(0, random_share=0.0), 0, start, width)
 
 
 def named(name: str) -> Verified:
@@ -164,7 +170,7 @@ def outcome(point: Point, time_s: float | None) -> Outcome:
 
 
 def spent(
-    strategy: Halving,
+    strategy: SuccessiveHalving,
     there: Pool,
     trials: int,
     seconds: Mapping[str, float | None],
@@ -175,14 +181,14 @@ def spent(
     found = Counter[str]()
     for number in range(trials):
         for family, last in (until or {}).items():
-            for entrant in [e for e in there.entrants if e.verified.candidate.family.id == family and number == last]:
+            for entrant in [e for e in there.candidates if e.verified.candidate.family.id == family and number == last]:
                 there.drop(entrant)
         point = strategy.propose(there, tried, None)
         assert point is not None
         tried.add(point.key)
         family = point.verified.candidate.family.id
         found[family] += 1
-        strategy.hear(there, point, outcome(point, seconds[family]))
+        strategy.observe(there, point, outcome(point, seconds[family]))
     return found
 
 
@@ -213,7 +219,7 @@ def test_a_family_that_only_fails_is_not_among_the_better_half() -> None:
 
 def test_families_beyond_the_width_of_a_bracket_meet_its_winner_in_the_next_one() -> None:
     there = Pool([named(f) for f in FAMILIES], {"b": 4}, TOY, choices)
-    likely = [e.verified.candidate.family.id for e in there.entrants]
+    likely = [e.verified.candidate.family.id for e in there.candidates]
     first = spent(halving(width=2), there, 8, dict.fromkeys(FAMILIES, 1.0) | {likely[0]: 0.5})
 
     assert {likely[0]: 6, likely[1]: 2} == first

@@ -13,10 +13,11 @@ import pytest
 from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.pipeline.stages import Infeasible, Kernel, Timed
-from prism_explore.tune import Budget, Database, StrategyName, strategy_of, tune
+from prism_explore.tune import Budget, Database, StrategyName, TuneRequest, tune
+from prism_explore.tune.budget import strategy_of
+from prism_explore.tune.space.pool import Key, Point, Pool
 from prism_explore.tune.strategies import optuna_samplers
-from prism_explore.tune.strategies.local_search import Key, Point, Pool
-from prism_explore.tune.strategies.optuna_samplers import SEEDED, Kept, Sampled, SamplerName
+from prism_explore.tune.strategies.optuna_samplers import ENQUEUED, OptunaSampler, SamplerName, StudyFile
 from tests.tune.strategies.test_local_search import drain, pool
 from tests.tune.test_tune import LONG, SHAPES, ToyBench, best_of, run
 from tests.tune.toys import BACKEND, TOY, fused, split
@@ -40,7 +41,7 @@ def timed(point: Point, time_s: float) -> Timed:
     return Timed(kernel, time_s, time_s, time_s, 1, 0.0, 0.0)
 
 
-def play(strategy: Sampled, there: Pool, rounds: int, cost: Callable[[Point], float] = seconds) -> list[Point]:
+def play(strategy: OptunaSampler, there: Pool, rounds: int, cost: Callable[[Point], float] = seconds) -> list[Point]:
     tried: set[Key] = set()
     found: list[Point] = []
     for _ in range(rounds):
@@ -49,21 +50,21 @@ def play(strategy: Sampled, there: Pool, rounds: int, cost: Callable[[Point], fl
             break
         tried.add(point.key)
         found.append(point)
-        strategy.hear(there, point, timed(point, cost(point)))
+        strategy.observe(there, point, timed(point, cost(point)))
     return found
 
 
 def test_first_comes_the_model_s_order() -> None:
     there = pool()
-    wanted = [p.key for p, _ in zip(there.by_model(), range(SEEDED), strict=False)]
+    wanted = [p.key for p, _ in zip(there.in_model_order(), range(ENQUEUED), strict=False)]
 
-    assert wanted == [p.key for p in play(Sampled(0, "tpe"), there, SEEDED)]
+    assert wanted == [p.key for p in play(OptunaSampler(0, "tpe"), there, ENQUEUED)]
 
 
 def test_the_baseline_is_not_helped_by_the_model() -> None:
     seeds, drawn = range(120), Counter[str]()
     for seed in seeds:
-        (point,) = play(Sampled(seed, "random"), pool(fused(rows=True), split()), 1)
+        (point,) = play(OptunaSampler(seed, "random"), pool(fused(rows=True), split()), 1)
         drawn[point.verified.candidate.id] += 1
 
     assert 40 <= drawn["f3.c1"] <= 80
@@ -72,7 +73,7 @@ def test_the_baseline_is_not_helped_by_the_model() -> None:
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_nothing_is_proposed_twice_and_everything_in_the_end(name: SamplerName) -> None:
     everything = {p.key for p in drain(strategy_of("exhaustive", 0), pool())}
-    found = [p.key for p in play(Sampled(0, name), pool(), 10_000)]
+    found = [p.key for p in play(OptunaSampler(0, name), pool(), 10_000)]
 
     assert len(set(found)) == len(found)
     assert everything == set(found)
@@ -81,7 +82,7 @@ def test_nothing_is_proposed_twice_and_everything_in_the_end(name: SamplerName) 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_the_same_seed_proposes_the_same_and_another_one_does_not(name: SamplerName) -> None:
     first, again, other = (
-        [p.key for p in play(Sampled(seed, name), pool(fused(rows=True), split()), 25)] for seed in (1, 1, 2)
+        [p.key for p in play(OptunaSampler(seed, name), pool(fused(rows=True), split()), 25)] for seed in (1, 1, 2)
     )
 
     assert first == again
@@ -96,7 +97,7 @@ def test_what_it_was_told_decides_what_it_proposes() -> None:
     a, b = (v.candidate.id for v in there)
 
     def times(candidate: str, side: str) -> int:
-        proposed = play(Sampled(3), pool(*there), 34, cheap(side))[SEEDED:]
+        proposed = play(OptunaSampler(3), pool(*there), 34, cheap(side))[ENQUEUED:]
         return sum(p.verified.candidate.id == candidate for p in proposed)
 
     assert times(a, side=a) > times(a, side=b)
@@ -104,21 +105,21 @@ def test_what_it_was_told_decides_what_it_proposes() -> None:
 
 
 def test_failures_are_learned_from_and_stop_nothing() -> None:
-    strategy, there = Sampled(0), pool()
+    strategy, there = OptunaSampler(0), pool()
     tried: set[Key] = set()
-    for _ in range(SEEDED + 10):
+    for _ in range(ENQUEUED + 10):
         point = strategy.propose(there, tried, None)
         assert point is not None
         tried.add(point.key)
-        strategy.hear(there, point, Infeasible(point.verified.candidate, point.parameters, "tune.wrong", "no"))
+        strategy.observe(there, point, Infeasible(point.verified.candidate, point.parameters, "tune.wrong", "no"))
 
-    assert SEEDED + 10 == len(tried)
+    assert ENQUEUED + 10 == len(tried)
 
 
 def test_a_candidate_that_was_dropped_is_not_proposed_again() -> None:
-    strategy, there = Sampled(0), pool()
-    play(strategy, there, SEEDED + 2)
-    gone = there.entrants[0]
+    strategy, there = OptunaSampler(0), pool()
+    play(strategy, there, ENQUEUED + 2)
+    gone = there.candidates[0]
     there.drop(gone)
 
     rest = play(strategy, there, 500)
@@ -135,11 +136,11 @@ def test_every_strategy_by_name_finds_the_best_of_a_small_space(name: StrategyNa
 
 
 def test_a_budget_names_its_strategy_and_a_wrong_name_is_an_error() -> None:
-    assert isinstance(strategy_of(Budget(strategy="tpe").strategy, 0), Sampled)
+    assert isinstance(strategy_of(Budget(strategy="tpe").strategy, 0), OptunaSampler)
     with pytest.raises(ShapeError, match="no strategy 'best'; there are climbing, halving, ranked"):
         Budget(strategy=cast("Any", "best"))
     with pytest.raises(ShapeError, match="no sampler 'best'"):
-        Sampled(0, cast("Any", "best"))
+        OptunaSampler(0, cast("Any", "best"))
 
 
 def test_a_sampler_whose_library_is_missing_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,45 +155,45 @@ def test_a_sampler_whose_library_is_missing_says_so_at_once(monkeypatch: pytest.
 
 
 # ---------------------------------------------------------------- a study in a file
-def kept(tmp_path: Path, about: str = "") -> Kept:
-    return Kept(tmp_path / "trials.sqlite.studies", (about,))
+def kept(tmp_path: Path, about: str = "") -> StudyFile:
+    return StudyFile(tmp_path / "trials.sqlite.studies", (about,))
 
 
-def told(strategy: Sampled) -> list[float | None]:
+def told(strategy: OptunaSampler) -> list[float | None]:
     return [t.value for t in strategy.study.trials if t.state.is_finished()]
 
 
 def test_a_study_outlives_its_process_and_what_was_tried_is_not_asked_for_again(tmp_path: Path) -> None:
-    there, first = pool(), Sampled(0, "tpe", kept(tmp_path))
-    began = play(first, there, SEEDED + 3)
+    there, first = pool(), OptunaSampler(0, "tpe", kept(tmp_path))
+    began = play(first, there, ENQUEUED + 3)
     tried = {p.key for p in began}
-    second = Sampled(0, "tpe", kept(tmp_path))
+    second = OptunaSampler(0, "tpe", kept(tmp_path))
     point = second.propose(pool(), tried, None)
 
     assert point is not None
     assert point.key not in tried
-    assert told(first)[: SEEDED + 3] == told(second)[: SEEDED + 3]
+    assert told(first)[: ENQUEUED + 3] == told(second)[: ENQUEUED + 3]
     assert [math.log(seconds(p)) for p in began] == [v for v in told(second) if v is not None]
 
 
 def test_an_interruption_among_the_enqueued_goes_on_with_the_rest_of_them(tmp_path: Path) -> None:
-    wanted = [p.key for p, _ in zip(pool().by_model(), range(SEEDED), strict=False)]
-    first = play(Sampled(0, "tpe", kept(tmp_path)), pool(), 4)
-    second, tried = Sampled(0, "tpe", kept(tmp_path)), {p.key for p in first}
-    for _ in range(SEEDED - 4):
+    wanted = [p.key for p, _ in zip(pool().in_model_order(), range(ENQUEUED), strict=False)]
+    first = play(OptunaSampler(0, "tpe", kept(tmp_path)), pool(), 4)
+    second, tried = OptunaSampler(0, "tpe", kept(tmp_path)), {p.key for p in first}
+    for _ in range(ENQUEUED - 4):
         point = second.propose(pool(), tried, None)
         assert point is not None
         tried.add(point.key)
-        second.hear(pool(), point, timed(point, seconds(point)))
+        second.observe(pool(), point, timed(point, seconds(point)))
 
     assert set(wanted) == tried
 
 
 @pytest.mark.parametrize("other", ["program", "candidates"])
 def test_studies_of_other_programs_and_candidates_are_apart(tmp_path: Path, other: str) -> None:
-    play(Sampled(0, "tpe", kept(tmp_path)), pool(), SEEDED + 3)
+    play(OptunaSampler(0, "tpe", kept(tmp_path)), pool(), ENQUEUED + 3)
     there = pool(fused()) if other == "candidates" else pool()
-    second = Sampled(0, "tpe", kept(tmp_path, "another" if other == "program" else ""))
+    second = OptunaSampler(0, "tpe", kept(tmp_path, "another" if other == "program" else ""))
     second.propose(there, set(), None)
 
     assert [] == told(second)
@@ -202,7 +203,7 @@ def test_a_file_that_is_no_study_is_left_as_it_is(tmp_path: Path) -> None:
     where = kept(tmp_path)
     where.path.write_bytes(b"a diary, not a database" * 100)
     with pytest.raises(JournalVersionError, match=r"no file of studies, or is damaged.*no trial"):
-        Sampled(0, "tpe", where).propose(pool(), set(), None)
+        OptunaSampler(0, "tpe", where).propose(pool(), set(), None)
 
     assert where.path.read_bytes().startswith(b"a diary")
 
@@ -211,15 +212,15 @@ def test_tuning_with_a_database_keeps_the_study_beside_it(tmp_path: Path) -> Non
     database = Database(tmp_path / "trials.sqlite")
     for trials in (13, 16):
         budget = Budget(trials=trials, patience=10_000, seconds=1e9, near=-1.0, strategy="tpe")
-        for _ in tune(
+        for _ in tune(TuneRequest(
             (fused(), split()), SHAPES, TOY, Journal(), budget=budget, backend=BACKEND, bench=ToyBench(),
             database=database,
-        ):  # fmt: skip
+        )):  # fmt: skip
             pass
     program = fused().candidate.family.program
-    strategy = Sampled(0, "tpe", database.study(program, SHAPES, TOY, ()))
+    strategy = OptunaSampler(0, "tpe", database.study(program, SHAPES, TOY, ()))
     strategy.propose(pool(), set(), None)
     values = [v for v in told(strategy) if v is not None]
 
     assert 16 <= len(values) <= 19  # the three fastest are raced again, and told again
-    assert 16 == len(database.known(program, SHAPES, TOY, ()))
+    assert 16 == len(database.trials(program, SHAPES, TOY, ()))

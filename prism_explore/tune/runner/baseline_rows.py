@@ -1,0 +1,111 @@
+"""Result rows of a comparison with baselines: medians, quantiles, ratios, and the machine's limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from prism_explore.cost.roofline import TimeBound
+from prism_explore.events.fastest import OURS
+from prism_explore.events.kinds import BaselineMeasured, RivalTimed
+from prism_explore.targets import Target
+from prism_explore.tune.runner.baseline_serve import CEILING_PREFIX, FMA_KEY
+from prism_explore.tune.runner.baseline_table import ROOFLINE
+from prism_explore.tune.runner.bench import Failure, Samples
+from prism_explore.tune.runner.timing import counted_rounds, quantile, ratios
+
+EXCEEDED = 0.95
+"""A kernel that takes less than this share of the measured limit shows that the limit was too slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """What the worker's ceiling loops measure."""
+
+    readers: Sequence[str] = ()
+    """Keys of the read loops; empty if there are no ceilings."""
+    scale: float = 1.0
+    """Multiplies the times of the read loops."""
+
+
+def comparison_rows(
+    samples: Samples | Failure,
+    names: Sequence[str],
+    absent: Mapping[str, str],
+    notes: Mapping[str, str],
+    ceilings: Ceilings,
+    floor: TimeBound,
+) -> tuple[BaselineMeasured, ...]:
+    """The kernel's row, the baselines' rows, and the row of the machine's limit.
+
+    Args:
+        samples: times of all that was timed, or why nothing was.
+        names: of the kernel and the baselines.
+        absent: reasons of those that were not timed.
+        notes: texts for those that were.
+        ceilings: keys of the ceiling loops.
+        floor: the kernel's least bytes and operations.
+    """
+    if isinstance(samples, Failure):
+        return tuple(_not_timed(n, absent.get(n, samples.reason)) for n in names)
+    counted = counted_rounds(samples.waits)
+    times = {n: [t[i] for i in counted] for n, t in samples.times_s.items()}
+    ours = times[OURS]
+    rows = [
+        _row(n, times[n], ours, notes.get(n, "")) if n in times else _not_timed(n, absent.get(n, "not measured"))
+        for n in names
+    ]
+    return (*rows, *([_limit_row(times, ours, ceilings, floor)] if ceilings.readers else []))
+
+
+def _limit_row(
+    times: Mapping[str, Sequence[float]], ours: Sequence[float], c: Ceilings, floor: TimeBound
+) -> BaselineMeasured:
+    reads = {n: [t * c.scale for t in times[n]] for n in c.readers}
+    best = min(c.readers, key=lambda n: median(reads[n]))
+    limit = [max(*pair) for pair in zip(reads[best], times[FMA_KEY], strict=True)]
+    bound = "memory" if median(reads[best]) >= median(times[FMA_KEY]) else "compute"
+    note = (
+        f"measured: {floor.bytes / 1e6:.1f} MB by {best.removeprefix(CEILING_PREFIX)}, {floor.flops / 1e6:.0f} Mflop; "
+        f"bound by {bound}"
+    )
+    if median(ours) < EXCEEDED * median(limit):
+        note += "; the kernel outran it, so it is no limit"
+    return _row(ROOFLINE, limit, ours, note)
+
+
+def _not_timed(name: str, reason: str) -> BaselineMeasured:
+    return BaselineMeasured(name, 0.0, 0.0, 0.0, 0, reason)
+
+
+def _row(name: str, times: Sequence[float], ours: Sequence[float], note: str) -> BaselineMeasured:
+    to_ours = ratios(times, ours)
+    return BaselineMeasured(
+        name,
+        median(times),
+        quantile(times, 0.2),
+        quantile(times, 0.8),
+        len(times),
+        note,
+        median(to_ours),
+        quantile(to_ours, 0.25),
+        quantile(to_ours, 0.75),
+    )
+
+
+def baseline_row(name: str, samples: Samples, note: str) -> RivalTimed:
+    """The row of a baseline that was timed without a kernel."""
+    times = [samples.times_s[name][i] for i in counted_rounds(samples.waits)]
+    return RivalTimed(name, median(times), quantile(times, 0.2), quantile(times, 0.8), len(times), note)
+
+
+def with_measured_rates(target: Target, samples: Samples, ceilings: Ceilings, floor: TimeBound, short: bool) -> Target:
+    """The target with the rates that the ceiling loops reached, by the 20 % quantile of their times."""
+    read_s = min(quantile(samples.times_s[n], 0.2) * ceilings.scale for n in ceilings.readers)
+    arithmetic_s = quantile(samples.times_s[FMA_KEY], 0.2)
+    flops_per_s = floor.flops / arithmetic_s if floor.flops > 1e7 and not short else 0.0
+    return target.replace(
+        dram_bytes_per_s=max(target.dram_bytes_per_s, floor.bytes / read_s),
+        peak_flops_per_s=max(target.peak_flops_per_s, flops_per_s),
+    )

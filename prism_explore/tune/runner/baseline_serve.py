@@ -1,0 +1,200 @@
+# pyright: basic
+# torch is only partly typed.
+"""Baselines and ceilings in the worker process: prepare them, compare a baseline's result, keep them for timing.
+
+A baseline arrives as a file of torch.export, so no source and no pickle of ours is transferred, and eager runs the same
+ATen operators as in the parent. Ceilings are loops that read as many bytes as the kernel must read and that do as much
+arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from prism_explore.codegen.triton.launch import tensor_of
+from prism_explore.errors import ShapeError
+from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY
+from prism_explore.targets import ceilings
+from prism_explore.tune.runner.backend import named
+from prism_explore.tune.runner.bench import CheckPassed, Failure
+from prism_explore.tune.runner.inputs import COLD_FACTOR
+from prism_explore.tune.runner.local_bench import LocalBench, one_line
+from prism_explore.tune.runner.torch_code import torch_compiled
+
+MOST_FROZEN = 48
+"""Freezing compiles once per copy of the weights in the ring, about a second each; more copies are not tried."""
+
+CEILING_PREFIX = "ceiling: "
+FMA_KEY = f"{CEILING_PREFIX}multiply-add"
+"""The key of the arithmetic ceiling; the others are read patterns."""
+
+_DEVICE_READ = "a sum over all bytes"
+
+
+# ---------------------------------------------------------------- baselines
+def prepare_baseline(bench: LocalBench, request: Mapping[str, Any]) -> CheckPassed | Failure:
+    """Load an exported function, prepare it for the baseline named by `key`, compare its result, and keep it."""
+    import torch
+
+    key, maker = str(request["key"]), str(request["maker"])
+    exported = torch.export.load(Path(request["path"]))
+    if bench.device != "cpu":
+        from torch.export.passes import move_to_device_pass
+
+        exported = move_to_device_pass(exported, bench.device)
+    try:
+        run = _on_arrays(named(maker)(exported)) if maker else _prepared(bench, key, exported)
+        return bench.check_callable(key, run, bench.roundings)
+    except Exception as failure:
+        return Failure("tune.compile", _compiler_line(failure))
+
+
+def _prepared(bench: LocalBench, key: str, exported: Any) -> Callable[..., Any]:
+    module = _without_guards(exported.module())
+    if key in (EAGER, LIBRARY):
+        return _on_arrays(module)
+    if key == COMPILED:
+        return _on_arrays(torch_compiled(module))
+    return _frozen(bench, module) if bench.device == "cpu" else _on_arrays(_autotuned(module))
+
+
+def _autotuned(module: Any) -> Any:
+    """On a GPU nothing is packed. CUDA graphs are off, because they would copy the inputs in the timed span."""
+    import torch
+
+    return torch.compile(module, dynamic=False, mode="max-autotune-no-cudagraphs")
+
+
+def _without_guards(module: Any) -> Any:
+    """The exported graph without its guards and its packing of arguments, which would add to the time of eager."""
+    from torch.fx.graph import CodeGen
+
+    for node in list(module.graph.nodes):
+        if node.op == "call_module" and node.target == "_guards_fn":
+            module.graph.erase_node(node)
+        elif node.op == "output":
+            (results,) = node.args
+            if isinstance(results, tuple | list):
+                node.args = (results[0],)
+    module.graph.set_codegen(CodeGen())
+    module.recompile()
+    return module
+
+
+def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    import torch
+
+    def run(*arrays: Any) -> Any:
+        with torch.no_grad():
+            return function(*(tensor_of(a) for a in arrays))
+
+    return run
+
+
+def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
+    """One compiled module per copy of the weights, which are packed in advance; without weights, one module."""
+    import torch
+    import torch._inductor.config as config
+
+    weights = bench.weights
+    if weights and bench.ring.slots > MOST_FROZEN:
+        raise ShapeError(f"weights are frozen once per copy in the ring, and it has {bench.ring.slots} copies")
+
+    class Frozen(torch.nn.Module):
+        def __init__(self, held: Mapping[int, Any]) -> None:
+            super().__init__()
+            self.at = tuple(held)
+            self.held = torch.nn.ParameterList(torch.nn.Parameter(t, requires_grad=False) for t in held.values())
+
+        def forward(self, *others: Any) -> Any:
+            rest, own = iter(others), dict(zip(self.at, self.held, strict=True))
+            # `module` is not a submodule: an exported module cannot be set to evaluation mode, which freezing needs.
+            return module(*(own[i] if i in own else next(rest) for i in range(len(others) + len(own))))
+
+    def packed(held: Mapping[int, Any]) -> Any:
+        # Torch caches compiled code by code object, checks all cached entries at each call, and keeps only a few.
+        code, closure = Frozen.forward.__code__.replace(), Frozen.forward.__closure__
+        one = type("Frozen", (Frozen,), {"forward": FunctionType(code, globals(), closure=closure)})
+        return torch.compile(one(held).eval(), dynamic=False)
+
+    def copy_of(arrays: Sequence[Any]) -> int:
+        return id(arrays[weights[0]]) if weights else 0
+
+    config.freezing, config.max_autotune = True, True
+    config.max_autotune_gemm_backends = "CPP,ATEN"
+    compiled: dict[int, Any] = {}
+    for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases)):
+        if copy_of(inputs) not in compiled:
+            compiled[copy_of(inputs)] = packed({i: tensor_of(inputs[i]) for i in weights})
+
+    def run(*arrays: Any) -> Any:
+        chosen = compiled[copy_of(arrays)]
+        with torch.no_grad():
+            return chosen(*(tensor_of(a) for i, a in enumerate(arrays) if i not in weights))
+
+    for inputs in bench.ring.all:
+        run(*inputs)
+    return run
+
+
+def _compiler_line(failure: BaseException) -> str:
+    """An exception in one line: the line about a missing compiler if there is one, else the first."""
+    for line in str(failure).splitlines():
+        if "compiler" in line.lower() or "not found" in line.lower():
+            return f"{type(failure).__name__}: {line.strip()}"
+    return one_line(failure)
+
+
+# ---------------------------------------------------------------- ceilings
+def prepare_ceilings(bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keep loops that read `bytes` bytes or do `flops` operations, on 16-bit operands if `short`.
+
+    Returns:
+        `readers`: keys of the read loops; `scale`: by which their times are multiplied to be those of `bytes` bytes.
+    """
+    prepare = _cpu_ceilings if bench.device == "cpu" else _device_ceilings
+    return prepare(bench, float(request["bytes"]), float(request["flops"]), bool(request["short"]))
+
+
+def _cpu_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, short: bool) -> Mapping[str, Any]:
+    unit = 8 * ceilings.ROW_FLOATS * ceilings.cores()
+    floats = max(1, int(wanted_bytes / 4) // unit) * unit
+    slots = max(3, ceil(COLD_FACTOR * bench.last_cache_bytes / (4 * floats)) + 1)
+    buffer = np.ones(slots * floats, dtype=np.float32)
+    position = 0
+
+    def reading(loop: ceilings.CeilingLoop) -> Callable[..., None]:
+        def run(*_: Any) -> None:
+            nonlocal position
+            position = (position + 1) % slots
+            loop.read(buffer[position * floats : (position + 1) * floats])
+
+        return run
+
+    keys: list[str] = []
+    for loop in ceilings.read_loops():
+        keys.append(f"{CEILING_PREFIX}{loop.name.removeprefix('read: ')}")
+        bench.keep(keys[-1], reading(loop))
+    arithmetic = (ceilings.bf16_pairs_loop() if short else None) or ceilings.fma_loop()
+    bench.keep(FMA_KEY, lambda *_: arithmetic.compute(flops))
+    return {"readers": keys, "scale": wanted_bytes / (4 * floats)}
+
+
+def _device_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, short: bool) -> Mapping[str, Any]:
+    """On a GPU by torch's kernels: a sum over as many bytes, and a product of square matrices."""
+    import torch
+
+    values = torch.ones(max(1, int(wanted_bytes / 4)), dtype=torch.float32, device=bench.device)
+    key = f"{CEILING_PREFIX}{_DEVICE_READ}"
+    bench.keep(key, lambda *_: values.sum())
+    dtype = torch.bfloat16 if short else torch.float32
+    side = max(1, ceil((flops / 2) ** (1 / 3) / 128)) * 128  # square, so that it is bound by arithmetic
+    a = torch.ones((side, side), dtype=dtype, device=bench.device)
+    bench.keep(FMA_KEY, lambda *_: a @ a)
+    return {"readers": [key], "scale": 1.0}

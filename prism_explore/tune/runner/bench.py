@@ -1,0 +1,69 @@
+"""The bench interface: where kernels are checked against the reference and timed, and what comes of it.
+
+Implementations: `local_bench.LocalBench` in this process, `worker.Worker` in another, `gpu_bench.DeviceBench` on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from prism_explore.pipeline.stages import Kernel
+
+Run: TypeAlias = Callable[..., Any]
+"""A loaded kernel or baseline: takes the program's inputs in order, returns an array."""
+
+Load: TypeAlias = Callable[[Kernel], Run]
+"""Makes a kernel callable; any exception means that the kernel does not compile."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPassed:
+    """A kernel whose result agrees with the reference."""
+
+    error: float
+    """On random inputs: largest deviation, divided by the reference's largest magnitude."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a kernel cannot be timed."""
+
+    code: str
+    """tune.compile, tune.wrong, tune.crash, tune.hang, tune.memory, tune.cancelled."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Times of several kernels from the same rounds, in the order of the rounds."""
+
+    times_s: Mapping[str, tuple[float, ...]]
+    waits: tuple[float, ...]
+    """Per round, the share of its timed span in which threads of this process waited for a core."""
+
+    @property
+    def waited(self) -> float:
+        """The mean of `waits`."""
+        return sum(self.waits) / len(self.waits) if self.waits else 0.0
+
+
+class Bench(Protocol):
+    """Checks and times kernels, in this process or in another."""
+
+    def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
+        """Compile a kernel, compare its result with the reference, and keep it under `key`."""
+        ...
+
+    def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+        """Time kernels in the same rounds; each was kept by `check`."""
+        ...
+
+    def drop(self, key: str) -> None:
+        """Release a kernel."""
+        ...
+
+    def close(self) -> None:
+        """Release everything."""
+        ...

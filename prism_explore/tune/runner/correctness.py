@@ -1,0 +1,124 @@
+"""Correctness check before timing: a kernel's results against the program's float64 reference.
+
+Inputs are random values, rows of very different magnitude, and rows of zeros. The tolerance is relative to the largest
+magnitude of a row of the reference. It grows with the error of the program itself in plain NumPy of the same dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_explore.ir.interpreter.reference import Array, evaluate
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import numpy_dtype
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Run
+from prism_explore.tune.runner.inputs import copies_in_layout, random_inputs
+
+TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7}
+"""Relative to the largest magnitude of a row of the result; for 16-bit dtypes twice the error of storing it."""
+
+PLAIN_FACTOR = 8.0
+"""A kernel may err this many times as much as the program itself does in plain NumPy of the same dtype."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceCase:
+    """Inputs, the reference result for them, and the tolerance."""
+
+    name: str
+    inputs: tuple[Array, ...]
+    expected: npt.NDArray[np.float64]
+    comparable: npt.NDArray[np.bool_]
+    """Where the program has a finite value, in float64 and in its own dtype."""
+    tolerance: float
+    """Relative to the largest magnitude of a row."""
+
+
+def reference_cases(program: TensorProgram, shapes: Mapping[str, int], seed: int) -> tuple[ReferenceCase, ...]:
+    """Random inputs, rows of very different magnitude, and rows of zeros.
+
+    Magnitudes range from 1e-4 to 1e3. So an eps of 1e-6 under a root is decisive in some rows, and a sum that mixes
+    rows is detected in others.
+    """
+    plain = random_inputs(program, shapes, seed)
+    spread = {name: _scaled_rows(a, np.random.default_rng(seed + 1)) for name, a in plain.items()}
+    zeros = {name: _with_zero_rows(a) for name, a in plain.items()}
+    named = (("random", plain), ("rows of very different magnitude", spread), ("rows of zeros", zeros))
+    return tuple(_case(name, program, inputs) for name, inputs in named)
+
+
+def _scaled_rows(array: Array, rng: np.random.Generator) -> Array:
+    if array.ndim < 2:
+        return array
+    powers = rng.uniform(-4, 3, size=(array.shape[0],) + (1,) * (array.ndim - 1))
+    return (array * 10.0**powers).astype(array.dtype)
+
+
+def _with_zero_rows(array: Array) -> Array:
+    if array.ndim < 2:
+        return array
+    found = array.copy()
+    found[::2] = 0
+    return found
+
+
+def _case(name: str, program: TensorProgram, inputs: Mapping[str, Array]) -> ReferenceCase:
+    dtype = program.graph.output_type.dtype
+    with np.errstate(all="ignore"):
+        expected = np.asarray(evaluate(program, {k: a.astype(np.float64) for k, a in inputs.items()}), dtype=np.float64)
+        plain = _plain_numpy(program, inputs)
+        comparable = np.isfinite(expected) & np.isfinite(plain.astype(numpy_dtype(dtype)))
+    laid_out = tuple(copies_in_layout(inputs[i.name], i.type, 1)[0] for i in program.inputs)
+    tolerance = TOLERANCE[dtype] + PLAIN_FACTOR * row_error(plain, expected, comparable)
+    return ReferenceCase(name, laid_out, expected, comparable, tolerance)
+
+
+def _plain_numpy(program: TensorProgram, inputs: Mapping[str, Array]) -> Array:
+    """The program in NumPy, in the precision that kernels compute in: float32 for 16-bit inputs."""
+    short = {i.name for i in program.inputs if i.type.dtype in ("f16", "bf16")}
+    return np.asarray(evaluate(program, {k: a.astype(np.float32) if k in short else a for k, a in inputs.items()}))
+
+
+def row_error(found: Array, expected: Array, comparable: npt.NDArray[np.bool_]) -> float:
+    """Largest deviation in a row, divided by the row's largest magnitude; infinite if a value is not finite.
+
+    A row runs along the last dim. The deviation in a row of zeros is divided by the largest magnitude of all rows.
+    """
+    with np.errstate(all="ignore"):
+        gap = np.where(comparable, np.abs(found - expected), 0.0)
+    if not np.isfinite(gap).all():
+        return inf
+    size = np.where(comparable, np.abs(expected), 0.0)
+    per_row = size.max(axis=-1, keepdims=True, initial=0.0)
+    scale = np.where(per_row > 0, per_row, size.max(initial=0.0) or 1.0)
+    return float((gap / scale).max(initial=0.0))
+
+
+def check_results(run: Run, cases: Sequence[ReferenceCase], roundings: float = 1.0) -> CheckPassed | Failure:
+    """Run a kernel on every case; stop at the first whose deviation exceeds its tolerance times `roundings`."""
+    error = 0.0
+    for case in cases:
+        result = run(*case.inputs)
+        as_numpy = result.detach().double().cpu().numpy() if hasattr(result, "double") else result
+        found = np.array(as_numpy, dtype=np.float64)
+        if found.shape != case.expected.shape:
+            return Failure("tune.wrong", f"{case.name}: shape {found.shape}, expected {case.expected.shape}")
+        deviation = row_error(found, case.expected, case.comparable)
+        tolerance = roundings * case.tolerance
+        if deviation > tolerance:
+            if np.isnan(found[case.comparable]).any():
+                return Failure("tune.wrong", f"{case.name}: the result holds NaN where the program has a number")
+            return Failure(
+                "tune.wrong",
+                f"{case.name}: a row deviates by {deviation:.1e} of its magnitude, {tolerance:.1e} is forgiven",
+            )
+        if case is cases[0]:
+            largest = float(np.abs(case.expected[case.comparable]).max(initial=0.0)) or 1.0
+            gap = np.abs(found - case.expected)[case.comparable]
+            error = float(gap.max(initial=0.0)) / largest
+    return CheckPassed(error)

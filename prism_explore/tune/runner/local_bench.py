@@ -1,0 +1,112 @@
+"""A bench in this process: checks kernels against the reference, then times them in interleaved rounds.
+
+A worker process runs one; tests use it with a fake clock.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from prism_explore.ir.interpreter.reference import Array
+from prism_explore.ir.program import TensorProgram
+from prism_explore.pipeline.stages import Kernel
+from prism_explore.targets import Target
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
+from prism_explore.tune.runner.correctness import check_results, reference_cases
+from prism_explore.tune.runner.inputs import COLD_FACTOR, RING_BYTES, InputRing
+from prism_explore.tune.runner.timing import InterleavedTimer
+
+
+class LocalBench:
+    """Checks and times kernels in this process."""
+
+    def __init__(
+        self,
+        program: TensorProgram,
+        shapes: Mapping[str, int],
+        target: Target,
+        load: Load,
+        *,
+        seed: int = 0,
+        timer: InterleavedTimer | None = None,
+        most_bytes: int = RING_BYTES,
+    ) -> None:
+        """Compute inputs and reference results; see `reference_cases` and `InputRing` for exceptions."""
+        self._load = load
+        self._timer = timer or InterleavedTimer()
+        self._rng = random.Random(seed)
+        self.cases = reference_cases(program, shapes, seed)
+        self.roundings = 1 + len(program.graph.nodes) if program.graph.output_type.dtype in ("f16", "bf16") else 1
+        """How often a baseline may round: torch rounds each intermediate value to 16 bits, a kernel its result only."""
+        self.ring = InputRing(program, shapes, seed, COLD_FACTOR * target.last_cache_bytes, most_bytes)
+        self.last_cache_bytes = target.last_cache_bytes
+        self.weights = tuple(n for n, i in enumerate(program.inputs) if not any(d.symbols for d in i.type.dims))
+        """Positions of the inputs without symbols in their shape: weights, which a baseline may pack in advance."""
+        self.device = "cpu"
+        """Torch's name of the device that holds the inputs."""
+        self.lost = False
+        """Whether a kernel left this process in a state in which no later kernel can be timed."""
+        self._runs: dict[str, Run] = {}
+
+    def convert_inputs(self, to: Callable[[Array], Any]) -> None:
+        """Pass kernels `to(array)` instead of each input array, such as a tensor on a device."""
+        self.ring.convert(to)
+        self.cases = tuple(replace(case, inputs=tuple(map(to, case.inputs))) for case in self.cases)
+
+    def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
+        """Compile a kernel, compare its result with the reference, and keep it if it agrees."""
+        try:
+            run = self._load(kernel)
+        except MemoryError:
+            return Failure("tune.memory", "out of memory while compiling")
+        except Exception as failure:
+            return Failure("tune.compile", one_line(failure))
+        return self.check_callable(key, run)
+
+    def check_callable(self, key: str, run: Run, roundings: float = 1.0) -> CheckPassed | Failure:
+        """The same for a callable, such as a baseline; see `check_results`."""
+        try:
+            found = check_results(run, self.cases, roundings)
+        except MemoryError:
+            return Failure("tune.memory", "out of memory while running")
+        except Exception as failure:
+            return Failure("tune.crash", one_line(failure))
+        if isinstance(found, CheckPassed):
+            self._runs[key] = run
+        return found
+
+    def keep(self, key: str, run: Run) -> None:
+        """Keep a callable without a result to compare, such as a ceiling measurement."""
+        self._runs[key] = run
+
+    def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+        """Time kept callables in the same rounds."""
+        runs = self._kept(keys)
+        try:
+            return self._timer.time(runs, self.ring, rounds, self._rng)
+        except MemoryError:
+            return Failure("tune.memory", "out of memory while timing")
+        except Exception as failure:
+            return Failure("tune.crash", one_line(failure))
+
+    def _kept(self, keys: Sequence[str]) -> dict[str, Run]:
+        missing = [key for key in keys if key not in self._runs]
+        assert not missing, f"never checked: {', '.join(missing)}; a kernel is compared before it is timed"
+        return {key: self._runs[key] for key in keys}
+
+    def drop(self, key: str) -> None:
+        """Release a kernel."""
+        self._runs.pop(key, None)
+
+    def close(self) -> None:
+        """Release all kernels."""
+        self._runs.clear()
+
+
+def one_line(failure: BaseException) -> str:
+    """An exception's type and the first line of its message."""
+    lines = str(failure).strip().splitlines()
+    return f"{type(failure).__name__}: {lines[0]}" if lines else type(failure).__name__

@@ -1,0 +1,80 @@
+# pyright: basic
+# torch is only partly typed.
+"""The user's torch code as a function of the program's inputs: to call it, compile it, or export it for a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prism_explore.errors import ShapeError
+from prism_explore.frontend import Traced
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import NAMES
+
+
+def torch_compiled(code: Callable[..., Any]) -> Callable[..., Any]:
+    """Torch code compiled by `torch.compile` with its defaults; other shapes are compiled anew."""
+    import torch
+
+    return torch.compile(code, dynamic=False)
+
+
+def on_program_inputs(traced: Traced) -> Callable[..., Any]:
+    """The user's function or module as a function of the program's inputs, in their order.
+
+    Raises:
+        ShapeError: when called, if the user's function has an argument that the program does not use.
+    """
+    import torch
+
+    def call(*inputs: Any) -> Any:
+        found: dict[str, Any] = {}
+        for binding, tensor in zip(traced.bindings, inputs, strict=True):
+            inverse = [int(d) for d in np.argsort(binding.permute)] if binding.permute else None
+            found.setdefault(binding.source, tensor.permute(inverse) if inverse else tensor)
+        missing = [a for a in traced.arguments if a not in found]
+        if missing:
+            raise ShapeError(f"{traced.program.name} does not use its argument {missing[0]!r}; it cannot be timed")
+        arguments = tuple(found[a] for a in traced.arguments)
+        if isinstance(traced.reference, torch.nn.Module):
+            own = {name: found[name] for name in traced.parameters if name in found}
+            return torch.func.functional_call(traced.reference, own, arguments)
+        return traced.reference(*arguments)
+
+    return call
+
+
+def export_function(
+    code: Callable[..., Any] | Traced, program: TensorProgram, shapes: Mapping[str, int], path: Path
+) -> str:
+    """Write torch code to a file with torch.export; the reason if torch cannot, else an empty string."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    call = on_program_inputs(code) if isinstance(code, Traced) else code
+
+    class Wrapped(torch.nn.Module):
+        def forward(self, *args: Any) -> Any:
+            return call(*args)
+
+    # Fake tensors take no memory, and unlike meta tensors leave no trace of another device in the exported program.
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        examples: list[Any] = []
+        for i in program.inputs:
+            order = i.type.storage_order
+            shape = [i.type.dims[d].value(shapes) for d in order]
+            stored = torch.empty(shape, dtype=getattr(torch, NAMES[i.type.dtype]))
+            examples.append(stored.permute([int(d) for d in np.argsort(order)]))
+    try:
+        with torch.no_grad():
+            exported = torch.export.export(Wrapped(), tuple(examples), strict=False)
+        exported.example_inputs = None
+        torch.export.save(exported, path)
+    except Exception as failure:
+        lines = str(failure).strip().splitlines()
+        return f"torch.export could not write the function: {lines[0] if lines else type(failure).__name__}"
+    return ""

@@ -1,0 +1,214 @@
+"""The tuning space of all candidates: every legal choice of sizes and schedule, ranked by the time model.
+
+Strategies draw their proposals from it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from prism_explore.cost.roofline import TimeBound, time_bound_of
+from prism_explore.pipeline.stages import Parameters, Verified
+from prism_explore.targets import Target
+from prism_explore.tune.space.parameters import Choices, ChoicesOf, Schedule, Sizes, schedules
+from prism_explore.tune.space.ranked_sizes import ranked_sizes
+from prism_explore.tune.space.time_model import model_of
+
+MOST_SIZES = 60_000
+"""Of all candidates together; a larger space is sampled, and `Pool.is_complete` is False."""
+FEWEST_SIZES = 256
+"""Of each candidate, however many candidates there are."""
+DEFERRED_SIZES = 64
+"""Of each deferred candidate."""
+DISTINCT_RATIO = 1.002
+"""Two modelled times with a smaller ratio are considered equal."""
+
+Key: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
+"""A candidate's id, and all sizes and schedule choices: what the journal stores of a proposal."""
+
+_RankedSizes: TypeAlias = tuple[float, bool, int, Sizes]
+"""Modelled seconds, whether the candidate is deferred, its index, its sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One legal choice of sizes and schedule for one candidate."""
+
+    verified: Verified
+    parameters: Parameters
+    modelled_s: float
+
+    @property
+    def key(self) -> Key:
+        """What identifies the point."""
+        return self.verified.candidate.id, (*self.parameters.sizes, *self.parameters.schedule)
+
+
+@dataclass(slots=True)
+class PoolCandidate:
+    """A proved candidate with its lower bound and its legal sizes."""
+
+    verified: Verified
+    floor: TimeBound
+    sizes: tuple[tuple[float, Sizes], ...]
+    """Modelled seconds and sizes, fastest first."""
+    deferred: bool = False
+    """Whether equally fast candidates are proposed first."""
+    choices: dict[Sizes, Choices] = field(default_factory=dict[Sizes, Choices])
+    """Schedule choices by sizes, filled on demand."""
+
+    @property
+    def id(self) -> str:
+        """The candidate's id."""
+        return self.verified.candidate.id
+
+    @property
+    def family(self) -> str:
+        """The id of the candidate's family."""
+        return self.verified.candidate.family.id
+
+
+class Pool:
+    """All points that may be tried, of candidates in the order of their lower bounds."""
+
+    def __init__(
+        self,
+        verifieds: Sequence[Verified],
+        shapes: Mapping[str, int],
+        target: Target,
+        choices: ChoicesOf,
+        most_sizes: int | None = None,
+        deferred: Collection[str] = (),
+    ) -> None:
+        """Rank all legal sizes of all candidates.
+
+        Args:
+            verifieds: the candidates.
+            shapes: values of the program's own symbols.
+            target: the machine.
+            choices: schedule choices of the code generator.
+            most_sizes: limit per candidate; if None, an equal share of `MOST_SIZES`, and fewer for deferred candidates.
+            deferred: ids of candidates that are proposed after others with the same modelled time.
+
+        Raises:
+            ShapeError: a data symbol has no value in `shapes`.
+        """
+        self._shapes, self._target, self._choices = dict(shapes), target, choices
+        self.is_complete = True
+        share = max(FEWEST_SIZES, MOST_SIZES // max(1, sum(v.candidate.id not in deferred for v in verifieds)))
+        candidates: list[PoolCandidate] = []
+        for verified in verifieds:
+            model = model_of(verified.candidate, shapes, target)
+            is_deferred = verified.candidate.id in deferred
+            most = most_sizes or (DEFERRED_SIZES if is_deferred else share)
+            ranked, is_complete = ranked_sizes(verified.candidate, shapes, target, model, most)
+            self.is_complete &= is_complete
+            floor = time_bound_of(verified.candidate, shapes, target)
+            candidates.append(PoolCandidate(verified, floor, ranked, is_deferred))
+        self.candidates = sorted(candidates, key=lambda c: (c.floor.time_s, c.deferred))
+
+    def drop(self, candidate: PoolCandidate) -> None:
+        """Never propose a candidate again."""
+        self.candidates.remove(candidate)
+
+    def find(self, candidate_id: str) -> PoolCandidate | None:
+        """The candidate with this id; None if it is not in the pool."""
+        return next((c for c in self.candidates if c.id == candidate_id), None)
+
+    def holds(self, point: Point) -> bool:
+        """Whether the point's candidate is in the pool."""
+        return any(c.verified is point.verified for c in self.candidates)
+
+    def choices_of(self, candidate: PoolCandidate, sizes: Sizes) -> Choices:
+        """The code generator's schedule choices at these sizes."""
+        if sizes not in candidate.choices:
+            candidate.choices[sizes] = self._choices(candidate.verified, sizes, self._shapes, self._target)
+        return candidate.choices[sizes]
+
+    def in_lexicographic_order(self) -> Iterator[Point]:
+        """Every point: candidates by lower bound, sizes lexicographically, schedules by distance from the usual one."""
+        for candidate in tuple(self.candidates):
+            for modelled_s, sizes in sorted(candidate.sizes, key=lambda row: row[1]):
+                for schedule in schedules(self.choices_of(candidate, sizes)):
+                    yield _point(candidate, modelled_s, sizes, schedule)
+
+    def in_model_order(self, family: str | None = None) -> Iterator[Point]:
+        """Every point, of one family or of all: each size with its usual schedule, fastest first, then the others.
+
+        Sizes of a candidate whose modelled time equals that of earlier ones come after all that are distinct: sizes of
+        a kernel that takes almost no time, or equal blocks along another dim.
+        """
+        candidates = tuple(c for c in self.candidates if family in (None, c.family))
+        ranked = sorted((s, c.deferred, n, sizes) for n, c in enumerate(candidates) for s, sizes in c.sizes)
+        distinct, equal = list[_RankedSizes](), list[_RankedSizes]()
+        last: dict[int, float] = {}
+        for row in ranked:
+            modelled_s, _, n, _ = row
+            is_distinct = modelled_s >= last.get(n, 0.0) * DISTINCT_RATIO
+            (distinct if is_distinct else equal).append(row)
+            last[n] = modelled_s if is_distinct else last[n]
+        remaining: list[tuple[float, PoolCandidate, Sizes, Iterator[Schedule]]] = []
+        for modelled_s, _, n, sizes in (*distinct, *equal):
+            offered = schedules(self.choices_of(candidates[n], sizes))
+            yield _point(candidates[n], modelled_s, sizes, next(offered))
+            remaining.append((modelled_s, candidates[n], sizes, offered))
+        while remaining:
+            still_open: list[tuple[float, PoolCandidate, Sizes, Iterator[Schedule]]] = []
+            for row in remaining:
+                modelled_s, candidate, sizes, offered = row
+                schedule = next(offered, None)
+                if schedule is not None:
+                    yield _point(candidate, modelled_s, sizes, schedule)
+                    still_open.append(row)
+            remaining = still_open
+
+    def random_point(self, rng: random.Random) -> Point | None:
+        """A random candidate with random sizes and a random schedule; None if nothing is legal."""
+        candidates = [c for c in self.candidates if c.sizes]
+        if not candidates:
+            return None
+        candidate = rng.choice(candidates)
+        modelled_s, sizes = rng.choice(candidate.sizes)
+        schedule = tuple((name, rng.choice(values)) for name, values in self.choices_of(candidate, sizes))
+        return _point(candidate, modelled_s, sizes, schedule)
+
+    def neighbours(self, point: Point) -> Iterator[Point]:
+        """Points that differ in one value: a size one step up or down, or one schedule choice."""
+        candidate = next((c for c in self.candidates if c.verified is point.verified), None)
+        if candidate is None:
+            return
+        own = point.parameters
+        for name, values in self.choices_of(candidate, own.sizes):
+            for value in values:
+                schedule = tuple((n, value if n == name else v) for n, v in own.schedule)
+                if schedule != own.schedule:
+                    yield _point(candidate, point.modelled_s, own.sizes, schedule)
+        modelled = {sizes: s for s, sizes in candidate.sizes}
+        for position, (_, number) in enumerate(own.sizes):
+            along = [s for s in modelled if _distance(s, own.sizes) == 1 and s[position][1] != number]
+            along.sort(key=lambda sizes: sizes[position][1])
+            above = [s for s in along if s[position][1] > number][:1]
+            below = [s for s in along if s[position][1] < number][-1:]
+            for sizes in (*above, *below):
+                yield _point(candidate, modelled[sizes], sizes, self._legal_schedule(candidate, sizes, own.schedule))
+
+    def _legal_schedule(self, candidate: PoolCandidate, sizes: Sizes, schedule: Schedule) -> Schedule:
+        """The same schedule if it is offered at these sizes; else the usual one."""
+        offered = self.choices_of(candidate, sizes)
+        chosen = dict(schedule)
+        if [n for n, _ in offered] == list(chosen) and all(chosen[n] in values for n, values in offered):
+            return schedule
+        return next(schedules(offered))
+
+
+def _point(candidate: PoolCandidate, modelled_s: float, sizes: Sizes, schedule: Schedule) -> Point:
+    return Point(candidate.verified, Parameters(sizes, schedule), modelled_s)
+
+
+def _distance(a: Sizes, b: Sizes) -> int:
+    """The number of symbols whose values differ."""
+    left, right = dict(a), dict(b)
+    return sum(left.get(name) != right.get(name) for name in {**left, **right})

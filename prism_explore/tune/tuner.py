@@ -1,0 +1,419 @@
+"""The tuner: choose sizes and schedules for proved candidates, check and race their kernels, keep the fastest.
+
+`tune` is a generator that yields after every trial, so the caller decides when to pause, step or stop. See README.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import (
+    CandidateBounded,
+    IncumbentImproved,
+    KernelGenerated,
+    ParametersProposed,
+    PlayedOff,
+    TrialFailed,
+    TrialMeasured,
+)
+from prism_explore.ir.text import show
+from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Parameters, Timed
+from prism_explore.tune.budget import Budget, strategy_of
+from prism_explore.tune.database import StoredTrial
+from prism_explore.tune.failure_reasons import bound_reason, failure_reason
+from prism_explore.tune.play_off import TimedTrial, finalists
+from prism_explore.tune.request import TuneRequest
+from prism_explore.tune.resume import ReplayedTrial, SavedTrials, with_times
+from prism_explore.tune.runner.backend import backend_of, named
+from prism_explore.tune.runner.bench import Failure
+from prism_explore.tune.runner.machine_lock import MachineLock, open_machine_lock
+from prism_explore.tune.runner.remote import RemoteTrials, settings_of
+from prism_explore.tune.runner.trial import TrialResult, TrialRunner
+from prism_explore.tune.space.pool import Key, Point, Pool
+from prism_explore.tune.space.time_model import model_of
+from prism_explore.tune.strategies.ranked import WarmStart
+from prism_explore.tune.strategies.strategy import Strategy
+
+RERACED = 3
+"""The number of fastest trials of a database that are raced again: their times were selected, so some were lucky."""
+
+
+def tune(request: TuneRequest) -> Iterator[Outcome]:
+    """Try sizes and schedules of proved candidates, in the order of the strategy; yield each trial's outcome.
+
+    The time of a trial is the median of its rounds' ratios to the incumbent, times the incumbent's time. So the times
+    of one run compare although the machine's speed drifts. The first trial is timed alone.
+
+    If the budget allows several trials at once, those of a flight are proposed before the outcome of any is known. They
+    race the incumbent of that moment, and are reported in the order of their proposal. A trial that beat an incumbent
+    which another trial of its flight has replaced meanwhile also races the new one, because two winners over a third
+    kernel do not compare. So the outcomes do not depend on who runs a flight, an executor's workers or this process.
+
+    A second call with the same journal continues the first. If a saved search is replayed, trials that were saved have
+    the saved outcome, and the budget's seconds continue from theirs.
+
+    Args:
+        request: what to tune, and within which limits.
+
+    Yields:
+        `Timed` or `Infeasible` for each trial.
+
+    Raises:
+        TargetUnavailable: kernels cannot be timed on the target, and the request has no bench; or an executor's workers
+            cannot lock the machine.
+        ShapeError: a data symbol has no value in the request's shapes.
+    """
+    if not request.verifieds:
+        return
+    tuner = Tuner(request)
+    try:
+        for outcome in tuner.run():
+            if request.database is not None and not tuner.was_saved:
+                request.database.store(outcome, request.shapes, request.target, request.versions)
+            yield outcome
+    finally:
+        tuner.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Flying:
+    """A trial of a flight, before its outcome."""
+
+    point: Point
+    made: Kernel | Infeasible | None
+    """None if its outcome was saved."""
+    source: str
+    """Of its kernel; empty if there is none."""
+
+
+class Tuner:
+    """One run of `tune`."""
+
+    def __init__(self, request: TuneRequest) -> None:
+        """Rank the points, and read what was tried; nothing is proposed yet.
+
+        Raises:
+            TargetUnavailable: see `tune`.
+            ShapeError: see `tune`.
+        """
+        self._request, self._journal, self._stop = request, request.journal, request.stop
+        self._budget = request.budget or Budget()
+        self._backend = request.backend or backend_of(request.target)
+        shapes, target, seed = request.shapes, request.target, request.seed
+        self._pool = Pool(request.verifieds, shapes, target, self._backend.choices, deferred=request.deferred)
+        program = request.verifieds[0].candidate.family.program
+        self._remote, lock = None, MachineLock(None)
+        if request.executor is not None and self._budget.at_once > 1:
+            settings = settings_of(program, shapes, target, self._backend, seed, self._budget.race_s)
+            self._remote, lock = RemoteTrials(request.executor, settings), open_machine_lock()
+        bench = request.bench or named(self._backend.bench)(
+            program, shapes, target, self._backend.loader, seed=seed, stop=request.stop
+        )
+        self._runner = TrialRunner(bench, self._budget.race_s, lock, request.clock, request.stop)
+        self._tried, self._trials = _tried_before(request.journal)
+        self._sources: set[str] = set()
+        """Sources of all kernels of this run."""
+        self._best: TimedTrial | None = None
+        self._timed: list[TimedTrial] = []
+        self._saved = SavedTrials(request.journal)
+        self.was_saved = False
+        """Whether the last outcome was saved, not measured now."""
+        self._distrusts_bounds = False
+        """Whether a kernel was faster than its lower bound; then no bound is used in this run any more.
+
+        The speed of a shared machine varies, and the target's figures may have been measured in a slow period.
+        """
+        self._stored_trials = 0
+        self._start_s = 0.0
+        self._time_to_beat_s = math.inf if request.time_to_beat_s is None else request.time_to_beat_s
+        self._strategy = self._chosen_strategy()
+
+    def close(self) -> None:
+        """Cancel remote trials, and close the bench if it is not the caller's."""
+        if self._remote is not None:
+            self._remote.cancel()
+        if self._request.bench is None:
+            self._runner.close()
+
+    def _chosen_strategy(self) -> Strategy:
+        r = self._request
+        program = r.verifieds[0].candidate.family.program
+        study = None if r.database is None else r.database.study(program, r.shapes, r.target, r.versions)
+        strategy = r.strategy or strategy_of(self._budget.strategy, r.seed, study)
+        if r.database is None:
+            return strategy
+        return self._with_stored(r.database.trials(program, r.shapes, r.target, r.versions), strategy)
+
+    def _with_stored(self, stored: Sequence[StoredTrial], then: Strategy) -> Strategy:
+        """Count stored trials as tried; propose the fastest of them first."""
+        candidates = {show(c.verified.candidate.sgraph): c for c in self._pool.candidates}
+        points = [
+            (s, Point(candidates[s.candidate].verified, s.parameters, s.time_s or math.inf))
+            for s in stored
+            if s.candidate in candidates
+        ]
+        own = self._tried | self._saved.keys
+        raced = [p for s, p in points if s.time_s is not None and p.key not in own][:RERACED]
+        others = {p.key for _, p in points} - {p.key for p in raced} - own
+        self._tried |= others
+        self._stored_trials = min(len(others), max(self._budget.trials - len(raced), 0))
+        return WarmStart(raced, then)
+
+    def run(self) -> Iterator[Outcome]:
+        """Run trials until the budget or the space is exhausted, then the play-off."""
+        yield from self._run_trials()
+        yield from self._play_off()
+        self._runner.keep_only(*(t.name for t in (self._best,) if t is not None))
+
+    def _run_trials(self) -> Iterator[Outcome]:
+        self._start_s, first, idle = self._request.clock(), self._trials - self._stored_trials, 0
+        if self._request.incumbent is not None:
+            self._take_over(self._request.incumbent)
+        while not self._stop() and self._trials - first < self._budget.trials and idle < self._budget.patience:
+            self._start_s += self._load_incumbent()
+            self._drop_bounded()
+            if self._saved.is_open and self._saved.proposed is None:
+                return
+            if self._spent_s >= self._budget.seconds or self._is_near_bound():
+                return
+            room = min(self._budget.trials - (self._trials - first), self._budget.patience - idle)
+            incumbent = self._best
+            flight = self._propose_flight(min(room, 1 if incumbent is None else self._budget.at_once))
+            if not flight:
+                return
+            for place, flying in enumerate(flight, 1):
+                if (place > 1 and self._stop()) or (self._saved.is_open and not self._saved.is_next(flying.point)):
+                    return
+                before = self._best
+                if flying.made is None:
+                    outcome = self._replay(flying.point)
+                    self._start_s = self._request.clock() - self._saved.spent_s
+                else:
+                    outcome = self._run_trial(flying.point, flying.made, incumbent)
+                self.was_saved = flying.made is None
+                needed = (self._best, incumbent if place < len(flight) else None)
+                self._runner.keep_only(*(t.name for t in needed if t is not None))
+                if outcome is None:
+                    return
+                self._strategy.observe(self._pool, flying.point, outcome)
+                idle = 0 if self._best is not before else idle + 1
+                yield outcome
+
+    @property
+    def _spent_s(self) -> float:
+        """Seconds of the budget that are spent."""
+        return self._saved.spent_s if self._saved.is_open else self._request.clock() - self._start_s
+
+    # ------------------------------------------------------------ a flight
+    def _propose_flight(self, room: float) -> list[_Flying]:
+        """Propose trials that do not wait for each other, and submit them to the executor; empty at the end.
+
+        No two have the same kernel. While saved trials are replayed, the flight consists of those.
+        """
+        flight: list[_Flying] = []
+        while len(flight) < room:
+            point = self._strategy.propose(self._pool, self._tried, self._best.point if self._best else None)
+            if point is None:
+                break
+            self._tried.add(point.key)
+            saved = self._saved.trial(len(flight))
+            if saved is not None and saved.key == point.key:
+                flying = _Flying(point, None, saved.source)
+            else:
+                made = self._backend.emit(point.verified, point.parameters, self._request.shapes, self._request.target)
+                source = made.source if isinstance(made, Kernel) else ""
+                if source in self._sources:  # other sizes, the same kernel
+                    if self._stop() or self._spent_s >= self._budget.seconds:
+                        return []
+                    continue
+                flying = _Flying(point, made, source) if saved is None else self._saved_instead(saved)
+            if flying is None:
+                break  # the next saved trial is of another run
+            flight.append(flying)
+            if flying.source:
+                self._sources.add(flying.source)
+        if self._remote is not None and self._best is not None and len(flight) > 1:
+            for kernel in (f.made for f in flight if isinstance(f.made, Kernel)):
+                self._remote.submit(kernel, self._best.as_incumbent)
+        return flight
+
+    def _saved_instead(self, saved: ReplayedTrial) -> _Flying | None:
+        """The saved trial, where the strategy now proposes another point; None if the saved run had ended.
+
+        With a database that happens: its content has changed since, and the saved trials take precedence.
+        """
+        point = saved.point(self._pool) if self._request.database is not None else None
+        return None if point is None else _Flying(point, None, saved.source)
+
+    # ------------------------------------------------------------ one trial
+    def _run_trial(self, point: Point, made: Kernel | Infeasible, incumbent: TimedTrial | None) -> Outcome | None:
+        """Note a proposal, check and race its kernel; None if it was stopped."""
+        trial, floor_s = self._note_proposal(point)
+        if isinstance(made, Infeasible):
+            return self._note_failure(trial, point, Failure(made.code, made.reason))
+        self._journal.note(KernelGenerated(trial, point.verified.candidate.id, made.backend, made.source))
+        found = self._measure(trial, made, incumbent)
+        if isinstance(found, Failure):
+            return self._note_failure(trial, point, found)
+        t = found.times
+        timed = Timed(made, t.time_s, t.p20_s, t.p80_s, t.samples, found.error, floor_s, t.waited)
+        self._note_times(trial, timed)
+        self._timed.append(TimedTrial(trial, point, timed))
+        self._compare(self._timed[-1])
+        return timed
+
+    def _measure(self, trial: str, kernel: Kernel, incumbent: TimedTrial | None) -> TrialResult | Failure:
+        """Race a kernel against the incumbent of its flight and, if it wins, against the present one."""
+        found = self._remote.result(kernel, self._stop) if self._remote is not None else None
+        while True:
+            if found is None:
+                found = self._runner.run(trial, kernel, None if incumbent is None else incumbent.as_incumbent)
+            if found is None and incumbent is self._best:
+                self._best = None  # it fails in this process
+            elif found is not None and (
+                incumbent is None or incumbent is self._best or not _is_faster(found, incumbent)
+            ):
+                return found
+            incumbent, found = self._best, None
+
+    def _note_proposal(self, point: Point) -> tuple[str, float]:
+        """Note the next trial; its name, and the lower bound of its candidate in seconds."""
+        self._tried.add(point.key)
+        self._trials += 1
+        trial, candidate = f"u{self._trials}", point.verified.candidate.id
+        floor_s = next(c.floor.time_s for c in self._pool.candidates if c.verified is point.verified)
+        self._journal.note(ParametersProposed(trial, candidate, _values(point.parameters), point.modelled_s, floor_s))
+        return trial, floor_s
+
+    def _note_failure(self, trial: str, point: Point, failure: Failure) -> Infeasible | None:
+        if failure.code == "tune.cancelled":
+            return None
+        values = _values(point.parameters)
+        self._journal.note(TrialFailed(trial, point.verified.candidate.id, values, failure_reason(failure)))
+        return Infeasible(point.verified.candidate, point.parameters, failure.code, failure.reason)
+
+    def _note_times(self, trial: str, timed: Timed) -> None:
+        candidate, values = timed.kernel.verified.candidate, _values(timed.kernel.parameters)
+        times = (timed.time_s, timed.p20_s, timed.p80_s, timed.samples, timed.error, timed.waited)
+        self._journal.note(TrialMeasured(trial, candidate.id, values, *times))
+
+    # ------------------------------------------------------------ the incumbent
+    def _compare(self, trial: TimedTrial) -> None:
+        """Make a trial the incumbent if it is faster."""
+        if self._best is not None and trial.timed.time_s >= self._best.timed.time_s:
+            return
+        self._set_incumbent(trial)
+        candidate = trial.point.verified.candidate.id
+        self._journal.note(IncumbentImproved(trial.name, candidate, trial.timed.time_s))
+
+    def _set_incumbent(self, trial: TimedTrial) -> None:
+        self._best = trial
+        self._distrusts_bounds |= trial.timed.time_s < trial.timed.floor_s
+
+    def _take_over(self, incumbent: Timed) -> None:
+        """Start with an earlier run's incumbent, if its candidate is in the pool."""
+        kernel = incumbent.kernel
+        candidate = next((c for c in self._pool.candidates if c.verified.candidate == kernel.verified.candidate), None)
+        if candidate is None:
+            return
+        self._sources.add(kernel.source)
+        model = model_of(candidate.verified.candidate, self._request.shapes, self._request.target)
+        point = Point(candidate.verified, kernel.parameters, model.at(kernel.parameters.numbers).time_s)
+        trials = (e for e in reversed(self._journal.events) if isinstance(e, TrialMeasured))
+        name = next((e.trial for e in trials if (e.candidate, e.parameters) == point.key), "incumbent")
+        self._set_incumbent(TimedTrial(name, point, incumbent))
+
+    def _load_incumbent(self) -> float:
+        """Load the incumbent on the bench if it is not there; there is none afterwards if it fails in this process.
+
+        Returns:
+            The seconds that it took, which do not count for the budget.
+        """
+        best, start_s = self._best, self._request.clock()
+        is_needed = self._remote is None and not self._saved.is_open
+        if best is not None and is_needed and isinstance(self._runner.load(best.name, best.timed.kernel), Failure):
+            self._best = None
+        return self._request.clock() - start_s
+
+    # ------------------------------------------------------------ bounds
+    def _drop_bounded(self) -> None:
+        """Drop candidates whose lower bound exceeds the incumbent's time or the time to beat."""
+        best = self._best
+        if self._distrusts_bounds:
+            return
+        limit_s = min(self._time_to_beat_s, best.timed.time_s if best is not None else math.inf)
+        for candidate in tuple(self._pool.candidates):
+            bound_s = candidate.floor.time_s
+            if bound_s >= limit_s and (best is None or candidate.verified is not best.point.verified):
+                self._pool.drop(candidate)
+                whose = f"of {best.timed.kernel.verified.candidate.id}" if best and best.timed.time_s <= limit_s else ""
+                reason = bound_reason(candidate.floor, limit_s, whose or "to beat", self._request.target)
+                self._journal.note(CandidateBounded(candidate.id, bound_s, limit_s, reason))
+
+    def _is_near_bound(self) -> bool:
+        best = self._best
+        if best is None or not self._pool.candidates or self._distrusts_bounds:
+            return False
+        least_s = min(c.floor.time_s for c in self._pool.candidates)
+        return best.timed.time_s <= least_s * (1 + self._budget.near)
+
+    # ------------------------------------------------------------ the play-off
+    def _play_off(self) -> Iterator[Outcome]:
+        """Time the fastest trials once more in common rounds; yield the winner if it is not the incumbent."""
+        entered = finalists(self._best, self._timed)
+        if len(entered) < 2 or self._is_near_bound() or self._stop():
+            return
+        event = self._saved.play_off if self._saved.is_open else self._rank(entered)
+        if event is None:
+            return
+        self._journal.note(event)
+        best = entered[0]
+        winner = next((t for t in entered if t.name == event.order[0]), best)
+        if winner is best:
+            return
+        self.was_saved = self._saved.is_open
+        timed = self._saved.measured_again(winner.timed) if self.was_saved else self._measure_again(winner, best)
+        if timed is not None:
+            self._note_times(winner.name, timed)
+            self._compare(replace(winner, timed=timed))
+            yield timed
+
+    def _rank(self, entered: Sequence[TimedTrial]) -> PlayedOff | None:
+        found = self._runner.rank({t.name: t.timed.kernel for t in entered})
+        return None if found is None else PlayedOff(*found)
+
+    def _measure_again(self, winner: TimedTrial, best: TimedTrial) -> Timed | None:
+        times = self._runner.measure_again(winner.name, winner.timed.kernel, best.as_incumbent)
+        return None if times is None else with_times(winner.timed, times)
+
+    # ------------------------------------------------------------ saved trials
+    def _replay(self, point: Point) -> Outcome | None:
+        """Report a saved trial; None if it was stopped then."""
+        trial, floor_s = self._note_proposal(point)
+        found = self._saved.outcome(point, self._request.shapes, floor_s)
+        if found is None:
+            return None
+        outcome, improved = found
+        if isinstance(outcome, Timed):
+            if improved:
+                self._best = None  # the trial replaced the incumbent, or one that failed
+            self._timed.append(TimedTrial(trial, point, outcome))
+            self._compare(self._timed[-1])
+        return outcome
+
+
+def _is_faster(found: TrialResult | Failure, incumbent: TimedTrial) -> bool:
+    return isinstance(found, TrialResult) and found.times.time_s < incumbent.timed.time_s
+
+
+def _values(chosen: Parameters) -> tuple[tuple[str, int], ...]:
+    return (*chosen.sizes, *chosen.schedule)
+
+
+def _tried_before(journal: Journal) -> tuple[set[Key], int]:
+    """The keys and the number of the trials in a journal."""
+    proposed = [e for e in journal.events if isinstance(e, ParametersProposed)]
+    return {(e.candidate, e.parameters) for e in proposed}, len(proposed)
