@@ -15,8 +15,8 @@ import prism_explore as px
 from prism_explore.errors import ShapeError, TargetUnavailable
 from prism_explore.targets import GPUS, devices
 from prism_explore.targets.devices import row_of
+from prism_explore.tune.runner import baseline_serve
 from prism_explore.tune.runner.backend import why_untimed
-from prism_explore.tune.runner.baseline_serve import prepare_ceilings
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.gpu_bench import STAGES, WARPS, DeviceBench, choices
 from tests.tune.toys import fused, rmsnorm_linear
@@ -101,7 +101,7 @@ def test_the_limit_is_drawn_from_torch_s_own_kernels_on_the_device():
         device="cpu",
         do_bench=lambda fn, **_: fn() and 1.0,
     )
-    found = prepare_ceilings(made, {"bytes": 4096.0, "flops": 2e6, "short": False})
+    found = baseline_serve._device_ceilings(made, 4096.0, 2e6, False)
 
     assert {"readers": ["ceiling: a sum over all bytes"], "scale": 1.0} == found
     assert 1024 == made._runs["ceiling: a sum over all bytes"]().item()

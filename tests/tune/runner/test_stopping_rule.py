@@ -104,12 +104,12 @@ def test_the_interval_is_around_the_sample_s_own_median(values: list[float]) -> 
     low, high = interval(values)
 
     assert low <= median(values) <= high
-    assert standing(values) == ("ahead" if high < 1 else "behind" if low > 1 else "open")
+    assert standing(values) == ("faster" if high < 1 else "slower" if low > 1 else "undecided")
 
 
 def test_three_rounds_tell_nothing_and_ten_of_one_kind_do() -> None:
-    assert "open" == standing([0.5] * 3)
-    assert ("ahead", "behind") == (standing([0.9] * 10), standing([1.1] * 10))
+    assert "undecided" == standing([0.5] * 3)
+    assert ("faster", "slower") == (standing([0.9] * 10), standing([1.1] * 10))
 
 
 def test_a_median_is_close_where_the_rounds_agree() -> None:
