@@ -70,7 +70,7 @@ class Task:
     reference: Traced | None = None
     """The torch code that the result is raced against; None where the program was written by hand."""
     baselines: tuple[str, ...] = ()
-    """How torch runs it in that race, by names of `tune.baselines.MODES`."""
+    """How torch runs it in that race, by names of `tune.runner.baseline_table.BASELINES`."""
     versions: tuple[tuple[str, str], ...] = ()
     allow_unsafe: bool = False
     """Whether a family that is unsafe in floating point may win without being accepted."""
