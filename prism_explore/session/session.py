@@ -77,7 +77,7 @@ class Session:
         budget: of tuning.
         space: the search space; `default_space(program)` by default.
         name: what to call the program.
-        baselines: names of the implementations that the kernel is compared with, from `tune.runner.baselines.MODES`.
+        baselines: names of the implementations that the kernel is compared with, from `baseline_table.BASELINES`.
             `best` runs torch eager, torch.compile or `library` if that was faster.
         allow_unsafe: whether a family may win that is equal over the reals but unsafe in floating point.
         database: a file that stores trials, so that later searches do not time them again.

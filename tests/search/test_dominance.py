@@ -160,7 +160,7 @@ def test_what_cannot_beat_a_given_time_is_bounded_before_anything_is_timed() -> 
 
 
 def test_a_search_with_a_time_to_beat_states_it() -> None:
-    session = Session(LEAN.family.program, target=TOY, at={"b": 4}, beat_s=1e-9)
+    session = Session(LEAN.family.program, target=TOY, at={"b": 4}, time_to_beat_s=1e-9)
     session.run()
     session.close()
     book = ledger(session.journal.events)
