@@ -16,7 +16,7 @@ from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.frontend import LibraryCall
 from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.search import explore
-from prism_explore.session import session as doors
+from prism_explore.session import results
 from prism_explore.tune.runner.baseline_table import AUTOTUNED
 from tests.session.test_session import QUICK, B, D, N, machine, rmsnorm_linear
 
@@ -47,7 +47,7 @@ def scripted(monkeypatch, **to_ours):
         return rows
 
     monkeypatch.setattr(explore, "compare_with_baselines", compare_with_baselines)
-    monkeypatch.setattr(doors, "compare_with_baselines", compare_with_baselines)
+    monkeypatch.setattr(results, "compare_with_baselines", compare_with_baselines)
     return asked
 
 
