@@ -13,12 +13,13 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from importlib import import_module
 from math import erf, inf, pi, sqrt
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
+
+from prism_explore.support.caches import memoize
 
 UnaryFn: TypeAlias = str
 """The name of a row of `UNARY`."""
@@ -59,7 +60,7 @@ _OPERATORS: Mapping[type[ast.operator], str] = {
 }
 
 
-@lru_cache(1024)
+@memoize(1024)
 def formula(text: str) -> Formula:
     """The formula that a text such as `1/2 * x * (1 + erf(x / sqrt(2)))` spells; numbers are exact.
 
