@@ -223,7 +223,7 @@ class _Enumeration:
         """The graph, where an output map fits; each way to put the grid dims on dims of the result is tried."""
         stored = state.tensors[-1].axes
         self.tally.omaps += prod(range(len(stored), len(stored) - len(choice.grid), -1))
-        closed = self.enumerator.closed(kernel, state)
+        closed = self.enumerator.close_block(kernel, state)
         if not self.enumerator.facts.is_complete(closed):
             return
         graph = SGraph(tuple(t.node for t in closed.tensors), len(closed.tensors) - 1)

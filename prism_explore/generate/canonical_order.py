@@ -1,16 +1,16 @@
-"""One representative for graphs that differ only in the order or the naming of their operators.
+"""Canonical order: one representative for graphs that differ only in the order or the naming of their operators.
 
 Operators are appended in strictly increasing *rank*:
 
     rank = (operand indices sorted decreasing, operand list, operator type)
 
-Every set of operators has exactly one increasing order. Existence: an operator that uses tensor n ranks
-above every operator that was possible before n existed, so taking the smallest available operator at
-every step increases. Uniqueness: the smallest available operator cannot be taken later, so it must be
-taken now. Comparing operand lists as written, without sorting, loses programs such as A@(B@C).
+Every set of operators has exactly one increasing order. Existence: an operator that uses tensor n ranks above every
+operator that was possible before n existed, so taking the smallest available operator at every step increases.
+Uniqueness: the smallest available operator cannot be taken later, so it must be taken now. Comparing operand lists as
+written, without sorting, loses programs such as A@(B@C).
 
-Two operators may also compute the same thing under different names (`mul(x, x)` and `square(x)`);
-`Expressions` gives equal ones equal numbers.
+Two operators may also compute the same value under different names (`mul(x, x)` and `square(x)`); `Expressions` gives
+equal values equal numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Rank: TypeAlias = tuple[Args, Args, int]
 
 
 class Kind(Protocol):
-    """An operator type: what the order needs to know about it."""
+    """An operator type, as far as the order depends on it."""
 
     @property
     def arity(self) -> int:
@@ -57,7 +57,7 @@ class Application:
 
     args: Args
     kind: int
-    """Position in the operator_set."""
+    """Position in the operator set."""
 
     @property
     def rank(self) -> Rank:
@@ -139,7 +139,7 @@ class Counter:
 
     The recursion of `OperatorSet.sequences` in closed form: with `a` applications still above the last one,
     taking one leaves those above it and opens those that use the new tensor. Shapes and phases are
-    ignored, so the number is an upper estimate; for an uninterpreted operator_set it is exact.
+    ignored, so the number is an upper estimate; for an uninterpreted operator set it is exact.
     """
 
     def __init__(self, operator_set: OperatorSet[Any]) -> None:

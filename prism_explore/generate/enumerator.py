@@ -1,20 +1,23 @@
-"""Grow sGraphs operator by operator, in canonical order, and cut what cannot become the program.
+"""Enumerate the families of a program: kernel and block graphs, one operator at a time, in canonical order.
 
-One custom kernel first; then two, by splitting what is whole (see `split`).
+Input: a program, a search space, a target. Output: families (sGraphs with open maps), and an event for every step
+that is kept or cut. Method:
 
-The kernel graph grows first; opening a custom kernel grows its block graph; a block graph whose tensors
-are all used but one closes, and the kernel graph goes on. Maps stay open throughout: a tensor is typed
-by its index axes, so an operator fits or not whatever the maps will be, and a family stands for all of
-them. Nearest first: a step that computes what the program computes too, or its result in another way, or adds up
-partial sums, is taken before any that *deviations* from it, then those that stray once, and so on. So what the program
-says, with a loop or with a division put off, is found early, and a budget ends a search far from it. Within that,
-depth first, smallest rank first, so the stream of events is the same every time. In the end the same is searched
-in any order.
+    1. Expand the kernel graph. Opening a custom kernel expands its block graph. A block graph with one unused tensor
+       may be closed; then the kernel graph goes on.
+    2. Split each complete single-kernel graph into two kernels (`split_kernels`).
 
-Every step that is kept is noted, and every cut with its reason. Operators that would break the canonical
-order are no cuts, since their graph is met elsewhere; neither are reductions along a dim of size 1, nor views of
-tensors with other axes than the program has there. What grows is the program's core (`ir.peel`): the views around
-it are put around every whole kernel graph.
+Maps stay open: a tensor is typed by its index axes, so whether an operator fits does not depend on the maps.
+
+Order: a step deviates if it computes a value that the program does not, is not another form of the result, and does
+not accumulate a partial sum. Steps without deviation come first, then one deviation, and so on; so graphs near the
+program are found early, and a budget cuts the search far from it. Within that, depth first by rank. The order, and so
+the stream of events, is the same every time.
+
+No event is written for operators that break the canonical order, because their graph is reached elsewhere; for
+reductions along a dim of size 1; and for views of tensors with axes that the program's views do not have. The
+enumerated graphs are of the program's core (`ir.transforms.boundary_views`); the views around it are added to each
+complete graph.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from prism_explore.generate.budgets import nodes_spent, time_spent
 from prism_explore.generate.canonical_order import Application, Rank
 from prism_explore.generate.event_log import CUSTOM, EventLog, NodeCuts, PrunedSequence, row_text
 from prism_explore.generate.expander import Expander
-from prism_explore.generate.program_count import Tree
+from prism_explore.generate.program_count import ProgramCounts
 from prism_explore.generate.pruning.facts import Machine
 from prism_explore.generate.pruning.rule import Cut, PruningRule
 from prism_explore.generate.pruning.rules import RULES
@@ -49,17 +52,17 @@ from prism_explore.pipeline.stages import Family, KernelSequence
 
 @dataclass(frozen=True, slots=True)
 class KeptStep:
-    """A step at a block graph that is kept."""
+    """A step at a block graph that no rule cuts."""
 
     step: BlockApplication
     state: BlockState
     weight: int
-    """How many graphs it stands for."""
+    """How many graphs begin with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeferredSteps:
-    """Steps at a block graph that are put off, because they stray from the program."""
+    """Steps at a block graph that are deferred, because they deviate from the program."""
 
     kernel: KernelState
     state: BlockState
@@ -68,7 +71,7 @@ class DeferredSteps:
 
 @dataclass(frozen=True, slots=True)
 class CompleteGraph:
-    """A whole kernel graph, without the views around it."""
+    """A complete kernel graph, without the views around it."""
 
     node: str
     core: SGraph
@@ -78,7 +81,7 @@ class CompleteGraph:
 
 
 class Enumerator:
-    """The recursion, and how much each of its branches stands for."""
+    """The enumeration of one program, and the number of graphs behind each of its branches."""
 
     def __init__(
         self,
@@ -90,75 +93,75 @@ class Enumerator:
         time_to_beat: TimeToBeat | None = None,
         rules: Iterable[PruningRule] = RULES,
     ) -> None:
-        self.program, self.space, self.over = program, space, over
+        self.program, self.space, self.time_is_up = program, space, over
         self.log = EventLog(journal)
         self.expander = Expander(program, space, target, time_to_beat, rules)
         self.facts = self.expander.facts
-        self.tree = Tree(self.facts.kernel_operators, self.facts.block_operators, space)
-        self.names = {i: op.name for i, op in enumerate(self.facts.apart.program.inputs)}
-        self.seen: dict[Hashable, str] = {}
-        self.later: dict[int, list[DeferredSteps]] = {}
-        """Steps that are put off, per number of operators that then compute what the program does not."""
-        self.left: dict[str, list[KeptStep]] = {}
-        """Per block graph, the steps that a budget left."""
-        self.ones: list[CompleteGraph] = []
-        """The kernel graphs of the families of one kernel, which the second pass splits."""
-        self.splits = 0.0
-        """Ways to split them that were met."""
-        self.before = 0
-        """Nodes of the passes before; each pass has a budget of its own."""
-        self.nodes = min(space.nodes, space.patience)
-        """That budget; until the first family a smaller one."""
+        self.counts = ProgramCounts(self.facts.kernel_operators, self.facts.block_operators, space)
+        self.input_names = {i: op.name for i, op in enumerate(self.facts.apart.program.inputs)}
+        self.family_numbers: dict[Hashable, str] = {}
+        self.deferred: dict[int, list[DeferredSteps]] = {}
+        """Deferred steps, per number of deviations that their graph then has."""
+        self.unsearched: dict[str, list[KeptStep]] = {}
+        """Per block graph, the steps that a budget left unsearched."""
+        self.single_kernels: list[CompleteGraph] = []
+        """The complete graphs with one kernel, which the second pass splits."""
+        self.split_count = 0.0
+        """How many splits were tried."""
+        self.nodes_before = 0
+        """Nodes of the first pass; each pass has a budget of its own."""
+        self.node_budget = min(space.nodes, space.patience)
+        """The budget; smaller until the first family."""
 
     def run(
         self, sequences: Callable[[], Iterator[KernelSequence | PrunedSequence | None]] = lambda: iter(())
     ) -> Iterator[Family | None]:
-        """Every family of the space, from the inputs on."""
-        root = self.log.expanded("", f"inputs({', '.join(self.names.values())})", "kernel")
+        """Every family of the space."""
+        root = self.log.expanded("", f"inputs({', '.join(self.input_names.values())})", "kernel")
         yield None
         state = self.facts.start(root)
-        yield from self.kernel(state)
-        yield from self.rest()
-        yield from self.second_pass()
+        yield from self.expand_kernel(state)
+        yield from self.take_deferred_steps()
+        yield from self.split_kernels()
         rows = 0.0
         for row in sequences():
             match row:
                 case KernelSequence():
                     rows += 1
-                    yield self.assembled(root, row)
+                    yield self.add_sequence(root, row)
                 case PrunedSequence():
                     rows += row.stood_for
                     self.log.pruned(root, row.text, "kernel", row.why, row.stood_for)
                     yield None
                 case None:
                     yield None
-        self.log.counted(float(1 + self.tree.beyond(state)) + self.splits + rows)
+        self.log.counted(float(1 + self.counts.beyond(state)) + self.split_count + rows)
         yield None
 
-    def assembled(self, root: str, row: KernelSequence) -> Family | None:
-        """Note kernels in a row as a step from the inputs, and the family that they are."""
+    def add_sequence(self, root: str, row: KernelSequence) -> Family | None:
+        """Report a kernel sequence as a step from the inputs, and as a family."""
         node = self.log.expanded(root, row_text(row.parts), "kernel")
         graph = row.together({number: family.sgraph for number, family in row.families})
         cut = tuple(p.positions for p in row.parts)
-        found = self.completed(node, "kernel", graph, cut if len(cut) > 1 else ())
+        found = self.report_graph(node, "kernel", graph, cut if len(cut) > 1 else ())
         return replace(found, sequence=row) if found is not None else None
 
-    def second_pass(self) -> Iterator[Family | None]:
+    def split_kernels(self) -> Iterator[Family | None]:
         """Every family of two kernels, by splitting those of one."""
-        self.before = self.log.nodes
-        for whole in self.ones if self.space.results else ():
-            yield from self.split(whole)
+        self.nodes_before = self.log.nodes
+        for graph in self.single_kernels if self.space.results else ():
+            yield from self.expand_splits(graph)
 
     def spent(self) -> Reason | None:
-        """The budget that ends the growth here, where one does."""
-        if self.log.nodes - self.before >= self.nodes:
-            return nodes_spent(self.nodes, bool(self.ones))
-        return time_spent(self.space.time_s) if self.over() else None
+        """The budget that ends the enumeration here; None where none does."""
+        if self.log.nodes - self.nodes_before >= self.node_budget:
+            return nodes_spent(self.node_budget, bool(self.single_kernels))
+        return time_spent(self.space.time_s) if self.time_is_up() else None
 
-    def kernel(self, state: KernelState) -> Iterator[Family | None]:
+    def expand_kernel(self, state: KernelState) -> Iterator[Family | None]:
         """Every family that extends a kernel graph."""
         cuts, kept = self.try_kernel_steps(state)
-        yield from self.log.cuts(cuts, state.id, "kernel", self.names)
+        yield from self.log.cuts(cuts, state.id, "kernel", self.input_names)
         for done, made in enumerate(kept):
             if spent := self.spent():
                 self.log.over_budget(state.id, "kernel", spent, float(sum(map(self.stands_for, kept[done:]))))
@@ -167,38 +170,37 @@ class Enumerator:
             yield from self.take_kernel_step(state, made)
 
     def try_kernel_steps(self, state: KernelState) -> tuple[NodeCuts, list[KernelState | BlockState]]:
-        """Every step at a kernel graph: what is cut, and what is kept, in canonical order."""
+        """Try every step at a kernel graph: the cuts, and the states that are kept, in canonical order."""
         cuts = NodeCuts()
         kept: list[KernelState | BlockState] = []
         if (cut := self.single_kernel_cut(state)) is not None:
-            cuts.add(tuple(sorted(state.unused)), CUSTOM, cut, float(self.tree.beyond(state)))
+            cuts.add(tuple(sorted(state.unused)), CUSTOM, cut, float(self.counts.beyond(state)))
             return cuts, kept
         for step in self.kernel_steps(state):
             if isinstance(step, Application):
                 made = self.expander.apply_predefined(state, step)
                 entry = self.facts.kernel_operators.entries[step.kind]
-                args, weight = step.args, self.tree.predefined(state, step)
+                args, weight = step.args, self.counts.predefined(state, step)
             else:
                 made = self.expander.open_kernel(state, step)
                 entry = None
-                args, weight = step, self.tree.opened(state, step)
+                args, weight = step, self.counts.opened(state, step)
             match made:
                 case Cut():
                     cuts.add(args, entry.label if entry else CUSTOM, made, float(weight))
                 case KernelState():
                     kept.append(made)
                 case BlockState():
-                    beyond = self.tree.behind(state, made.operands)
+                    beyond = self.counts.behind(state, made.operands)
                     kept.append(replace(made, beyond=beyond, stood_for=weight, deviations=state.deviations))
                 case None:
                     cuts.void += weight
         return cuts, kept
 
     def single_kernel_cut(self, state: KernelState) -> Cut | None:
-        """The cut of the only kernel that there may be: it has to read everything.
+        """The cut of the only possible kernel, which reads all tensors; None where it is kept or others are possible.
 
-        None where it is kept, or where there may be others. What leaves a tensor unused is cut in any case, and of
-        many inputs there are thousands of such kernels.
+        Kernels that leave a tensor unused are cut in any case, and with many inputs there are thousands of them.
         """
         space = self.space
         alone = space.custom_kernels == state.customs + 1 and not space.predefined_kernels
@@ -211,28 +213,28 @@ class Enumerator:
         return made if isinstance(made, Cut) else None
 
     def stands_for(self, made: KernelState | BlockState) -> int:
-        """How many graphs a step that was kept at a kernel graph begins."""
-        return made.stood_for if isinstance(made, BlockState) else 1 + self.tree.beyond(made)
+        """How many graphs begin with a kept step at a kernel graph."""
+        return made.stood_for if isinstance(made, BlockState) else 1 + self.counts.beyond(made)
 
     def take_kernel_step(self, state: KernelState, made: KernelState | BlockState) -> Iterator[Family | None]:
-        """Note a step that was kept at a kernel graph; every family behind it."""
+        """Report a kept step at a kernel graph; every family that extends it."""
         if isinstance(made, BlockState):
-            node = self.log.expanded(state.id, self.told(made), "kernel")
+            node = self.log.expanded(state.id, self.step_text(made), "kernel")
             yield None
-            yield from self.block(state, replace(made, id=node))
+            yield from self.expand_block(state, replace(made, id=node))
         else:
-            node = self.log.expanded(state.id, self.told(made), "kernel", show(made.tensors[-1].expression))
+            node = self.log.expanded(state.id, self.step_text(made), "kernel", show(made.tensors[-1].expression))
             yield None
             yield from self.after_kernel_step(replace(made, id=node))
 
-    def told(self, made: KernelState | BlockState) -> str:
+    def step_text(self, made: KernelState | BlockState) -> str:
         """A kept kernel-level step in the textual form."""
         if isinstance(made, BlockState):
-            return f"{CUSTOM}({', '.join(self.names.get(a, f'%{a}') for a in made.operands)})"
-        return show_node(made.tensors[-1].node, self.names)
+            return f"{CUSTOM}({', '.join(self.input_names.get(a, f'%{a}') for a in made.operands)})"
+        return show_node(made.tensors[-1].node, self.input_names)
 
     def kernel_steps(self, state: KernelState) -> list[Application | tuple[int, ...]]:
-        """What may extend a kernel graph: predefined operators, and operands of a custom kernel."""
+        """The steps at a kernel graph: predefined operators, and operands of a custom kernel."""
         space, count, last = self.space, len(state.tensors), state.last
         steps: list[tuple[Rank, Application | tuple[int, ...]]] = []
         if state.predefined + state.customs >= space.kernel_ops:
@@ -240,45 +242,45 @@ class Enumerator:
         if state.predefined < space.predefined_kernels:
             steps += [(a.rank, a) for a in self.facts.kernel_operators.applications(count, last)]
         if state.customs < space.custom_kernels:
-            ranked = ((self.tree.custom_rank(s), s) for s in self.tree.operands(count))
+            ranked = ((self.counts.custom_rank(s), s) for s in self.counts.operands(count))
             steps += [(place, s) for place, s in ranked if last is None or place > last]
         return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
 
     def after_kernel_step(self, state: KernelState) -> Iterator[Family | None]:
-        """What a kernel graph with one more operator gives: a family if it is whole, and what extends it."""
-        if (whole := self.whole(state)) is not None:
-            yield self.found(whole)
+        """The families of a kernel graph with a new operator: itself if it is complete, and those that extend it."""
+        if (whole := self.complete_graph(state)) is not None:
+            yield self.add_family(whole)
         if self.facts.spare(state):
-            yield from self.kernel(state)
+            yield from self.expand_kernel(state)
 
-    def whole(self, state: KernelState) -> CompleteGraph | None:
-        """A kernel graph that is whole."""
+    def complete_graph(self, state: KernelState) -> CompleteGraph | None:
+        """The complete graph; None where the state is not complete."""
         if not self.facts.is_complete(state):
             return None
         core = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
         return CompleteGraph(state.id, core, tuple(t.axes for t in state.tensors), state.same)
 
-    def found(self, whole: CompleteGraph) -> Family | None:
-        """Note a whole kernel graph; the second pass splits it if it is a family."""
-        family = self.completed(whole.node, "kernel", self.facts.whole(whole.core))
+    def add_family(self, whole: CompleteGraph) -> Family | None:
+        """Report a complete kernel graph; the second pass splits it if it is a new family."""
+        family = self.report_graph(whole.node, "kernel", self.facts.with_views(whole.core))
         if family is not None:
-            self.ones.append(whole)
-            self.nodes = self.space.nodes
+            self.single_kernels.append(whole)
+            self.node_budget = self.space.nodes
         return family
 
-    def completed(self, node: str, level: Level, graph: SGraph, cut: Hashable = ()) -> Family | None:
-        """Note a whole graph: a family, or None where it is one that is known; of graphs cut alike, where they are."""
+    def report_graph(self, node: str, level: Level, graph: SGraph, cut: Hashable = ()) -> Family | None:
+        """Report a complete graph: the family; None where an earlier one equals it, with the same `cut` into parts."""
         number = self.facts.expressions.of_graph(graph), cut
-        if known := self.expander.finish_graph(self.seen.get(number, "")):
+        if known := self.expander.finish_graph(self.family_numbers.get(number, "")):
             self.log.whole(node, level, known)
             return None
-        self.seen[number] = self.log.completed(node, show_graph(graph))
-        return Family(self.seen[number], self.program, graph)
+        self.family_numbers[number] = self.log.completed(node, show_graph(graph))
+        return Family(self.family_numbers[number], self.program, graph)
 
-    def split(self, whole: CompleteGraph) -> Iterator[Family | None]:
-        """Every family that splits a whole kernel graph."""
+    def expand_splits(self, whole: CompleteGraph) -> Iterator[Family | None]:
+        """Every family that splits a complete kernel graph."""
         cuts, kept = self.try_splits(whole)
-        self.splits += cuts.stood_for + len(kept)
+        self.split_count += cuts.stood_for + len(kept)
         yield from self.log.cuts(cuts, whole.node, "split", {}, exact=True)
         for done, made in enumerate(kept):
             if spent := self.spent():
@@ -288,7 +290,7 @@ class Enumerator:
             yield from self.take_split(whole.node, made)
 
     def try_splits(self, whole: CompleteGraph) -> tuple[NodeCuts, list[Split]]:
-        """Every way to split a whole kernel graph: what is cut, and what is kept."""
+        """Try every split of a complete kernel graph: the cuts, and the splits that are kept."""
         cuts = NodeCuts()
         kept: list[Split] = []
         for made, cut in self.expander.split(whole.core, whole.axes, whole.same):
@@ -299,12 +301,12 @@ class Enumerator:
         return cuts, kept
 
     def take_split(self, node: str, made: Split) -> Iterator[Family | None]:
-        """Note a split of the whole graph at a node that was kept, and the family that it is."""
+        """Report a kept split, and the family that it is."""
         node = self.log.expanded(node, made.text, "split")
         yield None
-        yield self.completed(node, "split", self.facts.whole(made.graph))
+        yield self.report_graph(node, "split", self.facts.with_views(made.graph))
 
-    def block(self, kernel: KernelState, state: BlockState) -> Iterator[Family | None]:
+    def expand_block(self, kernel: KernelState, state: BlockState) -> Iterator[Family | None]:
         """Every family whose custom kernel extends a block graph."""
         if len(state.tensors) >= self.space.block_ops:
             return
@@ -313,38 +315,38 @@ class Enumerator:
         near = [k for k in kept if k.state.deviations == state.deviations]
         if len(near) < len(kept):
             far = [k for k in kept if k.state.deviations > state.deviations]
-            self.later.setdefault(state.deviations + 1, []).append(DeferredSteps(kernel, state, far))
-        yield from self.taken(DeferredSteps(kernel, state, near))
+            self.deferred.setdefault(state.deviations + 1, []).append(DeferredSteps(kernel, state, far))
+        yield from self.take_steps(DeferredSteps(kernel, state, near))
 
-    def taken(self, put: DeferredSteps) -> Iterator[Family | None]:
-        """Every family behind some steps at a block graph; what a budget leaves of them is kept in mind."""
+    def take_steps(self, put: DeferredSteps) -> Iterator[Family | None]:
+        """Every family behind some steps at a block graph; the steps that a budget leaves are stored."""
         for done, step in enumerate(put.kept):
             if self.spent():
-                self.left.setdefault(put.state.id, []).extend(put.kept[done:])
+                self.unsearched.setdefault(put.state.id, []).extend(put.kept[done:])
                 return
             yield from self.take_block_step(put.kernel, put.state, step.state)
 
-    def rest(self) -> Iterator[Family | None]:
-        """Every family behind the steps that were put off, nearest first; note what a budget left."""
-        while self.later:
-            for put in self.later.pop(min(self.later)):
-                yield from self.taken(put)
-        if self.left and (spent := self.spent()):
-            for node, kept in self.left.items():
+    def take_deferred_steps(self) -> Iterator[Family | None]:
+        """Every family behind the deferred steps, fewest deviations first; report the steps that a budget left."""
+        while self.deferred:
+            for put in self.deferred.pop(min(self.deferred)):
+                yield from self.take_steps(put)
+        if self.unsearched and (spent := self.spent()):
+            for node, kept in self.unsearched.items():
                 self.log.over_budget(node, "block", spent, float(sum(k.weight for k in kept)))
                 yield None
 
     def try_block_steps(self, state: BlockState) -> tuple[NodeCuts, list[KeptStep]]:
-        """Every step at a block graph: what is cut, and what is kept, in canonical order.
+        """Try every step at a block graph: the cuts, and the steps that are kept, in canonical order.
 
-        What is cut here for good is not tried again in what grows from here. So its region stands for every program
-        below this node that has the application, not only for those that begin with it.
+        A lasting cut is not tried again in larger graphs. So its region counts every program below this node that has
+        the application, not only those that begin with it.
         """
         expander, operator_set = self.expander, self.facts.block_operators
         count = len(state.tensors)
         opened = state.operands and len(state.operands) == count
         newest = [step for top in range(0 if opened else count - 1, count) for step in operator_set.operands(top)]
-        programs, each = self.tree.following(count), 1 + state.beyond
+        programs, each = self.counts.following(count), 1 + state.beyond
         cuts = NodeCuts()
         kept: list[tuple[BlockApplication, BlockState | Cut]] = []
         possible = len(state.open) + sum(len(kinds) for _, kinds in newest)
@@ -371,7 +373,7 @@ class Enumerator:
             for kind, tensor in alone.fitting:
                 possible = tried(BlockApplication(args, kind, tensor))
         rest = tuple(step for step, _ in kept)
-        below = self.tree.following(count + 1)
+        below = self.counts.following(count + 1)
         steps: list[KeptStep] = []
         for n, (step, made) in enumerate(kept):
             weight = below[len(kept) - 1 - n + operator_set.opened(count)] * each
@@ -383,7 +385,7 @@ class Enumerator:
         return cuts, steps
 
     def take_block_step(self, kernel: KernelState, state: BlockState, made: BlockState) -> Iterator[Family | None]:
-        """Note a step that was kept at a block graph; every family behind it."""
+        """Report a kept step at a block graph; every family that extends it."""
         newest = made.tensors[-1]
         node = self.log.expanded(state.id, show_node(newest.node), "block", show(newest.expression))
         yield None
@@ -393,16 +395,16 @@ class Enumerator:
                 self.log.whole(made.id, "block", cut, made.beyond)
                 yield None
             else:
-                yield from self.after_kernel_step(self.closed(kernel, made))
+                yield from self.after_kernel_step(self.close_block(kernel, made))
         else:
             self.log.void += made.beyond
-        yield from self.block(kernel, made)
+        yield from self.expand_block(kernel, made)
 
     def may_close(self, state: BlockState) -> bool:
-        """Whether a block graph may be stored as it is."""
+        """Whether the newest tensor of a block graph may be stored as its result."""
         return len(state.unused) == 1 and self.facts.may_store(state)
 
-    def closed(self, kernel: KernelState, state: BlockState) -> KernelState:
+    def close_block(self, kernel: KernelState, state: BlockState) -> KernelState:
         """The kernel graph with a block graph as its newest operator."""
         newest, bounds = state.tensors[-1], self.facts.bounds
         kernel = renamed_kernel(kernel, state.same)
@@ -416,7 +418,7 @@ class Enumerator:
             tensors=(*kernel.tensors, made),
             unused=kernel.unused.difference(state.operands) | {len(kernel.tensors)},
             goals=state.goals,
-            last=self.tree.custom_rank(state.operands),
+            last=self.counts.custom_rank(state.operands),
             customs=kernel.customs + 1,
             time_bound=bounds.of_closed_kernel(state.time_bound, newest) if bounds else state.time_bound,
             read=kernel.read.union(state.operands),
@@ -437,20 +439,20 @@ def generate(
     """Every family of the space whose result is the program's by A_eq.
 
     Args:
-        program: what is searched.
-        space: which graphs, and how many nodes.
+        program: the program.
+        space: operators, limits and budgets.
         target: the machine.
-        journal: hears of every step and every cut.
-        over: whether the time for growing is spent; asked at every node. What is left then is noted.
-        time_to_beat: a time to beat; what cannot grow into a kernel below it is cut.
-        sequences: rows of kernels for the program's parts, asked for behind everything else; None after each step.
+        journal: receives an event for every step and every cut.
+        over: whether the time budget is spent; called at every node. The regions that are left are reported.
+        time_to_beat: graphs that cannot become a kernel below this time are cut.
+        sequences: kernel sequences for the program's parts, pulled after the rest; None after each step.
         rules: the pruning rules, in the order in which they are checked.
 
     Yields:
-        A family when one is whole; None after every other step, so that a caller can pause there.
+        A family when one is complete; None after every other step, so that a caller can pause there.
     """
     yield from Enumerator(program, space, target, journal, over, time_to_beat, rules).run(sequences)
 
 
 _MANY = 8
-"""Inputs from which on the kernels that read some of them are cut all at once, where the one that reads all is."""
+"""From this number of inputs on, the kernels that read only some of them are cut together."""

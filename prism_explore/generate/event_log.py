@@ -1,8 +1,7 @@
-"""What generation notes: ids in order of birth, cuts told together where they are alike.
+"""The events of the enumeration: ids in order, and cuts grouped into regions.
 
-Operators that fail by one rule on the same operands make one region; failures of shape, and of every
-loop, make one region per node of the search, since they are many and alike. A region's reason names the
-evidence for each operator in it.
+Operators that one rule cuts on the same operands are one region. Cuts by a rule with `one_region_per_node` are one
+region per node, because they are many and alike. The reason of a region has the evidence of each operator in it.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from prism_explore.ir.transforms.partition import Part
 from prism_explore.pipeline.search_space import Level
 
 _SHOWN = 3
-"""Applications named in a region's title; its reason names all."""
+"""How many applications a region's title names; its reason names all."""
 
 Step: TypeAlias = tuple[str, tuple[int, ...]]
 """An application by its operator's label and its operands; the label of a custom kernel is `custom`."""
 
 CUSTOM = "custom"
 REST = "the rest"
-"""The title of a region that a budget left: every step at a node that was kept and not taken."""
+"""The title of a region that a budget left: the steps at a node that were kept and not taken."""
 WHOLE: dict[Level, str] = {"kernel": "whole kernel graph", "block": "whole block graph", "split": "whole split graph"}
-"""The titles of regions that are one whole graph, not what extends it."""
+"""The titles of regions that are one complete graph, without the graphs that extend it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class CutGroup:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What applications have in common that are told together, wherever they are."""
+        """Applications with the same key are reported together."""
         failure = self.cut.failure
         return self.cut.rule, failure.detail, failure.heuristic
 
@@ -67,7 +66,7 @@ def group_cuts(cuts: Iterable[tuple[str, Cut]]) -> tuple[CutGroup, ...]:
 
 
 def _told(made: Sequence[CutGroup]) -> Iterable[tuple[str, str]]:
-    """The labels of what is cut with the same evidence, and the evidence, over all bundles of the same operands."""
+    """The labels that share an evidence, and the evidence, over all groups of the same operands."""
     if len(made) == 1:
         return made[0].told
     alike: dict[str, list[str]] = {}
@@ -82,7 +81,7 @@ Group: TypeAlias = dict[tuple[int, ...], list[CutGroup]]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Applications at one node that are cut and told together."""
+    """Applications at one node that are cut and reported together."""
 
     title: str
     reason: Reason
@@ -102,7 +101,7 @@ class NodeCuts:
         self._groups: dict[tuple[object, ...], Group] = {}
         self._weights: dict[tuple[object, ...], float] = {}
         self.void = 0
-        """What the steps stood for that are none, such as a reduction along a dim that is not there."""
+        """How many programs begin with operators that do not exist, such as a reduction along a missing dim."""
 
     def add(self, args: tuple[int, ...], label: str, cut: Cut, weight: float) -> None:
         """A cut of one application, by its operator's label."""
@@ -152,14 +151,14 @@ class PrunedSequence:
 
 
 def row_text(parts: Sequence[Part], part: Part | None = None) -> str:
-    """Kernels in a row as a step from the inputs, or the kernel for one of their parts."""
+    """A kernel sequence as a step from the inputs, or the kernel for one of its parts, as text."""
     if part is not None:
         return f"in {len(parts)} parts, {CUSTOM} for %{part.result}"
     return f"in {len(parts)} parts({', '.join(f'%{p.result}' for p in parts)})"
 
 
 def is_of_a_row(operator: str) -> bool:
-    """Whether a step, or a region, is of kernels in a row, which do not grow operator by operator."""
+    """Whether the text of a step or a region is of a kernel sequence, which is not enumerated operator by operator."""
     return _ROW.match(operator) is not None
 
 
@@ -167,23 +166,23 @@ _ROW = re.compile(r"in [0-9]+ parts\b")
 
 
 class EventLog:
-    """Numbers nodes, regions and families, and notes them."""
+    """Numbers nodes, regions and families, and writes their events."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.nodes = self.regions = self.families = self.wholes = 0
         self.void = 0
-        """How many graphs the alphabets spell that are none, so that no rule need cut them."""
+        """How many counted graphs have an operator that does not exist; no rule cuts them."""
 
     def expanded(self, parent: str, operator: str, level: Level, expression: str = "") -> str:
-        """Note a kept node; its id."""
+        """Write a kept node; its id."""
         self.nodes += 1
         node = f"n{self.nodes}"
         self._journal.note(NodeExpanded(node, parent, operator, level, expression))
         return node
 
     def pruned(self, parent: str, operator: str, level: Level, why: Reason, weight: float, exact: bool = False) -> None:
-        """Note a cut region."""
+        """Write a cut region."""
         self.regions += 1
         region, counted = f"p{self.regions}", "exact" if exact else "estimate"
         self._journal.note(RegionPruned(region, parent, operator, level, why, weight, counted))
@@ -191,30 +190,30 @@ class EventLog:
     def cuts(
         self, cuts: NodeCuts, parent: str, level: Level, names: dict[int, str], exact: bool = False
     ) -> Iterator[None]:
-        """Note the regions at a node, one step each."""
+        """Write the regions at a node, one step each."""
         self.void += cuts.void
         for region in cuts.regions(names):
             self.pruned(parent, region.title, level, region.reason, region.weight, exact)
             yield None
 
     def over_budget(self, parent: str, level: Level, spent: Reason, weight: float) -> None:
-        """Note that what is left at a node was not searched, and which budget was spent."""
+        """Write that the steps left at a node were not searched, and which budget was spent."""
         self.pruned(parent, REST, level, spent, weight)
 
     def whole(self, parent: str, level: Level, cut: Cut, beyond: int = 0) -> None:
-        """Note the cut of a graph that is whole, and of kernels `beyond` it; its extensions are still searched."""
+        """Write the cut of a complete graph and of the kernels `beyond` it; its extensions are still searched."""
         self.wholes += 1
         self.pruned(
             parent, WHOLE[level], level, reason(cut, {"e": cut.failure.evidence}), 1.0 + beyond, exact=not beyond
         )
 
     def completed(self, node: str, sgraph: str) -> str:
-        """Note a family; its id."""
+        """Write a family; its id."""
         self.families += 1
         family = f"f{self.families}"
         self._journal.note(FamilyCompleted(family, node, sgraph))
         return family
 
     def counted(self, space: float) -> None:
-        """Note how large the space is, so that the rows can be held against it."""
+        """Write the size of the space, against which the rows of the ledger add up."""
         self._journal.note(SpaceCounted(space, self.nodes - self.families - self.wholes, float(self.void)))

@@ -1,10 +1,11 @@
-"""Why a graph that somebody else made is no program of the stated space: which of its restrictions it breaks.
+"""Explain why a graph from elsewhere is outside the stated space: the restrictions that it violates.
 
-Limits are counted, and told with their numbers. What else the space states, such as one result per kernel or its
-operators, is found by growing the graph step by step, in a space whose limits are as large as the graph needs.
+Limits are counted and reported with their numbers. Other restrictions, such as one result per kernel or the set of
+operators, are found by building the graph step by step, in a space whose limits are as large as the graph needs.
 
-Two kernels behind a split are judged as the one kernel that they are with a single share, a mean in it as one
-operator, as the second pass finds them (`split`). Kernels in a row are another pass, of which nothing is said here.
+Two kernels behind a split are judged as the one kernel that they are with a single share, with a mean as one
+operator, because the second pass finds them so (`split_kernels`). Kernel sequences are another pass and not judged
+here.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _COUNTED: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A number of a graph above a limit of the space."""
+    """A count of a graph that exceeds a limit of the space."""
 
     limit: str
     """A field of `Space`."""
@@ -68,7 +69,7 @@ class Excess:
 
 
 def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:
-    """Why a whole graph is no program of the stated space, every restriction named; empty where it is one."""
+    """Every restriction of the space that a complete graph violates, as text; empty where it is in the space."""
     core = _core(program, space, target, graph)
     found = _excesses(core or graph, space)
     if core is None:
@@ -116,9 +117,9 @@ def _excesses(core: SGraph, space: Space) -> tuple[Excess, ...]:
 
 
 def _core(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> SGraph | None:
-    """The core of a graph with numbers of 1, so that views inside its blocks are those of the program."""
+    """The core of a graph with all sizes 1, so that views inside its blocks are those of the program."""
     ones = graph.substitute(dict.fromkeys(graph.parameters, 1))
-    return ProgramFacts(program, space, target).core(ones)
+    return ProgramFacts(program, space, target).core_of(ones)
 
 
 def _single(core: SGraph) -> SGraph:
@@ -144,7 +145,7 @@ def _accumulators(block: BlockGraph) -> int:
 
 
 def _unlike(core: SGraph) -> Iterator[str]:
-    """What the space states of kernels that are not split, beside its operators and limits."""
+    """Violations by kernels that are not split, other than of operators and limits."""
     reads: set[tuple[int, ...]] = set()
     for position, block in core.customs:
         args = core.nodes[position].args
@@ -159,7 +160,7 @@ def _unlike(core: SGraph) -> Iterator[str]:
 
 
 def _once(program: TensorProgram, core: SGraph) -> str:
-    """Which tensors it loads once that kernels of the space load along each of the axes that one dim of them is."""
+    """Tensors that the graph loads once, but kernels of the space once along each axis that one of their dims is."""
     told = duplicate_inputs(program)
     read = {a for n in core.nodes for a in n.args}
     names = [told.copies.get(i.name) for p, i in enumerate(told.program.inputs) if p not in read]
@@ -168,7 +169,7 @@ def _once(program: TensorProgram, core: SGraph) -> str:
 
 
 def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, restricts: tuple[str, ...]) -> str:
-    """The first step of a core that the space does not have; empty where it has them all."""
+    """The first step of a core that is not in the space, as text; empty where all are."""
     off = frozenset(r.name for r in RULES if r.restricts not in restricts)
     expander = Expander(program, replace(space, rules_off=off | space.rules_off), target)
     facts = expander.facts
@@ -204,7 +205,7 @@ def _no(op: ComputeOp | LoopOp, where: str) -> str:
 def _closed(
     expander: Expander, state: KernelState, block: BlockGraph, operands: tuple[int, ...]
 ) -> KernelState | Cut | str:
-    """A kernel graph with one more custom kernel, grown as `grow` does; or why the space has none such."""
+    """A kernel graph with one more custom kernel, built step by step; or why it is not in the space."""
     made = expander.open_kernel(state, operands)
     for node in block.nodes:
         if isinstance(made, Cut):

@@ -1,10 +1,9 @@
-"""How many partial graphs a search meets where no rule cuts anything, and how many of them lie behind each step.
+"""The number of partial graphs that a search without rules would meet, in total and behind each step.
 
-A search without rules is a tree whose size depends on little: at a kernel graph on how many tensors there are,
-on the last operator's rank and on how many kernels are left; in a block graph on the same and on its operators.
-So the tree is counted without being grown. Shapes and phases are ignored: every operator is taken to fit every
-operand. That makes a count an upper estimate of programs, but the counts of all branches of a node add up to the
-node's own exactly, and so do the ledger's rows to the whole space.
+The size of that tree depends on little: at a kernel graph on the number of tensors, the last operator's rank and the
+kernels that are left; in a block graph on the same and on its operators. So it is counted without enumeration. Shapes
+and phases are ignored: every operator is taken to fit every operand. So a count is an upper estimate of programs, but
+the counts of all branches of a node add up to the node's own exactly, and the ledger's rows to the whole space.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from prism_explore.generate.state import KernelState, OperatorEntry
 from prism_explore.pipeline.search_space import Space
 
 Key = tuple[int, int, int]
-"""Tensors of a kernel graph, and how many predefined operators and custom kernels it has beside what was given."""
+"""Of a kernel graph: tensors, predefined operators, custom kernels."""
 
 
-class Tree:
-    """The tree of a search without rules."""
+class ProgramCounts:
+    """Counts in the tree of a search without rules."""
 
     def __init__(self, kernels: OperatorSet[OperatorEntry], blocks: OperatorSet[OperatorEntry], space: Space) -> None:
         self._kernels, self._space = kernels, space
@@ -31,11 +30,11 @@ class Tree:
         self._sums: dict[Key, list[int]] = {}
 
     def custom_rank(self, operands: Args) -> Rank:
-        """The place of a custom kernel in the canonical order: behind the predefined operators."""
+        """The rank of a custom kernel: behind the predefined operators."""
         return rank(operands, len(self._kernels.entries))
 
     def operands(self, tensors: int) -> Iterator[Args]:
-        """What a custom kernel may read, out of so many tensors."""
+        """Every set of operands of a custom kernel, out of so many tensors."""
         for size in range(1, self._space.block_inputs + 1):
             yield from combinations(range(tensors), size)
 

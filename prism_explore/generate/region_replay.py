@@ -1,7 +1,7 @@
-"""Go back to a node of a search that was noted, and from there into a region that was cut.
+"""Replay an enumeration up to a reported node, and enumerate a region that was cut there.
 
-Enumerator is deterministic, so the operators on the way to a node lead there again. A place is found by that
-way, and a region by its title and its reason, both as they were noted; nothing is read out of their text.
+The enumeration is deterministic, so the operators on the way to a node lead there again. A node is found by that way,
+a region by its title and its reason as they were reported.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ from prism_explore.pipeline.stages import Family
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What has grown at a node of the search: a kernel graph, and the block graph of a custom kernel that is open."""
+    """The state at a node of the search: a kernel graph, and the block graph of an open custom kernel."""
 
     kernel: KernelState
     block: BlockState | None = None
     gone: Mapping[Step, str] = field(default_factory=dict[Step, str])
     """Steps of the open block graph that were cut on the way, and the rule of each."""
     split: Split | None = None
-    """The kernel graph was whole, and this is how it was split; nothing grows from there."""
+    """Where the kernel graph was complete and was split; such a node has no further steps."""
 
 
 Made: TypeAlias = KernelState | BlockState | Split
-"""What a step gives."""
+"""The result of a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """Every step at a place on one level."""
+    """The outcomes of every step at a place on one level."""
 
     regions: tuple[Region, ...]
     cut: Mapping[Step, str]
     """Per step that was cut, here or on the way, the rule."""
     kept: Mapping[Step, tuple[str, Made]]
-    """Per step that was kept, its text and what it gave."""
+    """Per step that was kept, its text and its result."""
     fits: Mapping[Step, BlockApplication] = field(default_factory=dict[Step, BlockApplication])
-    """Per step of a block graph that was kept, how it is tried elsewhere."""
+    """Per step of a block graph that was kept, the application."""
 
 
 class ReportedTree:
-    """The tree of a search as it was noted."""
+    """The search tree as it was reported."""
 
     def __init__(self, facts: Iterable[Event]) -> None:
         self.nodes: dict[str, NodeExpanded] = {}
@@ -84,7 +84,7 @@ class ReportedTree:
 
 
 class EnumerationReplay:
-    """A growth that takes given steps instead of all."""
+    """An enumeration that takes chosen steps only."""
 
     def __init__(
         self,
@@ -97,9 +97,9 @@ class EnumerationReplay:
         self.enumerator = Enumerator(program, space, target, journal, time_to_beat=time_to_beat)
 
     def root(self) -> Place:
-        """Where every search begins."""
+        """The root of the search tree."""
         enumerator = self.enumerator
-        node = enumerator.log.expanded("", f"inputs({', '.join(enumerator.names.values())})", "kernel")
+        node = enumerator.log.expanded("", f"inputs({', '.join(enumerator.input_names.values())})", "kernel")
         return Place(enumerator.facts.start(node))
 
     def kernel_at(self, place: Place) -> KernelState | None:
@@ -109,10 +109,10 @@ class EnumerationReplay:
         opened = len(place.block.tensors) == len(place.block.operands)
         if opened or not self.enumerator.may_close(place.block):
             return None
-        return self.enumerator.closed(place.kernel, place.block)
+        return self.enumerator.close_block(place.kernel, place.block)
 
     def tried(self, place: Place, level: Level) -> Tried:
-        """What every step at a place comes to."""
+        """Try every step at a place."""
         enumerator = self.enumerator
         kept: dict[Step, tuple[str, Made]] = {}
         fits: dict[Step, BlockApplication] = {}
@@ -134,7 +134,7 @@ class EnumerationReplay:
             if kernel is None or place.split is not None or (level == "split" and not enumerator.space.results):
                 return Tried((), {}, {})
             if level == "split":
-                whole = enumerator.whole(kernel)
+                whole = enumerator.complete_graph(kernel)
                 if whole is None:
                     return Tried((), {}, {})
                 cuts, halves = enumerator.try_splits(whole)
@@ -145,19 +145,19 @@ class EnumerationReplay:
                 return Tried((), {}, {})
             else:
                 cuts, made = enumerator.try_kernel_steps(kernel)
-                regions = cuts.regions(enumerator.names)
+                regions = cuts.regions(enumerator.input_names)
                 labels: dict[Op, str] = {o.op: o.label for o in enumerator.facts.kernel_operators.entries}
                 for state in made:
                     if isinstance(state, BlockState):
-                        kept[CUSTOM, state.operands] = enumerator.told(state), state
+                        kept[CUSTOM, state.operands] = enumerator.step_text(state), state
                     else:
                         node = state.tensors[-1].node
-                        kept[labels[node.op], node.args] = enumerator.told(state), state
+                        kept[labels[node.op], node.args] = enumerator.step_text(state), state
         cut = tuple(regions)
         return Tried(cut, {**gone, **{step: r.reason.rule for r in cut for step in r.steps}}, kept, fits)
 
     def follow(self, place: Place, taken: NodeExpanded, tried: Tried | None = None) -> Place | None:
-        """Where a step that was noted leads; None where it is not kept here."""
+        """The place behind a reported step; None where it is cut here."""
         tried = tried or self.tried(place, taken.level)
         for text, state in tried.kept.values():
             if text == taken.operator:
@@ -176,7 +176,7 @@ class EnumerationReplay:
         return Place(replace(state, id=node))
 
     def reach(self, way: Iterable[NodeExpanded]) -> Place | NodeExpanded:
-        """The place at the end of a way, or the step of it that is not kept here."""
+        """The place at the end of a way, or the first step of it that is cut here."""
         place = self.root()
         for taken in way:
             after = self.follow(place, taken)
@@ -188,17 +188,17 @@ class EnumerationReplay:
 
 @dataclass(slots=True)
 class Reopened:
-    """A region that grows again, and what became of its steps; filled while `grow` is pulled."""
+    """A region that is enumerated again, and the outcome of its steps; filled while `regrow` is pulled."""
 
     steps: tuple[Step, ...]
     """All steps of the region."""
     taken: tuple[Step, ...] = ()
-    """Those that were gone into, whatever came of it."""
+    """Those that were tried."""
     at_once: dict[Step, str] = field(default_factory=dict[Step, str])
-    """Steps that another rule cuts at once, and which. A step in neither is no operator there without the rule, as
-    a sum over iterations is none behind the loop."""
+    """Steps that another rule cuts at once, and which rule. A step that is neither here nor kept is no operator there
+    without the rule, such as an accumulator behind the loop."""
     lost_at: str = ""
-    """The step on the way to the region that is not kept here, where there is one."""
+    """The first step on the way to the region that is cut here; empty where none is."""
     over: bool = False
     """Whether the budget of nodes ended it."""
     grown: int = 0
@@ -216,7 +216,7 @@ def region_steps(
     """The steps that were cut together as one region.
 
     Raises:
-        ShapeError: growth makes no such region there, so the facts are of another search.
+        ShapeError: the enumeration has no such region there, so the events are of another search.
     """
     here = EnumerationReplay(program, space, target, Journal(), time_to_beat)
     place = here.reach(trail.way(region.parent)) if region.parent in trail.nodes else None
@@ -249,19 +249,19 @@ def regrow(
     steps: int | None = None,
     time_to_beat: TimeToBeat | None = None,
 ) -> Iterator[Family | None]:
-    """Grow a region again, in a space where its rule is off; families and None as `generate` yields them.
+    """Enumerate a region again, in a space where its rule is off; families and None as `generate` yields them.
 
     Args:
-        program: what was searched.
+        program: the program that was searched.
         space: with the rule off.
         target: the machine.
-        journal: of this growth alone; it begins with the way to the region.
+        journal: of this enumeration alone; it begins with the way to the region.
         trail: the search that cut the region.
         region: the cut.
-        reopened: its steps, from `region_steps`; what became of them is noted there.
+        reopened: its steps, from `region_steps`; their outcomes are stored in it.
         nodes: budget inside the region.
         steps: only the first ones; all without.
-        time_to_beat: the time that the search had to beat.
+        time_to_beat: that of the search.
     """
     way = trail.way(region.parent)
     before = len(way) + 1
@@ -297,14 +297,14 @@ def regrow(
                 yield from _beyond(here, place, region.level, made)
             elif step in tried.cut:
                 reopened.at_once[step] = tried.cut[step]
-    yield from enumerator.rest()
-    yield from enumerator.second_pass()
+    yield from enumerator.take_deferred_steps()
+    yield from enumerator.split_kernels()
     reopened.grown = enumerator.log.nodes - before
     reopened.over |= any(isinstance(e, RegionPruned) and e.reason.soundness == "budget" for e in journal.events)
 
 
 def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[BlockApplication]:
-    """The steps before one that the search went into: what it cut there it did not try again behind them."""
+    """The steps before one that the search took: it tried each only up to its lasting cut."""
     for before in takewhile(lambda s: s != step, tried.fits):
         if tried.kept[before][0] in searched:
             yield tried.fits[before]
@@ -313,10 +313,10 @@ def _skipped(tried: Tried, step: Step, searched: Collection[str]) -> Iterator[Bl
 def _whole(
     program: TensorProgram, enumerator: Enumerator, place: Place, kernel: KernelState
 ) -> Iterator[Family | None]:
-    whole = enumerator.whole(kernel)
+    whole = enumerator.complete_graph(kernel)
     core = place.split.graph if place.split is not None else whole and whole.core
     if whole is not None and isinstance(core, SGraph):
-        graph = enumerator.facts.whole(core)
+        graph = enumerator.facts.with_views(core)
         yield Family(enumerator.log.completed(kernel.id, show_graph(graph)), program, graph)
 
 

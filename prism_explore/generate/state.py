@@ -1,6 +1,6 @@
-"""What growing works on, as data: entries that may be applied, tensors, and partial graphs of both levels.
+"""Data of the enumeration: operators that may be applied, tensors, and partial graphs of both levels.
 
-Nothing here decides anything: `attempts` says what an application gives or which rule cuts it, `grow` in which order.
+`expander` applies steps to them, `enumerator` decides on the order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from prism_explore.support.caches import memoize
 
 @dataclass(frozen=True, slots=True)
 class OperatorEntry:
-    """An operator that may be applied: one entry of a level's operator_set."""
+    """An operator that may be applied at one level."""
 
     op: ComputeOp | LoopOp
     arity: int
@@ -49,13 +49,13 @@ class OperatorEntry:
 
     @property
     def label(self) -> str:
-        """Its name, with the dim or the constant that tells it from its like."""
+        """Its name, with its dim or constant where it has one."""
         return label_of(self.op)
 
 
 @memoize(1024)
 def label_of(op: ComputeOp | LoopOp) -> str:
-    """An operator's name, with the dim or the constant that tells it from its like."""
+    """An operator's name, with its dim or constant where it has one."""
     match op:
         case Reduce(_, along) | Accumulate(_, int() as along):
             return f"{op_name(op)}[{along}]"
@@ -76,7 +76,7 @@ def label_of(op: ComputeOp | LoopOp) -> str:
 
 
 def operator_set(operators: Operators, largest_rank: int) -> OperatorSet[OperatorEntry]:
-    """The operators as entries: a reduction along each dim is a entry of its own."""
+    """The operators of a level in a fixed order; a reduction along each dim is an entry of its own."""
     dims = range(largest_rank)
     entries: list[OperatorEntry] = [OperatorEntry(Unary(fn), 1) for fn in operators.unary]
     entries += [OperatorEntry(s, 1) for s in operators.scalars]
@@ -96,31 +96,31 @@ def operator_set(operators: Operators, largest_rank: int) -> OperatorSet[Operato
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of the growing graph and all that is known of it."""
+    """A tensor of a partial graph with everything that rules need of it."""
 
     node: Node
     axes: AxisNames
     dtype: DType
     expression: Poly
     number: int
-    """See `canonical.Expressions`; in one block, equal numbers are equal values."""
+    """See `canonical_order.Expressions`; in one block, equal numbers are equal values."""
     flows: tuple[Flow | FlowRule, ...] = ()
-    """Inside a block: its state under each choice of looped axes."""
+    """Inside a block: its loop state under each choice of looped axes."""
     behind: bool = False
     """Inside a block: whether it depends on an accumulator, so that no accumulator may take it."""
     written: int = -1
-    """The number of the same value in a graph without a loop, whose accumulators are reductions or nothing."""
+    """The number of the same value in a graph without a loop: an accumulator is a reduction or its operand."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockApplication:
-    """An application inside a block of which nothing is known but that its value may be part of the result."""
+    """An operator inside a block whose operands fit and whose value may be part of the result."""
 
     args: Args
     kind: int
     """Position in the block's operator_set."""
     tensor: Tensor
-    """What it gives; its node is that of the first graph that had it."""
+    """Its result; the node is that of the first graph that had it."""
 
 
 Same: TypeAlias = tuple[tuple[str, str], ...]
@@ -129,60 +129,60 @@ Same: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class KernelState:
-    """A growing kernel graph."""
+    """A partial kernel graph."""
 
     id: str
     tensors: tuple[Tensor, ...]
     unused: frozenset[int]
     goals: frozenset[int] = frozenset()
-    """The readings of the result that all of its values may be parts of."""
+    """The forms of the result that all of its values may be parts of."""
     last: Rank | None = None
     predefined: int = 0
     customs: int = 0
     time_bound: PartialTimeBound = EMPTY
-    """Where there is a time to beat."""
+    """A lower bound on the time; zero where there is no time to beat."""
     read: frozenset[int] = frozenset()
     """Tensors that some kernel reads."""
     deviations: int = 0
-    """How many of its operators compute what the program does not."""
+    """How many of its operators compute a value that the program does not."""
     same: Same = ()
-    """The axes that its operators take for one another."""
+    """The axes that are one, where dims match by size."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockState:
-    """A growing block graph."""
+    """A partial block graph."""
 
     id: str
     operands: tuple[int, ...]
     spare: int
-    """Operators that the kernel graph may still add behind this block, counted generously."""
+    """An upper bound on the operators that the kernel graph may still add behind this block."""
     choices: tuple[frozenset[str], ...]
-    """The choices of looped axes that are looked ahead to."""
+    """All choices of looped axes."""
     legal: frozenset[int]
-    """Those that no operator forbids so far."""
+    """The choices that are legal for all operators so far, by position."""
     tensors: tuple[Tensor, ...]
     unused: frozenset[int]
     goals: frozenset[int]
-    """The readings of the result that all of its values, and those outside, may be parts of."""
+    """The forms of the result that all of its values, and those outside, may be parts of."""
     context: int = 0
-    """A number for what is loaded, and the choices of looped axes."""
+    """A number for the loads, the choices of looped axes, and the axes that are one."""
     outside: tuple[Tensor, ...] = ()
     """Kernel-level tensors that operators behind this block may still use."""
     reduced: frozenset[str] = frozenset()
-    """Axes that some operator sums over, so that no grid dim may cut them."""
+    """Axes that some operator sums over, so that no grid dim may partition them."""
     accumulated: tuple[int, ...] = ()
     made: tuple[Parts, ...] = ()
-    """What its tensors, and those outside, have of the parts that cost operators, per reading."""
+    """Per form of the result, the parts that its tensors and those outside have."""
     open: tuple[BlockApplication, ...] = ()
     """Applications to tensors before the newest that are still to be tried, in canonical order."""
     time_bound: PartialTimeBound = EMPTY
-    """Where there is a time to beat."""
+    """A lower bound on the time; zero where there is no time to beat."""
     beyond: int = 0
-    """How many kernel graphs there are that begin with this block's kernel, whatever its operators, and go on."""
+    """How many kernel graphs extend the graph behind this block's kernel, for any operators in it."""
     stood_for: int = 0
-    """How many graphs it began when it was opened."""
+    """How many graphs begin with this kernel's operands."""
     deviations: int = 0
-    """How many operators, its own and those of kernels before, compute what the program does not."""
+    """How many operators, in earlier kernels too, compute a value that the program does not."""
     same: Same = ()
-    """The axes that its operators, and kernels before, take for one another."""
+    """The axes that are one, where dims match by size."""

@@ -17,7 +17,7 @@ from prism_explore.events.kinds import CandidateRejected, RegionPruned
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import Expressions
-from prism_explore.generate.program_count import Tree
+from prism_explore.generate.program_count import ProgramCounts
 from prism_explore.generate.pruning.facts import ProgramFacts
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.interpreter.reference import evaluate
@@ -100,7 +100,7 @@ def fitting(program: TensorProgram, machine: Target, ops: int) -> Small | None:
         given = len(program.inputs)
         space = Space(Operators(), operators, block_ops=given + ops + more, block_inputs=given, nodes=10**9)
         facts = ProgramFacts(program, space, machine)
-        whole = Tree(facts.kernel_operators, facts.block_operators, space).beyond(facts.start(""))
+        whole = ProgramCounts(facts.kernel_operators, facts.block_operators, space).beyond(facts.start(""))
         if whole > MOST:
             break
         best = Small(program, space, machine)

@@ -11,7 +11,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
 from prism_explore.generate.canonical_order import rank
-from prism_explore.generate.program_count import Tree
+from prism_explore.generate.program_count import ProgramCounts
 from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.generate.state import KernelState, operator_set
 from prism_explore.ir.ops import Input, Node
@@ -56,7 +56,7 @@ def walked(space: Space, tensors: int) -> int:
 def test_the_tree_is_counted_as_it_would_be_walked(tensors, predefined, customs, kernel_ops):
     limits = {"predefined_kernels": predefined, "custom_kernels": customs, "kernel_ops": kernel_ops}
     space = Space(KERNEL, BLOCK, block_ops=3, block_inputs=2, **limits)
-    tree = Tree(operator_set(KERNEL, 2), operator_set(BLOCK, 2), space)
+    tree = ProgramCounts(operator_set(KERNEL, 2), operator_set(BLOCK, 2), space)
     given_ = tuple(gate_input(i) for i in range(tensors))
 
     assert walked(space, tensors) == tree.beyond(KernelState("", given_, frozenset()))

@@ -173,12 +173,12 @@ class ProgramFacts:
             Needs(goal, rms=self._has_rms, quotients=not turned, reciprocals=reciprocals) for goal in self.goals
         )
 
-    def whole(self, core: SGraph) -> SGraph:
+    def with_views(self, core: SGraph) -> SGraph:
         """The program's kernel graph for one of its core: with the views around it, and copies of inputs merged."""
         return self.apart.merge_copies(self.peeled.wrap(core))
 
-    def core(self, graph: SGraph) -> SGraph | None:
-        """The core of a kernel graph that `whole` made; None of any other."""
+    def core_of(self, graph: SGraph) -> SGraph | None:
+        """The core of a kernel graph that `with_views` returned; None of any other."""
         return self.peeled.unwrap(self.apart.split_copies(graph))
 
     def start(self, node: str) -> KernelState:
