@@ -1,4 +1,4 @@
-"""Which families another one beats whatever the sizes: in the terms of `cost.work`, which is no proof about time.
+"""Dominance: families that another one never exceeds in cost, in the model of `cost.work`; no proof about time.
 
 A candidate *dominates* another if for every legal choice of the other's numbers it has one, at the same shapes, with
 no more traffic, arithmetic, scratch and launches, as written, and with as many blocks: fewer would leave cores idle
@@ -6,9 +6,9 @@ and more may be illegal. A family dominates another if each of the other's candi
 How many blocks a predefined operator has is its library's choice, so none are compared with those.
 
 On one machine a candidate *outdoes* another if one choice of its numbers costs no more than any of the other's. These
-numbers fill the machine: every core has a block of each custom kernel, and a block's scratch is there. So neither more
-blocks nor less scratch are a gain of the other's, and a kernel that is split may outdo one that is not. What a last
-round of blocks leaves idle is not counted, here as there.
+numbers fill the machine: every core has a block of each custom kernel, and a block's scratch is there. So neither
+more blocks nor less scratch are a gain of the other's, and a kernel that is split may outdo one that is not. What a
+last round of blocks leaves idle is not counted, here as there.
 
 Numbers are matched by axes: a grid size or loop range takes the value of one that cuts the same axis in the other
 candidate, or 1. That is legal where every condition it leads to is a condition of the other candidate, or trivial.
@@ -16,7 +16,7 @@ candidate, or 1. That is legal where every condition it leads to is a condition 
 Costs are sums of products of symbols, so `a <= b` for all legal sizes is shown term by term: each term of a that is
 left over in b - a is paid by terms of b that are never smaller. A product of symbols is never below a number c if it
 is c times a product of symbols, which are at least 1, and of conditions, which are at least 1 as well. That is sound
-and not complete: what is not shown is unknown, and unknown is no dominance.
+and not complete: where it shows nothing, there is no dominance.
 """
 
 from __future__ import annotations

@@ -1,38 +1,37 @@
-"""The least time a graph could take on a machine, whole or still growing.
+"""Roofline: a lower bound on the time of a graph on a machine, complete or partial.
 
-A kernel can finish no sooner than its arithmetic at peak rate, nor sooner than its compulsory traffic
-at peak bandwidth. The larger of the two is a floor that needs no compiler and no run; nor can all kernels
-together be done before the arithmetic of all:
+A kernel takes at least the time of its arithmetic at peak rate, and at least the time of its compulsory traffic at
+peak bandwidth. All kernels together take at least the time of all arithmetic:
 
-    floor_s = max(sum over kernels of max(flops / peak_flops_per_s, dram_bytes / dram_bytes_per_s),
+    time_s  = max(sum over kernels of max(flops / peak_flops_per_s, dram_bytes / dram_bytes_per_s),
                   flops of all kernels / peak_flops_per_s)
 
-Why it is a bound. Kernels run one after another, so their times add up. Within one, arithmetic and
-traffic may overlap fully, so the larger counts. Arithmetic is the least of `cost.work`. Of the traffic only
-cold misses count: an input is not in any cache before the first kernel that reads it. What a kernel wrote
-or read before may still be in the last cache when it is read again, but no more of it than fits, so only
-the rest counts; likewise the result may still be in the cache, unwritten, when the clock stops. A view is
-what it views, but no larger than itself; of several views of one tensor the largest counts. Symbols that a
-tuner will choose stand for whatever makes each term least. Of all arithmetic the least is taken behind the sum:
-what one kernel sums in parts another one has to add, so parts that are free in either alone are not in both.
+Why it is a bound. Kernels run one after another, so their times add up. Within one, arithmetic and traffic may
+overlap fully, so the larger counts. Arithmetic is the least of `cost.work`. Of the traffic only cold misses count: an
+input is not in any cache before the first kernel that reads it. What a kernel wrote or read before may still be in
+the last cache when it is read again, but no more of it than fits, so only the rest counts; likewise the result may
+still be in the cache, unwritten, when the clock stops. A view is what it views, but no larger than itself; of several
+views of one tensor the largest counts. Symbols that a tuner will choose stand for whatever makes each term least. Of
+all arithmetic the least is taken behind the sum: what one kernel sums in parts another one has to add, so parts that
+are free in either alone are not in both.
 
-Why it bounds what grows from a partial graph too (`TimeToBeat`). A graph grows by operators that are added;
-nothing is taken away, and a graph is whole only when everything in it is used. So the work in it is work of
-every graph that it grows into, and each input that it does not read yet is still to be read.
+Why it also bounds every graph that extends a partial graph (`TimeToBeat`). Operators are only added, and a graph is
+complete only when everything in it is used. So the work in it is work of every graph that extends it, and each input
+that it does not read yet is still to be read.
 
 With masks that is not so: any operator may come to lie before or behind one, and what is hidden need not be done. So
-no arithmetic counts while a graph of such a program grows. Traffic does, if each mask is a band with the diagonal of
-a square: then every row and every column is let through somewhere, and what lies along one of them at most is read
-in all its elements (as in `cost.work`, and on the same terms: no view may move elements between rows and columns).
-What lies along both does not count, but for results, which are written in full. Of other masks nothing is known.
+no arithmetic counts in a partial graph of such a program. Traffic does, if each mask is a band with the diagonal of a
+square: then every row and every column is let through somewhere, and what lies along one of them at most is read in
+all its elements (as in `cost.work`, and on the same terms: no view may move elements between rows and columns). What
+lies along both does not count, but for results, which are written in full. Of other masks nothing is known.
 
-What it takes for granted: that times are taken with a cold cache (see `tune.measure`), since from a warm one a
-kernel can outrun memory; and that the machine's rates are ceilings. A datasheet's peaks are. Measured ones are the best
-that was seen, which a better minute of a shared machine may pass: a cut by them says so and is *heuristic*, and
-where a kernel outruns its floor all the same, the tuner trusts no floor any more.
+Assumptions: times are taken with a cold cache (see `tune.measure`), since from a warm one a kernel can outrun memory;
+and that the machine's rates are ceilings. A datasheet's peaks are. Measured ones are the best that was seen, which a
+shared machine may exceed later: a cut by them is marked *heuristic*, and where a kernel is faster than its bound, the
+tuner uses no bound any more.
 
-Source: Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009. Cold misses as a lower bound:
-Hong and Kung, "I/O complexity: the red-blue pebble game", STOC 1981.
+Source: Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009. Cold misses as a lower bound: Hong and Kung,
+"I/O complexity: the red-blue pebble game", STOC 1981.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ from prism_explore.targets import Target
 
 
 def rates_of(target: Target) -> str:
-    """What a cut by a machine's rates takes for granted, as a sentence."""
+    """The rates that a cut by time assumes, as a sentence."""
     rates = f"{target.dram_bytes_per_s / 1e9:.4g} GB/s and {target.peak_flops_per_s / 1e9:.4g} Gflop/s"
     if target.measured:
         return f"It takes {rates} for limits, which are the best that was measured here and may be passed."
@@ -77,7 +76,7 @@ def rates_of(target: Target) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TimeBound:
-    """A lower bound on a graph's time for every choice of numbers, and the resource that sets it."""
+    """A lower bound on a graph's time for every choice of sizes, and the resource that sets it."""
 
     time_s: float
     bound_by: Literal["compute", "memory"]
@@ -88,18 +87,18 @@ class TimeBound:
 
 
 def time_bound_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> TimeBound:
-    """The least time this candidate could take at these shapes.
+    """A lower bound on the time of a candidate at these shapes, for every choice of sizes.
 
     Units: bytes / (bytes/s) = s, flops / (flops/s) = s
 
     Raises:
-        ShapeError: a data symbol has no number in `shapes`.
+        ShapeError: a data symbol has no size in `shapes`.
     """
     return time_bound_of_graph(candidate.sgraph, shapes, target)
 
 
 def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target) -> TimeBound:
-    """The least time of any sGraph whose maps are chosen, or of a program with one kernel per operator."""
+    """The bound of an sGraph whose maps are chosen, or of a program with one kernel per operator."""
     types = graph.types()
     inputs = {i for i, n in enumerate(graph.nodes) if isinstance(n.op, Input)}
     extents = [least(d.substitute(shapes), {}) for t in types for d in t.dims]
@@ -110,7 +109,7 @@ def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target
         return max(0.0, least(d.substitute(shapes), most))
 
     def viewed(tensor: int, shown: float) -> tuple[int, float]:
-        """What a tensor shows, and how much of it at most."""
+        """The tensor that a view shows, and how many bytes of it at most."""
         node = graph.nodes[tensor]
         if isinstance(node.op, Band):
             return tensor, 0.0
@@ -145,7 +144,7 @@ def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target
 
 
 def least(size: Dim, most: Mapping[str, float]) -> float:
-    """A number that `size` is never below when every symbol lies between 1 and its `most`."""
+    """A lower bound on `size` where every symbol lies between 1 and its `most`."""
     total = 0.0
     for monomial, coefficient in size.terms:
         term = float(coefficient)
@@ -159,20 +158,20 @@ def least(size: Dim, most: Mapping[str, float]) -> float:
 # ---------------------------------------------------------------- growing graphs
 @dataclass(frozen=True, slots=True)
 class PartialTimeBound:
-    """The floor of a partial graph, and so of every graph that it grows into."""
+    """A lower bound on the time of a partial graph, and so of every graph that extends it."""
 
     closed_s: float = 0.0
-    """Of the kernels that are whole."""
+    """Of the closed kernels."""
     memory_s: float = 0.0
-    """Of the kernel that is open: what it loads."""
+    """Of the open kernel: its loads."""
     compute_s: float = 0.0
-    """Of the kernel that is open: its arithmetic so far."""
+    """Of the open kernel: its arithmetic so far."""
     unread_s: float = 0.0
-    """Of the inputs that no kernel reads yet; later ones must."""
+    """Of the inputs that no kernel reads yet; a later one must."""
 
     @property
     def time_s(self) -> float:
-        """Seconds that no graph goes below that this one grows into."""
+        """The bound in seconds."""
         return self.closed_s + max(self.memory_s, self.compute_s) + self.unread_s
 
 
@@ -181,43 +180,43 @@ EMPTY = PartialTimeBound()
 
 @dataclass(frozen=True, slots=True)
 class TimeToBeat:
-    """A time that a kernel has to stay below, at given shapes, on a machine; graphs that cannot need not grow."""
+    """A time that a kernel has to stay below, at some shapes, on a machine; graphs that cannot are cut."""
 
     best_s: float
     shapes: tuple[tuple[str, int], ...]
     target: Target
     masks: frozenset[Dim] = frozenset()
-    """Rows, and columns, of the masks: what may be hidden by one is not known to be read."""
+    """Rows, and columns, of the masks: elements that a mask may hide need not be read."""
     warm: frozenset[int] = frozenset()
-    """Inputs, by number, that kernels before have written or read, where this is one of a row of kernels."""
+    """Inputs, by number, that earlier kernels of a sequence have written or read."""
     elsewhere_s: float = 0.0
-    """What the other kernels of that row take at least."""
+    """A lower bound on the time of the other kernels of the sequence."""
 
     def rest(self, inputs: Iterable[TensorType]) -> PartialTimeBound:
-        """Of an empty graph that is to read these inputs."""
+        """The bound of the graph without operators, which must read these inputs."""
         return PartialTimeBound(self.elsewhere_s, unread_s=sum(map(self.read_s, inputs)))
 
     def read_s(self, tensor: TensorType) -> float:
-        """Seconds to read an input from memory once; 0 of what a mask may hide."""
+        """Seconds to read an input from memory once; 0 where a mask may hide it."""
         return self._read(tensor) / self.target.dram_bytes_per_s
 
     def opened(
         self, before: PartialTimeBound, cold: Iterable[TensorType], warm: Iterable[TensorType]
     ) -> PartialTimeBound:
-        """One kernel more, open; `cold` are the inputs that it is the first to read, `warm` what it reads besides."""
+        """The bound with one more open kernel, the first to read the `cold` inputs; it also reads the `warm` ones."""
         first_s = sum(map(self.read_s, cold))
         again_s = sum(map(self._read_again, warm)) / self.target.dram_bytes_per_s
         return PartialTimeBound(before.closed_s, first_s + again_s, 0.0, max(0.0, before.unread_s - first_s))
 
     def computed(self, before: PartialTimeBound, flops: Dim, dtype: DType) -> PartialTimeBound:
-        """The open kernel with more arithmetic; of what a mask may hide, none."""
+        """The bound with more arithmetic in the open kernel; none where there are masks."""
         if self.masks:
             return before
         more_s = float(flops.rational(dict(self.shapes))) / self.target.peak(dtype)
         return replace(before, compute_s=before.compute_s + more_s)
 
     def closed(self, before: PartialTimeBound, result: TensorType) -> PartialTimeBound:
-        """The open kernel closed, its result written."""
+        """The bound with the open kernel closed and its result written."""
         memory_s = before.memory_s + self._beyond(result) / self.target.dram_bytes_per_s
         return PartialTimeBound(before.closed_s + max(memory_s, before.compute_s), unread_s=before.unread_s)
 
@@ -231,14 +230,14 @@ class TimeToBeat:
         return 0.0 if may_be_hidden(tensor.dims, self.masks) else self._beyond(tensor)
 
     def _beyond(self, tensor: TensorType) -> float:
-        """What cannot be in the last cache."""
+        """The bytes that the last cache cannot hold."""
         return max(0.0, self._bytes(tensor) - self.target.last_cache_bytes)
 
 
 def time_to_beat_of(
     program: TensorProgram, best_s: float | None, shapes: Mapping[str, int], target: Target
 ) -> TimeToBeat | None:
-    """The time to beat for a search of a program; None where there is no time to beat, or no bound on what grows."""
+    """The time to beat for a search of a program; None where there is none, or no bound on partial graphs."""
     if best_s is None:
         return None
     nodes = program.graph.nodes
@@ -251,7 +250,7 @@ def time_to_beat_of(
 
 
 def least_flops(op: ComputeOp | LoopOp, operands: Sequence[tuple[Dim, ...]], result: tuple[Dim, ...]) -> Dim:
-    """Arithmetic of one operator over all blocks and iterations, whichever maps are chosen; dims are whole extents.
+    """A lower bound on the arithmetic of one operator over all blocks and iterations, for any maps; dims are extents.
 
     Where the loop cuts what is summed, additions become an accumulator's, and so do those behind further linear
     operators, where there may be fewer: of a sum only what is done to its terms counts.

@@ -1,11 +1,11 @@
-"""What each kernel of a row has to stay below: the time to beat, less what the rest of the row takes at least.
+"""The time to beat of each kernel of a sequence: that of the sequence minus a bound on the other kernels.
 
-Kernels in a row run one after another, each for one part of a program, so their times add up. Of the others only this
-is taken: an input of the program has to come out of memory once, in the first kernel that reads it. What a kernel is
-given of kernels before it, or reads after them, may still be in the last cache, and counts for what does not fit.
+The kernels of a sequence run one after another, each for one part of a program, so their times add up. The bound on
+the others: an input of the program is read from memory once, by the first kernel that reads it. A result that one
+kernel passes to another may still be in the last cache; only the bytes that do not fit count.
 
-A part that only views its input reads nothing. Of a part with masks counts what is read under any (see
-`cost.floor`); whatever one kernel hides, another still writes in full, so a mask says nothing of other parts.
+A part that only views its input reads nothing. Of a part with masks only reads under any mask count (see
+`cost.roofline`); a mask in one part says nothing about other parts, because each kernel writes its result in full.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from prism_explore.targets import Target
 def times_to_beat_of_parts(
     program: TensorProgram, parts: Sequence[Part], best_s: float, shapes: Mapping[str, int], target: Target
 ) -> dict[str, TimeToBeat | None]:
-    """What partial graphs of each part are held against; None of a part of which no bound is known while it grows.
+    """The time to beat of each part; None for a part without a bound on partial graphs.
 
-    Parts that are alike are searched once, so each is given the loosest ceiling of those that it is like.
+    Equal parts are searched once, so they share the largest of their times.
 
     Args:
-        program: the whole.
-        parts: of it, in order.
-        best_s: the time that the row has to stay below.
-        shapes: numbers for the program's symbols.
+        program: the full program.
+        parts: its parts, in order.
+        best_s: the time that the sequence has to stay below, in seconds.
+        shapes: sizes of the program's symbols.
         target: the machine.
     """
     given = {op.name for op in program.inputs}

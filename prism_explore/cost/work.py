@@ -1,14 +1,14 @@
-"""What a graph moves, computes, holds and launches: every kernel counted symbolically.
+"""Traffic, arithmetic, memory and launches of every kernel of a graph, as symbolic counts.
 
 Each figure is a `Dim` in the program's symbols, the grid sizes and the loop ranges. There are two kinds.
 
 *As written* is what the block interpreter does, exactly: every block loads its tiles in every iteration.
-*Least* is what no code for the same graph can do without:
+*Least* is a lower bound for all code of the same graph:
 
 * a value that blocks or iterations repeat is computed once, and so is one that two operators compute alike;
 * an operand is read once, and of one that only slices look at, the largest slice;
 * what a mask may hide is neither computed nor, but for the exception in `_masked`, read;
-* what no result needs is not there at all;
+* operators that no result needs do not count;
 * of a block's memory, only what it must hold at one time (see `least_scratch`).
 
 So least is never above as written, at any legal sizes; and a code generator may hoist, share, skip and reuse

@@ -35,7 +35,7 @@ from prism_explore.generate.region_replay import Reopened, ReportedTree, region_
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Family, KernelSequence
-from prism_explore.search.explore import Task, row_to_beat, time_to_beat, with_time_to_beat
+from prism_explore.search.explore import Task, sequence_time_to_beat, time_to_beat, with_time_to_beat
 from prism_explore.search.kernel_sequence import kernel_sequences
 from prism_explore.verify.prover import Prover
 
@@ -310,7 +310,7 @@ def _row_audit(
         reopened.over |= reopened.grown >= nodes
         return reopened.over
 
-    for row in kernel_sequences(task.program, task.space, task.target, task.seed, over, row_to_beat(task)):
+    for row in kernel_sequences(task.program, task.space, task.target, task.seed, over, sequence_time_to_beat(task)):
         tick()
         reopened.grown += 1
         if isinstance(row, KernelSequence):
@@ -346,7 +346,9 @@ def _row_of(task: Task, facts: Sequence[Event], born: FamilyCompleted) -> Kernel
     """The row of kernels that a family is; None where it is none."""
     if not any(isinstance(e, NodeExpanded) and e.node == born.node and is_of_a_row(e.operator) for e in facts):
         return None
-    rows = kernel_sequences(task.program, task.space, task.target, task.seed, lambda: False, row_to_beat(task))
+    rows = kernel_sequences(
+        task.program, task.space, task.target, task.seed, lambda: False, sequence_time_to_beat(task)
+    )
     graphs = ((r, r.together({n: f.sgraph for n, f in r.families})) for r in rows if isinstance(r, KernelSequence))
     return next((row for row, graph in graphs if show(graph) == born.sgraph), None)
 

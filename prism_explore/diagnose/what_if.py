@@ -28,7 +28,7 @@ from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.search_space import Level, Space
 from prism_explore.pipeline.stages import Family, Verified
-from prism_explore.search.explore import Task, grown, time_to_beat, with_time_to_beat
+from prism_explore.search.explore import Task, enumerate_families, time_to_beat, with_time_to_beat
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target
 from prism_explore.verify.prover import Prover
@@ -291,7 +291,7 @@ def _compared(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> 
     journal, prover = Journal(), Prover(other.program)
     watch = WorkTimer(other.space.time_s)
     found: dict[int, str] = {}
-    growing = grown(other, journal, watch.is_over, lambda: bool(found))
+    growing = enumerate_families(other, journal, watch.is_over, lambda: bool(found))
     for family in watch.during(growing):
         tick()
         if family is None:

@@ -1,8 +1,8 @@
-"""The search space, stated in one place: operators, limits, and which pruning rules are on.
+"""The search space in one place: operators, limits, and which pruning rules are on.
 
-Whatever a search does not look at is excluded here or cut by a named rule; nothing else. `describe`
-prints the statement, and it goes into the journal's first event, so that a claim such as "the best of
-the stated space" can be read back.
+A graph that a search does not consider is excluded by the space or cut by a named rule. `describe` is the statement
+of the space; it goes into the journal's first event, so that the claim "the best of the stated space" can be read
+back.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""The five products of a search, one per arrow of the pipeline.
+"""The five products of a search, one per stage of the pipeline.
 
     program -> Family -> Candidate -> Verified -> Kernel -> Timed
 
-Each is frozen and keeps its ancestor, so holding one is proof that the earlier stages ran and any
-picture can walk back to the program. Outcomes that end a branch are values too: `Refuted`,
-`Unknown`, `Infeasible`. Stages share these types and nothing else.
+Each is frozen and holds its ancestor, so every product leads back to the program. Outcomes that end a branch are
+values too: `Refuted`, `Unknown`, `Infeasible`. Stages import these types and not one another.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from prism_explore.ir.transforms.partition import Part, assemble
 
 Soundness: TypeAlias = Literal["sound", "heuristic", "budget", "user"]
 Arithmetic: TypeAlias = Literal["float64", "decimals", "prime fields"]
-"""What a trial's numbers are: inexact for any program, to sixty digits where floats may be at fault, or exact for
-programs without maxima."""
+"""The numbers of a trial: float64 for any program, sixty decimal digits where float64 may be at fault, or exact
+residues for programs without maxima."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +31,25 @@ class Family:
     """An sGraph with open maps: operators and wiring are fixed, maps and sizes are not."""
 
     id: str
-    """Stable and typed: f1, f2, ... in order of birth."""
+    """f1, f2, ... in order; stable over a search."""
     program: TensorProgram
     sgraph: SGraph
     sequence: KernelSequence | None = None
-    """Where several custom kernels, each of one part of the program, stand in a row."""
+    """The parts, where the family is a sequence of kernels, one per part of the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSequence:
-    """A program as a row of parts, with families of some of them."""
+    """A program as a sequence of parts, with families of some parts."""
 
     program: TensorProgram
-    """What is cut into parts: the family's program, or one that is the same by associativity."""
+    """The program that is partitioned: the family's program, or one that is equal by associativity."""
     parts: tuple[Part, ...]
     families: tuple[tuple[int, Family], ...]
     """Per part that has a kernel, its number from 0 on, and the kernel as a family of the part's own program."""
 
     def together(self, graphs: Mapping[int, SGraph]) -> SGraph:
-        """The whole with these graphs in the places of some parts; the others are predefined operators."""
+        """The full graph, with these graphs for some parts; the other parts are predefined operators."""
         return assemble(self.program, self.parts, graphs)
 
 
@@ -63,14 +62,14 @@ class Candidate:
     family: Family
     sgraph: SGraph
     uses: tuple[tuple[AxisUse, ...], ...]
-    """Per custom kernel, how each axis is cut."""
+    """Per custom kernel, how each axis is partitioned."""
     conditions: tuple[Dim, ...]
-    """Sizes that must be positive integers; every legal choice of numbers makes them so."""
+    """Dims that must be positive integers; every legal choice of sizes makes them so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lemma:
-    """One step of a proof: what a tensor of the candidate is equal to, and by which axioms."""
+    """One step of a certificate: an equal of a tensor of the candidate, and the axioms used."""
 
     tensor: str
     """Where: k3 for a kernel-level tensor, k3.b7 for a block tensor."""
@@ -110,7 +109,7 @@ class Proof:
     conditions: tuple[str, ...]
     classes: tuple[EClass, ...] = ()
     lemmas: tuple[Lemma, ...] = ()
-    """The certificate; empty until it is asked for."""
+    """The certificate; empty until it is requested."""
 
     def broken_at(self, sizes: Mapping[str, int]) -> tuple[str, ...]:
         """Those of the conditions that these numbers break; a condition on data, not on sizes, is not among them.
@@ -147,7 +146,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Numbers on which program and candidate differ; anyone can re-run it."""
+    """A counterexample: inputs on which program and candidate differ; it can be run again."""
 
     sizes: tuple[tuple[str, int], ...]
     """As in `Trial`."""
@@ -166,7 +165,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A candidate that was proved equal and survived the refuter; only `verify` makes one."""
+    """A candidate that was proved equal and passed the refuter's trials; only `verify` makes one."""
 
     candidate: Candidate
     proof: Proof
@@ -176,7 +175,7 @@ class Verified:
 
     @property
     def evidence(self) -> str:
-        """What stands beside the proof: which trials it survived, in which arithmetic, with which bound."""
+        """The evidence next to the proof, as a sentence: trials passed, their arithmetic, the error bound."""
         floats = [t for t in self.trials if t.error_bound is None]
         exact = [t.error_bound for t in self.trials if t.error_bound is not None]
         worst = max((t.relative_error for t in floats), default=0.0)
@@ -190,7 +189,7 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """A candidate that is wrong, with the evidence."""
+    """A candidate that is wrong, with a counterexample."""
 
     candidate: Candidate
     witness: Witness
@@ -210,12 +209,12 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A candidate about which nothing was shown: which limit was hit or what is missing."""
+    """A candidate that was neither proved nor refuted, with the limit that was hit."""
 
     candidate: Candidate
     limit: str
     nearest: tuple[str, str] = ("", "")
-    """The two normal forms that did not meet, as printed."""
+    """The two normal forms that differ, as printed."""
     shared: tuple[Shared, ...] = ()
     """The last values that both sides still have in common: nothing that is computed from one is shared."""
     apart: tuple[tuple[str, str], ...] = ()
@@ -229,7 +228,7 @@ Verdict: TypeAlias = Verified | Refuted | Unknown
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Numbers for a family: sizes of the sGraph's symbols, and choices of the code generator."""
+    """Parameter values for a family: sizes of the sGraph's symbols, and choices of the code generator."""
 
     sizes: tuple[tuple[str, int], ...]
     schedule: tuple[tuple[str, int], ...] = ()
@@ -245,12 +244,12 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Source for one choice of numbers; `codegen` makes it, `codegen.load` turns it into a callable."""
+    """Source for one choice of parameters, made by `codegen`."""
 
     verified: Verified
     parameters: Parameters
     shapes: tuple[tuple[str, int], ...]
-    """Numbers for the program's own symbols, such as the batch."""
+    """Sizes of the program's own symbols, such as the batch."""
     backend: Literal["cpu", "triton"]
     source: str
     """For people: tiles and loops, or Triton."""
@@ -269,14 +268,14 @@ class Timed:
     error: float
     """Largest deviation from the float64 reference, relative to the reference's largest magnitude."""
     floor_s: float
-    """The roofline bound for these numbers (modelled)."""
+    """The roofline's lower bound for these sizes (modelled)."""
     waited: float = 0.0
     """Share of the timed span for which its threads waited for a core: other work was running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """A choice of numbers that gave no timed kernel, and why."""
+    """A choice of parameters without a timed kernel, and the reason."""
 
     candidate: Candidate
     parameters: Parameters

@@ -1,8 +1,8 @@
-"""The whole search on one page: grow, instantiate, prove; then tune what was proved.
+"""The search: enumerate families, choose maps, prove; then tune the proved candidates.
 
-Level 1 enumerates families in breadth and decides each one's candidates; level 2 chooses numbers for
-what was proved, cheapest bound first, and drops what cannot beat the incumbent. `explore` is pulled:
-`next` does one step, so pausing, stepping and cancelling are the caller's business and need no code here.
+Level 1 enumerates families in breadth and verifies the candidates of each. Level 2 chooses sizes for the proved ones,
+smallest lower bound first, and drops those that cannot beat the incumbent. `explore` is a generator: `next` does one
+step, so a caller can pause, step or cancel.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from prism_explore.pipeline.stages import Candidate, Family, KernelSequence, Out
 from prism_explore.search import replay
 from prism_explore.search.kernel_sequence import ToBeat, kernel_sequences
 from prism_explore.search.library_calls import Library
-from prism_explore.search.worker_pool import Ahead, adopted
+from prism_explore.search.worker_pool import WorkerPool, adopt_verdict
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import Target
 from prism_explore.tune import Budget, Database, TuneRequest, tune
@@ -58,7 +58,7 @@ from prism_explore.verify.prover import Prover
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to search for, where, and how far; with the steering it determines the stream of facts."""
+    """The input of a search; with the steering it determines the stream of events."""
 
     program: TensorProgram
     space: Space
@@ -101,11 +101,11 @@ class Task:
 
 @dataclass(slots=True)
 class Progress:
-    """What a search has found so far, in order of birth; it outlives a finished search, so steering can reopen it."""
+    """The state of a search. It is kept when a search has finished, so that steering can reopen it."""
 
     growing: Iterator[Family | None] | None = None
     prover: Prover | None = None
-    ahead: Ahead | None = None
+    workers: WorkerPool | None = None
     proving: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
     assessing: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
     families: list[Family] = field(default_factory=list[Family])
@@ -130,82 +130,93 @@ def explore(
     progress: Progress,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[None]:
-    """Search, yielding after every step; what is found collects in `progress` and in `journal`.
+    """Search, yielding after every step; results are added to `progress` and events to `journal`.
 
-    `stop` is asked within steps that take long, which are those that time kernels; then the search ends.
+    Args:
+        task: the program, the space, the target and the options.
+        journal: receives the events.
+        steering: the choices of the user so far; called at every step.
+        progress: the state of the search.
+        stop: called within long steps, which are those that time kernels; the search ends where it returns True.
     """
     if progress.growing is None:
         journal.note(_started(task))
         if task.time_to_beat_s == "baselines":
-            yield from _time_rivals(task, journal, stop)
+            yield from _time_baselines(task, journal, stop)
             if stop():
                 return
     task = with_time_to_beat(task, journal.events)
     if progress.growing is None:
         progress.prover, progress.proving = Prover(task.program), WorkTimer(task.space.time_s)
         progress.assessing = WorkTimer(task.space.time_s)
-        progress.growing = _growing(task, journal, progress)
+        progress.growing = _families(task, journal, progress)
     for family in progress.growing:
         if family is not None:
             progress.families.append(family)
-            yield from _settle(family, task, journal, steering, progress)
+            yield from _verify_family(family, task, journal, steering, progress)
         yield
     for family in progress.families:
-        yield from _settle(family, task, journal, steering, progress)
+        yield from _verify_family(family, task, journal, steering, progress)
     yield from _tune(task, journal, steering, progress, stop)
     best = incumbent(progress, steering())
     if best is not None and not stop():
-        yield from _offer(best, task, journal, progress, stop)
+        yield from _certify_and_compare(best, task, journal, progress, stop)
     if stop():
         return
     ended = "budget" if was_cut_by_budget(journal.events) else "exhausted"
     journal.note(ExplorationFinished(ended, claim(journal.events, ended)))
 
 
-def _growing(task: Task, journal: Journal, progress: Progress) -> Iterator[Family | None]:
-    """Growth within its time; ahead of its families where there is an executor, unless a saved search is told again."""
+def _families(task: Task, journal: Journal, progress: Progress) -> Iterator[Family | None]:
+    """The enumeration within its time; an executor's workers verify its families, unless a search is replayed."""
     watch = WorkTimer(task.space.time_s)
     if task.executor is None or journal.upcoming is not None:
-        return watch.during(grown(task, journal, replay.time_is_up(journal, watch), lambda: bool(progress.proved)))
-    ahead = progress.ahead = Ahead(task.executor, task.space, task.target, task.seed, progress.proving)
+        return watch.during(
+            enumerate_families(task, journal, replay.time_is_up(journal, watch), lambda: bool(progress.proved))
+        )
+    pool = progress.workers = WorkerPool(task.executor, task.space, task.target, task.seed, progress.proving)
     notes = Journal()
-    growing = grown(task, notes, watch.is_over, lambda: None if ahead.is_waiting() else bool(progress.proved))
-    return ahead.told(watch.during(growing), notes, journal)
+    growing = enumerate_families(
+        task, notes, watch.is_over, lambda: None if pool.is_waiting() else bool(progress.proved)
+    )
+    return pool.in_order(watch.during(growing), notes, journal)
 
 
-def grown(
+def enumerate_families(
     task: Task, journal: Journal, over: Callable[[], bool], proved: Callable[[], bool | None]
 ) -> Iterator[Family | None]:
     """Every family of a task; None after each other step.
 
     Args:
         task: its time to beat is a number; see `with_time_to_beat`.
-        journal: hears of every step and every cut.
-        over: whether the time for growing is spent.
-        proved: whether any family was proved, for otherwise kernels in a row are searched behind the others; None as
-            long as that is open.
+        journal: receives an event for every step and every cut.
+        over: whether the time for the enumeration is spent.
+        proved: whether any family was proved; otherwise kernel sequences are searched at last. None as long as that is
+            open.
     """
 
     def sequences() -> Iterator[KernelSequence | PrunedSequence | None]:
         while (found := proved()) is None:
             yield None
         if task.space.rows and not found:
-            yield from kernel_sequences(task.program, task.space, task.target, task.seed, over, row_to_beat(task))
+            yield from kernel_sequences(
+                task.program, task.space, task.target, task.seed, over, sequence_time_to_beat(task)
+            )
 
     return generate(task.program, task.space, task.target, journal, over, time_to_beat(task), sequences)
 
 
-def _settle(
+def _verify_family(
     family: Family, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress
 ) -> Iterator[None]:
-    """Decide a family's candidates; those that the time for proofs does not reach are unknown, and it says why."""
+    """Verify a family's candidates; those that the time for proofs does not reach are unknown, with that reason."""
     if family.id in progress.settled or not allows(steering(), family):
         return
     progress.settled.add(family.id)
     assert progress.prover is not None, "families are settled by a search that began"
-    if progress.ahead is not None and (answer := progress.ahead.answer(family)) is not None:
+    if progress.workers is not None and (answer := progress.workers.answer(family)) is not None:
         for decided in answer.candidates:
-            verdict = adopted(decided, family, progress.prover, journal, task.seed)
+            verdict = adopt_verdict(decided, family, progress.prover, journal, task.seed)
             if isinstance(verdict, Verified):
                 progress.proved.append(verdict)
             yield
@@ -217,7 +228,7 @@ def _settle(
             verdict = saved.verified
         elif progress.proving.is_over():
             verdict = None
-            journal.note(_left(candidate, task.space.time_s))
+            journal.note(_undecided(candidate, task.space.time_s))
         else:
             with progress.proving:
                 verdict = progress.prover.verify(candidate, journal, task.seed)
@@ -229,10 +240,10 @@ def _settle(
 def _tune(
     task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress, stop: Callable[[], bool]
 ) -> Iterator[None]:
-    """Choose numbers for what is proved and allowed; what was accepted comes first, then what is preferred.
+    """Tune the proved and allowed candidates: accepted families first, then preferred ones.
 
-    Steering starts it anew. Families that are unsafe in floating point are passed over unless somebody said
-    otherwise. For a GPU that is not here the search ends with its proofs.
+    A change of steering starts it anew. Families that are unsafe in floating point are skipped unless they are accepted
+    or allowed. For a GPU that this machine lacks the search ends with the proofs.
     """
     if why_untimed(task.target):
         return
@@ -255,7 +266,7 @@ def _tune(
             yield
         if steering() is now:
             progress.tuned.update(v.candidate.id for v in fresh)
-        yield  # a search that was cancelled within a trial ends here when it is told again
+        yield  # a search that was cancelled within a trial ends here when it is replayed
 
 
 def _trials(
@@ -287,7 +298,7 @@ def _trials(
 
 
 def _compare_costs(allowed: Sequence[Verified], task: Task, journal: Journal, progress: Progress) -> None:
-    """Find the families that another one dominates, and note those that were not known to be."""
+    """Find the families that another one dominates in the cost model, and report the new ones."""
     found = dominated([v.candidate for v in allowed], task.target.kind == "gpu")
     left_out = task.dominated == "left out"
     for family, steps in found.items():
@@ -299,10 +310,10 @@ def _compare_costs(allowed: Sequence[Verified], task: Task, journal: Journal, pr
 def _assess(
     assessor: Assessor, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress
 ) -> Iterator[None]:
-    """Try each proved family in floating point, once, by its first proved candidate.
+    """Assess each proved family in floating point, once, by its first proved candidate.
 
-    Other maps of a family change in which order it adds, and nothing else. What the time does not reach stays
-    unassessed, and says why.
+    Other maps of a family change only the order of additions. Families that the time does not reach are unassessed,
+    with that reason.
     """
     for verified in progress.proved:
         candidate = verified.candidate
@@ -334,8 +345,10 @@ def _assess(
         yield
 
 
-def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: Callable[[], bool]) -> Iterator[None]:
-    """Certify the incumbent's proof and race it against its rivals, once per incumbent."""
+def _certify_and_compare(
+    best: Timed, task: Task, journal: Journal, progress: Progress, stop: Callable[[], bool]
+) -> Iterator[None]:
+    """Certify the incumbent's proof and race it against the baselines, once per incumbent."""
     verified = best.kernel.verified
     if verified.candidate.id not in progress.certified:
         saved = replay.certified(journal, verified.candidate.id)
@@ -358,8 +371,8 @@ def _offer(best: Timed, task: Task, journal: Journal, progress: Progress, stop: 
         yield
 
 
-def _time_rivals(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iterator[None]:
-    """Measure what a kernel has to beat, before anything grows; a saved search has it in its file."""
+def _time_baselines(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iterator[None]:
+    """Time the baselines before the enumeration; a saved search has their times."""
     if not replay.rivals(journal) and task.reference is not None:
         for row in time_baselines(
             task.reference,
@@ -398,14 +411,14 @@ def _seconds_to_beat(task: Task) -> float | None:
     return task.time_to_beat_s
 
 
-def row_to_beat(task: Task) -> ToBeat | None:
-    """What kernels in a row are held against, where there is a time to beat."""
+def sequence_time_to_beat(task: Task) -> ToBeat | None:
+    """The time that a kernel sequence has to beat; None where there is none."""
     best_s = _seconds_to_beat(task)
     return None if best_s is None else ToBeat(best_s, task.shapes)
 
 
 def time_to_beat(task: Task) -> TimeToBeat | None:
-    """What partial graphs are held against, where there is a time to beat; see `with_time_to_beat`."""
+    """The time that kernels have to beat, for the bounds of partial graphs; None where there is none."""
     return time_to_beat_of(task.program, _seconds_to_beat(task), task.shapes, task.target)
 
 
@@ -434,7 +447,7 @@ def _not_reached(limit_s: float) -> str:
     return f"the time for assessments, {limit_s:g} s, was spent before"
 
 
-def _left(candidate: Candidate, limit_s: float) -> VerdictReached:
+def _undecided(candidate: Candidate, limit_s: float) -> VerdictReached:
     detail = f"the time for proofs, {limit_s:g} s, was spent before it was decided"
     return VerdictReached(candidate.id, "unknown", "", detail, budget=TIME_SPENT)
 

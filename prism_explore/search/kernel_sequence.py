@@ -1,16 +1,18 @@
-"""A program that no kernel of the space holds, as kernels in a row: one for each of its parts.
+"""Kernel sequences: one kernel for each part of a program that no single kernel of the space computes.
 
-The program is cut into runs of consecutive operators, as few as may be, each of which looks like one kernel
-(`generate.large.fits`); each is searched on its own, near what it says, and a family of it counts that is proved.
-A run for which none is found is cut anew. Operators that are in no run stay predefined ones. Families of the whole
-take the first family of every part, then another one of one part, of two, and so on; then those of other cuts into as
-few parts. Parts are proved apart, and every candidate of the whole once more as a whole, like any other.
+Input: a program, its space and target. Output: kernel sequences (families of the parts), and cuts. Method: partition
+the program into runs of consecutive operators, as few as possible, each of which looks like one kernel
+(`generate.abstract_expr.size_estimate.fits`). Search each part on its own for proved families; a part without one is
+partitioned again. Operators in no part stay predefined. The first sequence takes the first family of every part; then
+one part has another family, then two, and so on; then come other partitions into as few parts. Every candidate of a
+sequence is proved once more as a full program.
 
-Before, views go to the inputs (`ir.lifted`), and products of matrices into the cheaper order (`ir.regroup`).
+Before, views are moved to the inputs (`ir.transforms.hoist_views`) and products of matrices are reassociated where
+that is cheaper (`ir.transforms.reassociate_matmuls`).
 
-Where there is a time to beat, partial graphs of a part are held against what is left of it (`cost.rows`), and a row
-of which no candidate is below it is given up. Both are rows of the ledger, and so is a part that a budget left
-before it had its kernels.
+With a time to beat, the partial graphs of a part are bounded by the share that the other parts leave
+(`cost.sequence_budget`), and a sequence with no candidate below it is cut. Such cuts, and parts whose budget ran out,
+are regions of the journal.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ from prism_explore.verify.prover import Prover
 
 @dataclass(frozen=True, slots=True)
 class ToBeat:
-    """A time that the whole row has to stay below, at given shapes."""
+    """A time that the full sequence has to stay below, at some shapes."""
 
     best_s: float
     shapes: Mapping[str, int]
@@ -60,7 +62,7 @@ class _Search:
     slow: list[RegionPruned] = field(default_factory=list[RegionPruned])
     """Regions that were cut because of the time to beat."""
     left: list[RegionPruned] = field(default_factory=list[RegionPruned])
-    """What the budget of nodes left."""
+    """Regions that the node budget left."""
 
 
 def kernel_sequences(
@@ -71,15 +73,15 @@ def kernel_sequences(
     over: Callable[[], bool],
     to_beat: ToBeat | None = None,
 ) -> Iterator[KernelSequence | PrunedSequence | None]:
-    """Kernels in a row for a program's parts; None after every step, and nothing where no part has a kernel.
+    """Kernel sequences for a program's parts; None after every step; none where no part has a kernel.
 
     Args:
-        program: the whole.
-        space: of its search; a part's operators are its own.
+        program: the full program.
+        space: of its search; the operators of a part are those of the part.
         target: the machine.
         seed: of proofs.
-        over: whether the time for growing is spent.
-        to_beat: a time that the row has to stay below.
+        over: whether the time for the enumeration is spent.
+        to_beat: a time that the sequence has to stay below.
     """
     held = to_beat if space.active(TIME_BOUND.name) else None
     allowed = space.kernel_ops if space.kernel_ops < default_space(program).kernel_ops else None
@@ -104,16 +106,16 @@ def kernel_sequences(
 
 @dataclass(frozen=True, slots=True)
 class _Covered:
-    """A program cut into parts, with proved families of each that is searched."""
+    """A program in parts, with proved families of each part that is searched."""
 
     program: TensorProgram
     parts: tuple[Part, ...]
     families: Mapping[str, Sequence[Family]]
-    """By what parts are alike in."""
+    """By the key that equal parts share."""
 
 
 def _rows_of(covered: _Covered) -> Iterator[KernelSequence]:
-    """Every row of kernels for the parts, the first families first."""
+    """Every kernel sequence for the parts, the first families first."""
     parts, found = covered.parts, covered.families
     searched = [n for n, part in enumerate(parts) if part.searched]
     by_size = sorted(searched, key=lambda n: -len(parts[n].positions))
@@ -128,7 +130,7 @@ def _rows_of(covered: _Covered) -> Iterator[KernelSequence]:
 
 
 def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
-    """Every choice of a family for each kind of parts, those that are no first ones: none of them, one, two, and so on.
+    """Every choice of families other than the first, per kind of parts: for no kind, for one, for two, and so on.
 
     >>> [*_rows({"a": 2, "b": 3})]
     [{}, {'a': 1}, {'b': 1}, {'b': 2}, {'a': 1, 'b': 1}, {'a': 1, 'b': 2}]
@@ -142,7 +144,7 @@ def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
 def _too_slow(
     row: KernelSequence, program: TensorProgram, space: Space, target: Target, held: ToBeat
 ) -> PrunedSequence | None:
-    """The row given up, where none of its candidates is below the time to beat."""
+    """The cut of a sequence with no candidate below the time to beat; None where there is one."""
     graph = row.together({number: family.sgraph for number, family in row.families})
     candidates = instantiate(Family("f0", program, graph, row), space, target, Journal())
     least_s = min((time_bound_of(c, held.shapes, target).time_s for c in candidates), default=0.0)
@@ -166,7 +168,7 @@ def _covered(
     over: Callable[[], bool],
     held: ToBeat | None,
 ) -> Iterator[_Covered | PrunedSequence | None]:
-    """The cuts of a program such that each part that is searched has a proved family, and these; best cuts first."""
+    """The partitions of a program where each searched part has a proved family, with the families; best first."""
     found: dict[str, _Search] = {}
     looks: dict[str, bool] = {}
     told: set[tuple[Part, ...]] = set()
@@ -198,7 +200,7 @@ def _covered(
                 if not over():
                     yield from _told(parts, part, known, held, target)
             if over():
-                # Where in growing that was is not saved, so nothing is told but that it was.
+                # A saved search does not store where that was, so only the fact is reported.
                 yield PrunedSequence(row_text(parts), time_spent(space.time_s), 1.0)
                 return
             if part.searched and not (known and known.families):
@@ -212,7 +214,7 @@ def _covered(
 def _told(
     parts: Sequence[Part], part: Part, search: _Search, held: ToBeat | None, target: Target
 ) -> Iterator[PrunedSequence]:
-    """What was not searched of the kernels for a part."""
+    """The unsearched regions of the kernels for a part."""
     if search.slow and held:
         yield _slow_graphs(parts, part, search, held, target)
     if search.left:
@@ -221,7 +223,7 @@ def _told(
 
 
 def _slow_graphs(parts: Sequence[Part], part: Part, search: _Search, held: ToBeat, target: Target) -> PrunedSequence:
-    """What was cut while the kernel for a part grew."""
+    """The cuts by time during the search of a part, as one region."""
     first = search.slow[0]
     told = first.reason.substitution.get("e", next(iter(first.reason.substitution.values())))
     detail = (
@@ -242,7 +244,7 @@ def _families(
     over: Callable[[], bool],
     time_to_beat: TimeToBeat | None,
 ) -> Generator[None, None, _Search]:
-    """The first families of a part that are proved under some choice of maps."""
+    """The first families of a part that are proved for some choice of maps."""
     own = _own_space(part, program, space)
     prover, journal, facts = Prover(part), Journal(), Journal()
     search = _Search(time_to_beat)
@@ -261,7 +263,7 @@ def _families(
 
 
 def _own_space(part: TensorProgram, program: TensorProgram, space: Space) -> Space:
-    """A part's own default without what the whole was denied: limits set below the whole's default, and operators."""
+    """A part's default space, with the limits and operators that the full program's space lowers or lacks."""
     usual, own = default_space(program), default_space(part)
     lowered = {n: getattr(space, n) for n in LIMITS if getattr(space, n) < min(getattr(usual, n), getattr(own, n))}
     fixed = {"results": 0, "nodes": space.row_nodes, "patience": space.row_nodes, "rules_off": space.rules_off}
@@ -270,6 +272,6 @@ def _own_space(part: TensorProgram, program: TensorProgram, space: Space) -> Spa
 
 
 def _kernels(row: KernelSequence) -> int:
-    """Operators of the kernel graph, views aside."""
+    """The number of kernel-level operators, views not counted."""
     graph = row.together({number: family.sgraph for number, family in row.families})
     return sum(not isinstance(n.op, Input | Band | Result | ViewOp) for n in graph.nodes)

@@ -1,11 +1,11 @@
-"""Library calls that compute a whole program, found by proof.
+"""Find one library call that computes the full program, by proof.
 
-A program that is spelled out, such as attention by its two products and its softmax, may be one call of torch. The
-calls of a table are tried on the program's inputs, in every order that fits their dims and with the numbers that stand
-in the program; torch.export says what a call computes, and the prover whether that is the program for all sizes. What
-is found is raced against the kernels like code that a user gave (`Session(library=...)`), so no result is slower.
+Input: a traced program, such as attention written as two products and a softmax. Output: a torch call that computes
+it, or None. Method: try each call of a table (`frontend.library_calls`) on the program's inputs, in every order whose
+dims fit and with the constants of the program; torch.export gives the program of the call, and the prover decides
+whether they are equal for all sizes. The call is then one more baseline, so no result is slower than it.
 
-What no row has, and what is several calls, is not found: then there is the user's own code, and what it was given.
+Several calls in a row, and calls that the table lacks, are not found; pass your own code with `Session(library=...)`.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from prism_explore.pipeline.stages import Candidate, Family, Verified
 from prism_explore.verify.prover import Prover
 
 MOST_TRIED = 64
-"""Ways to call that are proved or refuted for one program, some milliseconds each."""
+"""How many calls are proved or refuted for one program; each takes some milliseconds."""
 MARK = 0.7310585
-"""Stands for a call's number while it is traced, so that a call is traced once for all of its numbers: 0.1 s."""
+"""A placeholder for a call's constant, so that a call is traced once for all constants; a trace takes 0.1 s."""
 
 Dims: TypeAlias = tuple[Dim, ...]
 
 
 @dataclass(frozen=True)
 class Library:
-    """The library call of a search: given, or looked for when a race first asks, which takes 0.1 to 0.8 s."""
+    """The library call of a search: passed, or found when a race first needs it, which takes 0.1 to 0.8 s."""
 
     given: LibraryCall | None = None
     sought: Traced | None = None
-    """The code to find a call for, where none was given."""
+    """The code to find a call for, where none was passed."""
     raced: frozenset[str] = frozenset()
-    """How a saved race spells its call: another one that is found is not what its rows tell of."""
+    """The call of a saved race as text: its rows hold for no other call."""
 
     @cached_property
     def call(self) -> LibraryCall | None:
-        """The call; None where none was given or found."""
+        """The call; None where none was passed or found."""
         if self.given is not None or self.sought is None:
             return self.given
         found = library_call(self.sought)

@@ -1,9 +1,8 @@
-"""What a search takes from a saved one instead of working for it again: verdicts, rivals, assessments.
+"""Replay the outcomes of a saved search instead of computing them again: verdicts, baseline times, float assessments.
 
-Each function looks at what the journal must be told next. Where that is the outcome of the work at hand, the
-outcome is told and taken over; in any other journal, and behind the last saved fact, there is none and the
-work is done. What is taken over is what was saved, so a kernel is proved anew before it is offered. What trials of
-numbers gave is taken over by `tune.again`.
+Each function looks at the next saved event. Where that is the outcome of the work at hand, the event is stored and
+its outcome returned; in any other journal, and behind the last saved event, there is none and the work is done. A
+kernel is still proved anew before it is returned. Trials of sizes are replayed by `tune.resume`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from prism_explore.verify.verdict_events import restore_verified
 
 
 def time_is_up(journal: Journal, watch: WorkTimer) -> Callable[[], bool]:
-    """Whether the time for growing is spent: by the watch, or where the saved search noted that it was."""
+    """Whether the time for the enumeration is spent: by the timer, or where the saved search reported that it was."""
 
     def over() -> bool:
         fact = journal.upcoming
@@ -60,7 +59,7 @@ class Decided:
 
 
 def decided(journal: Journal, candidate: Candidate, prover: Prover, seed: int) -> Decided | None:
-    """The saved verdict on a candidate, which the prover learns of; None where there is none."""
+    """The saved verdict on a candidate, which the prover stores too; None where there is none."""
     if not isinstance(journal, Retold):
         return None
     fact = journal.ahead(lambda e: isinstance(e, SaturationStepped) and e.subject == candidate.id)
@@ -73,7 +72,7 @@ def decided(journal: Journal, candidate: Candidate, prover: Prover, seed: int) -
 
 
 def assessed(journal: Journal, family: str) -> FloatsAssessed | None:
-    """How a family fared in floating point, where that was saved."""
+    """The saved assessment of a family in floating point; None where there is none."""
     fact = journal.upcoming
     if not isinstance(journal, Retold) or not isinstance(fact, FloatsAssessed) or fact.family != family:
         return None
@@ -82,7 +81,7 @@ def assessed(journal: Journal, family: str) -> FloatsAssessed | None:
 
 
 def certified(journal: Journal, candidate: str) -> bool:
-    """Whether the certificate of a candidate was saved; it is made again where somebody asks for it."""
+    """Whether the certificate of a candidate was saved; it is made again on request."""
     if not isinstance(journal, Retold):
         return False
     fact = journal.ahead(lambda e: isinstance(e, SaturationStepped) and e.subject.startswith(f"{candidate} "))
@@ -94,7 +93,7 @@ def certified(journal: Journal, candidate: str) -> bool:
 
 
 def compared(journal: Journal) -> bool:
-    """Whether the race against the rivals was saved to its end; rows of one that was not are told all the same."""
+    """Whether the race against the baselines was saved to its end; rows of an unfinished race are stored too."""
     last = ""
     while isinstance(journal, Retold) and isinstance(fact := journal.upcoming, BaselineMeasured):
         journal.tell()

@@ -1,11 +1,11 @@
-"""Families are settled by an executor's workers, while growth goes on here.
+"""Verify families in the workers of an executor, while this process enumerates more families.
 
-Any `concurrent.futures.Executor` will do. A worker chooses a family's maps and decides each candidate, with a prover of
-its own that it keeps from one family to the next. Growth does not wait for that: it runs ahead, and what it notes
-meanwhile is told when its turn has come. So the facts, and their order, are those of a search without an executor.
+Any `concurrent.futures.Executor` works. A worker chooses a family's maps and verifies each candidate, with a prover
+that it keeps from one family to the next. The enumeration does not wait: its events are buffered and forwarded when
+the verdicts before them are known. So the events, and their order, are those of a search without an executor.
 
-Still done here are growth, which learns too much on its way to be shared, the prover's look at every so many refuted
-candidates, and whatever no worker answers.
+This process still does the enumeration (its caches cannot be shared cheaply), the prover's audit of every so many
+refuted candidates, and every family that no worker returns.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """A candidate and its verdict, and the facts on the way to each."""
+class DecidedCandidate:
+    """A candidate and its verdict, and the events before each."""
 
     before: tuple[Event, ...]
     candidate: Candidate
@@ -43,94 +43,96 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a worker found of a family."""
+class FamilyVerdicts:
+    """The verdicts of a worker on one family."""
 
-    candidates: tuple[Decided, ...]
+    candidates: tuple[DecidedCandidate, ...]
     behind: tuple[Event, ...]
-    """The facts behind the last candidate's."""
+    """The events behind the last candidate."""
 
 
-class Ahead:
-    """Has the families of one search settled by an executor, in the order in which they grew."""
+class WorkerPool:
+    """Verifies the families of one search in an executor, in the order in which they were enumerated."""
 
     def __init__(self, executor: Executor, space: Space, target: Target, seed: int, proving: WorkTimer) -> None:
-        """Nothing is asked yet; `proving` is the time for proofs, of which waiting for them is part."""
-        self._executor, self._given, self._proving = executor, (space, target, seed), proving
-        self._asked: dict[str, Future[Answer]] = {}
+        """Nothing is submitted yet; `proving` is the time budget for proofs, waiting included."""
+        self._executor, self._arguments, self._proving = executor, (space, target, seed), proving
+        self._futures: dict[str, Future[FamilyVerdicts]] = {}
         self._waiting: deque[tuple[int, Family]] = deque()
         self._stuck = False
 
     def is_waiting(self) -> bool:
-        """Whether some family is not settled; who asks goes on no further before all are."""
+        """Whether some family is not verified; the caller has to wait until all are."""
         self._stuck = bool(self._waiting)
         return self._stuck
 
-    def told(self, growing: Iterator[Family | None], notes: Journal, journal: Journal) -> Iterator[Family | None]:
-        """The same families, each when it is decided, or when the time for proofs is over.
+    def in_order(
+        self, growing: Iterator[Family | None], buffered: Journal, journal: Journal
+    ) -> Iterator[Family | None]:
+        """The same families, each when it is verified, or when the time for proofs is over.
 
         Args:
-            growing: growth that runs ahead, as far as it can.
-            notes: what it notes.
-            journal: hears of it in turn.
+            growing: the enumeration, pulled as far as possible.
+            buffered: its events.
+            journal: receives the buffered events in order.
         """
-        heard = 0
+        received = 0
 
-        def tell(upto: int) -> Iterator[None]:
-            nonlocal heard
-            for entry in notes.since(heard)[: upto - heard]:
-                heard += 1
+        def forward(upto: int) -> Iterator[None]:
+            nonlocal received
+            for entry in buffered.since(received)[: upto - received]:
+                received += 1
                 journal.note(entry.event)
                 yield None
 
         try:
             for family in growing:
                 if family is not None:
-                    self._ask(family)
-                    self._waiting.append((len(notes), family))
+                    self._submit(family)
+                    self._waiting.append((len(buffered), family))
                 if self._waiting and self._is_due(self._waiting[0][1], wait=self._stuck):
-                    yield from tell(self._waiting[0][0])
+                    yield from forward(self._waiting[0][0])
                     yield self._waiting.popleft()[1]
                 elif not self._waiting:
-                    yield from tell(len(notes))
+                    yield from forward(len(buffered))
                 self._stuck = False
                 yield None
             while self._waiting:
                 if self._is_due(self._waiting[0][1], wait=True):
-                    yield from tell(self._waiting[0][0])
+                    yield from forward(self._waiting[0][0])
                     yield self._waiting.popleft()[1]
                 yield None
-            yield from tell(len(notes))
+            yield from forward(len(buffered))
         finally:
-            for future in self._asked.values():
+            for future in self._futures.values():
                 future.cancel()
 
-    def _ask(self, family: Family) -> None:
-        with suppress(RuntimeError):  # of an executor that was shut down
-            self._asked[family.id] = self._executor.submit(settled, family, *self._given)
+    def _submit(self, family: Family) -> None:
+        with suppress(RuntimeError):  # the executor was shut down
+            self._futures[family.id] = self._executor.submit(verify_family, family, *self._arguments)
 
     def _is_due(self, family: Family, wait: bool) -> bool:
-        future = self._asked.get(family.id)
+        future = self._futures.get(family.id)
         if future is None or future.done() or self._proving.is_over():
             return True
         if wait:
-            with self._proving, suppress(Exception):  # what a worker raised is asked for when it is due
+            with self._proving, suppress(Exception):  # an exception of a worker is handled when its family is due
                 future.result(_POLL_S)
         return future.done()
 
-    def answer(self, family: Family) -> Answer | None:
-        """What a worker found, once; one that died, or an executor that was shut down, costs time and nothing else."""
-        future = self._asked.pop(family.id, None)
+    def answer(self, family: Family) -> FamilyVerdicts | None:
+        """The verdicts of a worker, once; None where the worker died or the executor was shut down."""
+        future = self._futures.pop(family.id, None)
         if future is None or future.cancel() or not future.done():
             return None
         try:
             return future.result()
-        except Exception:  # what an executor raises for a broken pool, or a lost connection, is its own affair
+        except Exception:  # executors differ in what they raise for a broken pool
             return None
 
 
-def adopted(decided: Decided, family: Family, prover: Prover, journal: Journal, seed: int) -> Verdict:
-    """A worker's verdict, noted in this prover's words with all that led to it; the prover's own, if it is its turn."""
+def adopt_verdict(decided: DecidedCandidate, family: Family, prover: Prover, journal: Journal, seed: int) -> Verdict:
+    """Store a worker's verdict and its events; where this prover audits the candidate, its own verdict."""
     for fact in decided.before:
         journal.note(fact)
     candidate = replace(decided.candidate, family=family)
@@ -143,23 +145,27 @@ def adopted(decided: Decided, family: Family, prover: Prover, journal: Journal, 
 
 
 # ---------------------------------------------------------------- in a worker
-def settled(family: Family, space: Space, target: Target, seed: int) -> Answer:
-    """A family's candidates and their verdicts."""
+def verify_family(family: Family, space: Space, target: Target, seed: int) -> FamilyVerdicts:
+    """Choose a family's maps and verify its candidates; runs in a worker."""
     prover, journal = _prover(show(family.program), threading.get_ident()), Journal()
-    told: list[Decided] = []
-    heard = 0
+    told: list[DecidedCandidate] = []
+    received = 0
 
-    def news() -> tuple[Event, ...]:
-        nonlocal heard
-        facts = tuple(e.event for e in journal.since(heard))
-        heard += len(facts)
+    def new_events() -> tuple[Event, ...]:
+        nonlocal received
+        facts = tuple(e.event for e in journal.since(received))
+        received += len(facts)
         return facts
 
     for candidate in instantiate(family, space, target, journal):
-        before = news()
+        before = new_events()
         verdict = prover.verify(candidate, journal, seed)
-        told.append(Decided(before, candidate, tuple(e for e in news() if not isinstance(e, VerdictReached)), verdict))
-    return Answer(tuple(told), news())
+        told.append(
+            DecidedCandidate(
+                before, candidate, tuple(e for e in new_events() if not isinstance(e, VerdictReached)), verdict
+            )
+        )
+    return FamilyVerdicts(tuple(told), new_events())
 
 
 @memoize(16)

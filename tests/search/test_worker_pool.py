@@ -12,7 +12,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, SaturationStepped, VerdictReached
 from prism_explore.pipeline.search_space import Operators, default_space
 from prism_explore.search.explore import Progress, Steering, explore
-from prism_explore.search.worker_pool import settled
+from prism_explore.search.worker_pool import verify_family
 from prism_explore.verify.prover import AUDIT_EVERY
 from tests.generate.programs import gate, rms_linear_small
 from tests.search.test_budgets import PROGRAM
@@ -183,7 +183,7 @@ def test_a_worker_tells_what_a_search_finds_of_a_family():
     task, progress = px.Session(gate(), target="h100", at={"b": 4}).task, Progress()
     for _ in explore(task, Journal(), Steering, progress):
         pass
-    answer = settled(progress.families[0], task.space, task.target, 0)
+    answer = verify_family(progress.families[0], task.space, task.target, 0)
     proved = [v.candidate.id for v in progress.proved if v.candidate.family.id == "f1"]
 
     assert proved == [decided.verdict.candidate.id for decided in answer.candidates]
