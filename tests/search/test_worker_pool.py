@@ -1,4 +1,4 @@
-"""Families settled by an executor's workers: the same facts as without, whatever the executor."""
+"""Families verified by the workers of an executor: the same events as without, for any executor."""
 
 import pickle
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -146,7 +146,7 @@ def test_a_dask_cluster_proves_with_the_same_facts(alone):
         executor = Counting(client.get_executor())
         found = searched(executor=executor)
 
-    assert {"settled"} == set(executor.names)
+    assert {"verify_family"} == set(executor.names)
     assert alone.journal.events == found.journal.events
 
 
