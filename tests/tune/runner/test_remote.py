@@ -25,7 +25,7 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.replay_journal import Retold
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Timed
-from prism_explore.search.worker_pool import Answer
+from prism_explore.search.worker_pool import FamilyVerdicts
 from prism_explore.tune import Budget, StrategyName, TuneRequest, tune
 from prism_explore.tune.database import Database
 from prism_explore.tune.runner import remote
@@ -451,7 +451,7 @@ def test_a_search_whose_kernels_a_pool_compares_and_races_ends_with_a_kernel_and
         sess.run()
         best, events = sess.best(), sess.journal.events
         sess.close()
-        answers = [a for a in pool.gave if not isinstance(a, Answer)]
+        answers = [a for a in pool.gave if not isinstance(a, FamilyVerdicts)]
         children: Sequence[int] = processes.submit(pids).result()
 
     measured = [e for e in events if isinstance(e, TrialMeasured)]
