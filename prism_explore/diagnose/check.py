@@ -67,6 +67,7 @@ class CheckResult:
     name: str
     """Such as `gqa_bs8[3]`."""
     verdict: Verdict
+    """`Verified`, `Refuted` or `Unknown`."""
 
     def __str__(self) -> str:
         match self.verdict:
@@ -84,6 +85,12 @@ class CheckResult:
 def collect_evidence(verdict: Verdict) -> Evidence:
     """What stands behind a verdict: a claim and its proof, a witness, or how far both sides agree.
 
+    Args:
+        verdict: what `check` returned.
+
+    Returns:
+        The evidence; `str` gives it as text.
+
     Example:
         >>> import prism_explore as px
         >>> program = px.parse_program('''program twice
@@ -99,6 +106,12 @@ def collect_evidence(verdict: Verdict) -> Evidence:
 
 def certify(verdict: Verdict) -> Evidence:
     """The same, with every lemma of a proof replayed in egglog; seconds rather than milliseconds.
+
+    Args:
+        verdict: what `check` returned.
+
+    Returns:
+        The evidence, with the certificate where the verdict is a proof.
 
     Example:
         >>> import prism_explore as px
@@ -134,6 +147,9 @@ def check(program: TensorProgram, graph: SGraph, seed: int = 0, journal: Journal
         seed: for the refuter's random inputs.
         journal: where the verdict is noted; nowhere if left out.
 
+    Returns:
+        `Verified`, `Refuted` or `Unknown`.
+
     Raises:
         ShapeError: the inputs are not the program's, maps are open, or the graph is ill-formed.
 
@@ -166,6 +182,17 @@ def check_mirage(
     journal: Journal | None = None,
 ) -> tuple[CheckResult, ...]:
     """The verdict on every graph of a file that Mirage saved; see `check` and `load_mirage`.
+
+    Args:
+        path: a JSON file, gzipped or not.
+        program: what the results must equal.
+        skip: whether a graph that cannot be read is left out, instead of an error.
+        constants: values of `scalar`, `min_val` and `max_val` for files that do not have them.
+        seed: for the refuter's random inputs.
+        journal: where the verdicts are noted; nowhere if None.
+
+    Returns:
+        One result per graph, in the order of the file.
 
     Raises:
         ParseError: as `load_mirage`.

@@ -136,6 +136,9 @@ def compare(one: Run, other: Run) -> Compared:
         one: a session, a saved search that `px.load` opened, or its file.
         other: the same.
 
+    Returns:
+        The two searches line by line; printing it shows what differs.
+
     Raises:
         JournalVersionError: a file is no saved search.
         ShapeError: one is no search at all.

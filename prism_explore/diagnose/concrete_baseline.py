@@ -74,7 +74,7 @@ def compare_with_concrete(
     time_s: float = TIME_S,
     clock: Callable[[], float] = time.thread_time,
 ) -> Versus:
-    """Run both.
+    """Count what the symbolic search and concrete enumeration visit on one program.
 
     Args:
         program: what is searched.
@@ -86,9 +86,14 @@ def compare_with_concrete(
         time_s: CPU seconds for the enumeration.
         clock: seconds.
 
+    Returns:
+        The counts of states, families and seconds on both sides.
+
     Raises:
         ShapeError: a symbol has no number, or the space has more than one custom kernel.
         TargetUnavailable: no such machine.
+
+    Source: concrete enumeration as in Mirage, arXiv 2405.05751, section 4.
 
     Example:
         >>> import prism_explore as px

@@ -113,6 +113,9 @@ class LargeProgram:
         """The whole program with a proved kernel in the place of each part that has one.
 
         It equals the program because each part's kernel equals the part; nothing else was searched for.
+
+        Returns:
+            The graph of the program.
         """
         graphs = {
             number: rename_inputs(done.candidate.sgraph, searched.part.program)

@@ -133,7 +133,11 @@ class TorchCompiler:
         return _rest_by_inductor(module)
 
     def report(self) -> str:
-        """A line per region."""
+        """A line per region.
+
+        Returns:
+            The lines as text.
+        """
         return "\n".join(map(str, self.rows)) or "torch handed over no product"
 
     def _decide(self, product: Any, taken: set[Any]) -> tuple[Row, Region | None, Best | None]:

@@ -120,6 +120,9 @@ class SGraph:
     def types(self) -> tuple[TensorType, ...]:
         """The type of every kernel-level tensor.
 
+        Returns:
+            The types by position.
+
         Raises:
             ShapeError: operands do not fit, or a block graph is ill-formed.
         """
@@ -136,11 +139,21 @@ class SGraph:
         The extents of every block tensor; of kernel-level tensors, grid sizes and loop ranges those that might not
         be whole; and one more than what a slice leaves on each side, which may be nothing. Constants are checked by
         `types` and left out.
+
+        Returns:
+            The sizes, each once.
         """
         return _conditions(self)
 
     def substitute(self, sizes: Mapping[str, DimLike]) -> SGraph:
-        """The same graph with numbers (or other sizes) for some symbols."""
+        """The same graph with numbers (or other sizes) for some symbols.
+
+        Args:
+            sizes: per symbol its new size: an integer, the name of a symbol, or a `Dim`.
+
+        Returns:
+            A new graph.
+        """
 
         def put(p: ParallelDim) -> ParallelDim:
             return replace(p, size=p.size.substitute(sizes))

@@ -54,7 +54,9 @@ class TensorProgram:
     """
 
     name: str
+    """Letters, digits and `_`."""
     graph: SGraph
+    """Its operators, by position, and which of them is the result."""
     lines: tuple[str, ...] = field(default=(), compare=False)
     """For each node, where it comes from in the user's code; empty where unknown."""
 
@@ -72,6 +74,9 @@ class TensorProgram:
 class ProgramBuilder:
     """Writes a program operator by operator; every method returns the new tensor's position.
 
+    Args:
+        name: the name of the program.
+
     >>> import prism_explore as px
     >>> b = px.ProgramBuilder("row_sums")
     >>> x = b.input("x", "b", 64)
@@ -86,7 +91,19 @@ class ProgramBuilder:
         self._types: list[TensorType] = []
 
     def add(self, op: KernelOp, *args: int, line: str = "") -> int:
-        """Append an operator, checked against its operands at once."""
+        """Append an operator and type-check it.
+
+        Args:
+            op: the operator.
+            args: the positions of its operands.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: the operands do not fit.
+        """
         node = Node(op, args)
         self._types = list(SGraph((*self._nodes, node), len(self._nodes)).types())
         self._nodes.append(node)
@@ -94,66 +111,220 @@ class ProgramBuilder:
         return len(self._nodes) - 1
 
     def type_of(self, x: int) -> TensorType:
-        """The type of a tensor built so far."""
+        """The type of a tensor built so far.
+
+        Args:
+            x: the position of the tensor.
+
+        Returns:
+            Its dims, dtype and order.
+        """
         return self._types[x]
 
     def input(self, name: str, *dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) -> int:
         """A tensor given by the caller.
 
+        Args:
+            name: letters, digits and `_`.
+            dims: sizes: integers, names of symbols, or `Dim`s.
+            dtype: `f64`, `f32`, `bf16` or `f16`.
+            order: the dims from slowest to fastest in memory; empty for row-major.
+
+        Returns:
+            The position of the input.
+
         Raises:
-            ShapeError: the name is none that a text of the program can have, or it is taken.
+            ShapeError: the name is not of this form or is taken, or the type is ill-formed.
         """
         if not re.fullmatch(r"\w+", name):
             raise ShapeError(f"an input's name is made of letters, digits and _, such as x_1; found {name!r}")
         return self.add(Input(name, tensor(*dims, dtype=dtype, order=order)))
 
     def unary(self, fn: UnaryFn, x: int, line: str = "") -> int:
-        """An elementwise function: `* -> *`."""
+        """An elementwise function: `* -> *`.
+
+        Args:
+            fn: a name in `ir.elementwise.UNARY`.
+            x: the position of the operand.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: there is no such function.
+        """
         return self.add(Unary(_known(fn, tuple(UNARY))), x, line=line)
 
     def scalar(self, fn: str, x: int, value: Fraction | int | str, line: str = "") -> int:
-        """`x + value`, `x * value` and so on, for each name in `ir.ops.SCALAR_FNS`."""
+        """`x + value`, `x * value` and so on, for each name in `ir.ops.SCALAR_FNS`.
+
+        Args:
+            fn: a name in `ir.ops.SCALAR_FNS`.
+            x: the position of the operand.
+            value: the constant; it is kept as an exact fraction.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: there is no such function.
+        """
         if fn not in SCALAR_FNS:
             raise ShapeError(f"no operator {fn!r} with a constant; there are {', '.join(SCALAR_FNS)}")
         return self.add(Scalar(cast(ScalarFn, fn), Fraction(value)), x, line=line)
 
     def binary(self, fn: BinaryFn, x: int, y: int, line: str = "") -> int:
-        """An elementwise function of two tensors that broadcast: `*, * -> *`."""
+        """An elementwise function of two tensors that broadcast: `*, * -> *`.
+
+        Args:
+            fn: a name in `ir.elementwise.BinaryFn`.
+            x: the position of the first operand.
+            y: the position of the second operand.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: there is no such function, or the dims do not broadcast.
+        """
         return self.add(Binary(_known(fn, get_args(BinaryFn))), x, y, line=line)
 
     def matmul(self, x: int, y: int, line: str = "") -> int:
-        """`* m k, * k n -> * m n`."""
+        """Matrix product: `* m k, * k n -> * m n`.
+
+        Args:
+            x: the position of the first operand.
+            y: the position of the second operand.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: the dims do not fit.
+        """
         return self.add(MatMul(), x, y, line=line)
 
     def reduce(self, fn: ReduceFn, x: int, along: int, line: str = "") -> int:
-        """Over one dim, which stays with size 1."""
+        """Reduction over one dim, which stays with size 1.
+
+        Args:
+            fn: a name in `ir.ops.REDUCE_FNS`.
+            x: the position of the operand.
+            along: the dim; negative numbers count from the last.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: there is no such function or no such dim.
+        """
         rank = self._types[x].rank if 0 <= x < len(self._types) else 0
         return self.add(Reduce(_known(fn, REDUCE_FNS), along + rank if -rank <= along < 0 else along), x, line=line)
 
     def permute(self, x: int, *order: int, line: str = "") -> int:
-        """Dims in another order: dim d of the result is dim `order[d]` of x."""
+        """Dims in another order: dim d of the result is dim `order[d]` of x.
+
+        Args:
+            x: the position of the operand.
+            order: a permutation of the dims of x.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: it is no permutation.
+        """
         return self.add(Permute(order), x, line=line)
 
     def reshape(self, x: int, *dims: DimLike, line: str = "") -> int:
-        """The same elements in row-major order under other dims."""
+        """The same elements in row-major order under other dims.
+
+        Args:
+            x: the position of the operand.
+            dims: the new sizes; their product is that of the sizes of x.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: the numbers of elements differ.
+        """
         return self.add(Reshape(tuple(map(dim, dims))), x, line=line)
 
     def expand(self, x: int, along: int, size: DimLike, line: str = "") -> int:
-        """A dim of size 1 repeated."""
+        """Repetition along a dim of size 1.
+
+        Args:
+            x: the position of the operand.
+            along: the dim.
+            size: its new size.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: there is no such dim, or its size is not a literal 1.
+        """
         return self.add(Expand(along, dim(size)), x, line=line)
 
     def slice(self, x: int, along: int, start: DimLike, stop: DimLike, line: str = "") -> int:
-        """Positions `start .. stop - 1` of one dim."""
+        """Positions `start .. stop - 1` of one dim.
+
+        Args:
+            x: the position of the operand.
+            along: the dim.
+            start: the first position.
+            stop: the position after the last.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: there is no such dim, or the range is not inside it.
+        """
         return self.add(Slice(along, dim(start), dim(stop)), x, line=line)
 
     def concat(self, x: int, y: int, along: int, line: str = "") -> int:
-        """y behind x along one dim."""
+        """Concatenation of x and y along one dim.
+
+        Args:
+            x: the position of the first operand.
+            y: the position of the second operand.
+            along: the dim.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: the other dims differ, or there is no such dim.
+        """
         return self.add(Concat(along), x, y, line=line)
 
     def band(
         self, rows: DimLike, columns: DimLike, low: DimLike | None, high: DimLike | None, dtype: DType = "f32"
     ) -> int:
-        """1 where `low <= column - row <= high`, else 0."""
+        """A constant matrix: 1 where `low <= column - row <= high`, else 0.
+
+        Args:
+            rows: the number of rows.
+            columns: the number of columns.
+            low: the lower limit; None for no limit.
+            high: the upper limit; None for no limit.
+            dtype: `f64`, `f32`, `bf16` or `f16`.
+
+        Returns:
+            The position of the new tensor.
+        """
         least, most = (None if d is None else dim(d) for d in (low, high))
         return self.add(Band(dim(rows), dim(columns), least, most, dtype))
 
@@ -164,6 +335,12 @@ class ProgramBuilder:
 
     def build(self, output: int) -> TensorProgram:
         """The finished program.
+
+        Args:
+            output: the position of the result.
+
+        Returns:
+            The program.
 
         Raises:
             ShapeError: the output does not depend on some input, or is an input itself.

@@ -78,8 +78,17 @@ def numpy_dtype(dtype: DType) -> Any:
 def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) -> TensorType:
     """The type of a tensor, from sizes as a person writes them: `tensor("b", 4096)`.
 
+    Args:
+        dims: sizes from the first dim to the last: positive integers, names of symbols, or `Dim`s.
+        dtype: `f64`, `f32`, `bf16` or `f16`.
+        order: the dims from slowest to fastest in memory; empty for row-major.
+
+    Returns:
+        The type.
+
     Raises:
-        ShapeError: a size that is none, an unknown dtype or a bad order.
+        ShapeError: a size is no integer from 1 on and no symbol, the dtype is unknown, or `order` is no permutation of
+            the dims.
 
     Example:
         >>> import prism_explore as px

@@ -62,6 +62,12 @@ from prism_explore.ir.tensors import DTYPES, DType, TensorType
 def show(graph: SGraph | TensorProgram) -> str:
     """The textual form, without a trailing newline.
 
+    Args:
+        graph: a graph or a program.
+
+    Returns:
+        The text that `parse` or `parse_program` reads.
+
     Example:
         >>> import prism_explore as px
         >>> program = px.parse_program('''program twice
@@ -158,6 +164,12 @@ _HEADER = re.compile(r"\s*grid\[(?P<grid>[^\]]*)\](?: loop\[(?P<loop>[^\]]*)\])?
 def parse(text: str) -> SGraph:
     """The sGraph that was printed.
 
+    Args:
+        text: the text of an sGraph, as `show` prints it.
+
+    Returns:
+        The sGraph.
+
     Raises:
         ParseError: with the line and what was expected there.
         ShapeError: the graph it spells is ill-formed.
@@ -178,7 +190,17 @@ def parse(text: str) -> SGraph:
 
 
 def parse_program(text: str) -> TensorProgram:
-    """The program that was printed; see `parse` for what it raises.
+    """The program that was printed.
+
+    Args:
+        text: the text of a program, as `show` prints it.
+
+    Returns:
+        The program.
+
+    Raises:
+        ParseError: with the line and what was expected there.
+        ShapeError: the program is ill-formed, or has a custom kernel.
 
     Example:
         >>> import prism_explore as px

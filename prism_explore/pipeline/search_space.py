@@ -150,6 +150,7 @@ class Space:
     """Largest number of accumulators in a block graph, a running maximum not counted; a tensor is accumulated at
     most once."""
     grid_dims: int = 3
+    """Largest number of grid dims of a custom kernel: 1 to 3."""
     results: int = 3
     """Largest number of partial results of a kernel that is split over an axis; 0: none is split.
 
@@ -186,7 +187,14 @@ class Space:
                 raise ShapeError(f"{field.name} counts something, from 0 on; found {value!r}")
 
     def active(self, rule: str) -> bool:
-        """Whether a pruning rule is on."""
+        """Whether a pruning rule is on.
+
+        Args:
+            rule: the name of the rule.
+
+        Returns:
+            False if it is in `rules_off`.
+        """
         return rule not in self.rules_off
 
     @property
@@ -198,6 +206,12 @@ class Space:
         """The operators of a program's core that no level of the space has, by name, each once, in order.
 
         A family may do without one, as a product does without an `expand`; where it may not, none is found.
+
+        Args:
+            program: the program.
+
+        Returns:
+            The names of the operators.
         """
         levels = (self.block, self.kernel) if self.predefined_kernels else (self.block,)
         graph = duplicate_inputs(program).program.graph
@@ -206,7 +220,14 @@ class Space:
         return tuple(dict.fromkeys(map(op_name, missing)))
 
     def describe(self, program: TensorProgram | None = None) -> dict[str, str]:
-        """The statement for people and for the journal's first event, with what `program` has and it lacks."""
+        """The statement for people and for the journal's first event, with what `program` has and it lacks.
+
+        Args:
+            program: if not None, the operators that it has and the space lacks are listed too.
+
+        Returns:
+            Per aspect of the space, one or more sentences.
+        """
         lacking = self.lacks(program) if program is not None else ()
         copies = duplicate_inputs(program).copies if program is not None else dict[str, str]()
         return {
@@ -296,6 +317,12 @@ def default_space(program: TensorProgram) -> Space:
     Scalar constants come from the program alone; running maxima are tried where it has a maximum. A custom
     kernel may read as many tensors as the program has inputs and bands, and three at least, and may have as
     many operators as the program itself takes in one: with fewer, a single kernel could never compute it.
+
+    Args:
+        program: the program.
+
+    Returns:
+        The space; change it with `dataclasses.replace`.
 
     Source: the published defaults, 11 block operators, 5 kernel operators, 1 custom kernel, 3 inputs.
 

@@ -58,6 +58,7 @@ class Best:
     """
 
     timed: Timed
+    """The kernel and its time."""
     verified: Verified
     """With the certificate's lemmas."""
     proved: tuple[Verified, ...]
@@ -65,11 +66,13 @@ class Best:
     baselines: tuple[BaselineMeasured, ...]
     """Measured in one run with this kernel, which is the row named `ours`."""
     traced: Traced | None
+    """The torch code; None where the program was not traced from torch."""
     run: Loaded
     """The kernel on the program's inputs, in their order."""
     machine: str
     """Where it was timed."""
     versions: tuple[tuple[str, str], ...]
+    """Per package its version."""
     floats: Assessment | None = None
     """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
     ranges: Ranges = UNBOUNDED
@@ -149,7 +152,11 @@ class Best:
         return self.ranges.evaluate(self.verified.candidate.conditions, numbers) if self.ranges.bounds else None
 
     def graph(self) -> MultiDiGraph[str]:
-        """The kernel's graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`."""
+        """The kernel's graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`.
+
+        Returns:
+            The graph.
+        """
         return to_networkx(self.verified.candidate.sgraph)
 
     @cached_property
@@ -178,6 +185,12 @@ class Best:
 
         The weights of a module are not in it, and torch code is not: where torch was faster, the file says so, and a
         warning does now.
+
+        Args:
+            path: the file; an existing one is replaced.
+
+        Returns:
+            The path of the file.
         """
         if self.outrun is not None:
             warnings.warn(f"the kernel is saved, without torch code: {self.outrun}", stacklevel=2)
@@ -198,8 +211,14 @@ class Best:
         It agreed with the reference in Triton's interpreter and was compiled ahead of time. None where no
         choice of numbers came that far.
 
+        Args:
+            name: the name of a GPU, such as `h100`.
+
+        Returns:
+            The kernel, or None.
+
         Raises:
-            TargetUnavailable: no such GPU.
+            TargetUnavailable: no such GPU, or Triton does not compile for it.
         """
         return write_gpu_kernel(self.proved, dict(self.timed.kernel.shapes), target(name))
 
@@ -249,7 +268,15 @@ class Best:
         return {r.name: r.ratio for r in self.baselines if r.name != OURS and r.samples}
 
     def check(self, n: int = 5, seed: int = 0) -> tuple[float, ...]:
-        """Relative errors against the float64 meaning of the program on `n` fresh random inputs."""
+        """Relative errors of the kernel against the program in float64, on random inputs.
+
+        Args:
+            n: the number of trials, each on new inputs.
+            seed: of the inputs.
+
+        Returns:
+            Per trial, the largest deviation over the largest magnitude of the reference.
+        """
         return self.kernel.check(n, seed)
 
     def __repr__(self) -> str:

@@ -135,11 +135,25 @@ class Dispatch:
         return single(self._codes[by.by.name](*self._signature.in_order(args, kwargs)))
 
     def at(self, value: int) -> Point:
-        """The point whose numbers a value takes first."""
+        """The point whose numbers a value takes first.
+
+        Args:
+            value: a value of the symbol.
+
+        Returns:
+            The nearest point, by ratio.
+        """
         return next(point for point in self.points if value <= point.upto)
 
     def kernel(self, value: int) -> Loaded | str:
-        """The kernel for a value of the symbol, made when it is first met; or why there is none."""
+        """The kernel for a value of the symbol, made when it is first met; or why there is none.
+
+        Args:
+            value: a value of the symbol.
+
+        Returns:
+            The compiled kernel, or the reason as text.
+        """
         low, high = self.range
         if not low <= value <= high:
             return f"{self.symbol}={value} is outside of {low} to {high}, for which kernels were tuned"

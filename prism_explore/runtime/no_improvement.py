@@ -40,6 +40,7 @@ class NoImprovement:
     baselines: tuple[RivalTimed, ...]
     """Timed before anything grew; none where the time to beat was given as a number."""
     traced: Traced | None
+    """The torch code; None where the program was not traced from torch."""
     also: LibraryCall | None = None
     """The library call that was a rival, if one was given or found."""
 

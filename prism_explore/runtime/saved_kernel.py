@@ -57,6 +57,7 @@ class SavedKernel:
     """
 
     kernel: Kernel
+    """The kernel with its proof, sizes and source."""
     run: Loaded
     """On the program's inputs, in their order."""
     signature: Signature | None = None
@@ -98,7 +99,15 @@ class SavedKernel:
         return self.kernel.verified.proof.claim
 
     def check(self, n: int = 5, seed: int = 0) -> tuple[float, ...]:
-        """Relative errors against the float64 meaning of the program on `n` fresh random inputs."""
+        """Relative errors against the program in float64, on random inputs.
+
+        Args:
+            n: the number of trials, each on new inputs.
+            seed: of the inputs.
+
+        Returns:
+            Per trial, the largest deviation over the largest magnitude of the reference.
+        """
         sizes = dict(self.kernel.shapes)
         rng = np.random.default_rng(seed)
         errors: list[float] = []
@@ -111,7 +120,14 @@ class SavedKernel:
         return tuple(errors)
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file that `load_kernel` opens; the weights of a module are not in it."""
+        """Write it to a file that `load_kernel` opens; the weights of a module are not in it.
+
+        Args:
+            path: the file; an existing one is replaced.
+
+        Returns:
+            The path of the file.
+        """
         call = self.signature
         data = {
             "kernel": kernel_to_plain(self.kernel),
@@ -145,6 +161,9 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         path: of the file.
         module: the torch module whose parameters it uses, where it was made from one.
         seed: for the refuter and for the comparison.
+
+    Returns:
+        The kernel, ready to be called.
 
     Raises:
         JournalVersionError: not a saved kernel, damaged, or of a version this code does not read.

@@ -200,7 +200,14 @@ class Job:
         self._engine.cancel()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Block until the run stops; whether it did within the time."""
+        """Block until the run stops.
+
+        Args:
+            timeout_s: seconds to wait at most; None for no limit.
+
+        Returns:
+            Whether it stopped within the time.
+        """
         return wait(self._done, timeout_s)
 
     def __await__(self) -> Generator[Any, None, None]:

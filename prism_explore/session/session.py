@@ -205,6 +205,9 @@ class Session:
             symbolic: per argument, the dims that stay symbolic and their symbols: `{"x": {0: "b"}}`.
             options: as of `Session`, by name.
 
+        Returns:
+            The session; nothing was searched yet.
+
         Raises:
             ShapeError: more examples than arguments, no such argument or dim, or one symbol for two sizes.
             UnsupportedOperator: see `Session`.
@@ -237,6 +240,9 @@ class Session:
                 found is found again.
             inputs: types of its arguments, as for a new session.
             more_inputs: the same, as keywords.
+
+        Returns:
+            The session at the step at which it was saved.
 
         Raises:
             JournalVersionError: no saved search, by another version, or the search does not repeat what it says.
@@ -291,6 +297,9 @@ class Session:
         Args:
             n: how many.
             grain: of what: events, decided candidates, completed families, or phases of the search.
+
+        Returns:
+            The events of these steps, in order.
         """
         before = len(self.journal)
         self._await(self.request_steps(n, grain))
@@ -299,13 +308,24 @@ class Session:
     def request_steps(self, n: int = 1, grain: Grain = "event") -> Future[None]:
         """Let the search do some steps without waiting for it; see `step`.
 
+        Args:
+            n: how many.
+            grain: of what: events, decided candidates, completed families, or phases of the search.
+
         Returns:
             A future that is done when the search pauses.
         """
         return self._engine.pull(after_steps(self.journal, n, grain))
 
     def run(self, until: Callable[[Session], bool] | None = None) -> None:
-        """Search to the end, or until a condition holds. An interrupt pauses; `run()` continues."""
+        """Search to the end, or until a condition holds. An interrupt pauses; `run()` continues.
+
+        Args:
+            until: a function of the session, evaluated at every step; None to search to the end.
+
+        Raises:
+            ShapeError: `until` is not callable.
+        """
         if until is not None and not callable(until):
             raise ShapeError(
                 f"until= takes a function of the session, such as lambda s: len(s.families) > 2; found {until!r}"
@@ -313,7 +333,11 @@ class Session:
         self._await(self._engine.pull((lambda: until(self)) if until else _never))
 
     def start(self) -> Job:
-        """Search in the background; the job can be awaited, paused, resumed and cancelled."""
+        """Search in the background; the job can be awaited, paused, resumed and cancelled.
+
+        Returns:
+            The job.
+        """
         return Job(self._engine, self._engine.pull(_never), lambda: self._engine.pull(_never))
 
     def pause(self) -> None:
@@ -321,7 +345,11 @@ class Session:
         self._engine.pause()
 
     def resume(self) -> Job:
-        """Continue in the background."""
+        """Continue in the background.
+
+        Returns:
+            The job.
+        """
         return self.start()
 
     def cancel(self) -> None:
@@ -361,11 +389,23 @@ class Session:
         return self._steering.standing
 
     def accept(self, family: str, note: str = "") -> None:
-        """Accept a family: it is tuned before the others, also if it is unsafe in floating point."""
+        """Accept a family: it is tuned before the others, also if it is unsafe in floating point.
+
+        Args:
+            family: the id of a family, such as f2.
+            note: a reason, stored with the decision.
+
+        Raises:
+            ShapeError: no such family.
+        """
         self._steering.decide("accept", family, note)
 
     def reject(self, family: str, note: str = "") -> None:
         """Reject a family: it is neither verified nor tuned further, and `best` ignores it. `undo` reverts this.
+
+        Args:
+            family: the id of a family, such as f2.
+            note: a reason, stored with the decision.
 
         Raises:
             ShapeError: no such family.
@@ -379,6 +419,9 @@ class Session:
             which: the name of a family; or a text such as `accum_rms`, for every family, also a later one, whose
                 graph has it; or a predicate of a family, asked of each one that there is and of each one to come.
                 A predicate is code and does not go into the journal: the families that it picks do.
+
+        Raises:
+            ShapeError: `which` is neither a text nor a function.
         """
         self._steering.prefer(which)
 
@@ -427,6 +470,9 @@ class Session:
             seed: of the draw.
             how: the budgets `nodes` and `candidates`, `steps` of the region, more `rules_off`; see `audit.audit`.
 
+        Returns:
+            What the search of the region found; with `sample`, one result per region.
+
         Raises:
             ShapeError: no such region, or a budget that is none.
         """
@@ -459,6 +505,9 @@ class Session:
             tick: called at every step; what it raises ends the question.
             limits: single limits of the space by name, such as `block_ops=13`, and `shared_memory_bytes`.
 
+        Returns:
+            The regions that would open or close, and with `run` the families there.
+
         Raises:
             ShapeError: no such rule or limit.
             TargetUnavailable: no such machine.
@@ -476,6 +525,12 @@ class Session:
     def evidence(self, candidate: str) -> Evidence:
         """What stands behind the verdict on a candidate: proof and trials, a witness, or how far both sides agree.
 
+        Args:
+            candidate: the id of a candidate, such as f2.c1.
+
+        Returns:
+            The evidence; `str` gives it as text.
+
         Raises:
             ShapeError: no such candidate, or it has not been decided.
         """
@@ -483,6 +538,13 @@ class Session:
 
     def certify(self, candidate: str, tick: Callable[[], None] = lambda: None) -> Evidence:
         """Have egglog replay every lemma of a candidate's proof; see `Record.certify`.
+
+        Args:
+            candidate: the id of a candidate, such as f2.c1.
+            tick: called at every step; an exception from it ends the replay.
+
+        Returns:
+            The evidence, with the certificate.
 
         Raises:
             ShapeError: no such candidate, or it is not proved.
@@ -492,6 +554,12 @@ class Session:
     def replay(self, candidate: str) -> Replay:
         """Run the witness against a candidate again; see `Record.replay`.
 
+        Args:
+            candidate: the id of a candidate, such as f2.c1.
+
+        Returns:
+            Whether program and candidate still differ.
+
         Raises:
             ShapeError: no such candidate, or nothing stands against it.
         """
@@ -500,17 +568,43 @@ class Session:
     def equalities(self, candidate: str) -> Equalities:
         """What is equal to what in a candidate and the program, whatever its verdict; e-graphs step by step.
 
+        Args:
+            candidate: the id of a candidate, such as f2.c1.
+
+        Returns:
+            The classes of equal tensors.
+
         Raises:
             ShapeError: no such candidate.
         """
         return self.record.equalities(candidate)
 
     def text(self, table: str) -> str:
-        """A table as text: families, pruned, ledger, classes, trials."""
+        """A table as text.
+
+        Args:
+            table: `families`, `pruned`, `ledger`, `classes` or `trials`.
+
+        Returns:
+            The table.
+
+        Raises:
+            ShapeError: no such table.
+        """
         return self.record.text(table)
 
     def svg(self, picture: str = "search") -> str:
-        """A picture as SVG: search, tuning, or the id of a family or candidate."""
+        """A picture as SVG.
+
+        Args:
+            picture: `search`, `tuning`, or the id of a family or candidate.
+
+        Returns:
+            The SVG source.
+
+        Raises:
+            ShapeError: no such picture.
+        """
         return self.record.svg(picture)
 
     def graph(self, of: str = "") -> MultiDiGraph[str]:
@@ -518,6 +612,9 @@ class Session:
 
         Args:
             of: the id of a family or a candidate, such as "f2" or "f2.c1"; the program if left out.
+
+        Returns:
+            The graph.
 
         Raises:
             ShapeError: no such family or candidate.
@@ -531,6 +628,9 @@ class Session:
         the baselines' and the machine's limit were measured side by side in one run. Where all that may win was cut
         because of `time_to_beat_s`, a `NoImprovement`, which says so and runs torch. None where no kernel was timed for
         another reason; `claim` says how far the search came.
+
+        Returns:
+            The kernel, a `NoImprovement`, or None.
         """
         if self.state not in ("finished", "cancelled"):
             self.run()
@@ -545,6 +645,9 @@ class Session:
         Args:
             budget: of tuning at each value; the session's if left out.
             values: the symbol and the values to tune at; the smallest and the largest are the range.
+
+        Returns:
+            The callable.
 
         Raises:
             ShapeError: not one symbol of the program, no values, or nothing that can be timed at one of them.
@@ -563,22 +666,46 @@ class Session:
     # ------------------------------------------------------------ looking, keeping
 
     def select(self, subject: str) -> None:
-        """Select something in every panel, by an id such as f2, f2.c1, p17 or n40."""
+        """Select something in every panel.
+
+        Args:
+            subject: an id such as f2, f2.c1, p17 or n40.
+        """
         self.selection = subject
         self._tell("select", subject)
 
     def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
-        """Call `fn` with the selection or the state whenever it changes, on whatever thread changed it."""
+        """Call a function whenever the selection or the state changes.
+
+        Args:
+            what: `select` or `state`.
+            fn: called with the new selection or state, on the thread that changed it.
+
+        Raises:
+            ShapeError: `what` is neither.
+        """
         if what not in ("select", "state"):
             raise ShapeError(f"nothing is told of {what!r}; 'select' and 'state' are")
         self._listeners.setdefault(what, []).append(fn)
 
     def submit(self, command: str, **args: Any) -> None:
-        """Run a command of a widget without waiting for its result; see `session.commands`."""
+        """Run a command of a widget without waiting for its result; see `session.commands`.
+
+        Args:
+            command: the name of the command.
+            args: its arguments.
+
+        Raises:
+            ShapeError: no such command, or it is not possible now.
+        """
         run_command(self, command, args)
 
     def withdraw(self, question: str = "") -> None:
-        """Cancel a question such as q2, or all open ones."""
+        """Cancel a question, or all open ones.
+
+        Args:
+            question: such as q2; empty for all.
+        """
         self.questions.cancel(question)
 
     def _is_timing(self) -> bool:
@@ -589,12 +716,25 @@ class Session:
         """Write the search to a file: `px.load` shows it anywhere, and `Session.load` goes on with it.
 
         The file is data. It may be written at any moment; a step in hand is done again when the search goes on.
+
+        Args:
+            path: the file; an existing one is replaced.
+
+        Returns:
+            The path of the file.
         """
         manifest = {"program": self.program.name, "versions": dict(self.task.versions)}
         return self.journal.save(path, {**manifest, "task": task_to_plain(self.task)})
 
     def report(self, path: str | Path) -> Path:
-        """Write the explorer as one HTML file that opens anywhere: to look at and to share, not to steer."""
+        """Write the explorer as one HTML file that opens anywhere: to look at and to share, not to steer.
+
+        Args:
+            path: the file; an existing one is replaced.
+
+        Returns:
+            The path of the file.
+        """
         from prism_explore.widgets.report import report_page
 
         Path(path).write_text(report_page(self), encoding="utf-8")
@@ -635,6 +775,12 @@ def _never() -> bool:
 
 def open_record(path: str | Path) -> Record:
     """The search that was saved, to look at; `Session.load` goes on with it.
+
+    Args:
+        path: what `Session.save` wrote.
+
+    Returns:
+        The search as it was recorded.
 
     Raises:
         JournalVersionError: not a saved search, damaged, or of a version this code does not read.

@@ -20,12 +20,15 @@ class Target:
     """
 
     name: str
+    """Such as `h100`."""
     kind: Literal["cpu", "gpu"]
+    """It decides which code is generated."""
     peak_flops_per_s: float
     """float32 arithmetic, a fused multiply-add counted as two; on GPUs the TF32 tensor cores, dense."""
     peak_half_flops_per_s: float
     """16-bit operands, float32 sums; on GPUs the tensor cores, dense."""
     dram_bytes_per_s: float
+    """Bandwidth of the main memory."""
     shared_memory_bytes: int
     """Limit for the scratch memory of one block: shared memory on a GPU, the L2 cache of one core on a CPU."""
     caches_bytes: tuple[int, ...]
@@ -33,6 +36,7 @@ class Target:
     cores: int
     """Blocks that run at the same time: streaming multiprocessors, or cores."""
     max_blocks: int
+    """Largest number of blocks of one kernel."""
     max_threads: int
     """Threads of one block; 1 on a CPU, where a block is the work of one thread."""
     launch_s: float
@@ -53,9 +57,23 @@ class Target:
         return self.caches_bytes[-1]
 
     def peak(self, dtype: str) -> float:
-        """Peak rate in flop/s for operands of a dtype, such as `f32` or `bf16`."""
+        """Peak rate for operands of a dtype.
+
+        Args:
+            dtype: such as `f32` or `bf16`.
+
+        Returns:
+            Operations per second; a fused multiply-add counts as two.
+        """
         return self.peak_half_flops_per_s if dtype in ("f16", "bf16") else self.peak_flops_per_s
 
     def replace(self, **changes: Any) -> Target:
-        """A copy with some figures changed: `t.replace(dram_bytes_per_s=1e12)`."""
+        """A copy with some figures changed: `t.replace(dram_bytes_per_s=1e12)`.
+
+        Args:
+            changes: new values of fields, by name.
+
+        Returns:
+            The changed copy.
+        """
         return replace(self, **changes)

@@ -49,6 +49,7 @@ class Budget:
     """
 
     trials: int = 60
+    """Largest number of kernels that are tried."""
     seconds: float = 60.0
     """For trials; the play-off after them takes about 3 s more."""
     patience: int = 30
@@ -56,6 +57,7 @@ class Budget:
     near: float = 0.03
     """The run ends when the incumbent is within this share of the lower bound."""
     strategy: StrategyName = "climbing"
+    """How trials are chosen; see `StrategyName`."""
     at_once: int = 1
     """Trials that are proposed before the outcome of any of them is known, so that an executor's workers can run them
     in parallel. Such a flight is completed even if `seconds` are over. With more at once, each proposal uses fewer

@@ -131,6 +131,14 @@ class Equalities:
         axioms only merge classes. Without a derivation, or with `searched`, axioms also add terms. egglog runs in a
         process of its own, within the limits.
 
+        Args:
+            tensor: one of `tensors`.
+            limits: of egglog: steps, terms, memory and time.
+            searched: whether axioms also add terms, though there is a derivation.
+
+        Returns:
+            The steps of the e-graph, and why it stopped.
+
         Raises:
             KeyError: there is no such tensor.
         """
@@ -150,7 +158,11 @@ class Equalities:
         raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
 
     def text(self) -> str:
-        """The classes with their tensors, and the first tensors that differ."""
+        """The classes with their tensors, and the first tensors that differ.
+
+        Returns:
+            The text.
+        """
         tiles: dict[str, list[str]] = {}
         for tile in self.tiles:
             tiles.setdefault(tile.of, []).append(tile.tensor)
@@ -166,7 +178,11 @@ class Equalities:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Classes, tiles and the disagreement as a JSON object; for e-graphs, see `Frame.to_json`."""
+        """Classes, tiles and the disagreement as a JSON object; for e-graphs, see `Frame.to_json`.
+
+        Returns:
+            The object.
+        """
         parting = self.disagreement
         return {
             "candidate": self.candidate,
