@@ -401,8 +401,9 @@ def workload(name: str) -> Workload:
     Raises:
         ShapeError: there is no such workload; the message lists all.
 
-    >>> workload("lora").shapes["w"], workload("lora").sizes["r"]
-    ('d n', 16)
+    Example:
+        >>> workload("lora").shapes["w"], workload("lora").sizes["r"]
+        ('d n', 16)
     """
     for row in WORKLOADS:
         if row.name == name:

@@ -77,11 +77,12 @@ class ProgramBuilder:
     Args:
         name: the name of the program.
 
-    >>> import prism_explore as px
-    >>> b = px.ProgramBuilder("row_sums")
-    >>> x = b.input("x", "b", 64)
-    >>> b.build(b.reduce("sum", x, 1)).name
-    'row_sums'
+    Example:
+        >>> import prism_explore as px
+        >>> b = px.ProgramBuilder("row_sums")
+        >>> x = b.input("x", "b", 64)
+        >>> b.build(b.reduce("sum", x, 1)).name
+        'row_sums'
     """
 
     def __init__(self, name: str) -> None:

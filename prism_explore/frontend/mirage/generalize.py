@@ -111,12 +111,13 @@ def generalize(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Di
     Raises:
         ShapeError: the graph is ill-formed, or it is a member of no family over `data`.
 
-    >>> from prism_explore.ir.text import parse
-    >>> inside = ["%0 = load(0, imap=[0])", "%1 = exp(%0)", "%2 = store(%1, omap=[0])"]
-    >>> kernel = "\n    ".join(["%1 = custom(x) grid[x=4]", *inside])
-    >>> graph = parse(f"sgraph\n  x = input f32[8, 16]\n  {kernel}\n  return %1")
-    >>> generalize(graph).sizes
-    (('gx', 4),)
+    Example:
+        >>> from prism_explore.ir.text import parse
+        >>> inside = ["%0 = load(0, imap=[0])", "%1 = exp(%0)", "%2 = store(%1, omap=[0])"]
+        >>> kernel = "\n    ".join(["%1 = custom(x) grid[x=4]", *inside])
+        >>> graph = parse(f"sgraph\n  x = input f32[8, 16]\n  {kernel}\n  return %1")
+        >>> generalize(graph).sizes
+        (('gx', 4),)
     """
     graph.types()
     if graph.parameters or graph.data_symbols:

@@ -105,14 +105,15 @@ def load_mirage(
         UnsupportedOperator: an operator is not supported here.
         ShapeError: dims do not fit together.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> from prism_explore.frontend.mirage.writer import save_mirage
-    >>> from prism_explore.ir.text import parse
-    >>> graph = parse("sgraph\n  x = input f32[8, 16]\n  %1 = exp(x)\n  return %1")
-    >>> with TemporaryDirectory() as folder:
-    ...     (loaded,) = load_mirage(save_mirage(graph, f"{folder}/exp.json"))
-    >>> str(loaded.output_type)
-    'f32[8, 16]'
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from prism_explore.frontend.mirage.writer import save_mirage
+        >>> from prism_explore.ir.text import parse
+        >>> graph = parse("sgraph\n  x = input f32[8, 16]\n  %1 = exp(x)\n  return %1")
+        >>> with TemporaryDirectory() as folder:
+        ...     (loaded,) = load_mirage(save_mirage(graph, f"{folder}/exp.json"))
+        >>> str(loaded.output_type)
+        'f32[8, 16]'
     """
     content = read_mirage(path, skip=skip, constants=constants, dtype=dtype)
     for skipped in content.skipped:
@@ -144,13 +145,14 @@ def read_mirage(
         UnsupportedOperator: as `load_mirage`.
         ShapeError: as `load_mirage`.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "bad.json")
-    ...     _ = path.write_text('[[{"op_type": "kn_conv2d_op", "input_tensors": [], "output_tensors": []}]]')
-    ...     [(skipped.index, "conv2d" in skipped.reason) for skipped in read_mirage(path, skip=True).skipped]
-    [(0, True)]
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "bad.json")
+        ...     _ = path.write_text('[[{"op_type": "kn_conv2d_op", "input_tensors": [], "output_tensors": []}]]')
+        ...     [(skipped.index, "conv2d" in skipped.reason) for skipped in read_mirage(path, skip=True).skipped]
+        [(0, True)]
     """
     root = read_json(path)
     found = tuple(walk(root))

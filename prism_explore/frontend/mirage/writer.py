@@ -76,12 +76,13 @@ def save_mirage(
         UnsupportedOperator: Mirage has no such operator; the message names graph and node.
         ShapeError: a symbol has no size, a map is open, or there are more than 3 grid dims or more than 4 dims.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> from prism_explore.ir.text import parse
-    >>> graph = parse("sgraph\n  x = input f32[b, 16]\n  %1 = exp(x)\n  return %1")
-    >>> with TemporaryDirectory() as folder:
-    ...     print(save_mirage(graph, f"{folder}/exp.json", sizes={"b": 8}).name)
-    exp.json
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from prism_explore.ir.text import parse
+        >>> graph = parse("sgraph\n  x = input f32[b, 16]\n  %1 = exp(x)\n  return %1")
+        >>> with TemporaryDirectory() as folder:
+        ...     print(save_mirage(graph, f"{folder}/exp.json", sizes={"b": 8}).name)
+        exp.json
     """
     several = (graphs,) if isinstance(graphs, SGraph) else tuple(graphs)
     guids = _Guids()
