@@ -583,7 +583,7 @@ class Session:
         """A table as text.
 
         Args:
-            table: `families`, `pruned`, `ledger`, `classes` or `trials`.
+            table: `families`, `pruned`, `ledger`, `classes`, `trials` or `baselines`.
 
         Returns:
             The table.
@@ -597,7 +597,8 @@ class Session:
         """A picture as SVG.
 
         Args:
-            picture: `search`, `tuning`, or the id of a family or candidate.
+            picture: `search`, `reasons`, `program`, `classes`, `saturation`, `tuning`, the id of a family or candidate,
+                or a frame of an e-graph such as f1.c1/goal@0.
 
         Returns:
             The SVG source.
