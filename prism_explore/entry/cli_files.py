@@ -21,7 +21,7 @@ from prism_explore.frontend.mirage import read_mirage
 from prism_explore.frontend.workloads import workload
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program
-from prism_explore.session.handles import Record
+from prism_explore.session.record import Record
 from prism_explore.session.session import open_record
 from prism_explore.verify.replay import Replay, replay_counterexample
 from prism_explore.verify.verdict_events import verdict_event

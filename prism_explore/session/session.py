@@ -41,7 +41,7 @@ from prism_explore.search.explore import Progress, Task
 from prism_explore.session.commands import run_command
 from prism_explore.session.constraints import ranges_from_text
 from prism_explore.session.engine import Engine, Job, State, wait
-from prism_explore.session.handles import Families, FamilyHandle, Pruned, Record, Tuning
+from prism_explore.session.families import Families, FamilyHandle
 from prism_explore.session.new_task import Dominated, check_dominated, new_task
 from prism_explore.session.options import (
     baseline_names,
@@ -52,9 +52,12 @@ from prism_explore.session.options import (
     one_symbol,
 )
 from prism_explore.session.persistence import check_library, library_raced, read_search, task_to_plain
+from prism_explore.session.pruned import Pruned
+from prism_explore.session.record import Record
 from prism_explore.session.results import best_of, chosen_candidate, dispatch_over
 from prism_explore.session.steering import SteeringLog
 from prism_explore.session.stepping import Grain, after_steps, is_cancellation, search_steps
+from prism_explore.session.tuning_table import Tuning
 from prism_explore.support.caches import lease_for
 from prism_explore.targets import Target
 from prism_explore.tune import Budget

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Steered
 from prism_explore.events.ledger import Steering
 from prism_explore.events.replay_journal import Retold
-
-if TYPE_CHECKING:
-    from prism_explore.session.handles import Families, FamilyHandle
+from prism_explore.session.families import Families, FamilyHandle
 
 
 class SteeringLog:

@@ -11,7 +11,7 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import ExplorationStarted
 from prism_explore.ir.text import show
-from prism_explore.session.handles import Record
+from prism_explore.session.record import Record
 from prism_explore.widgets.jupyter.recorded import RecordedSession
 from prism_explore.widgets.report import report_page
 from tests.widgets.fakes import PRUNED, program

@@ -49,7 +49,7 @@ def regions(sess, rule):
 
 
 def cut_of(sess, operator):
-    return next(k for k, h in sess.pruned.items() if h.fact.operator == operator)
+    return next(k for k, h in sess.pruned.items() if h.event.operator == operator)
 
 
 def test_a_rule_that_loses_a_family_is_found_out(sound, unsound):
@@ -124,7 +124,7 @@ def test_what_another_rule_cuts_at_once_is_covered_until_that_is_off_too(sound):
 
 
 def test_an_audit_goes_into_steps_before_the_cut_that_the_search_did_not_try_again_behind_it(sound):
-    region = sound.pruned[cut_of(sound, "div(%0, %0)")].fact
+    region = sound.pruned[cut_of(sound, "div(%0, %0)")].event
     before = [e.operator for e in sound.journal.events if isinstance(e, NodeExpanded) and e.parent == region.parent]
     found = sound.audit(region.region)
     inside = {e.operator for e in found.journal.events if isinstance(e, NodeExpanded)}

@@ -16,7 +16,7 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.stages import Candidate, Family
-from prism_explore.session.handles import Record
+from prism_explore.session.record import Record
 from prism_explore.verify.prover import DISAGREE, verify
 
 PROGRAM = """program rms

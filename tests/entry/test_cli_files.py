@@ -10,7 +10,7 @@ import pytest
 
 from prism_explore.entry import cli
 from prism_explore.events.journal import Journal
-from prism_explore.session.handles import Record
+from prism_explore.session.record import Record
 from tests.diagnose.test_evidence import PROGRAM, RIGHT, WRONG, recorded
 from tests.frontend.mirage.references import path
 

@@ -16,7 +16,7 @@ from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.pipeline.stages import Kernel, Outcome, Parameters, Proof, Timed, Verified
 from prism_explore.search.explore import Progress, Task, explore, incumbent
-from prism_explore.session.handles import Record
+from prism_explore.session.record import Record
 from prism_explore.session.session import Session
 from prism_explore.tune import Budget, TuneRequest, tune
 from tests.cost.linear import linear

@@ -24,7 +24,7 @@ from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.pipeline.stages import Kernel, Outcome, Parameters, Timed, Verified
 from prism_explore.search.explore import Progress, Task, explore, incumbent, may_win
-from prism_explore.session.handles import Record
+from prism_explore.session.record import Record
 from prism_explore.session.session import Session
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.targets import target

@@ -112,7 +112,7 @@ def test_rows_that_were_given_up_can_be_audited_and_the_time_to_beat_asked_about
     sess = session(time_to_beat_s=1e-12)
     sess.run()
     sess.close()
-    regions = [p for p in sess.pruned if sess.pruned[p].fact.operator.startswith("in ")]
+    regions = [p for p in sess.pruned if sess.pruned[p].event.operator.startswith("in ")]
 
     assert regions
     assert not sess.families
@@ -127,10 +127,10 @@ def test_a_part_that_its_nodes_left_can_be_audited_and_a_larger_budget_asked_abo
     sess = session(space=replace(default_space(layers()), row_nodes=4))
     sess.run()
     sess.close()
-    left = [p for p in sess.pruned if sess.pruned[p].fact.operator.startswith("in ")]
+    left = [p for p in sess.pruned if sess.pruned[p].event.operator.startswith("in ")]
 
     assert left
-    assert {"budget.nodes"} == {sess.pruned[p].fact.reason.rule for p in left}
+    assert {"budget.nodes"} == {sess.pruned[p].event.reason.rule for p in left}
     assert "The search stopped at its budget of nodes" in sess.claim
     assert "gained" == sess.pruned[left[0]].audit().answer
     assert left[0] in sess.what_if(row_nodes=150).reopened

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from prism_explore.events.journal import Journal
-from prism_explore.session.handles import Record
+from prism_explore.session.record import Record
 from prism_explore.tune import Budget
 from prism_explore.tune.strategies.ranked import Exhaustive
 from tests.tune.test_tune import ToyBench, run

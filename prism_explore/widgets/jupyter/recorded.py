@@ -38,7 +38,7 @@ class RecordedTask:
 
 
 class Verdicts(Protocol):
-    """Commands that need only the verdicts of a journal; `prism_explore.session.handles.Record` has them."""
+    """Commands that need only the verdicts of a journal; `prism_explore.session.record.Record` has them."""
 
     def certify(self, candidate: str, tick: Callable[[], None] = ...) -> Any:
         """Replay the lemmas of a proof in egglog, and return the evidence of the candidate."""

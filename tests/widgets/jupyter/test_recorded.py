@@ -8,7 +8,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import ExplorationStarted
 from prism_explore.ir.text import show
-from prism_explore.session.handles import Record
+from prism_explore.session.record import Record
 from prism_explore.widgets.jupyter.live import Bridge
 from prism_explore.widgets.jupyter.recorded import RecordedSession
 from tests.widgets.fakes import click, program

@@ -1,0 +1,125 @@
+"""The families of a search by id, and what is known of each: graph, candidates, verdicts, trials.
+
+A `FamilyHandle` reads only the event journal. It prints as text, and a notebook draws it as SVG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from prism_explore.events.kinds import (
+    CandidateInstantiated,
+    FamilyCompleted,
+    FamilyDominated,
+    FloatsAssessed,
+    TrialMeasured,
+    VerdictReached,
+)
+from prism_explore.events.ledger import FamilyRow, family_rows
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.text import parse
+from prism_explore.session.readable_record import ReadableRecord
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyHandle:
+    """One family: its graph, its candidates, their verdicts, their measured times."""
+
+    id: str
+    record: ReadableRecord
+
+    @property
+    def row(self) -> FamilyRow:
+        """The row of this family in the table of families."""
+        return next(r for r in family_rows(self.record.journal.events) if r.family == self.id)
+
+    @property
+    def graph(self) -> SGraph:
+        """The sGraph; its maps are not chosen yet."""
+        return parse(next(e.sgraph for e in self.record.of(FamilyCompleted) if e.family == self.id))
+
+    @property
+    def candidates(self) -> Mapping[str, SGraph]:
+        """The sGraph of each candidate by id; its maps are chosen, its sizes are symbolic."""
+        return {e.candidate: parse(e.sgraph) for e in self.record.of(CandidateInstantiated) if e.family == self.id}
+
+    @property
+    def verdicts(self) -> Mapping[str, VerdictReached]:
+        """The last verdict of the verifier on each candidate, by id."""
+        candidates = self.candidates
+        return {e.candidate: e for e in self.record.of(VerdictReached) if e.candidate in candidates}
+
+    @property
+    def trials(self) -> tuple[TrialMeasured, ...]:
+        """The measured trials: each one is a choice of parameter values."""
+        candidates = self.candidates
+        return tuple(e for e in self.record.of(TrialMeasured) if e.candidate in candidates)
+
+    @property
+    def floats(self) -> FloatsAssessed | None:
+        """The last assessment in floating point; None where it was not assessed yet."""
+        return next((e for e in reversed(self.record.of(FloatsAssessed)) if e.family == self.id), None)
+
+    @property
+    def dominated(self) -> FamilyDominated | None:
+        """The family that dominates this one in the cost model at all sizes, and why; None where none is known."""
+        return next((e for e in reversed(self.record.of(FamilyDominated)) if e.family == self.id), None)
+
+    @property
+    def proof(self) -> str:
+        """The evidence for the verdict on each candidate, as text; see `Record.evidence`."""
+        texts = [str(self.record.evidence(candidate)) for candidate in self.verdicts]
+        return "\n\n".join(texts) or f"{self.id}: no candidate has been decided yet"
+
+    def why(self) -> str:
+        """The status of this family and the reasons for it, as sentences."""
+        row = self.row
+        lines = [f"{self.id} is {row.status}."]
+        for candidate, verdict in self.verdicts.items():
+            lines.append(f"{candidate}: {verdict.verdict}. {verdict.detail}")
+            sides = ("the program's form", "the candidate's form")
+            lines += [f"  {side}: {form}" for side, form in zip(sides, verdict.nearest, strict=False)]
+        if (dominated := self.dominated) is not None:
+            effect = "is not tuned" if dominated.left_out else "comes behind others that are as likely"
+            lines.append(f"{dominated.reason.sentence} It {effect}.")
+            lines += [f"  {symbol}: {values}" for symbol, values in dominated.reason.substitution.items()]
+        if (floats := self.floats) is not None:
+            lines.append(f"In floating point, {floats.outcome}: {floats.detail}.")
+            lines += [f"  {e}" for e in floats.evidence]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<family {self.id}: {self.row.status}, {len(self.candidates)} candidates>\n{self._text()}"
+
+    def _text(self) -> str:
+        return next(e.sgraph for e in self.record.of(FamilyCompleted) if e.family == self.id)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        from prism_explore.widgets.jupyter.pictures import sgraph_svg
+
+        return {"text/plain": repr(self), "image/svg+xml": sgraph_svg(self.graph)}
+
+
+class Families(Mapping[str, FamilyHandle]):
+    """All families by id; prints as a table."""
+
+    def __init__(self, record: ReadableRecord) -> None:
+        self._record = record
+
+    def __getitem__(self, key: str) -> FamilyHandle:
+        if key not in self._ids():
+            raise KeyError(f"no family {key!r}; there are {', '.join(self._ids()) or 'none yet'}")
+        return FamilyHandle(key, self._record)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids())
+
+    def __len__(self) -> int:
+        return len(self._ids())
+
+    def _ids(self) -> list[str]:
+        return [e.family for e in self._record.of(FamilyCompleted)]
+
+    def __repr__(self) -> str:
+        return self._record.text("families")

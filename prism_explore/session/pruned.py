@@ -1,0 +1,97 @@
+"""The pruned regions of a search by id, each with its reason; a running search can audit them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from prism_explore.diagnose.audit import Audit
+from prism_explore.errors import ShapeError
+from prism_explore.events.kinds import Reason, RegionPruned
+from prism_explore.events.ledger import cuts
+from prism_explore.session.readable_record import ReadableRecord
+
+Auditor: TypeAlias = Callable[..., Audit]
+"""Audits a region by its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedHandle:
+    """One pruned region and the reason for it."""
+
+    id: str
+    event: RegionPruned
+    auditor: Auditor | None = None
+
+    @property
+    def reason(self) -> Reason:
+        """The code, rule, formula, substitution and soundness, and the change that would reopen the region."""
+        return self.event.reason
+
+    def why(self) -> str:
+        """The reason as text, one fact a line."""
+        r = self.reason
+        lines = [f"{self.id}: {self.event.operator} was pruned [{r.soundness}] by {r.rule} ({r.code}): {r.sentence}"]
+        if r.formula:
+            lines.append(f"  {r.formula}")
+        lines += [f"  where {symbol} = {meaning}" for symbol, meaning in r.substitution.items()]
+        lines.append(f"  it represents {self.event.stood_for:g} programs ({self.event.counted})")
+        if r.would_reopen_if:
+            lines.append(f"  reopens if {r.would_reopen_if}")
+        return "\n".join(lines)
+
+    def audit(self, **options: Any) -> Audit:
+        """Search the region again without the rule, separately from the search, and judge the pruning.
+
+        Args:
+            options: `nodes`, `candidates`, `steps` and `rules_off`; see `diagnose.audit.audit`.
+
+        Returns:
+            Whether the region was pruned rightly, and the proved families that were found in it.
+
+        Raises:
+            ShapeError: the search was loaded from a file, so its space and target are unknown; or a reason of
+                `diagnose.audit.audit`.
+        """
+        if self.auditor is None:
+            raise ShapeError(
+                f"{self.id} is of a recorded search, which has its events but not its space and target; search the "
+                "program again in a px.Session, which notes the same events, and audit there"
+            )
+        return self.auditor(self.id, **options)
+
+    def __repr__(self) -> str:
+        return self.why()
+
+
+class Pruned(Mapping[str, PrunedHandle]):
+    """All pruned regions by id; prints as counts by reason."""
+
+    def __init__(self, record: ReadableRecord, auditor: Auditor | None = None) -> None:
+        """`auditor` searches a region again; None for a recorded search."""
+        self._record = record
+        self._auditor = auditor
+
+    def __getitem__(self, key: str) -> PrunedHandle:
+        for event in self._record.of(RegionPruned):
+            if event.region == key:
+                return PrunedHandle(key, event, self._auditor)
+        raise KeyError(f"no pruned region {key!r}; ids are p1 to p{len(self)}")
+
+    def __iter__(self) -> Iterator[str]:
+        return (e.region for e in self._record.of(RegionPruned))
+
+    def __len__(self) -> int:
+        return len(self._record.of(RegionPruned))
+
+    def by_reason(self) -> dict[str, int]:
+        """The number of regions by reason code, largest first."""
+        counts: dict[str, int] = {}
+        for cut in cuts(self._record.journal.events):
+            if cut.regions:
+                counts[cut.code] = counts.get(cut.code, 0) + cut.regions
+        return counts
+
+    def __repr__(self) -> str:
+        return self._record.text("pruned")

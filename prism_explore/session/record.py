@@ -1,0 +1,221 @@
+"""A search as a record: its families, pruned regions, trials, claim and evidence.
+
+A `Record` reads only the event journal, so a running session and a saved search show the same. It prints as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from prism_explore.diagnose.evidence import Evidence, evidence
+from prism_explore.errors import ShapeError
+from prism_explore.events.claim import claim
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import CandidateInstantiated, CertificateReplayed, ExplorationStarted, VerdictReached
+from prism_explore.events.ledger import ledger
+from prism_explore.events.near_misses import Miss
+from prism_explore.events.replay_journal import Retold
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.text import parse, parse_program
+from prism_explore.pipeline.stages import Candidate, EClass, Family, Verified
+from prism_explore.session.families import Families
+from prism_explore.session.pruned import Pruned
+from prism_explore.session.tuning_table import Tuning
+from prism_explore.verify.certificate.certify import certify
+from prism_explore.verify.counterexample.case import Case, read_witness
+from prism_explore.verify.normal_form.equalities import Equalities, equalities
+from prism_explore.verify.prover import verify
+from prism_explore.verify.replay import Replay, replay_counterexample
+
+E = TypeVar("E")
+
+
+class Record:
+    """A search, read from its event journal: running, saved or loaded."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+
+    def of(self, kind: type[E]) -> tuple[E, ...]:
+        """All events of one kind, in order."""
+        return tuple(e for e in self.journal.events if isinstance(e, kind))
+
+    @property
+    def families(self) -> Families:
+        """All families by id."""
+        return Families(self)
+
+    @property
+    def pruned(self) -> Pruned:
+        """All pruned regions by id."""
+        return Pruned(self)
+
+    @property
+    def tuning(self) -> Tuning:
+        """All trials."""
+        return Tuning(ledger(self.journal.events).trials)
+
+    @property
+    def claim(self) -> str:
+        """One sentence: what the search showed and what it did not."""
+        return claim(self.journal.events)
+
+    @property
+    def misses(self) -> tuple[Miss, ...]:
+        """The graphs that came nearest to a result, and the restriction that stopped each; empty after a proof."""
+        return ledger(self.journal.events).misses
+
+    @property
+    def program(self) -> TensorProgram:
+        """The program that was searched.
+
+        Raises:
+            ShapeError: the search has not begun.
+        """
+        started = self.of(ExplorationStarted)
+        if not started:
+            raise ShapeError("the search has not begun; sess.step() begins it")
+        return parse_program(started[0].program)
+
+    def graph(self, subject: str) -> SGraph:
+        """The graph of a family or a candidate.
+
+        Raises:
+            ShapeError: no such family or candidate.
+        """
+        if subject in self.families:
+            return self.families[subject].graph
+        return parse(self._instantiation(subject).sgraph)
+
+    def equalities(self, candidate: str) -> Equalities:
+        """The equalities between a candidate and the program, at any verdict; e-graphs step by step.
+
+        Raises:
+            ShapeError: no such candidate.
+        """
+        instance = self._instantiation(candidate)
+        verdict = next((e for e in reversed(self.of(VerdictReached)) if e.candidate == candidate), None)
+        classes = tuple(EClass(*c) for c in verdict.classes) if verdict else ()
+        return equalities(self.program, parse(instance.sgraph), candidate, classes)
+
+    def evidence(self, candidate: str) -> Evidence:
+        """The evidence for a verdict: proof and trials, a counterexample, or how far both sides agree.
+
+        Raises:
+            ShapeError: no such candidate, or it has not been decided.
+        """
+        instance, verdict = self._decided(candidate)
+        certificate = next((e for e in reversed(self.of(CertificateReplayed)) if e.candidate == candidate), None)
+        return evidence(verdict, self.program, instance.sgraph, certificate, self.families[instance.family].floats)
+
+    def replay(self, candidate: str) -> Replay:
+        """Run the counterexample to a refuted candidate again, or both sides of a disagreement; print the result.
+
+        Raises:
+            ShapeError: no such candidate, or it has no counterexample.
+        """
+        instance, verdict = self._decided(candidate)
+        if verdict.case:
+            return replay_counterexample(verdict.case)
+        if not verdict.witness:
+            raise ShapeError(f"{candidate} is {verdict.verdict} and has no witness; sess.evidence({candidate!r})")
+        witness = read_witness(verdict.witness)
+        return replay_counterexample(str(Case(candidate, None, self.program, parse(instance.sgraph), witness)))
+
+    def certify(self, candidate: str, tick: Callable[[], None] = lambda: None) -> Evidence:
+        """Replay every lemma of a proof in egglog from the axioms, and note the certificate in the journal.
+
+        A search certifies the proof of the best kernel at its end; this method is for the others. The candidate
+        is proved again from the journal, so a saved search can be certified too. While a saved search is being
+        replayed, the certificate is not noted: the saved events come first.
+
+        Args:
+            candidate: id of a proved candidate.
+            tick: called at every step; an exception of it stops the replay.
+
+        Returns:
+            The evidence of the candidate, with its certificate.
+
+        Raises:
+            ShapeError: no such candidate, or it is not proved.
+        """
+        instance, verdict = self._decided(candidate)
+        if any(e.candidate == candidate for e in self.of(CertificateReplayed)):
+            return self.evidence(candidate)
+        program, graph = self.program, parse(instance.sgraph)
+        scratch = Journal()
+        scratch.listeners.append(lambda _: tick())
+        again = Candidate(candidate, Family(instance.family, program, graph), graph, (), graph.conditions())
+        proved = verify(program, again, scratch, self.of(ExplorationStarted)[0].seed)
+        if not isinstance(proved, Verified):
+            raise ShapeError(f"{candidate} is {verdict.verdict}; only what is proved has a certificate")
+        certify(proved, scratch)
+        event = next(e for e in reversed(scratch.events) if isinstance(e, CertificateReplayed))
+        if not isinstance(self.journal, Retold) or self.journal.is_told:
+            self.journal.note(replace(event, asked=True))
+        return evidence(verdict, program, instance.sgraph, event, self.families[instance.family].floats)
+
+    def _instantiation(self, candidate: str) -> CandidateInstantiated:
+        instances = {e.candidate: e for e in self.of(CandidateInstantiated)}
+        if candidate not in instances:
+            raise ShapeError(f"no candidate {candidate!r}; there are {', '.join(instances) or 'none yet'}")
+        return instances[candidate]
+
+    def _decided(self, candidate: str) -> tuple[CandidateInstantiated, VerdictReached]:
+        instance = self._instantiation(candidate)
+        verdict = next((e for e in reversed(self.of(VerdictReached)) if e.candidate == candidate), None)
+        if verdict is None:
+            raise ShapeError(f"{candidate} has not been decided yet")
+        return instance, verdict
+
+    def text(self, table: str) -> str:
+        """A table as text: families, pruned, ledger, classes, trials.
+
+        Raises:
+            ShapeError: no such table.
+        """
+        from prism_explore.widgets.panels.tables import TABLES
+
+        if table not in TABLES:
+            raise ShapeError(f"no table {table!r}; there are {', '.join(TABLES)}")
+        return TABLES[table](self.journal.entries)
+
+    def svg(self, picture: str = "search") -> str:
+        """A picture as SVG: search, tuning, or the id of a family, a candidate.
+
+        Raises:
+            ShapeError: no such picture.
+        """
+        from prism_explore.widgets.jupyter.pictures import picture_svg
+
+        return picture_svg(self.journal.entries, picture)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the explorer as one HTML file that opens anywhere: for reading and sharing; it cannot steer.
+
+        Raises:
+            ShapeError: the journal does not begin with ExplorationStarted.
+        """
+        from prism_explore.widgets.jupyter.recorded import RecordedSession
+        from prism_explore.widgets.report import report_page
+
+        Path(path).write_text(report_page(RecordedSession(self.journal, self)), encoding="utf-8")
+        return Path(path)
+
+    @property
+    def widget(self) -> Any:
+        """The explorer of this record; a recorded search cannot be steered."""
+        from prism_explore.widgets.explorer import Explorer
+        from prism_explore.widgets.jupyter.recorded import RecordedSession
+
+        return Explorer(RecordedSession(self.journal, self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return self.widget._repr_mimebundle_(**kwargs)
+
+    def __repr__(self) -> str:
+        return f"<recorded search: {len(self.journal)} events>\n{self.claim}"
