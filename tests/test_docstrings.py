@@ -17,8 +17,6 @@ import pytest
 import prism_explore as px
 
 ROOT = Path(px.__file__).parent.parent
-UNDOCUMENTED = {"Record"}
-"""Classes whose methods have no sections yet."""
 NO_VALUE = {"None", "NoReturn", "Never", ""}
 
 
@@ -63,9 +61,7 @@ def returned_classes(function: Any) -> Iterator[type]:
 
 
 REACHED = reached()
-FUNCTIONS = dict(
-    pair for name, value in REACHED.items() if name not in UNDOCUMENTED for pair in functions_of(name, value)
-)
+FUNCTIONS = dict(pair for name, value in REACHED.items() for pair in functions_of(name, value))
 CONSTRUCTORS = {n: v for n, v in PUBLIC.items() if inspect.isclass(v) and "__init__" in vars(v)}
 PROPERTIES = dict(
     pair for name, value in REACHED.items() if inspect.isclass(value) for pair in properties_of(name, value)

@@ -41,7 +41,14 @@ class Record:
         self.journal = journal
 
     def of(self, kind: type[E]) -> tuple[E, ...]:
-        """All events of one kind, in order."""
+        """All events of one kind, in order.
+
+        Args:
+            kind: a class of `events.kinds`.
+
+        Returns:
+            The events of this class.
+        """
         return tuple(e for e in self.journal.events if isinstance(e, kind))
 
     @property
@@ -84,6 +91,12 @@ class Record:
     def graph(self, subject: str) -> SGraph:
         """The graph of a family or a candidate.
 
+        Args:
+            subject: the id of a family or a candidate, such as f2 or f2.c1.
+
+        Returns:
+            The sGraph.
+
         Raises:
             ShapeError: no such family or candidate.
         """
@@ -93,6 +106,12 @@ class Record:
 
     def equalities(self, candidate: str) -> Equalities:
         """The equalities between a candidate and the program, at any verdict; e-graphs step by step.
+
+        Args:
+            candidate: the id of a candidate, such as f2.c1.
+
+        Returns:
+            The classes of equal tensors.
 
         Raises:
             ShapeError: no such candidate.
@@ -105,6 +124,12 @@ class Record:
     def evidence(self, candidate: str) -> Evidence:
         """The evidence for a verdict: proof and trials, a counterexample, or how far both sides agree.
 
+        Args:
+            candidate: the id of a candidate, such as f2.c1.
+
+        Returns:
+            The evidence; `str` gives it as text.
+
         Raises:
             ShapeError: no such candidate, or it has not been decided.
         """
@@ -114,6 +139,12 @@ class Record:
 
     def replay(self, candidate: str) -> Replay:
         """Run the counterexample to a refuted candidate again, or both sides of a disagreement; print the result.
+
+        Args:
+            candidate: the id of a candidate, such as f2.c1.
+
+        Returns:
+            Whether program and candidate still differ.
 
         Raises:
             ShapeError: no such candidate, or it has no counterexample.
@@ -138,7 +169,7 @@ class Record:
             tick: called at every step; an exception of it stops the replay.
 
         Returns:
-            The evidence of the candidate, with its certificate.
+            The evidence, with the certificate.
 
         Raises:
             ShapeError: no such candidate, or it is not proved.
@@ -173,7 +204,13 @@ class Record:
         return instance, verdict
 
     def text(self, table: str) -> str:
-        """A table as text: families, pruned, ledger, classes, trials.
+        """A table as text.
+
+        Args:
+            table: `families`, `pruned`, `ledger`, `classes`, `trials` or `baselines`.
+
+        Returns:
+            The table.
 
         Raises:
             ShapeError: no such table.
@@ -185,7 +222,14 @@ class Record:
         return TABLES[table](self.journal.entries)
 
     def svg(self, picture: str = "search") -> str:
-        """A picture as SVG: search, tuning, or the id of a family, a candidate.
+        """A picture as SVG.
+
+        Args:
+            picture: `search`, `reasons`, `program`, `classes`, `saturation`, `tuning`, the id of a family or candidate,
+                or a frame of an e-graph such as f1.c1/goal@0.
+
+        Returns:
+            The SVG source.
 
         Raises:
             ShapeError: no such picture.
@@ -196,6 +240,12 @@ class Record:
 
     def report(self, path: str | Path) -> Path:
         """Write the explorer as one HTML file that opens anywhere: for reading and sharing; it cannot steer.
+
+        Args:
+            path: the file; an existing one is replaced.
+
+        Returns:
+            The path of the file.
 
         Raises:
             ShapeError: the journal does not begin with ExplorationStarted.
