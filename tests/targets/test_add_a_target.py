@@ -23,7 +23,7 @@ from dataclasses import replace
 import prism_explore as px
 from prism_explore.codegen.triton.aot import AotCompiler, compile_ahead
 from prism_explore.codegen.triton.emit import emit_triton
-from prism_explore.codegen.triton.heuristics import fit_triton
+from prism_explore.codegen.triton.heuristics import choose_sizes
 from prism_explore.cost.roofline import time_bound_of
 from prism_explore.pipeline.search_space import Operators, default_space
 from prism_explore.targets.devices import row_of
@@ -41,7 +41,7 @@ question = sess.what_if(target="h100")
 sess.close()
 
 shapes = {"b": 4}
-fitted = fit_triton(verified.candidate.sgraph, shapes, gpu)
+fitted = choose_sizes(verified.candidate.sgraph, shapes, gpu)
 kernel = emit_triton(verified, fitted, shapes, gpu)
 with AotCompiler() as compiler:
     reports = compile_ahead(kernel, architecture_of("l4").name, compiler)
