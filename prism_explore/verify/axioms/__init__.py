@@ -14,16 +14,16 @@ The text of a row is egglog's syntax.
 
 from __future__ import annotations
 
+from prism_explore.verify.axiom_schema import CONSTRUCTORS as CONSTRUCTORS
+from prism_explore.verify.axiom_schema import SIGNATURE as SIGNATURE
+from prism_explore.verify.axiom_schema import Axiom as Axiom
+from prism_explore.verify.axiom_schema import Condition as Condition
+from prism_explore.verify.axiom_schema import number as number
 from prism_explore.verify.axioms.arithmetic import NUMBERS, POWERS, RING
 from prism_explore.verify.axioms.conditions import CONDITIONS as CONDITIONS
 from prism_explore.verify.axioms.functions import FUNCTIONS
 from prism_explore.verify.axioms.indicators import BITS
 from prism_explore.verify.axioms.maxima import LOOPS, MAXIMA
-from prism_explore.verify.axioms.schema import CONSTRUCTORS as CONSTRUCTORS
-from prism_explore.verify.axioms.schema import SIGNATURE as SIGNATURE
-from prism_explore.verify.axioms.schema import Axiom as Axiom
-from prism_explore.verify.axioms.schema import Condition as Condition
-from prism_explore.verify.axioms.schema import number as number
 from prism_explore.verify.axioms.sums import SUMS
 
 AXIOMS: tuple[Axiom, ...] = (*NUMBERS, *RING, *SUMS, *POWERS, *FUNCTIONS, *BITS, *MAXIMA, *LOOPS)

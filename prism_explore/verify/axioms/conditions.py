@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism_explore.ir.elementwise import UNARY
-from prism_explore.verify.axioms.schema import (
+from prism_explore.verify.axiom_schema import (
     MINUS_ONE,
     ONE,
     ZERO,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism_explore.verify.axioms.schema import (
+from prism_explore.verify.axiom_schema import (
     DEFINITION,
     LIMIT,
     ONE,

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, cast
 
 from egglog import bindings
 
-from prism_explore.verify.axioms import CONSTRUCTORS, SIGNATURE, Axiom, Condition
+from prism_explore.verify.axiom_schema import CONSTRUCTORS, SIGNATURE, Axiom, Condition
 from prism_explore.verify.egraph.limits import readable
 from prism_explore.verify.egraph.trace import trace
 

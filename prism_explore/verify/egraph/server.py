@@ -44,7 +44,7 @@ def main() -> None:
         answers.write(json.dumps(part) + "\n")
         answers.flush()
 
-    import_egglog_bindings_only()
+    import_egglog_bindings_only()  # and not `axioms`, whose tables load numpy: the client sends the rows
     from prism_explore.verify.egraph.engine import RuleLibrary, answer
 
     library = RuleLibrary.of(json.loads(sys.stdin.readline()))

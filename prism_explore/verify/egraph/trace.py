@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from egglog import bindings
 
-from prism_explore.verify.axioms import CONSTRUCTORS, SIGNATURE, Axiom, Condition
+from prism_explore.verify.axiom_schema import CONSTRUCTORS, SIGNATURE, Axiom, Condition
 
 Plain: TypeAlias = dict[str, Any]
 """A JSON object."""
