@@ -1,0 +1,52 @@
+"""The user's steering decisions, kept as an undo history: accept, reject, prefer, undo, redo."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prism_explore.events.kinds import Steered
+
+Choice: TypeAlias = Literal["", "accepted", "rejected"]
+
+_FAMILY = re.compile(r"f[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """What was decided by hand and still stands, oldest first."""
+
+    standing: tuple[Steered, ...] = ()
+    undone: tuple[Steered, ...] = ()
+    """What redo would put back, the next one last."""
+
+    @property
+    def choices(self) -> Mapping[str, Choice]:
+        """Per subject, the last decision."""
+        words: dict[str, Choice] = {}
+        for step in self.standing:
+            if step.action != "prefer":
+                words.pop(step.subject, None)
+                words[step.subject] = "accepted" if step.action == "accept" else "rejected"
+        return words
+
+    def prefers(self, family: str, text: str) -> bool:
+        """Whether a family was preferred, by its name or by something that its graph says."""
+        wanted = (step.subject for step in self.standing if step.action == "prefer")
+        return any(w == family or (w in text and not _FAMILY.fullmatch(w)) for w in wanted)
+
+    def named(self, choice: Choice) -> tuple[str, ...]:
+        """Subjects with this choice."""
+        return tuple(s for s, c in self.choices.items() if c == choice)
+
+    def after(self, step: Steered) -> Steering:
+        """With one more step."""
+        match step.action:
+            case "undo":
+                return Steering(self.standing[:-1], (*self.undone, *self.standing[-1:]))
+            case "redo":
+                return Steering((*self.standing, *self.undone[-1:]), self.undone[:-1])
+            case "accept" | "reject" | "prefer":
+                return Steering((*self.standing, step), ())
