@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
 from prism_explore.cost.dominance import Cost, Dominance, compared, cost_of, outdone
-from prism_explore.diagnose.check import as_meant
+from prism_explore.diagnose.check import with_simple_fractions
 from prism_explore.events.journal import Journal
 from prism_explore.frontend.mirage.generalize import generalize
 from prism_explore.generate.explain_excluded import outside
@@ -144,7 +144,7 @@ def _read(name: str, build: Callable[..., int], graphs: Mapping[str, SGraph], ta
     standings = Standings(session.task, _proved(session.task))
     prover = Prover(program)
     for way, graph in graphs.items():
-        general = generalize(as_meant(graph, {})).sgraph
+        general = generalize(with_simple_fractions(graph, {})).sgraph
         match prover.verify(with_uses(way, program, general), Journal(), 0):
             case Verified():
                 yield standings.of(way, general)

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
 from benchmarks.here import head
-from prism_explore.diagnose.concrete_baseline import STATES, TIME_S, Versus
+from prism_explore.diagnose.concrete_baseline import STATES, TIME_S, ConcreteComparison
 from prism_explore.diagnose.concrete_enumerator import Numbers
 from prism_explore.frontend import trace
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
@@ -84,7 +84,7 @@ def rmsnorm_linear(d: int) -> TensorProgram:
     return b.build(b.matmul(b.binary("div", x, b.reduce("rms", x, 1)), w))
 
 
-def _row(series: str, found: Versus) -> dict[str, object]:
+def _row(series: str, found: ConcreteComparison) -> dict[str, object]:
     return {
         "series": series,
         "program": found.program,
@@ -102,7 +102,7 @@ def _row(series: str, found: Versus) -> dict[str, object]:
     }
 
 
-def _print(series: str, found: Versus) -> None:
+def _print(series: str, found: ConcreteComparison) -> None:
     print(f"\n{series}: {found!r}; {found.common} families in both")
     for what, states in (("symbolic", found.states), ("concrete", found.concrete.states)):
         print(f"  {what}  {'#' * round(BAR * math.log10(max(states, 1)) / 9):<{BAR}} {states:,}", flush=True)

@@ -49,11 +49,11 @@ NODES = 1_000
 """How many nodes an audit grows where the caller names no number."""
 CANDIDATES = 300
 """How many candidates it decides."""
-_NAMED = 3
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFamily:
     """A family of the region with a proved candidate."""
 
     family: str
@@ -62,7 +62,7 @@ class Found:
     candidate: str
     """The first proved one."""
     standing: Standing
-    note: str
+    explanation: str
     """The family that the search has instead, or why the stated space excludes it."""
 
 
@@ -91,7 +91,7 @@ class Audit:
     """Per rule that was on, how many regions inside it cut; most first."""
     maps: tuple[tuple[str, int], ...]
     """Per constraint, how often it forbade maps of a family inside."""
-    found: tuple[Found, ...]
+    found: tuple[FoundFamily, ...]
     ended: str
     """The budget that ended it; empty where the region was searched to its end."""
     text: str
@@ -100,7 +100,7 @@ class Audit:
     """The shadow run's facts, from the way to the region on."""
 
     @property
-    def lost(self) -> tuple[Found, ...]:
+    def lost(self) -> tuple[FoundFamily, ...]:
         """Proved families of the stated space that the search has not."""
         return tuple(f for f in self.found if f.standing == "lost")
 
@@ -110,13 +110,15 @@ class Audit:
             f"  searched: {self.nodes} nodes, {self.families} families, {self.candidates} candidates "
             f"({self.proved} proved, {self.refuted} refuted, {self.unknown} unknown)"
         )
-        shown = "; ".join(self.audited[:_NAMED]) + (" ..." if len(self.audited) > _NAMED else "")
+        shown = "; ".join(self.audited[:_MAX_NAMED]) + (" ..." if len(self.audited) > _MAX_NAMED else "")
         lines.append(f"  {len(self.audited)} of the region's {self.steps} steps: {shown or 'none'}")
         if self.cuts:
             lines.append(f"  cut inside by other rules: {', '.join(f'{rule} {n}' for rule, n in self.cuts)}")
         if self.maps:
             lines.append(f"  maps forbidden inside: {', '.join(f'{rule} {n}' for rule, n in self.maps)}")
-        lines += [f"  {f.family} ({f.standing}{': ' if f.note else ''}{f.note})\n{f.sgraph}" for f in self.found]
+        lines += [
+            f"  {f.family} ({f.standing}{': ' if f.explanation else ''}{f.explanation})\n{f.sgraph}" for f in self.found
+        ]
         return "\n".join(lines)
 
 
@@ -177,10 +179,10 @@ def audit(
     )
     for family in growing:
         tick()
-        if family is not None and not shadow.settle(family, replace(task, space=space)):
+        if family is not None and not shadow.verify_family(family, replace(task, space=space)):
             break
     ended = "candidates" if shadow.over else "nodes" if reopened.over else ""
-    answer, text = _judged(task, facts, region, reopened, shadow, ended, off)
+    answer, text = _judge(task, facts, region, reopened, shadow, ended, off)
     names = tuple(f"{label}({', '.join(f'%{a}' for a in args)})" if args else label for label, args in reopened.taken)
     return shadow.audit(
         subject,
@@ -205,13 +207,13 @@ class _Shadow:
         self.prover = Prover(task.program)
         self.table = Expressions()
         self.known = {self.table.of_graph(parse(e.sgraph)): e.family for e in reversed(_families(facts))}
-        self.found: list[Found] = []
+        self.found: list[FoundFamily] = []
         self.undecided: set[str] = set()
         """Families that the search lacks, with an unknown candidate and no proved one."""
         self.families = self.candidates = 0
         self.over = False
 
-    def settle(self, family: Family, task: Task) -> bool:
+    def verify_family(self, family: Family, task: Task) -> bool:
         """Decide a family's candidates; whether the budget allows more."""
         self.families += 1
         number = self.table.of_graph(family.sgraph)
@@ -240,7 +242,7 @@ class _Shadow:
                 why = why or f"no kernel of it beats {beat}, since its bound is {bound}"
             standing: Standing = "known" if same else "beyond" if why else "lost"
             born = next(e for e in _families(self.journal.events) if e.family == family.id)
-            self.found.append(Found(family.id, born.sgraph, first, standing, same or why))
+            self.found.append(FoundFamily(family.id, born.sgraph, first, standing, same or why))
         elif unknown and number not in self.known:
             self.undecided.add(family.id)
         return not self.over
@@ -316,10 +318,10 @@ def _row_audit(
         if isinstance(row, KernelSequence):
             graph = row.together({number: family.sgraph for number, family in row.families})
             born = log.completed(log.expanded(root, row_text(row.parts), "kernel"), show(graph))
-            if not shadow.settle(Family(born, task.program, graph, row), task):
+            if not shadow.verify_family(Family(born, task.program, graph, row), task):
                 break
     ended = "candidates" if shadow.over else "nodes" if reopened.over else ""
-    answer, text = _judged(task, facts, region, reopened, shadow, ended, off)
+    answer, text = _judge(task, facts, region, reopened, shadow, ended, off)
     rules = tuple(sorted(off))
     rule, soundness = region.reason.rule, region.reason.soundness
     return shadow.audit(
@@ -336,7 +338,9 @@ def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: 
         raise ShapeError(f"nothing to audit by the name {subject!r}; there are {ids}, and families that you rejected")
     shadow = _Shadow(task, [e for e in facts if e is not born[subject]], candidates, tick)
     shadow.journal.note(born[subject])
-    shadow.settle(Family(subject, task.program, parse(born[subject].sgraph), _row_of(task, facts, born[subject])), task)
+    shadow.verify_family(
+        Family(subject, task.program, parse(born[subject].sgraph), _row_of(task, facts, born[subject])), task
+    )
     ended = "candidates" if shadow.over else ""
     answer, text = _gain(f"{subject}, which you rejected,", shadow, ended, 0)
     return shadow.audit(subject, "rejected", "user", answer, (), (subject,), 1, 0, ended, text)
@@ -353,7 +357,7 @@ def _row_of(task: Task, facts: Sequence[Event], born: FamilyCompleted) -> Kernel
     return next((row for row, graph in graphs if show(graph) == born.sgraph), None)
 
 
-def _judged(
+def _judge(
     task: Task,
     facts: Iterable[Event],
     region: RegionPruned,
@@ -376,7 +380,7 @@ def _judged(
     if lost and end is not None and end.stop == "exhausted":
         return "wrong", (
             f"{what} was cut wrongly: {did}, {_count(len(lost), 'proved family is', 'proved families are')} in it that "
-            f"the search does not have, {_list(f.family for f in lost[:_NAMED])} of the shadow run first. "
+            f"the search does not have, {_list(f.family for f in lost[:_MAX_NAMED])} of the shadow run first. "
             f"{rule} calls itself {region.reason.soundness}, and lost them."
         )
     if lost:
@@ -403,7 +407,7 @@ def _judged(
     searched = f"{did}, {counted}"
     beyond = [f for f in shadow.found if f.standing == "beyond"]
     many = _count(len(beyond), "proved family lies", "proved families lie")
-    also = f" {many} outside the stated space: {beyond[0].note}." if beyond else ""
+    also = f" {many} outside the stated space: {beyond[0].explanation}." if beyond else ""
     if ended:
         return "undecided", (
             f"{what} was searched in part: {searched}, then the budget of {ended} was spent. Nothing proved was found "

@@ -46,7 +46,7 @@ class RuleSample:
         return sum(a.answer in answers for a in self.audits)
 
     @property
-    def most_wrong(self) -> float | None:
+    def wrong_share_bound(self) -> float | None:
         """With 95 % confidence, at most this share of its cuts is wrong; None where some are, or none was decided.
 
         Of n decided cuts none is wrong: with probability 0.95 that happens only if the share is below
@@ -67,7 +67,7 @@ class Sample:
     """Most regions first."""
     maps: int
     """Choices of maps that constraints forbade: each names the operator that it breaks, and none is audited."""
-    left: int = 0
+    not_reached: int = 0
     """Regions that were drawn and that the time did not reach."""
 
     @property
@@ -80,7 +80,7 @@ class Sample:
         """What came of it, in a sentence or two."""
         audits = [a for row in self.rows for a in row.audits]
         wrong = f"{len(self.wrong):,} were wrong" if self.wrong else "none was found wrong"
-        left = f" The time was spent before {self.left:,} more that were drawn." if self.left else ""
+        left = f" The time was spent before {self.not_reached:,} more that were drawn." if self.not_reached else ""
         return f"Of {len(audits):,} cuts that were audited {wrong}.{left}"
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class Sample:
             counts = (row.count("right"), row.count("covered"), row.count("undecided"), row.count("wrong"))
             cells = (row.regions, len(row.audits), *counts, row.count("gained"))
             table.append((row.rule, row.soundness, *(f"{c:,}" for c in cells)))
-            if (share := row.most_wrong) is not None and share:
+            if (share := row.wrong_share_bound) is not None and share:
                 notes.append(f"{row.rule}: no decided cut was wrong, so at most {share:.0%} are ({CONFIDENCE:.0%})")
         widths = [max(len(line[i]) for line in table) for i in range(len(head))]
         lines = [
@@ -100,8 +100,10 @@ class Sample:
         ]
         lines += [a.text for a in self.wrong] or ["No audited cut was found wrong."]
         lines += notes
-        if self.left:
-            lines.append(f"The time was spent before {self.left:,} more that were drawn; seconds=... goes farther.")
+        if self.not_reached:
+            lines.append(
+                f"The time was spent before {self.not_reached:,} more that were drawn; seconds=... goes farther."
+            )
         if self.maps:
             lines.append(f"{self.maps:,} choices of maps were forbidden by constraints; those are not audited.")
         return "\n".join(line.rstrip() for line in lines)
@@ -155,11 +157,11 @@ def audit_sample(
     def step() -> None:
         tick()
         if watch.is_over():
-            raise _Spent
+            raise _TimeIsOver
 
     rounds = zip_longest(*([(key, by_rule[key][n]) for n in picks] for key, picks in drawn.items()))
     turns = [turn for together in rounds for turn in together if turn is not None]
-    with watch, suppress(_Spent):
+    with watch, suppress(_TimeIsOver):
         for key, region in turns:
             step()
             audits[key].append(audit(task, facts, region, nodes=nodes, candidates=candidates, tick=step, **how))
@@ -168,5 +170,5 @@ def audit_sample(
     return Sample(seed, rows, sum(isinstance(e, CandidateRejected) for e in facts), left)
 
 
-class _Spent(Exception):
+class _TimeIsOver(Exception):
     """Raised within an audit when the time is."""

@@ -40,11 +40,11 @@ from prism_explore.verify.certificate.certify import certify as replay_certifica
 from prism_explore.verify.prover import Prover
 from prism_explore.verify.verdict_events import verdict_event
 
-MOST_ELEMENTS = 1 << 27
+MAX_ELEMENTS = 1 << 27
 """Of all tensors together, where a graph is run at its own numbers: 1 GiB."""
-MOST_STEPS = 1 << 18
+MAX_STEPS = 1 << 18
 """Operators that the interpreter runs then, over all blocks and iterations: a few seconds."""
-SIMPLE = 1 << 20
+MAX_DENOMINATOR = 1 << 20
 """The largest denominator of a fraction that a float is read as; no two of these are near enough to be one double."""
 TOLERANCE = 1e-6
 """Relative to the largest value; equal programs differ by about 1e-12 at these sizes."""
@@ -236,10 +236,13 @@ class Checker:
         if graph.is_open:
             raise ShapeError("this graph's maps are still open; check one of its candidates")
         self._count += 1
-        graph, program = fitted(self.program, graph)
+        graph, program = fit_to_program(self.program, graph)
         read: dict[Fraction, Fraction] = {}
-        graph, program = as_meant(graph, read), replace(program, graph=as_meant(program.graph, read))
-        verdict = self._checked(program, graph, seed)
+        graph, program = (
+            with_simple_fractions(graph, read),
+            replace(program, graph=with_simple_fractions(program.graph, read)),
+        )
+        verdict = self._check_families(program, graph, seed)
         if not read or not isinstance(verdict, Verified):
             return verdict
         said = tuple(f"{float(number)!r} read as {meant}" for number, meant in read.items())
@@ -247,7 +250,7 @@ class Checker:
         claim, conditions = "; ".join((proof.claim, *said)), (*proof.conditions, *said)
         return replace(verdict, proof=replace(proof, claim=claim, conditions=conditions))
 
-    def _checked(self, program: TensorProgram, graph: SGraph, seed: int) -> Verdict:
+    def _check_families(self, program: TensorProgram, graph: SGraph, seed: int) -> Verdict:
         if graph.parameters or graph.data_symbols:
             return self._verdict(program, graph, seed)
         found: list[Verdict] = []
@@ -256,7 +259,7 @@ class Checker:
             verdict = self._verdict(general_program, family, seed)
             if isinstance(verdict, Refuted) and member != family:
                 own = self._verdict(general_program, member, seed)
-                verdict = verdict if isinstance(own, Unknown) and differs(program, graph, seed) else own
+                verdict = verdict if isinstance(own, Unknown) and differs_at_own_sizes(program, graph, seed) else own
             tied = general_program != program and self._prover(program).refuter.constant_may_be_extent(graph)
             if isinstance(verdict, Refuted) and tied:
                 other_extents = verdict
@@ -264,7 +267,7 @@ class Checker:
             if not isinstance(verdict, Unknown):
                 return verdict
             found.append(verdict)
-        return other_extents if other_extents is not None and differs(program, graph, seed) else found[-1]
+        return other_extents if other_extents is not None and differs_at_own_sizes(program, graph, seed) else found[-1]
 
     def _verdict(self, program: TensorProgram, graph: SGraph, seed: int) -> Verdict:
         name = f"f{self._count}"
@@ -277,7 +280,7 @@ class Checker:
         return self._provers[program]
 
 
-def as_meant(graph: SGraph, read: dict[Fraction, Fraction]) -> SGraph:
+def with_simple_fractions(graph: SGraph, read: dict[Fraction, Fraction]) -> SGraph:
     """The graph with simple fractions for numbers that are the doubles nearest to them; these are noted in `read`."""
 
     def meant(nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -287,7 +290,7 @@ def as_meant(graph: SGraph, read: dict[Fraction, Fraction]) -> SGraph:
             if isinstance(op, Custom):
                 op = Custom(replace(op.block, nodes=meant(op.block.nodes)))
             elif isinstance(op, Scalar):
-                simple = op.value.limit_denominator(SIMPLE)
+                simple = op.value.limit_denominator(MAX_DENOMINATOR)
                 if simple != op.value and float(simple) == float(op.value):
                     read[op.value] = simple
                     op = replace(op, value=simple)
@@ -320,7 +323,7 @@ def _families(program: TensorProgram, graph: SGraph) -> list[tuple[TensorProgram
     return out
 
 
-def differs(program: TensorProgram, graph: SGraph, seed: int = 0) -> bool:
+def differs_at_own_sizes(program: TensorProgram, graph: SGraph, seed: int = 0) -> bool:
     """Whether a graph is wrong at its own numbers, by one run of both sides in float64; False where that is too dear.
 
     Seconds rather than milliseconds: nothing is made smaller.
@@ -329,7 +332,7 @@ def differs(program: TensorProgram, graph: SGraph, seed: int = 0) -> bool:
     blocks = [
         prod((p.size.constant or 1 for p in block.parallel), start=len(block.nodes)) for _, block in graph.customs
     ]
-    if None in sizes or sum(n or 0 for n in sizes) > MOST_ELEMENTS or sum(blocks) > MOST_STEPS:
+    if None in sizes or sum(n or 0 for n in sizes) > MAX_ELEMENTS or sum(blocks) > MAX_STEPS:
         return False
     rng = np.random.default_rng(seed)
     inputs = {i.name: rng.uniform(-0.65, 0.75, [d.value({}) for d in i.type.dims]) for i in program.inputs}
@@ -339,7 +342,7 @@ def differs(program: TensorProgram, graph: SGraph, seed: int = 0) -> bool:
     return isfinite(scale) and not float(np.max(np.abs(expected - found))) <= TOLERANCE * max(scale, TOLERANCE)
 
 
-def fitted(program: TensorProgram, graph: SGraph) -> tuple[SGraph, TensorProgram]:
+def fit_to_program(program: TensorProgram, graph: SGraph) -> tuple[SGraph, TensorProgram]:
     """The graph with the program's names, and the program at the graph's sizes and dtypes.
 
     Raises:

@@ -63,7 +63,7 @@ class Compared:
     """Per family that either has, its id and how it ended."""
     graphs: tuple[str, ...]
     """The sGraph of each of `families`."""
-    apart: int | None
+    first_difference: int | None
     """The number of the first fact that differs; None where one journal is how the other begins, or the same."""
     facts: tuple[int, int]
     """How many each has."""
@@ -84,8 +84,8 @@ class Compared:
         same = sum(_ABSENT not in (line.one, line.other) for line in self.families)
         first, second = len(self.only_one), len(self.only_other)
         said = [f"{same} families in both, {first} only in the first, {second} only in the second."]
-        if self.apart is not None:
-            said.append(f"The facts differ from number {self.apart:,} on.")
+        if self.first_difference is not None:
+            said.append(f"The facts differ from number {self.first_difference:,} on.")
         elif self.facts[0] == self.facts[1]:
             said.append(f"All {self.facts[0]:,} facts are the same.")
         else:
@@ -159,9 +159,9 @@ def compare(one: Run, other: Run) -> Compared:
     first, second = ledger(a), ledger(b)
     families, graphs = _families(first.families, second.families)
     return Compared(
-        _beside(_settings(first), _settings(second)),
-        _beside(_counts(first), _counts(second)),
-        _beside(_cuts(first), _cuts(second)),
+        _pair_lines(_settings(first), _settings(second)),
+        _pair_lines(_counts(first), _counts(second)),
+        _pair_lines(_cuts(first), _cuts(second)),
         families,
         graphs,
         next((n for n, (x, y) in enumerate(zip(a, b, strict=False), 1) if x != y), None),
@@ -175,7 +175,7 @@ def _events(run: Run) -> Sequence[Event]:
     return (Journal.load(run) if isinstance(run, str | Path) else run.journal).events
 
 
-def _beside(one: dict[str, str], other: dict[str, str]) -> tuple[Line, ...]:
+def _pair_lines(one: dict[str, str], other: dict[str, str]) -> tuple[Line, ...]:
     names = dict.fromkeys((*one, *other))
     return tuple(Line(name, one.get(name, _ABSENT), other.get(name, _ABSENT)) for name in names)
 

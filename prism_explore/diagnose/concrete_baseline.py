@@ -26,7 +26,7 @@ TIME_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Versus:
+class ConcreteComparison:
     """What both visited, and what both found."""
 
     program: str
@@ -73,7 +73,7 @@ def compare_with_concrete(
     states: int = STATES,
     time_s: float = TIME_S,
     clock: Callable[[], float] = time.thread_time,
-) -> Versus:
+) -> ConcreteComparison:
     """Count what the symbolic search and concrete enumeration visit on one program.
 
     Args:
@@ -103,7 +103,7 @@ def compare_with_concrete(
         ...   return %1''')
         >>> found = px.compare_with_concrete(program, {"b": 4}, states=1000, time_s=1.0)
         >>> type(found).__name__
-        'Versus'
+        'ConcreteComparison'
     """
     space, machine = replace(space or default_space(program), results=0), on if isinstance(on, Target) else target(on)
     table = Expressions()
@@ -125,7 +125,7 @@ def compare_with_concrete(
             pass
     theirs = {table.of_graph(graph) for graph in tally.families.values()}
     events = journal.events
-    return Versus(
+    return ConcreteComparison(
         program.name,
         sum(isinstance(e, NodeExpanded) for e in events),
         maps + sum(isinstance(e, CandidateRejected) for e in events),

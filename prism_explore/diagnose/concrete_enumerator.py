@@ -216,10 +216,10 @@ class _Enumeration:
             self.tally.grown += 1
             yield None
             if self.enumerator.may_close(made) and not self.enumerator.expander.finish_block(made):
-                yield from self.whole(kernel, made, choice)
+                yield from self.close_block(kernel, made, choice)
             yield from self.block(kernel, made, choice)
 
-    def whole(self, kernel: KernelState, state: BlockState, choice: _Choice) -> Iterator[SGraph]:
+    def close_block(self, kernel: KernelState, state: BlockState, choice: _Choice) -> Iterator[SGraph]:
         """The graph, where an output map fits; each way to put the grid dims on dims of the result is tried."""
         stored = state.tensors[-1].axes
         self.tally.omaps += prod(range(len(stored), len(stored) - len(choice.grid), -1))

@@ -22,7 +22,7 @@ from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.certificate.readable import Line, chain
 from prism_explore.verify.counterexample.case import Case, read_witness
 
-SAYS: dict[VerdictWord, str] = {
+VERDICT_SENTENCES: dict[VerdictWord, str] = {
     "proved": "Equal to the program for every size that meets the conditions, over the real numbers.",
     "refuted": "Not equal to the program: the witness shows it.",
     "unknown": "Neither proved nor refuted. That is not a no.",
@@ -101,7 +101,7 @@ def evidence(
     parts: list[Part] = []
     match verdict.verdict:
         case "proved":
-            parts += [_claim(verdict), _survived(verdict), certified(certificate)]
+            parts += [_claim_part(verdict), _refuter_part(verdict), certificate_part(certificate)]
         case "refuted":
             parts.append(_refuted(verdict, program, sgraph, where))
         case "unknown":
@@ -109,14 +109,16 @@ def evidence(
         case _:
             assert_never(verdict.verdict)
     if floats is not None:
-        parts.append(in_floats(floats))
+        parts.append(floats_part(floats))
     return Evidence(verdict.candidate, tuple(parts))
 
 
 # ---------------------------------------------------------------- proved
-def _claim(verdict: VerdictReached) -> Part:
+def _claim_part(verdict: VerdictReached) -> Part:
     told = [("method", verdict.method), *(("needs", _need(c)) for c in verdict.conditions)]
-    return Part(f"{verdict.candidate} proved", "proved", _sentence(verdict.detail), tuple(told), SAYS["proved"])
+    return Part(
+        f"{verdict.candidate} proved", "proved", _sentence(verdict.detail), tuple(told), VERDICT_SENTENCES["proved"]
+    )
 
 
 def _sentence(text: str) -> str:
@@ -128,14 +130,14 @@ def _need(condition: str) -> str:
     return condition if " " in condition.replace(" / ", "/").replace(" * ", "*") else f"{condition} a positive integer"
 
 
-def _survived(verdict: VerdictReached) -> Part:
+def _refuter_part(verdict: VerdictReached) -> Part:
     told = [(f"at {sizes}", f"relative error {error:.1e} at most, float64") for sizes, error in verdict.trials]
     told += [(f"at {sizes}", f"exact; misses an error with probability {p:.1e}") for sizes, p in verdict.exact]
     remark = "The refuter runs the block program on random numbers, apart from the prover. It proves nothing."
     return Part("survived the refuter", "", verdict.evidence or "No trial was noted.", tuple(told), remark)
 
 
-def certified(certificate: CertificateReplayed | None) -> Part:
+def certificate_part(certificate: CertificateReplayed | None) -> Part:
     """The certificate: how many lemmas egglog replayed, and each of them."""
     if certificate is None:
         none = "No certificate has been made: the proof rests on the normal form and on the refuter's trials."
@@ -169,7 +171,7 @@ def _chain(statement: str) -> tuple[Line, ...]:
 def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where: str) -> Part:
     title = f"{verdict.candidate} refuted"
     if not verdict.witness:
-        return Part(title, "refuted", _sentence(verdict.detail), remark=SAYS["refuted"])
+        return Part(title, "refuted", _sentence(verdict.detail), remark=VERDICT_SENTENCES["refuted"])
     witness = read_witness(verdict.witness)
     low, high = witness.between
     exact = witness.arithmetic == "prime fields"
@@ -186,7 +188,7 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where
     case = Case(verdict.candidate, None, program, parse(sgraph), witness)
     again = (("Python that runs it again", f"{where}.replay({verdict.candidate!r})"),) if where else ()
     copies = (*again, ("the case, for px.replay_counterexample(text)", str(case)))
-    return Part(title, "refuted", _sentence(verdict.detail), told, SAYS["refuted"], copies=copies)
+    return Part(title, "refuted", _sentence(verdict.detail), told, VERDICT_SENTENCES["refuted"], copies=copies)
 
 
 def _shapes(program: TensorProgram, sizes: dict[str, int]) -> Iterator[str]:
@@ -211,7 +213,7 @@ def _unknown(verdict: VerdictReached) -> Iterator[Part]:
         )
     else:
         spent = (("budget spent", verdict.budget),) if verdict.budget else ()
-        yield Part(f"{verdict.candidate} unknown", "unknown", limit, spent, SAYS["unknown"])
+        yield Part(f"{verdict.candidate} unknown", "unknown", limit, spent, VERDICT_SENTENCES["unknown"])
     if verdict.shared:
         told = tuple((", ".join(t.removeprefix("program.") for t in members), term) for term, members in verdict.shared)
         yield Part("the last values that both sides share", "", "Nothing that is computed from one is shared.", told)
@@ -225,7 +227,7 @@ def _unknown(verdict: VerdictReached) -> Iterator[Part]:
 
 
 # ---------------------------------------------------------------- floats
-def in_floats(found: FloatsAssessed) -> Part:
+def floats_part(found: FloatsAssessed) -> Part:
     """How a family fares in floating point."""
     kind = {"safe": "", "unsafe": "refuted", "unassessed": "unknown"}[found.outcome]
     told = (*(("because", r) for r in found.reasons), *(("evidence", e) for e in found.evidence))

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from prism_explore.errors import PrismError
 
-Asked: TypeAlias = Literal["audit", "what_if", "certify", "replay"]
+QuestionKind: TypeAlias = Literal["audit", "what_if", "certify", "replay"]
 Standing: TypeAlias = Literal["waiting", "thinking", "answered", "cancelled", "failed"]
 Tick: TypeAlias = Callable[[], None]
 
@@ -29,7 +29,7 @@ class Question:
 
     id: str
     """q1, q2, ... in order."""
-    kind: Asked
+    kind: QuestionKind
     subject: str
     """What it is about, such as p17; for a what-if, what changes."""
     python: str
@@ -86,7 +86,7 @@ class Questions(Mapping[str, Question]):
     def __repr__(self) -> str:
         return "\n".join(f"{q.id}  {q.state:<9}  {q.python}" for q in self.values()) or "nothing has been asked"
 
-    def ask(self, kind: Asked, subject: str, python: str, work: Callable[[Tick], Any]) -> Question:
+    def submit(self, kind: QuestionKind, subject: str, python: str, work: Callable[[Tick], Any]) -> Question:
         """Put a question behind those that wait; returns at once. `work` gets the function to call at every step."""
         with self._lock:
             asked = Question(f"q{len(self._all) + 1}", kind, subject, python)
@@ -130,13 +130,13 @@ class Questions(Mapping[str, Question]):
                     continue
                 self._all[name] = replace(self._all[name], state="thinking")
             self._changed()
-            settled = self._settled(self._all[name], work)
+            settled = self._run(self._all[name], work)
             with self._lock:
                 self._all[name] = settled
                 self._idle.notify_all()
             self._changed()
 
-    def _settled(self, asked: Question, work: Callable[[Tick], Any]) -> Question:
+    def _run(self, asked: Question, work: Callable[[Tick], Any]) -> Question:
         def tick() -> None:
             while self._busy() and asked.id not in self._cancelled:
                 time.sleep(WAIT_S)

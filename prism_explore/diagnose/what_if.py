@@ -77,13 +77,13 @@ class WhatIf:
 
     changes: tuple[str, ...]
     rows: tuple[Reopening, ...]
-    opened_steps: int
+    admitted_steps: int
     """Steps at known nodes that the search never had to try, such as those beyond a limit."""
-    closed_nodes: int
+    excluded_nodes: int
     """Nodes of the search that are not kept any more, without those behind them."""
-    opened_maps: tuple[Maps, ...]
+    admitted_maps: tuple[Maps, ...]
     """Candidates of known families that the constraints admit now."""
-    closed_maps: tuple[Maps, ...]
+    excluded_maps: tuple[Maps, ...]
     estimated: tuple[str, ...]
     """What could not be counted, a sentence each."""
     ran: Comparison | None = None
@@ -101,12 +101,12 @@ class WhatIf:
         said.append(f"{', '.join(rules)} reopen." if rules else "no region that was cut reopens.")
         if covered := sum(row.covered for row in self.rows):
             said.append(f"{covered} more would, but another rule cuts them too.")
-        if self.opened_steps:
-            said.append(f"{self.opened_steps} steps open that the search never tried.")
-        if self.closed_nodes:
-            said.append(f"{self.closed_nodes} nodes of the search close.")
-        if self.opened_maps or self.closed_maps:
-            said.append(f"{len(self.opened_maps)} choices of maps open, {len(self.closed_maps)} close.")
+        if self.admitted_steps:
+            said.append(f"{self.admitted_steps} steps open that the search never tried.")
+        if self.excluded_nodes:
+            said.append(f"{self.excluded_nodes} nodes of the search close.")
+        if self.admitted_maps or self.excluded_maps:
+            said.append(f"{len(self.admitted_maps)} choices of maps open, {len(self.excluded_maps)} close.")
         said += self.estimated
         if (ran := self.ran) is not None:
             end = ", which its node budget ended" if ran.by_budget else ""
@@ -151,7 +151,7 @@ def what_if(
     time_to_beat_s = task.time_to_beat_s if target is None else None  # a time is of the machine that it was taken on
     other = replace(task, target=target or task.target, space=wanted, time_to_beat_s=time_to_beat_s)
     walk = _Walk(task, other, facts)
-    walk.all(tick)
+    walk.walk(tick)
     was, now = _maps(task, facts, tick), _maps(other, facts, tick)
     return WhatIf(
         _changes(task, other),
@@ -161,7 +161,7 @@ def what_if(
         tuple(m for m in now if m not in was),
         tuple(m for m in was if m not in now),
         tuple(walk.estimated),
-        _compared(other, facts, tick) if run else None,
+        _compare_searches(other, facts, tick) if run else None,
     )
 
 
@@ -181,7 +181,7 @@ class _Walk:
         self.cut = [e for e in facts if isinstance(e, RegionPruned)]
         self.estimated: list[str] = []
 
-    def all(self, tick: Callable[[], None]) -> None:
+    def walk(self, tick: Callable[[], None]) -> None:
         """Walk the tree from its root."""
         roots = [n.node for n in self.trail.nodes.values() if not n.parent]
         left = [(node, self.here.root(), self.there.root()) for node in roots]
@@ -190,7 +190,7 @@ class _Walk:
             node, here, there = left.pop()
             levels: tuple[Level, ...] = ("kernel", "split")
             for level in ("block", *levels) if here.block is not None else levels:
-                left += self.at(node, here, there, level)
+                left += self.compare_steps(node, here, there, level)
         if not self.ended:
             self.estimated.append("The search has not ended, so this is about what it has seen so far.")
         if any(e.operator == REST for e in self.cut):
@@ -207,14 +207,14 @@ class _Walk:
                 "The operators differ, and with them the order of growth, so a graph may be met at another node."
             )
 
-    def at(self, node: str, here: Place, there: Place, level: Level) -> list[tuple[str, Place, Place]]:
+    def compare_steps(self, node: str, here: Place, there: Place, level: Level) -> list[tuple[str, Place, Place]]:
         """Compare all steps at a node on one level; the children that both keep."""
         children, regions = self.trail.children[node, level], self.trail.regions[node, level]
         if not children and not regions and (level != "block" or not self.ended):
             return []
         was, now = self.here.tried(here, level), self.there.tried(there, level)
         for region in regions:
-            self.fate[region.region] = self.judged(region, was, now)
+            self.fate[region.region] = self.classify(region, was, now)
         if self.ended:
             self.opened += len(set(now.kept) - set(was.kept) - set(was.cut))
         both: list[tuple[str, Place, Place]] = []
@@ -230,7 +230,7 @@ class _Walk:
                 both.append((child.node, a, b))
         return both
 
-    def judged(self, region: RegionPruned, was: Tried, now: Tried) -> str:
+    def classify(self, region: RegionPruned, was: Tried, now: Tried) -> str:
         """What becomes of a region."""
         if region.operator == REST:
             return "reopened" if self.other.space.nodes > self.task.space.nodes else "cut"
@@ -283,7 +283,7 @@ def _maps(task: Task, facts: Sequence[Event], tick: Callable[[], None]) -> list[
     return found
 
 
-def _compared(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> Comparison:
+def _compare_searches(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> Comparison:
     """Search the other setting up to its proofs, and compare families by canonical form."""
     table = Expressions()
     proved = {family_of(e.candidate) for e in facts if isinstance(e, VerdictReached) and e.verdict == "proved"}

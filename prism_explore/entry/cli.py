@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
                 print(open_record(args.file).report(args.page or args.file.with_suffix(".html")))
             case "trials":
-                _remembered(args)
+                _trials_command(args)
             case _:
                 _run(args)
     except OSError as error:
@@ -131,18 +131,18 @@ def _sizes(given: Sequence[str]) -> dict[str, int]:
 
 def _check(args: argparse.Namespace) -> int:
     """Judge files; the exit status is 1 where a graph is not proved, or not what its file says."""
-    from prism_explore.entry.cli_files import judge
+    from prism_explore.entry.cli_files import check_file
 
     counts = dict.fromkeys(("proved", "refuted", "unknown"), 0)
     other = 0
     for path in args.files:
-        for found in judge(path, args.against, args.certify, args.seed):
+        for found in check_file(path, args.against, args.certify, args.seed):
             counts[found.verdict] += 1
-            other += bool(found.was)
+            other += bool(found.stated)
             if args.json:
                 print(json.dumps(found.as_data))
                 continue
-            print(found.says + (f"  (the file says {found.was})" if found.was else ""))
+            print(found.summary + (f"  (the file says {found.stated})" if found.stated else ""))
             if found.evidence is not None and (args.evidence or args.certify):
                 print("\n" + "\n".join(f"  {line}".rstrip() for line in str(found.evidence).splitlines()) + "\n")
     if not args.json:
@@ -150,7 +150,7 @@ def _check(args: argparse.Namespace) -> int:
     return 0 if counts["refuted"] == counts["unknown"] == other == 0 else 1
 
 
-def _remembered(args: argparse.Namespace) -> None:
+def _trials_command(args: argparse.Namespace) -> None:
     from prism_explore.tune.database import Database, export_trials, import_trials
 
     if args.taken is not None:
@@ -182,7 +182,7 @@ def _run(args: argparse.Namespace) -> None:
         database=args.database,
         inputs=row.inputs,
     )
-    _search(session, quiet=args.json)
+    _search_with_progress(session, quiet=args.json)
     found = session.best()
     best = found if isinstance(found, Best) else None
     if args.save:
@@ -190,12 +190,12 @@ def _run(args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(_as_data(session, best), indent=1))
     else:
-        _tell(session, best)
+        _print_report(session, best)
     if args.triton and best is not None and not args.json:
-        _triton(best)
+        _print_triton(best)
 
 
-def _search(session: Session, *, quiet: bool) -> None:
+def _search_with_progress(session: Session, *, quiet: bool) -> None:
     """Run to the end with a progress bar on stderr."""
     job = session.start()
     console = Console(stderr=True)
@@ -215,7 +215,7 @@ def _search(session: Session, *, quiet: bool) -> None:
             )
 
 
-def _tell(session: Session, best: Best | None) -> None:
+def _print_report(session: Session, best: Best | None) -> None:
     out = Console(highlight=False)
     if not out.is_terminal:
         out.width = PIPED_COLUMNS
@@ -233,9 +233,9 @@ def _tell(session: Session, best: Best | None) -> None:
         f"families, {f.candidates} candidates: {f.proved} proved, {f.refuted} refuted, {f.unknown} unknown"
     )
     out.print(f"tuning {seconds['tune']:.1f} s: {f.measured} kernels timed, {f.failed} failed, {f.bounded} bounded out")
-    out.print(_prunings(book), _families(book), _trials(book))
+    out.print(_prunings_table(book), _families_table(book), _trials_table(book))
     if best is not None:
-        out.print(_rivals(best))
+        out.print(_baselines_table(best))
         if best.why:
             out.print(best.why, markup=False)
         out.print(f"{best.verified.proof.claim}", markup=False)
@@ -251,7 +251,7 @@ def _tell(session: Session, best: Best | None) -> None:
     out.print(f"\n{session.claim}", markup=False)
 
 
-def _triton(best: Best) -> None:
+def _print_triton(best: Best) -> None:
     """What the same proved families become on GPUs that are not here; modelled and compiled, not timed."""
     out = Console(highlight=False)
     for name in ("a100", "h100"):
@@ -269,14 +269,14 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _prunings(book: Ledger) -> Table:
+def _prunings_table(book: Ledger) -> Table:
     table = _table("\npruned, by reason", "reason", "soundness", "cuts", "rule")
     for cut in book.cuts:
         table.add_row(cut.code, cut.soundness, f"{cut.count:,}", cut.sentence)
     return table
 
 
-def _families(book: Ledger) -> Table:
+def _families_table(book: Ledger) -> Table:
     table = _table(
         "\nfamilies", "id", "status", "candidates", "proved", "floats", "best (measured)", "floor (modelled)"
     )
@@ -287,7 +287,7 @@ def _families(book: Ledger) -> Table:
     return table
 
 
-def _trials(book: Ledger) -> Table:
+def _trials_table(book: Ledger) -> Table:
     table = _table("\nfastest trials", "candidate", "time", "p20", "p80", "error", "numbers")
     timed = sorted((t for t in book.trials if t.time_s is not None), key=lambda t: t.time_s or 0.0)
     for t in timed[:5]:
@@ -297,7 +297,7 @@ def _trials(book: Ledger) -> Table:
     return table
 
 
-def _rivals(best: Best) -> Table:
+def _baselines_table(best: Best) -> Table:
     table = _table("\nside by side, one run", "what", "median", "p20", "p80", "ours is faster by", "note")
     for r in best.baselines:
         ratio = f"{best.ratios[r.name]:.2f}x" if r.name in best.ratios else ""

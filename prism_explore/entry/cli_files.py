@@ -33,25 +33,25 @@ SHOWN = ("claim", "misses", *TABLES)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class GraphVerdict:
     """One graph of a file."""
 
     name: str
     verdict: Literal["proved", "refuted", "unknown"]
-    says: str
+    summary: str
     """The verdict as one line."""
     evidence: Evidence | None = None
-    was: str = ""
+    stated: str = ""
     """The verdict that the file itself states, where it is another."""
 
     @property
     def as_data(self) -> dict[str, Any]:
         """For JSON."""
         shown = str(self.evidence) if self.evidence is not None else ""
-        return {"name": self.name, "verdict": self.verdict, "says": self.says, "was": self.was, "evidence": shown}
+        return {"name": self.name, "verdict": self.verdict, "says": self.summary, "was": self.stated, "evidence": shown}
 
 
-def judge(path: Path, against: str = "", replay_proofs: bool = False, seed: int = 0) -> Iterator[Judged]:
+def check_file(path: Path, against: str = "", replay_proofs: bool = False, seed: int = 0) -> Iterator[GraphVerdict]:
     """The verdict on every graph of a file.
 
     Args:
@@ -67,25 +67,25 @@ def judge(path: Path, against: str = "", replay_proofs: bool = False, seed: int 
         OSError: the file cannot be read.
     """
     if path.suffix == ".prism":
-        yield from _searched(open_record(path), replay_proofs, seed)
+        yield from _check_saved_search(open_record(path), replay_proofs, seed)
         return
     text = _text(path)
     if text.startswith(("refutation of ", "disagreement of ")):
-        yield _replayed(path.name, replay_counterexample(text))
+        yield _replay_verdict(path.name, replay_counterexample(text))
         return
     if text:
         program, graph = _split(text)
         checker = Checker(parse_program(program) if program else _program(against, path))
-        yield _judged(CheckResult(path.name, checker.check(parse(graph), seed)), replay_proofs)
+        yield _graph_verdict(CheckResult(path.name, checker.check(parse(graph), seed)), replay_proofs)
         return
     checker = Checker(_program(against, path))
     for graph in read_mirage(path).graphs:
-        yield _judged(CheckResult(graph.name, checker.check(graph.sgraph, seed)), replay_proofs)
+        yield _graph_verdict(CheckResult(graph.name, checker.check(graph.sgraph, seed)), replay_proofs)
 
 
-def _judged(found: CheckResult, replay_proofs: bool) -> Judged:
+def _graph_verdict(found: CheckResult, replay_proofs: bool) -> GraphVerdict:
     fact = verdict_event(found.verdict)
-    return Judged(
+    return GraphVerdict(
         found.name,
         fact.verdict,
         str(found),
@@ -93,19 +93,23 @@ def _judged(found: CheckResult, replay_proofs: bool) -> Judged:
     )
 
 
-def _replayed(name: str, again: Replay) -> Judged:
+def _replay_verdict(name: str, again: Replay) -> GraphVerdict:
     word: Literal["refuted", "unknown"] = "refuted" if again.differs and not again.disagree else "unknown"
-    return Judged(name, word, f"{name}: {word}, {' '.join(str(again).split())}")
+    return GraphVerdict(name, word, f"{name}: {word}, {' '.join(str(again).split())}")
 
 
-def _searched(record: Record, replay_proofs: bool, seed: int) -> Iterator[Judged]:
+def _check_saved_search(record: Record, replay_proofs: bool, seed: int) -> Iterator[GraphVerdict]:
     """Every candidate of a saved search, decided anew; what the file says of it is not believed."""
     checker = Checker(record.program)
     stated = {e.candidate: e.verdict for e in record.of(VerdictReached)}
     for born in record.of(CandidateInstantiated):
-        found = _judged(CheckResult(born.candidate, checker.check(parse(born.sgraph), seed)), replay_proofs)
+        found = _graph_verdict(CheckResult(born.candidate, checker.check(parse(born.sgraph), seed)), replay_proofs)
         was = stated.get(born.candidate, "undecided")
-        yield found if was == found.verdict else Judged(found.name, found.verdict, found.says, found.evidence, was)
+        yield (
+            found
+            if was == found.verdict
+            else GraphVerdict(found.name, found.verdict, found.summary, found.evidence, was)
+        )
 
 
 def show_saved(path: Path, what: str) -> str:

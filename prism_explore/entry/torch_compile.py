@@ -39,9 +39,9 @@ from prism_explore.targets import KNOWN, Target
 from prism_explore.tune import Budget
 
 Rest: TypeAlias = Literal["eager", "inductor"]
-MOST_NODES = 24
+MAX_NODES = 24
 """Of torch's graph in one region."""
-WORTH = 8
+RECOMPUTE_RATIO = 8
 """What others need too is computed anew in a region where its weights have so many times more numbers."""
 
 _PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "scaled_dot_product_attention"}
@@ -122,15 +122,15 @@ class TorchCompiler:
                 continue
             row, region, best = self._decide(product, taken)
             self.rows.append(row)
-            decided |= region.own if region is not None else set()
+            decided |= region.exclusive if region is not None else set()
             if region is not None and best is not None:
-                taken |= region.own
+                taken |= region.exclusive
                 _replace(module, region, best)
         graph.lint()
         module.recompile()
         if self.rest == "eager" or not any(n.op != "placeholder" for n in graph.nodes):
             return module.forward
-        return _rest_by_inductor(module)
+        return _compile_rest(module)
 
     def report(self) -> str:
         """A line per region.
@@ -144,17 +144,17 @@ class TorchCompiler:
         """What becomes of the largest region around a product that can be searched."""
         row = Row(product.name, False, "no region around it")
         for region in _regions(product, taken):
-            row, best = self._searched(region)
+            row, best = self._search(region)
             if best is not None or row.program:
                 return row, region, best
         return row, None, None
 
-    def _searched(self, region: Region) -> tuple[Row, Best | None]:
+    def _search(self, region: Region) -> tuple[Row, Best | None]:
         name = region.name
-        if reason := region.refused:
+        if reason := region.obstacle:
             return Row(name, False, reason), None
         try:
-            module, given = region.module(), region.given()
+            module, given = region.module(), region.example_inputs()
             sess = Session(
                 module,
                 inputs=given,
@@ -178,7 +178,7 @@ class TorchCompiler:
         finally:
             sess.close()
         row, best = self._found[text]
-        said = f"{row.reason}{region.at}"
+        said = f"{row.reason}{region.sizes_text}"
         return Row(name, row.replaced, said, text, row.candidate, row.ratio), best if row.replaced else None
 
     def _row(self, name: str, text: str, sess: Session, best: Best | None) -> Row:
@@ -212,18 +212,18 @@ class Region:
     """In the graph's order; the last is the result."""
     inputs: tuple[Any, ...]
     """What they read from outside."""
-    own: frozenset[Any]
+    exclusive: frozenset[Any]
     """Those that nobody else needs."""
 
     @property
     def name(self) -> str:
         """For people."""
-        return " ".join(n.name for n in self.nodes if n in self.own)
+        return " ".join(n.name for n in self.nodes if n in self.exclusive)
 
     @property
-    def rows(self) -> tuple[int, ...] | None:
+    def row_dims(self) -> tuple[int, ...] | None:
         """The leading dims that all rows share, where every operator works row by row; they are one dim to it."""
-        lead = self._lead
+        lead = self._leading_dims
         if len(lead) < 2:
             return None
         for node in self.nodes:
@@ -231,22 +231,22 @@ class Region:
             if name not in _POINTWISE | _PER_ROW | {"linear"} or _sizes(node)[:-1] != lead:
                 return None
             weights = node.args[1:] if name == "linear" else ()
-            given = [i for i in node.all_input_nodes if i in self.inputs and not self.leads(i) and i not in weights]
+            given = [i for i in node.all_input_nodes if i in self.inputs and not self.has_rows(i) and i not in weights]
             if any(len(_sizes(i)) > 1 for i in given):
                 return None
         return lead
 
     @property
-    def _lead(self) -> tuple[int, ...]:
+    def _leading_dims(self) -> tuple[int, ...]:
         return _sizes(self.nodes[-1])[:-1]
 
-    def leads(self, node: Any) -> bool:
+    def has_rows(self, node: Any) -> bool:
         """Whether a tensor has the result's rows."""
         shape = _sizes(node)
-        return len(shape) == len(self._lead) + 1 and shape[:-1] == self._lead
+        return len(shape) == len(self._leading_dims) + 1 and shape[:-1] == self._leading_dims
 
     @property
-    def refused(self) -> str:
+    def obstacle(self) -> str:
         """Why no kernel may take its place, whatever it computes; empty where one may."""
         tensors = (*self.inputs, *self.nodes)
         if numbers := [n.name for n in tensors if not hasattr(_value(n), "shape")]:
@@ -258,27 +258,27 @@ class Region:
         if len(dtypes) > 1:
             return f"{', '.join(dtypes)} meet in it, by a cast or by autocast; a kernel is of one dtype"
         node = self.nodes[0]
-        while not _acts(node):
+        while not _has_side_effect(node):
             if node is self.nodes[-1]:
                 return ""
             node = node.next
         return f"{node.name} writes in place or switches something between its operators, so their order matters"
 
     @property
-    def at(self) -> str:
+    def sizes_text(self) -> str:
         """At which sizes it was searched, where torch leaves some open."""
         shapes = [tuple(_value(i).shape) for i in self.inputs]
         open_sizes = dict.fromkeys(f"{n}={n.node.hint}" for s in shapes for n in s if not isinstance(n, int))
         return f"; at {', '.join(open_sizes)}, torch runs at other sizes" if open_sizes else ""
 
-    def given(self) -> dict[str, Any]:
+    def example_inputs(self) -> dict[str, Any]:
         """Empty tensors like the inputs, by the names that the module takes."""
         import torch
 
-        rows, found = self.rows, {}
+        rows, found = self.row_dims, {}
         for i, node in enumerate(self.inputs):
             sizes = _sizes(node)
-            shape = (prod(rows), sizes[-1]) if rows and self.leads(node) else sizes
+            shape = (prod(rows), sizes[-1]) if rows and self.has_rows(node) else sizes
             found[f"x{i}"] = torch.empty(shape, dtype=_value(node).dtype, device="meta")
         return found
 
@@ -299,14 +299,14 @@ def _regions(product: Any, taken: set[Any]) -> Iterator[Region]:
     seen: set[frozenset[Any]] = set()
     for behind in (True, False):
         for before in (True, False):
-            core = _grown(product, taken, before, behind)
+            core = _grow(product, taken, before, behind)
             if core is not None and frozenset(core) not in seen:
                 seen.add(frozenset(core))
                 yield _region(core)
 
 
-def _grown(product: Any, taken: set[Any], before: bool, behind: bool) -> set[Any] | None:
-    core = {product} | (_before(product, taken) if before else set())
+def _grow(product: Any, taken: set[Any], before: bool, behind: bool) -> set[Any] | None:
+    core = {product} | (_producers(product, taken) if before else set())
     result, products = product, 1
     while behind and len(result.users) == 1:
         (user,) = result.users
@@ -322,11 +322,11 @@ def _grown(product: Any, taken: set[Any], before: bool, behind: bool) -> set[Any
             if branch is not None:
                 grown |= branch
                 products += 1
-        if len(core | grown) > MOST_NODES or not _is_convex(core | grown, user):
+        if len(core | grown) > MAX_NODES or not _is_convex(core | grown, user):
             break
         core |= grown
         result = user
-    if len(core) > MOST_NODES or not _is_convex(core, result):
+    if len(core) > MAX_NODES or not _is_convex(core, result):
         return None
     return core
 
@@ -337,22 +337,22 @@ def _branch(node: Any, user: Any, taken: set[Any], before: bool) -> set[Any] | N
     while set(node.users) == {user} and node not in taken:
         chain.add(node)
         if _name(node) in _PRODUCTS:
-            return chain | (_before(node, taken) if before else set())
+            return chain | (_producers(node, taken) if before else set())
         if _name(node) not in _POINTWISE or len(node.all_input_nodes) != 1:
             return None
         node, user = node.all_input_nodes[0], node
     return None
 
 
-def _before(product: Any, taken: set[Any]) -> set[Any]:
+def _producers(product: Any, taken: set[Any]) -> set[Any]:
     """The cheap operators that lead to a product, as far as computing them anew costs nothing to speak of."""
-    weights = max((_numbers(i) for i in product.all_input_nodes if i.op in ("placeholder", "get_attr")), default=0)
+    weights = max((_elements(i) for i in product.all_input_nodes if i.op in ("placeholder", "get_attr")), default=0)
     found: set[Any] = set()
     open_nodes = list(product.all_input_nodes)
     while open_nodes:
         node = open_nodes.pop()
         cheap = _is_cheap(node) and node not in taken and node not in found
-        if not cheap or (len(node.users) > 1 and _numbers(node) * WORTH > weights):
+        if not cheap or (len(node.users) > 1 and _elements(node) * RECOMPUTE_RATIO > weights):
             continue
         found.add(node)
         open_nodes += node.all_input_nodes
@@ -404,7 +404,7 @@ def _name(node: Any) -> str:
     return getattr(node.target, "__name__", "")
 
 
-def _acts(node: Any) -> bool:
+def _has_side_effect(node: Any) -> bool:
     """Whether a node changes what others compute: autocast, whether gradients are recorded, a tensor in place."""
     name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
     in_place = (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE or node.kwargs.get("inplace")
@@ -423,7 +423,7 @@ def _sizes(node: Any) -> tuple[Any, ...]:
     return tuple(n if isinstance(n, int) else n.node.hint for n in _value(node).shape)
 
 
-def _numbers(node: Any) -> int:
+def _elements(node: Any) -> int:
     return prod(n or 0 for n in _sizes(node)) if hasattr(_value(node), "shape") else 0
 
 
@@ -431,7 +431,7 @@ def _numbers(node: Any) -> int:
 def _replace(module: Any, region: Region, best: Best) -> None:
     import torch
 
-    leads = tuple(map(region.leads, region.inputs)) if region.rows else ()
+    leads = tuple(map(region.has_rows, region.inputs)) if region.row_dims else ()
     unsaid = [region.name]  # taken out by the first that says it: a region may run in several threads
 
     class Replaced(torch.nn.Module):
@@ -464,7 +464,7 @@ def _replace(module: Any, region: Region, best: Best) -> None:
             module.graph.erase_node(node)
 
 
-def _rest_by_inductor(module: Any) -> Callable[..., Any]:
+def _compile_rest(module: Any) -> Callable[..., Any]:
     """What was not replaced, compiled piece by piece."""
     import torch
     from torch._dynamo import lookup_backend

@@ -11,8 +11,18 @@
 | `rows` | the table of ATen operators; `views`, `attention` hold the longer rows |
 """
 
-from prism_explore.frontend.export import declared, trace
+from prism_explore.frontend.export import declare_symbols, trace
 from prism_explore.frontend.library_calls import LibraryCall
-from prism_explore.frontend.traced_program import Binding, Signature, Traced, bound, data_sizes, single
+from prism_explore.frontend.traced_program import Binding, Signature, Traced, bind_inputs, data_sizes, single_result
 
-__all__ = ["Binding", "LibraryCall", "Signature", "Traced", "bound", "data_sizes", "declared", "single", "trace"]
+__all__ = [
+    "Binding",
+    "LibraryCall",
+    "Signature",
+    "Traced",
+    "bind_inputs",
+    "data_sizes",
+    "declare_symbols",
+    "single_result",
+    "trace",
+]

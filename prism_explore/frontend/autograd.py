@@ -16,7 +16,7 @@ from typing import Any
 from prism_explore.errors import ShapeError
 
 
-def called(run: Callable[..., Any], code: Callable[..., Any] | None, inputs: Sequence[Any]) -> Any:
+def call_with_gradient(run: Callable[..., Any], code: Callable[..., Any] | None, inputs: Sequence[Any]) -> Any:
     """The kernel's result; where torch records gradients and an input requires one, with that of the torch code.
 
     Args:

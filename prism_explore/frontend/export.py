@@ -75,7 +75,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     return Traced(program, tuple(translation.bindings), code, tuple(arguments), parameters)
 
 
-def declared(
+def declare_symbols(
     code: Callable[..., Any], examples: Sequence[Any], symbolic: Mapping[str, Mapping[int, str]]
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """Examples by the names of the arguments, some of their dims made symbols; and the symbols' sizes in them.
@@ -137,7 +137,7 @@ def _arguments(code: Callable[..., Any], inputs: Mapping[str, Any]) -> list[str]
         raise ShapeError(
             f"{_name(code)}({', '.join(names)}) was given shapes for "
             f"({', '.join(inputs)}); missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}"
-            f"{_beside(accepted)}"
+            f"{_describe_other_parameters(accepted)}"
         )
     chosen = [n for n in names if n in inputs]
     if chosen != names[: len(chosen)]:
@@ -145,7 +145,7 @@ def _arguments(code: Callable[..., Any], inputs: Mapping[str, Any]) -> list[str]
     return chosen
 
 
-def _beside(parameters: Sequence[inspect.Parameter]) -> str:
+def _describe_other_parameters(parameters: Sequence[inspect.Parameter]) -> str:
     """What of a signature cannot be an input."""
     others = [str(p).partition(":")[0] for p in parameters if p.kind not in _BY_POSITION]
     return f"; only arguments that can be given by position are inputs, not {', '.join(others)}" if others else ""

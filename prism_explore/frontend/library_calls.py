@@ -18,7 +18,7 @@ from prism_explore.ir.ops import Band, Binary, Op, Reduce, Unary
 class LibraryCall:
     """Other torch code of the same value, to be raced as it is."""
 
-    spelled: str
+    call_text: str
     """The call that was found, as people write it; empty for code that a user gave."""
     traced: Traced
     """The program with that code in place of the user's."""

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.constants import Choice, Known, NonZero, Number, Ramp, Within
+from prism_explore.frontend.aten.constants import Choice, ConstantTensor, NonZero, Number, Ramp, Within
 from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.ops import Band, Concat, Expand, Permute, Reshape, Slice
@@ -41,7 +41,7 @@ class Unused:
     what: str
 
 
-Value: TypeAlias = "int | View | Known | Dim | Unused | tuple[Value, ...]"
+Value: TypeAlias = "int | View | ConstantTensor | Dim | Unused | tuple[Value, ...]"
 """A tensor's position in the program, an input not yet read, a known tensor, a size, or several results."""
 
 _GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
@@ -62,7 +62,7 @@ class Row:
     aten: str
     torch: str
     """The name that users know."""
-    spell: Callable[..., Value]
+    lower: Callable[..., Value]
 
 
 class Translation:
@@ -140,14 +140,14 @@ class Translation:
             if name.endswith("_") and not name.startswith("_"):
                 raise self.unsupported(f"operator {name}", "it writes in place; compute a new tensor instead")
             raise self.unsupported(f"operator {name}")
-        return row.spell(self, *node.args, **node.kwargs)
+        return row.lower(self, *node.args, **node.kwargs)
 
     # ------------------------------------------------------------ what a value is
     def value(self, x: Any) -> Value:
         """What a traced argument has become; a Python number is a known one."""
         if hasattr(x, "op"):
             return self._values[x]
-        number = self.known_number(x)
+        number = self.constant_of(x)
         return number if number is not None else Unused(repr(x))
 
     def tensor(self, x: Any) -> int:
@@ -185,7 +185,7 @@ class Translation:
         if isinstance(held, Dim):
             return held
         if isinstance(held, int) and not isinstance(held, bool) and not hasattr(x, "op"):
-            return constants.whole(held)
+            return constants.integer_dim(held)
         raise self.unsupported("a size that depends on data")
 
     def dims(self, x: Any) -> tuple[Dim, ...]:
@@ -218,12 +218,12 @@ class Translation:
         listed = list(cast("Sequence[Any]", d)) if isinstance(d, Sequence) else [d]
         return sorted(int(a) % rank for a in listed)
 
-    def axes_as_given(self, x: Any, d: Any) -> list[int]:
+    def axes_in_order(self, x: Any, d: Any) -> list[int]:
         """Dims counted from the front, in the order they are named in."""
         listed = list(cast("Sequence[Any]", d)) if isinstance(d, Sequence) else [d]
         return [self.axis(x, a) for a in listed]
 
-    def known_number(self, x: Any) -> Choice | None:
+    def constant_of(self, x: Any) -> Choice | None:
         """The constant that a number or a constant tensor is; None for anything else."""
         if not hasattr(x, "op"):
             number = self.number(x)
@@ -249,7 +249,7 @@ class Translation:
             case Choice(_, NonZero()):
                 return self._inside(held, lambda x: self.permuted(x, turned))
             case Ramp() | Choice():
-                return self._still_known(constants.permuted(held, turned))
+                return self._require_constant(constants.permuted(held, turned))
             case _:
                 return self.build.add(Permute(turned), self.at(held), line=self.line)
 
@@ -261,7 +261,7 @@ class Translation:
             case Choice(_, NonZero()):
                 return self._inside(held, lambda x: self.reshaped(x, dims))
             case Ramp() | Choice():
-                return self._still_known(constants.reshaped(held, tuple(dims)))
+                return self._require_constant(constants.reshaped(held, tuple(dims)))
             case _:
                 return self.build.add(Reshape(tuple(dims)), self.at(held), line=self.line)
 
@@ -271,7 +271,7 @@ class Translation:
             case Choice(_, NonZero()):
                 return self._inside(held, lambda x: self.expanded(x, dims))
             case Ramp() | Choice():
-                return self._still_known(constants.expanded(held, tuple(dims)))
+                return self._require_constant(constants.expanded(held, tuple(dims)))
             case _:
                 before = self.dims_of(held)
                 out = self.reshaped(held, (ONE,) * (len(dims) - len(before)) + before)
@@ -292,7 +292,7 @@ class Translation:
             case _:
                 return self.build.add(Slice(along, start, stop), self.at(held), line=self.line)
 
-    def joined(self, parts: Sequence[int], along: int) -> int:
+    def concatenated(self, parts: Sequence[int], along: int) -> int:
         """Tensors one behind the other along one dim."""
         out, *rest = parts
         for part in rest:
@@ -313,13 +313,13 @@ class Translation:
         inner = self.at(view(held.truth.tensor))
         return replace(held, truth=NonZero(inner), dims=self.dims_of(inner))
 
-    def _still_known(self, made: Known | None) -> Known:
+    def _require_constant(self, made: ConstantTensor | None) -> ConstantTensor:
         if made is None:
             raise self.unsupported("a mask seen in this order of dims", "keep rows and columns as its last two dims")
         return made
 
     # ------------------------------------------------------------ masks that meet tensors
-    def keep(self, x: int, mask: Choice, where: bool) -> tuple[int, bool]:
+    def keep_mask(self, x: int, mask: Choice, where: bool) -> tuple[int, bool]:
         """A 0/1 tensor for where the mask is `where`, and whether it has to be read the other way round."""
         self._fits(x, mask)
         truthful = bool(mask.yes) == where
@@ -348,7 +348,7 @@ class Translation:
             if bool(mask.yes) == where:
                 raise self.unsupported("a mask that covers everything")
             return x
-        keep, turned = self.keep(x, mask, not where)
+        keep, turned = self.keep_mask(x, mask, not where)
         if isinstance(mask.truth, NonZero) and (turned or value is not None):
             what = "keeping only where an argument is 0" if turned else "a finite number where an argument is 0"
             raise self.unsupported(what, "minus infinity where it is 0 is supported")
@@ -423,7 +423,7 @@ def _user_line(node: Any) -> str:
     return f"{path}:{number} in {function}: {text.strip()}"
 
 
-def inferred(sizes: Sequence[Dim], whole: Sequence[Dim]) -> tuple[Dim, ...]:
+def infer_size(sizes: Sequence[Dim], whole: Sequence[Dim]) -> tuple[Dim, ...]:
     """Sizes of which one may be -1, for as many elements as `whole` has.
 
     Raises:

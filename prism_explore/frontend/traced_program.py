@@ -63,7 +63,7 @@ class Signature:
         return tuple(_permuted_tensor(tensors[b.source], b) if b.permute else tensors[b.source] for b in self.bindings)
 
 
-def bound(
+def bind_inputs(
     signature: Signature | None, args: tuple[Any, ...], kwargs: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> tuple[Any, ...]:
     """The program's inputs from what a user passes; a program written by hand has no signature and takes them as such.
@@ -105,7 +105,7 @@ class Traced:
         return self.signature.bind(args, kwargs, self.parameters)
 
 
-def single(found: Any) -> Any:
+def single_result(found: Any) -> Any:
     """The one tensor that torch code returns, which may stand in a tuple."""
     if not isinstance(found, tuple | list):
         return found

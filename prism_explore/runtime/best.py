@@ -20,7 +20,7 @@ from prism_explore.codegen.load import Loaded
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS, Outrun, outrun
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.floats import Assessment, explain
-from prism_explore.frontend import LibraryCall, Traced, bound, single
+from prism_explore.frontend import LibraryCall, Traced, bind_inputs, single_result
 from prism_explore.ir.symbol_ranges import UNBOUNDED, Ranges, SatisfiedValues, sizes_of
 from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.stages import Timed, Verified
@@ -93,7 +93,7 @@ class Best:
         traced, code = self.traced, self._torch
         if code is None and not self.ranges.bounds:
             return self.kernel(*args, **kwargs)
-        given = bound(self.kernel.signature, args, kwargs, self.kernel.parameters)
+        given = bind_inputs(self.kernel.signature, args, kwargs, self.kernel.parameters)
         if self.ranges.bounds:
             program = self.verified.candidate.family.program
             found = sizes_of((i.type for i in program.inputs), (tuple(getattr(x, "shape", ())) for x in given))
@@ -101,7 +101,7 @@ class Best:
         if traced is None or code is None or any(isinstance(x, np.ndarray) for x in given):
             return self.kernel(*args, **kwargs)
         self.run.check(*given)
-        return single(code(*traced.signature.in_order(args, kwargs)))
+        return single_result(code(*traced.signature.in_order(args, kwargs)))
 
     @property
     def outrun(self) -> Outrun | None:
@@ -127,7 +127,7 @@ class Best:
             case self.candidate:
                 return f"{by}; a call runs the kernel, for that code is not here (Session.load takes it)"
             case name:
-                spelled = self.also.spelled if self.also is not None else ""
+                spelled = self.also.call_text if self.also is not None else ""
                 library = f", {spelled}, which is proved equal" if spelled else ", which was compared, not proved"
                 more = {COMPILED: ", compiled at its first call", LIBRARY: library}
                 return f"{by}; a call runs {name}{more.get(name, '')}, and best.kernel is the kernel"

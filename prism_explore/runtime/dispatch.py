@@ -30,8 +30,8 @@ from prism_explore.codegen.load import Loaded, load
 from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import EAGER, LIBRARY, Outrun, outrun
 from prism_explore.events.kinds import BaselineMeasured
-from prism_explore.frontend import LibraryCall, Traced, bound, single
-from prism_explore.frontend.autograd import called
+from prism_explore.frontend import LibraryCall, Traced, bind_inputs, single_result
+from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel, Parameters, Timed
 from prism_explore.targets import Target
@@ -123,16 +123,16 @@ class Dispatch:
             ShapeError: an argument is missing, a dim, dtype or stride does not fit, or there is no torch code to
                 fall back to.
         """
-        inputs = bound(self._signature, args, kwargs, self._parameters)
+        inputs = bind_inputs(self._signature, args, kwargs, self._parameters)
         value = self._value(inputs)
         kernel = self.kernel(value)
         if isinstance(kernel, str):
             return self._elsewhere(inputs, kernel)
         by = self.at(value).outrun
         if by is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
-            return called(kernel, self._reference, inputs)
+            return call_with_gradient(kernel, self._reference, inputs)
         kernel.check(*inputs)
-        return single(self._codes[by.by.name](*self._signature.in_order(args, kwargs)))
+        return single_result(self._codes[by.by.name](*self._signature.in_order(args, kwargs)))
 
     def at(self, value: int) -> Point:
         """The point whose numbers a value takes first.

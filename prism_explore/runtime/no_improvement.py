@@ -16,7 +16,7 @@ from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import RivalTimed
 from prism_explore.events.ledger import fastest_rival
 from prism_explore.events.no_improvement import NothingBelow
-from prism_explore.frontend import LibraryCall, Traced, single
+from prism_explore.frontend import LibraryCall, Traced, single_result
 from prism_explore.runtime.best import code_of, codes_of
 
 
@@ -52,7 +52,7 @@ class NoImprovement:
         """
         if self._torch is None or self.traced is None:
             raise ShapeError(f"{self.outcome} There is no torch code here to call; px.Session.load takes it")
-        return single(self._torch(*self.traced.signature.in_order(args, kwargs)))
+        return single_result(self._torch(*self.traced.signature.in_order(args, kwargs)))
 
     @property
     def runs(self) -> str:

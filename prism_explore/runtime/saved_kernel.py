@@ -22,8 +22,8 @@ from prism_explore.codegen.triton.emit import emit_triton
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
 from prism_explore.events.archive import read_archive, write_archive
 from prism_explore.events.journal import Journal
-from prism_explore.frontend import Binding, Signature, bound
-from prism_explore.frontend.autograd import called
+from prism_explore.frontend import Binding, Signature, bind_inputs
+from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
@@ -81,7 +81,7 @@ class SavedKernel:
             ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a gradient
                 is wanted of a kernel without torch code.
         """
-        return called(self.run, self.reference, bound(self.signature, args, kwargs, self.parameters))
+        return call_with_gradient(self.run, self.reference, bind_inputs(self.signature, args, kwargs, self.parameters))
 
     @property
     def program(self) -> TensorProgram:

@@ -53,7 +53,7 @@ class Library:
         if self.given is not None or self.sought is None:
             return self.given
         found = library_call(self.sought)
-        return found if found is not None and self.raced <= {found.spelled} else None
+        return found if found is not None and self.raced <= {found.call_text} else None
 
 
 def library_call(traced: Traced) -> LibraryCall | None:

@@ -99,25 +99,25 @@ def run_command(session: Commanded, name: str, arguments: Arguments) -> None:
 def _audit(session: Commanded, arguments: Arguments) -> None:
     subject, options = str(arguments.get("id", "")), _options(arguments)
     line = _python("audit", arguments)
-    session.questions.ask("audit", subject, line, lambda tick: session.audit(subject, tick=tick, **options))
+    session.questions.submit("audit", subject, line, lambda tick: session.audit(subject, tick=tick, **options))
 
 
 def _what_if(session: Commanded, arguments: Arguments) -> None:
     options = _options(arguments)
     line = _python("what_if", arguments)
     changes = line.removeprefix("sess.what_if(").removesuffix(")")
-    session.questions.ask("what_if", changes, line, lambda tick: session.what_if(tick=tick, **options))
+    session.questions.submit("what_if", changes, line, lambda tick: session.what_if(tick=tick, **options))
 
 
 def _certify(session: Commanded, arguments: Arguments) -> None:
     subject = str(arguments.get("id", ""))
     line = _python("certify", arguments)
-    session.questions.ask("certify", subject, line, lambda tick: session.certify(subject, tick))
+    session.questions.submit("certify", subject, line, lambda tick: session.certify(subject, tick))
 
 
 def _replay(session: Commanded, arguments: Arguments) -> None:
     subject = str(arguments.get("id", ""))
-    session.questions.ask("replay", subject, _python("replay", arguments), lambda _: session.replay(subject))
+    session.questions.submit("replay", subject, _python("replay", arguments), lambda _: session.replay(subject))
 
 
 def _options(arguments: Arguments) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from prism_explore.events.ledger import Steering
 from prism_explore.events.near_misses import Miss
 from prism_explore.events.phases import phase_of
 from prism_explore.events.replay_journal import Retold
-from prism_explore.frontend import Traced, declared, trace
+from prism_explore.frontend import Traced, declare_symbols, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.ir.to_networkx import to_networkx
@@ -215,7 +215,7 @@ class Session:
             ShapeError: more examples than arguments, no such argument or dim, or one symbol for two sizes.
             UnsupportedOperator: see `Session`.
         """
-        inputs, at = declared(module, examples, symbolic or {})
+        inputs, at = declare_symbols(module, examples, symbolic or {})
         return cls(module, inputs=inputs, at={**at, **options.pop("at", {})}, **options)
 
     @classmethod

@@ -139,7 +139,7 @@ def test_a_proved_family_beyond_a_limit_of_the_space_is_no_loss():
     beyond = [f for found in answers for f in found.found if f.standing == "beyond"]
 
     assert beyond
-    assert {"accumulators of a block graph: 2 > 1"} == {f.note for f in beyond}
+    assert {"accumulators of a block graph: 2 > 1"} == {f.explanation for f in beyond}
     assert "wrong" not in {found.answer for found in answers}
 
 
@@ -205,7 +205,7 @@ def test_a_sample_of_all_rules_says_per_rule_how_many_cuts_were_right(sound):
     assert () == found.wrong
     assert found == sound.audit(sample=2, seed=3)
     assert "No audited cut was found wrong." in repr(found)
-    assert all("are (95%)" in repr(found) for row in found.rows if row.most_wrong)
+    assert all("are (95%)" in repr(found) for row in found.rows if row.wrong_share_bound)
     assert "choices of maps were forbidden by constraints; those are not audited" in repr(found)
 
 
@@ -213,7 +213,7 @@ def test_a_sample_finds_the_rule_that_loses_a_family(unsound):
     found = unsound.audit(sample=len(unsound.pruned))
 
     assert {"expr.unreachable"} == {a.rule for a in found.wrong}
-    assert None is next(row.most_wrong for row in found.rows if row.rule == "expr.unreachable")
+    assert None is next(row.wrong_share_bound for row in found.rows if row.rule == "expr.unreachable")
     assert "was cut wrongly" in repr(found)
 
 
@@ -222,11 +222,11 @@ def test_a_sample_ends_with_its_time_and_says_how_much_is_left(sound):
     found = sound.audit(sample=5, seconds=40.0, clock=lambda: float(next(ticks)))
     whole = sound.audit(sample=5)
 
-    assert 0 == whole.left
-    assert found.left > 0
-    assert f"The time was spent before {found.left} more that were drawn" in repr(found)
-    assert found.text.endswith(f"before {found.left} more that were drawn.")
-    assert sum(len(r.audits) for r in found.rows) + found.left == sum(len(r.audits) for r in whole.rows)
+    assert 0 == whole.not_reached
+    assert found.not_reached > 0
+    assert f"The time was spent before {found.not_reached} more that were drawn" in repr(found)
+    assert found.text.endswith(f"before {found.not_reached} more that were drawn.")
+    assert sum(len(r.audits) for r in found.rows) + found.not_reached == sum(len(r.audits) for r in whole.rows)
     for part, row in zip(found.rows, whole.rows, strict=True):
         assert set(part.audits) <= set(row.audits)
 

@@ -51,7 +51,7 @@ def test_a_smaller_space_shows_in_settings_families_cuts_and_counts(usual, short
     assert any(a != b for a, b in cuts.values())
     assert len(found.only_one) == len(usual.families) - len(short.families) > 0
     assert () == found.only_other
-    assert 1 == found.apart
+    assert 1 == found.first_difference
     assert f"{len(found.only_one)} only in the first, 0 only in the second" in found.text
 
 

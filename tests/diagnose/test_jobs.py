@@ -36,7 +36,7 @@ def test_questions_are_answered_in_turn_and_off_the_callers_thread():
         return answer
 
     for number in range(3):
-        questions.ask("audit", f"p{number}", f"sess.audit('p{number}')", work(number))
+        questions.submit("audit", f"p{number}", f"sess.audit('p{number}')", work(number))
     assert questions.wait(5)
 
     assert ["q1", "q2", "q3"] == list(questions)
@@ -54,9 +54,9 @@ def test_a_question_that_is_being_answered_ends_at_its_next_step_and_a_waiting_o
             tick()
             time.sleep(0.001)
 
-    questions.ask("what_if", "", "sess.what_if()", endless)
-    questions.ask("audit", "p1", "sess.audit('p1')", lambda _: began.append("second"))
-    questions.ask("audit", "p2", "sess.audit('p2')", lambda _: "third")
+    questions.submit("what_if", "", "sess.what_if()", endless)
+    questions.submit("audit", "p1", "sess.audit('p1')", lambda _: began.append("second"))
+    questions.submit("audit", "p2", "sess.audit('p2')", lambda _: "third")
     assert until(lambda: questions["q1"].state == "thinking")
     questions.cancel("q2")
     questions.cancel("q1")
@@ -75,9 +75,9 @@ def test_what_a_question_raises_is_its_answer_and_the_next_one_is_still_answered
 
         return work
 
-    questions.ask("audit", "p9", "", fails(ShapeError("no region p9")))
-    questions.ask("audit", "p9", "", fails(ZeroDivisionError("oh")))
-    questions.ask("audit", "p9", "", lambda _: 7)
+    questions.submit("audit", "p9", "", fails(ShapeError("no region p9")))
+    questions.submit("audit", "p9", "", fails(ZeroDivisionError("oh")))
+    questions.submit("audit", "p9", "", lambda _: 7)
     assert questions.wait(5)
 
     assert ["failed", "failed", "answered"] == [q.state for q in questions.values()]
@@ -88,7 +88,7 @@ def test_a_question_waits_while_kernels_are_timed():
     timing = threading.Event()
     timing.set()
     questions = asked(busy=timing.is_set)
-    questions.ask("audit", "p1", "", lambda _: "done")
+    questions.submit("audit", "p1", "", lambda _: "done")
 
     assert not questions.wait(0.2)
     timing.clear()
@@ -99,7 +99,7 @@ def test_a_question_waits_while_kernels_are_timed():
 def test_every_change_is_told():
     told: list[str] = []
     questions = Questions(lambda: told.append(questions["q1"].state))
-    questions.ask("audit", "p1", "", lambda _: 1)
+    questions.submit("audit", "p1", "", lambda _: 1)
     assert questions.wait(5)
     assert until(lambda: len(told) == 3)
 

@@ -65,7 +65,7 @@ def test_more_shared_memory_reopens_what_memory_cut_and_nothing_else():
     found = sess.what_if(target=small.replace(shared_memory_bytes=1 << 20), run=True)
 
     assert {"mem.smem"} == {r.rule for r in found.rows if r.reopened}
-    assert 0 == found.closed_nodes
+    assert 0 == found.excluded_nodes
     assert "8,192 B -> 1,048,576 B" in found.text
     assert () == found.ran.missing
 

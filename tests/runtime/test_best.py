@@ -221,7 +221,7 @@ def test_a_library_call_runs_where_it_won_and_is_called_with_the_arguments_in_th
     assert "a call runs torch library call, which was compared, not proved" in best.why
     assert (
         "torch library call, same(x), which is proved equal"
-        in replace(best, also=replace(best.also, spelled="same(x)")).why
+        in replace(best, also=replace(best.also, call_text="same(x)")).why
     )
     assert EAGER == replace(best, also=None).runs
     lost = replace(best, baselines=raced(eager=1.2, library=0.5), also=None)

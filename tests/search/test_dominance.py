@@ -174,4 +174,4 @@ def test_a_search_with_a_time_to_beat_states_it() -> None:
     asked = session.pruned[root].audit()
     assert ("cost.floor", "right") == (asked.rule, asked.answer)
     assert {"beyond"} == {f.standing for f in asked.found}
-    assert "no kernel of it beats 1 ns" in asked.found[0].note
+    assert "no kernel of it beats 1 ns" in asked.found[0].explanation

@@ -99,7 +99,7 @@ def test_a_program_that_is_one_call_finds_it_and_the_call_gives_its_value(case: 
     traced = trace(code, inputs)
     found = library_call(traced)
     assert found is not None
-    assert says == found.spelled
+    assert says == found.call_text
 
     given = [tensor(inputs[name], {"b": 3, "s": 5, "t": 7}) for name in traced.arguments]
     wanted = code(*given)
@@ -116,7 +116,7 @@ def test_every_row_of_the_table_is_found_by_a_program() -> None:
     last = library_call(trace(masked_groups, heads))
     assert last is not None
 
-    said = [last.spelled, *(says for *_, says in FOUND.values())]
+    said = [last.call_text, *(says for *_, says in FOUND.values())]
     for call in CALLS:
         assert any(f"{one}, ".startswith(f"{call.torch}, ") for one in said), call.torch
 
@@ -196,10 +196,10 @@ def test_a_session_looks_for_one_unless_one_is_given_or_it_is_no_rival() -> None
         return px.Session(spelled, inputs=Q96, at={"b": 1, "s": 1, "t": 64}, target=machine(), **more).task.also.call
 
     found, given = also(), also(library=own)
-    assert found.spelled.startswith("scaled_dot_product_attention")
-    assert ("", own) == (given.spelled, given.traced.reference)
+    assert found.call_text.startswith("scaled_dot_product_attention")
+    assert ("", own) == (given.call_text, given.traced.reference)
     assert also(baselines=(EAGER,)) is None
-    assert also(baselines=(LIBRARY,)).spelled == found.spelled
+    assert also(baselines=(LIBRARY,)).call_text == found.call_text
 
 
 def test_a_call_is_looked_for_once_and_when_a_race_asks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_a_call_is_looked_for_once_and_when_a_race_asks(monkeypatch: pytest.Monk
     sess.close()
     assert [sess.traced] == asked
     assert [sess.task.also.call] == raced
-    assert raced[0].spelled.startswith("scaled_dot_product_attention")
+    assert raced[0].call_text.startswith("scaled_dot_product_attention")
     assert 1 == len(asked)
 
 
@@ -231,8 +231,8 @@ def test_a_call_is_found_again_only_where_it_is_the_one_that_was_raced() -> None
     found = Library(sought=traced).call
     assert found is not None
 
-    again = Library(sought=traced, raced=frozenset({found.spelled})).call
-    assert again is not None and again.spelled == found.spelled
+    again = Library(sought=traced, raced=frozenset({found.call_text})).call
+    assert again is not None and again.call_text == found.call_text
     assert Library(sought=traced, raced=frozenset({""})).call is None
 
 
@@ -241,4 +241,4 @@ def test_a_saved_search_finds_its_call_again(tmp_path: Any) -> None:
     loaded = px.Session.load(sess.save(tmp_path / "run.prism"), spelled, inputs=Q96)
 
     assert sess.task.also.call is not None and loaded.task.also.call is not None
-    assert sess.task.also.call.spelled == loaded.task.also.call.spelled
+    assert sess.task.also.call.call_text == loaded.task.also.call.call_text

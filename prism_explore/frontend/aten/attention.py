@@ -98,7 +98,7 @@ def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
     held = t.value(mask)
     if not isinstance(held, Choice):
         raise t.unsupported("where with a computed condition", "masks of positions, and arguments != 0, are supported")
-    left, right = t.known_number(x), t.known_number(y)
+    left, right = t.constant_of(x), t.constant_of(y)
     if left is not None and right is not None and left.constant and right.constant:
         yes, no = (left.yes, right.yes) if held.yes else (right.yes, left.yes)
         return Choice(held.dims, held.truth, yes, no)
@@ -117,8 +117,8 @@ def _either(t: Translation, held: Choice, x: int, y: int) -> int:
 
 
 def _triangle(lower: bool) -> Any:
-    def spell(t: Translation, x: Any, diagonal: int = 0) -> Value:
-        border = constants.whole(diagonal)
+    def lower(t: Translation, x: Any, diagonal: int = 0) -> Value:
+        border = constants.integer_dim(diagonal)
         low, high = (None, border) if lower else (border, None)
         held = t.value(x)
         if isinstance(held, Choice):
@@ -130,7 +130,7 @@ def _triangle(lower: bool) -> Any:
         mask = Choice(t.dims(x)[-2:], Within(low, high), Fraction(1), Fraction(0), boolean=True)
         return t.filled(tensor, mask, Fraction(0), where=False)
 
-    return spell
+    return lower
 
 
 ATTENTION_ROWS: tuple[Row, ...] = (

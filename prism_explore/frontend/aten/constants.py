@@ -60,7 +60,7 @@ class Choice:
         return self.yes == self.no
 
 
-Known: TypeAlias = Ramp | Choice
+ConstantTensor: TypeAlias = Ramp | Choice
 
 
 def constant(dims: tuple[Dim, ...], value: Number, boolean: bool = False) -> Choice:
@@ -133,7 +133,7 @@ def number_ramp(value: Dim) -> Ramp:
     return Ramp((), (), value)
 
 
-def compared(name: str, difference: Ramp) -> Choice | None:
+def comparison_mask(name: str, difference: Ramp) -> Choice | None:
     """The mask `difference NAME 0`; None where it is no band over the last two dims."""
     rank = len(difference.dims)
     if rank < 2 or any(difference.steps[:-2]):
@@ -142,7 +142,7 @@ def compared(name: str, difference: Ramp) -> Choice | None:
     if (row, column) == (1, -1):
         flipped = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
         turned = Ramp(difference.dims, (*difference.steps[:-2], -1, 1), ZERO - difference.offset)
-        return compared(flipped.get(name, name), turned)
+        return comparison_mask(flipped.get(name, name), turned)
     if (row, column) != (-1, 1):
         return None
     # column - row + offset NAME 0
@@ -159,7 +159,7 @@ def compared(name: str, difference: Ramp) -> Choice | None:
     return Choice(difference.dims, Within(*bounds[name]), hit, 1 - hit, boolean=True)
 
 
-def permuted(k: Known, order: tuple[int, ...]) -> Known | None:
+def permuted(k: ConstantTensor, order: tuple[int, ...]) -> ConstantTensor | None:
     """Dims in another order; None where a mask's rows or columns would leave their place."""
     dims = tuple(k.dims[d] for d in order)
     if isinstance(k, Ramp):
@@ -174,7 +174,7 @@ def permuted(k: Known, order: tuple[int, ...]) -> Known | None:
     return None
 
 
-def reshaped(k: Known, dims: tuple[Dim, ...]) -> Known | None:
+def reshaped(k: ConstantTensor, dims: tuple[Dim, ...]) -> ConstantTensor | None:
     """Dims of size 1 come and go; None for anything else."""
     kept, wanted = [d for d in k.dims if not d.is_one], [d for d in dims if not d.is_one]
     if kept != wanted:
@@ -187,7 +187,7 @@ def reshaped(k: Known, dims: tuple[Dim, ...]) -> Known | None:
     return None
 
 
-def expanded(k: Known, dims: tuple[Dim, ...]) -> Known | None:
+def expanded(k: ConstantTensor, dims: tuple[Dim, ...]) -> ConstantTensor | None:
     """Dims of size 1 repeated; None where a mask's rows or columns would be."""
     added = len(dims) - len(k.dims)
     if isinstance(k, Ramp):
@@ -195,11 +195,11 @@ def expanded(k: Known, dims: tuple[Dim, ...]) -> Known | None:
     return replace(k, dims=dims) if k.constant or dims[-2:] == k.dims[-2:] else None
 
 
-def sliced(k: Known, along: int, start: Dim, stop: Dim) -> Known:
+def sliced(k: ConstantTensor, along: int, start: Dim, stop: Dim) -> ConstantTensor:
     """Positions `start .. stop - 1` of one dim."""
     dims = (*k.dims[:along], stop - start, *k.dims[along + 1 :])
     if isinstance(k, Ramp):
-        return Ramp(dims, k.steps, k.offset + start * whole(k.steps[along]))
+        return Ramp(dims, k.steps, k.offset + start * integer_dim(k.steps[along]))
     if k.constant or along < len(dims) - 2 or not isinstance(k.truth, Within):
         return replace(k, dims=dims)
     # Row r of the slice is row r + start; column c is column c + start.
@@ -208,6 +208,6 @@ def sliced(k: Known, along: int, start: Dim, stop: Dim) -> Known:
     return replace(k, dims=dims, truth=Within(low, high))
 
 
-def whole(n: int) -> Dim:
+def integer_dim(n: int) -> Dim:
     """A whole number, below zero too."""
     return dim(n) if n >= 0 else ZERO - dim(-n)

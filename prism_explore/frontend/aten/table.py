@@ -23,10 +23,10 @@ EPSILON: dict[DType, float] = {"f64": 2.0**-52, "f32": 2.0**-23, "bf16": 2.0**-7
 
 # ---------------------------------------------------------------- elementwise
 def _unary(fn: UnaryFn) -> Callable[..., Value]:
-    def spell(t: Translation, x: Any) -> Value:
+    def lower(t: Translation, x: Any) -> Value:
         return t.build.unary(fn, t.tensor(x), t.line)
 
-    return spell
+    return lower
 
 
 def _neg(t: Translation, x: Any) -> Value:
@@ -37,7 +37,7 @@ def _neg(t: Translation, x: Any) -> Value:
 
 
 def _binary(fn: BinaryFn) -> Callable[..., Value]:
-    def spell(t: Translation, x: Any, y: Any, *, alpha: Any = 1, rounding_mode: Any = None) -> Value:
+    def lower(t: Translation, x: Any, y: Any, *, alpha: Any = 1, rounding_mode: Any = None) -> Value:
         if alpha != 1:
             raise t.unsupported(f"{fn} with alpha={alpha}", "write the product out")
         if rounding_mode is not None:
@@ -54,7 +54,7 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
             return _constant_left(t, fn, left, t.tensor(y))
         return t.build.binary(fn, t.tensor(x), t.tensor(y), t.line)
 
-    return spell
+    return lower
 
 
 def _positions(t: Translation, fn: BinaryFn, x: Any, y: Any) -> Ramp | None:
@@ -74,7 +74,7 @@ def _as_ramp(t: Translation, x: Any) -> Ramp:
         case Dim():
             return Ramp((), (), held)
         case Choice() if held.constant and held.yes is not None and held.yes.denominator == 1:
-            return Ramp(held.dims, (0,) * len(held.dims), constants.whole(int(held.yes)))
+            return Ramp(held.dims, (0,) * len(held.dims), constants.integer_dim(int(held.yes)))
         case _:
             raise t.unsupported("positions together with computed numbers", "pass the mask as an argument")
 
@@ -178,21 +178,21 @@ def _clamp_max(t: Translation, x: Any, most: Any) -> Value:
 def _composite(row: CompositeFunction) -> Callable[..., Value]:
     """The row's formula, in operators of the program."""
 
-    def spell(t: Translation, x: Any, *given: Any, **named: Any) -> Value:
+    def lower(t: Translation, x: Any, *given: Any, **named: Any) -> Value:
         parameters = {**row.parameters}
         for name, value in (*zip(row.parameters, given, strict=False), *named.items()):
             number = t.number(value)
             if name not in parameters or number is None:
                 raise t.unsupported(f"{row.name} with {name}={value}")
             parameters[name] = number
-        out = evaluate(formula(row.formula), {"x": t.tensor(x), **parameters}, _itself, _Operation(t))
+        out = evaluate(formula(row.formula), {"x": t.tensor(x), **parameters}, _identity, _Operation(t))
         assert isinstance(out, int), "a function of a tensor is a tensor"
         return out
 
-    return spell
+    return lower
 
 
-def _itself(value: Fraction) -> int | Fraction:
+def _identity(value: Fraction) -> int | Fraction:
     return value
 
 
@@ -234,11 +234,11 @@ def reduced(t: Translation, fn: ReduceFn, x: int, axes: list[int], keepdim: bool
 
 
 def _reduction(fn: ReduceFn) -> Callable[..., Value]:
-    def spell(t: Translation, x: Any, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
+    def lower(t: Translation, x: Any, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
         t.same_dtype(x, dtype)
         return reduced(t, fn, t.tensor(x), t.axes(x, dims), keepdim)
 
-    return spell
+    return lower
 
 
 def _max(t: Translation, x: Any, y: Any = None, keepdim: bool = False) -> Value:
@@ -279,7 +279,7 @@ def _variance(t: Translation, x: int, axes: list[int], correction: int) -> int:
 
 
 def _var(root: bool) -> Callable[..., Value]:
-    def spell(
+    def lower(
         t: Translation,
         x: Any,
         dims: Any = None,
@@ -296,7 +296,7 @@ def _var(root: bool) -> Callable[..., Value]:
         out = t.build.unary("sqrt", out, t.line) if root else out
         return out if keepdim else dropped(t, out, axes)
 
-    return spell
+    return lower
 
 
 # ---------------------------------------------------------------- norms, products
@@ -359,10 +359,10 @@ def _addmm(t: Translation, bias: Any, x: Any, y: Any, *, beta: Any = 1, alpha: A
 
 # ---------------------------------------------------------------- constants and masks
 def _filled(value: int) -> Callable[..., Value]:
-    def spell(t: Translation, sizes: Any, *, dtype: Any = None, **_: Any) -> Value:
+    def lower(t: Translation, sizes: Any, *, dtype: Any = None, **_: Any) -> Value:
         return _full(t, sizes, value, dtype=dtype)
 
-    return spell
+    return lower
 
 
 def _full(t: Translation, sizes: Any, value: Any, *, dtype: Any = None, **_: Any) -> Value:
@@ -383,10 +383,10 @@ def _full_like(t: Translation, x: Any, value: Any, *, dtype: Any = None, **_: An
 
 
 def _filled_like(value: int) -> Callable[..., Value]:
-    def spell(t: Translation, x: Any, *, dtype: Any = None, **_: Any) -> Value:
+    def lower(t: Translation, x: Any, *, dtype: Any = None, **_: Any) -> Value:
         return _full_like(t, x, value, dtype=dtype)
 
-    return spell
+    return lower
 
 
 def _new_full(t: Translation, x: Any, sizes: Any, value: Any, **kwargs: Any) -> Value:
@@ -394,10 +394,10 @@ def _new_full(t: Translation, x: Any, sizes: Any, value: Any, **kwargs: Any) -> 
 
 
 def _new_filled(value: int) -> Callable[..., Value]:
-    def spell(t: Translation, x: Any, sizes: Any, **kwargs: Any) -> Value:
+    def lower(t: Translation, x: Any, sizes: Any, **kwargs: Any) -> Value:
         return _full(t, sizes, value, **kwargs)
 
-    return spell
+    return lower
 
 
 def _arange(t: Translation, *borders: Any, **_: Any) -> Value:
@@ -409,15 +409,15 @@ def _arange(t: Translation, *borders: Any, **_: Any) -> Value:
 
 
 def _comparison(fn: str) -> Callable[..., Value]:
-    def spell(t: Translation, x: Any, y: Any) -> Value:
+    def lower(t: Translation, x: Any, y: Any) -> Value:
         left, right = t.value(x), t.value(y)
         if isinstance(left, Ramp) or isinstance(right, Ramp):
             a, b = _as_ramp(t, x), _as_ramp(t, y)
-            made = constants.compared(fn, constants.ramp_sum(a, b, -1, broadcast(a.dims, b.dims, t.line)))
+            made = constants.comparison_mask(fn, constants.ramp_sum(a, b, -1, broadcast(a.dims, b.dims, t.line)))
             if made is None:
                 raise t.unsupported("this comparison of positions", "compare rows with columns, over the last two dims")
             return made
-        number = t.known_number(y)
+        number = t.constant_of(y)
         if isinstance(left, Choice) and number is not None and left.yes is not None and left.no is not None:
             holds = [_holds(fn, v, number.yes or Fraction(0)) for v in (left.yes, left.no)]
             return Choice(left.dims, left.truth, *map(Fraction, holds), boolean=True)
@@ -426,7 +426,7 @@ def _comparison(fn: str) -> Callable[..., Value]:
             return Choice(t.dims(x), NonZero(t.tensor(x)), hit, 1 - hit, boolean=True)
         raise t.unsupported("a comparison of computed numbers", "positions can be compared, and an argument with 0")
 
-    return spell
+    return lower
 
 
 def _holds(fn: str, a: Fraction, b: Fraction) -> bool:

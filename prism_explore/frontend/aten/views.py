@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from prism_explore.frontend.lower_aten import Row, Translation, Value, inferred
+from prism_explore.frontend.lower_aten import Row, Translation, Value, infer_size
 from prism_explore.ir.dims import ONE, ZERO, Dim
 
 END = 2**62
@@ -34,14 +34,14 @@ def _reversed(t: Translation, x: Any) -> Value:
 
 
 def _movedim(t: Translation, x: Any, source: Any, target: Any) -> Value:
-    moved, places = t.axes_as_given(x, source), t.axes_as_given(x, target)
+    moved, places = t.axes_in_order(x, source), t.axes_in_order(x, target)
     rest = iter([d for d in range(len(t.dims(x))) if d not in moved])
     order = [moved[places.index(d)] if d in places else next(rest) for d in range(len(t.dims(x)))]
     return t.permuted(t.value(x), order)
 
 
 def _view(t: Translation, x: Any, sizes: Any, *_: Any) -> Value:
-    return t.reshaped(t.value(x), inferred([t.size(s) for s in sizes], t.dims(x)))
+    return t.reshaped(t.value(x), infer_size([t.size(s) for s in sizes], t.dims(x)))
 
 
 def _flatten(t: Translation, x: Any, start: Any = 0, end: Any = -1) -> Value:
@@ -54,7 +54,7 @@ def _flatten(t: Translation, x: Any, start: Any = 0, end: Any = -1) -> Value:
 
 def _unflatten(t: Translation, x: Any, d: Any, sizes: Any) -> Value:
     dims, along = t.dims(x), t.axis(x, d)
-    parts = inferred([t.size(s) for s in sizes], (dims[along],))
+    parts = infer_size([t.size(s) for s in sizes], (dims[along],))
     return t.reshaped(t.value(x), (*dims[:along], *parts, *dims[along + 1 :]))
 
 
@@ -143,7 +143,7 @@ def _select(t: Translation, x: Any, d: Any, position: Any) -> Value:
     return dropped(t, t.sliced(t.value(x), along, first, first + 1), [along])
 
 
-def _pieces(t: Translation, x: Any, along: int, lengths: Sequence[Dim]) -> Value:
+def _slices(t: Translation, x: Any, along: int, lengths: Sequence[Dim]) -> Value:
     out: list[Value] = []
     start = ZERO
     for length in lengths:
@@ -152,17 +152,17 @@ def _pieces(t: Translation, x: Any, along: int, lengths: Sequence[Dim]) -> Value
     return tuple(out)
 
 
-def _equal_pieces(t: Translation, x: Any, along: int, each: int) -> Value:
+def _equal_slices(t: Translation, x: Any, along: int, each: int) -> Value:
     total = t.dims(x)[along].constant
     if total is None:
         raise t.unsupported("a symbolic dim in pieces", "name the sizes of the pieces")
-    return _pieces(t, x, along, [ONE * min(each, total - s) for s in range(0, total, each)])
+    return _slices(t, x, along, [ONE * min(each, total - s) for s in range(0, total, each)])
 
 
 def _split(t: Translation, x: Any, size: Any, d: Any = 0) -> Value:
     if isinstance(size, Sequence):
-        return _pieces(t, x, t.axis(x, d), [t.size(s) for s in cast("Sequence[Any]", size)])
-    return _equal_pieces(t, x, t.axis(x, d), int(size))
+        return _slices(t, x, t.axis(x, d), [t.size(s) for s in cast("Sequence[Any]", size)])
+    return _equal_slices(t, x, t.axis(x, d), int(size))
 
 
 def _chunk(t: Translation, x: Any, count: Any, d: Any = 0) -> Value:
@@ -170,25 +170,25 @@ def _chunk(t: Translation, x: Any, count: Any, d: Any = 0) -> Value:
     total = t.dims(x)[along].constant
     if total is None:
         raise t.unsupported("a symbolic dim in chunks", "name the sizes of the pieces")
-    return _equal_pieces(t, x, along, -(-total // int(count)))
+    return _equal_slices(t, x, along, -(-total // int(count)))
 
 
 def _cat(t: Translation, parts: Any, d: Any = 0) -> Value:
-    return t.joined([t.tensor(p) for p in parts], t.axis(parts[0], d))
+    return t.concatenated([t.tensor(p) for p in parts], t.axis(parts[0], d))
 
 
 def _stack(t: Translation, parts: Any, d: Any = 0) -> Value:
     along = t.axis(parts[0], d, extra=1)
     opened = [t.at(_unsqueeze(t, p, along)) for p in parts]
-    return t.joined(opened, along)
+    return t.concatenated(opened, along)
 
 
 def _same(t: Translation, x: Any, *_: Any, **__: Any) -> Value:
     return t.value(x)
 
 
-def _rows(spell: Callable[..., Value], torch: str, *aten: str) -> tuple[Row, ...]:
-    return tuple(Row(name, torch, spell) for name in aten or (torch,))
+def _rows(lower: Callable[..., Value], torch: str, *aten: str) -> tuple[Row, ...]:
+    return tuple(Row(name, torch, lower) for name in aten or (torch,))
 
 
 VIEW_ROWS: tuple[Row, ...] = (

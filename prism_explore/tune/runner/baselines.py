@@ -92,7 +92,7 @@ def compare_with_baselines(
         keys = [*prepared.ready, *ceilings.readers, *([FMA_KEY] if ceilings.readers else [])]
         absent = prepared.absent
         samples = _time(prepared.worker, keys, rounds) if OURS in keys else Failure("tune.wrong", absent[OURS])
-    notes = {m.name: m.description for m in more} | ({LIBRARY: library.spelled} if library is not None else {})
+    notes = {m.name: m.description for m in more} | ({LIBRARY: library.call_text} if library is not None else {})
     rows = comparison_rows(samples, [OURS, *(m.name for m in codes)], absent, notes, ceilings, floor)
     for row in rows:
         journal.note(row)
@@ -139,7 +139,7 @@ def time_baselines(
             reason = absent.get(baseline.name, samples.reason if isinstance(samples, Failure) else "")
             rows.append(RivalTimed(baseline.name, 0.0, 0.0, 0.0, 0, reason))
         else:
-            note = library.spelled if library is not None and baseline is LIBRARY_CALL else ""
+            note = library.call_text if library is not None and baseline is LIBRARY_CALL else ""
             rows.append(baseline_row(baseline.name, samples, note))
     return tuple(rows)
 

@@ -88,10 +88,10 @@ class RecordedSession:
                 self._notify("select", subject)
             case "certify":
                 line = f"record.certify({subject!r})"
-                self.questions.ask("certify", subject, line, lambda tick: self._verdicts.certify(subject, tick))
+                self.questions.submit("certify", subject, line, lambda tick: self._verdicts.certify(subject, tick))
             case "replay":
                 line = f"record.replay({subject!r})"
-                self.questions.ask("replay", subject, line, lambda _: self._verdicts.replay(subject))
+                self.questions.submit("replay", subject, line, lambda _: self._verdicts.replay(subject))
             case "withdraw":
                 self.questions.cancel(subject)
             case _:

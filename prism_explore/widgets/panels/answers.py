@@ -137,7 +137,8 @@ def _audited(question: Question, found: Audit) -> Card:
     if found.ended:
         details.append(("ended by", f"its budget: {found.ended}"))
     copies = tuple(
-        Copy(f"{f.family} of the audit, {f.standing}{f': {f.note}' if f.note else ''}", f.sgraph) for f in found.found
+        Copy(f"{f.family} of the audit, {f.standing}{f': {f.explanation}' if f.explanation else ''}", f.sgraph)
+        for f in found.found
     )
     return Card(
         f"audit of {found.subject}: {found.answer}",
@@ -156,12 +157,12 @@ def _sampled(question: Question, found: Sample) -> Card:
     for row in found.rows:
         answers = ("right", "covered", "undecided", "wrong", "gained", "nothing gained")
         counted = ", ".join(f"{n:,} {answer}" for answer in answers if (n := row.count(answer)))
-        share = f"; at most {row.most_wrong:.0%} are wrong (95 % confidence)" if row.most_wrong else ""
+        share = f"; at most {row.wrong_share_bound:.0%} are wrong (95 % confidence)" if row.wrong_share_bound else ""
         details.append((row.rule, f"{len(row.audits):,} of {row.regions:,} audited: {counted or 'none'}{share}"))
     details += [(a.subject, a.text) for a in found.wrong]
     return Card(
         "audit of a sample of each rule",
-        "refuted" if found.wrong else "proved" if not found.left else "unknown",
+        "refuted" if found.wrong else "proved" if not found.not_reached else "unknown",
         found.text,
         question.id,
         soundness_text="The sample bounds the share of wrongly pruned regions. It proves nothing about other regions.",
@@ -181,8 +182,8 @@ def _reopened(question: Question, found: WhatIf) -> tuple[Card, ...]:
         )
         for row in found.rows
     ]
-    details += [("steps opened", f"{found.opened_steps:,}"), ("nodes closed", f"{found.closed_nodes:,}")]
-    details += [("maps", f"{len(found.opened_maps):,} open, {len(found.closed_maps):,} close")]
+    details += [("steps opened", f"{found.admitted_steps:,}"), ("nodes closed", f"{found.excluded_nodes:,}")]
+    details += [("maps", f"{len(found.admitted_maps):,} open, {len(found.excluded_maps):,} close")]
     details += [("not counted", text) for text in found.estimated]
     reopened = len(found.reopened)
     first = Card(

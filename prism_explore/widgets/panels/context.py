@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import get_args
 
-from prism_explore.diagnose.jobs import Asked, Question
+from prism_explore.diagnose.jobs import Question, QuestionKind
 from prism_explore.errors import PrismError
 from prism_explore.events.journal import Entry
 from prism_explore.events.ledger import Fold, Ledger, family_of
@@ -73,7 +73,7 @@ class QuestionList:
     """The questions about a search, and the kinds of question that are possible."""
 
     questions: tuple[Question, ...] = ()
-    allowed: frozenset[Asked] = frozenset()
+    allowed: frozenset[QuestionKind] = frozenset()
 
     def about(self, subject: str) -> tuple[Question, ...]:
         """The last question of each kind about an id."""
@@ -102,9 +102,9 @@ class SearchInfo:
 def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo:
     """Read a session; `with_questions` is false where no question can be answered, as in a report."""
     space = session.task.space if with_questions else None
-    allowed: tuple[Asked, ...] = ()
+    allowed: tuple[QuestionKind, ...] = ()
     if with_questions:
-        allowed = ("certify", "replay") if space is None else get_args(Asked)
+        allowed = ("certify", "replay") if space is None else get_args(QuestionKind)
     return SearchInfo(
         session.program,
         session.task.target.name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism_explore.diagnose.evidence import evidence, in_floats
+from prism_explore.diagnose.evidence import evidence, floats_part
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import CertificateReplayed, FloatsAssessed, Reason, VerdictReached
 from prism_explore.widgets.panels.answers import EVIDENCE, evidence_cards, part_card
@@ -111,7 +111,7 @@ def _family_cards(ref: str, context: Context) -> tuple[Card, ...]:
     for event in events.rejected_maps.get(ref, []):
         first.setdefault(event.reason.code, event.reason)
     return (
-        *((part_card(in_floats(floats), ref),) if floats is not None else ()),
+        *((part_card(floats_part(floats), ref),) if floats is not None else ()),
         *(part_card(part, ref) for part in verdicts),
         *question_cards(ref, context.search.questions),
         *(reason_card(r) for r in list(first.values())[:REASONS_SHOWN]),

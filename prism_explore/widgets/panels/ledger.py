@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism_explore.diagnose.evidence import SAYS
+from prism_explore.diagnose.evidence import VERDICT_SENTENCES
 from prism_explore.events.claim import claim
 from prism_explore.events.ledger import Ledger
 from prism_explore.widgets.panels.cards import SOUNDNESS, action
@@ -54,7 +54,7 @@ def _soundness_table(ledger: Ledger) -> Table:
         Row("", (Cell(name, kind=PRUNED_KINDS[name]), Cell(f"{counts.get(name, 0):,}", counts.get(name, 0)), meaning))
         for name, meaning in SOUNDNESS.items()
     ]
-    rows.append(Row("", (Cell("unknown", kind="unknown"), Cell(f"{unknown:,}", unknown), SAYS["unknown"])))
+    rows.append(Row("", (Cell("unknown", kind="unknown"), Cell(f"{unknown:,}", unknown), VERDICT_SENTENCES["unknown"])))
     return Table(_SOUNDNESS_COLUMNS, tuple(rows), "")
 
 

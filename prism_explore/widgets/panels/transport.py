@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from prism_explore.diagnose.evidence import SAYS
+from prism_explore.diagnose.evidence import VERDICT_SENTENCES
 from prism_explore.events.claim import claim
 from prism_explore.events.ledger import Ledger
 from prism_explore.events.phases import PHASES
@@ -29,8 +29,8 @@ def transport(context: Context) -> Transport:
     cursor = context.view.cursor
     n = ledger.funnel
     counters = (
-        Counter("proved", "proved", f"{n.proved:,}", SAYS["proved"]),
-        Counter("unknown", "unknown", f"{n.unknown:,}", SAYS["unknown"]),
+        Counter("proved", "proved", f"{n.proved:,}", VERDICT_SENTENCES["proved"]),
+        Counter("unknown", "unknown", f"{n.unknown:,}", VERDICT_SENTENCES["unknown"]),
         Counter("refuted", "refuted", f"{n.refuted:,}", "Candidates that are not equal to the program."),
         Counter("pruned-sound", "pruned", f"{n.pruned:,}", "Regions that a rule pruned; the map shows the reasons."),
     )

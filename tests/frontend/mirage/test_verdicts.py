@@ -7,7 +7,7 @@ import torch
 import prism_explore as px
 from prism_explore.codegen import emit
 from prism_explore.codegen.load import load
-from prism_explore.diagnose.check import differs, fitted
+from prism_explore.diagnose.check import differs_at_own_sizes, fit_to_program
 from prism_explore.errors import ShapeError
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.pipeline.stages import Kernel, Parameters, Refuted, Verified, Witness
@@ -45,8 +45,8 @@ def test_every_wrong_graph_is_refuted_with_numbers_that_anyone_can_run_again():
 
 def test_a_graph_can_be_judged_at_its_very_numbers():
     for name, wrong in ((WRONG, True), ("lora_bs8", False)):
-        graph, goal = fitted(reference(FILES[name][0], first := px.load_mirage(path(name))[0]), first)
-        assert wrong == differs(goal, graph)
+        graph, goal = fit_to_program(reference(FILES[name][0], first := px.load_mirage(path(name))[0]), first)
+        assert wrong == differs_at_own_sizes(goal, graph)
 
 
 def test_a_verdict_says_itself():

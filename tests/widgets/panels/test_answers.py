@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 import prism_explore as px
-from prism_explore.diagnose.jobs import Asked, Question
+from prism_explore.diagnose.jobs import Question, QuestionKind
 from prism_explore.ir.ops import Custom
 from prism_explore.widgets.panels.answers import answer_cards, question_inspector, short_answer
 from prism_explore.widgets.panels.context import Context, Folds, Memo, QuestionList, SearchInfo, ViewState
@@ -33,7 +33,9 @@ def sess() -> Iterable[px.Session]:
     session.close()
 
 
-def seen(sess: px.Session, ref: str, *questions: Question, can: tuple[Asked, ...] = get_args(Asked)) -> Inspector:
+def seen(
+    sess: px.Session, ref: str, *questions: Question, can: tuple[QuestionKind, ...] = get_args(QuestionKind)
+) -> Inspector:
     search = SearchInfo(sess.program, questions=QuestionList(questions, frozenset(can)))
     found = inspect(ref, Context.of(search, Folds(sess.journal.entries), ViewState(), Memo()))
     assert found is not None
