@@ -1,8 +1,8 @@
-"""Was a cut right? Its region is searched again with the rule off, in a shadow that changes nothing.
+"""Audit of one pruning decision: search the pruned region with the rule off, and look for proved families.
 
-The shadow has a journal of its own, and its own prover; the search that is audited gives its facts and is not
-touched. A region is searched to its end or to a budget, and which of them is part of the answer: "nothing
-was found" is said of what was searched, and "right" only where that was all.
+Input: a task, the events of its search, and a region or a rejected family. Output: an `Audit`. The region is searched
+in a shadow run with its own journal and prover, so the audited search does not change. The shadow run ends when the
+region is exhausted or a budget is spent. The answer "right" requires an exhausted region.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from prism_explore.search.kernel_sequence import kernel_sequences
 from prism_explore.verify.prover import Prover
 
 Answer: TypeAlias = Literal["right", "wrong", "undecided", "covered", "gained", "nothing gained"]
-"""Of a rule's cut: right, wrong, undecided, or covered, where another rule cuts the same at once. Of what a
-budget or a person left out: whether opening it gained a proved family."""
+"""For a rule's pruning: right, wrong, undecided, or covered (another rule prunes the same steps). For a region that a
+budget or the user left out: whether searching it gained a proved family."""
 Standing: TypeAlias = Literal["known", "lost", "beyond"]
-"""Of a proved family in a region: the search has it too, it lacks it, or the stated space excludes it."""
+"""A proved family of the region: also in the search, missing in the search, or outside the stated space."""
 
 NODES = 1_000
-"""How many nodes an audit grows where the caller names no number."""
+"""Default budget of nodes."""
 CANDIDATES = 300
-"""How many candidates it decides."""
+"""Default budget of candidates."""
 _MAX_NAMED = 3
 
 
@@ -63,12 +63,12 @@ class FoundFamily:
     """The first proved one."""
     standing: Standing
     explanation: str
-    """The family that the search has instead, or why the stated space excludes it."""
+    """The equal family of the search, or the reason why the stated space excludes this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a shadow run found in a region, and what that says of the cut."""
+    """What a shadow run found in a region, and the answer about the pruning."""
 
     subject: str
     """The region, or the family that was rejected."""
@@ -76,11 +76,11 @@ class Audit:
     soundness: Soundness
     answer: Answer
     rules_off: tuple[str, ...]
-    """What was off in the shadow run beside the search's own."""
+    """Rules that were off in the shadow run, in addition to those of the search."""
     audited: tuple[str, ...]
-    """The steps of the region that were gone into."""
+    """The steps of the region that were searched."""
     steps: int
-    """How many the region has."""
+    """Number of steps of the region."""
     nodes: int
     families: int
     candidates: int
@@ -88,20 +88,20 @@ class Audit:
     refuted: int
     unknown: int
     cuts: tuple[tuple[str, int], ...]
-    """Per rule that was on, how many regions inside it cut; most first."""
+    """Per rule that was on, the number of inner regions that it pruned; most first."""
     maps: tuple[tuple[str, int], ...]
-    """Per constraint, how often it forbade maps of a family inside."""
+    """Per constraint, how many choices of maps of inner families it rejected."""
     found: tuple[FoundFamily, ...]
     ended: str
-    """The budget that ended it; empty where the region was searched to its end."""
+    """The budget that was spent; empty where the region was searched to its end."""
     text: str
-    """The answer as a sentence or two."""
+    """The answer in one or two sentences."""
     journal: Journal = field(compare=False, repr=False)
-    """The shadow run's facts, from the way to the region on."""
+    """The events of the shadow run, from the path to the region on."""
 
     @property
     def lost(self) -> tuple[FoundFamily, ...]:
-        """Proved families of the stated space that the search has not."""
+        """Proved families of the stated space that the search lacks."""
         return tuple(f for f in self.found if f.standing == "lost")
 
     def __repr__(self) -> str:
@@ -133,20 +133,20 @@ def audit(
     rules_off: Collection[str] = (),
     tick: Callable[[], None] = lambda: None,
 ) -> Audit:
-    """Search a region that was cut, or a family that was rejected, and judge the cut by what is found.
+    """Search a pruned region, or a rejected family, and decide whether it was pruned rightly.
 
     Args:
         task: what was searched.
-        facts: what the search noted so far; they are read only.
+        facts: the events of the search so far; they are only read.
         subject: a region such as p17, or a rejected family such as f2.
         nodes: budget of nodes inside the region.
-        candidates: budget of candidates that are decided.
-        steps: where many operators were cut together, go into the first so many; all without.
-        rules_off: rules to switch off beside the one that cut and those that quote the same theorem.
-        tick: called at every step; what it raises ends the audit.
+        candidates: budget of candidates to verify.
+        steps: how many of the region's steps to search, the first ones; None searches all.
+        rules_off: rules to switch off, in addition to the pruning rule and those that use the same theorem.
+        tick: called at every step; an exception from it ends the audit.
 
     Raises:
-        ShapeError: no such region, a budget below 1, no such rule, or the facts are of another search.
+        ShapeError: unknown region or rule, a budget below 1, or events of another search.
     """
     for name, number in (("nodes", nodes), ("candidates", candidates), ("steps", steps)):
         if number is not None and number < 1:
@@ -199,7 +199,7 @@ def audit(
 
 
 class _Shadow:
-    """A run beside the search: its journal, and what it found against what the search has."""
+    """A run with its own journal; it compares the families it finds with those of the search."""
 
     def __init__(self, task: Task, facts: Sequence[Event], budget: int, tick: Callable[[], None]) -> None:
         self.task, self.budget, self.tick = task, budget, tick
@@ -209,12 +209,12 @@ class _Shadow:
         self.known = {self.table.of_graph(parse(e.sgraph)): e.family for e in reversed(_families(facts))}
         self.found: list[FoundFamily] = []
         self.undecided: set[str] = set()
-        """Families that the search lacks, with an unknown candidate and no proved one."""
+        """Families missing in the search that have an unknown candidate and no proved one."""
         self.families = self.candidates = 0
         self.over = False
 
     def verify_family(self, family: Family, task: Task) -> bool:
-        """Decide a family's candidates; whether the budget allows more."""
+        """Verify the candidates of a family; False where the budget is spent."""
         self.families += 1
         number = self.table.of_graph(family.sgraph)
         first = ""
@@ -260,7 +260,7 @@ class _Shadow:
         ended: str,
         text: str,
     ) -> Audit:
-        """The value."""
+        """The result of the shadow run."""
         events = self.journal.events
         cuts = Counter(e.reason.rule for e in events if isinstance(e, RegionPruned) and e.reason.soundness != "budget")
         maps = Counter(e.reason.rule for e in events if isinstance(e, CandidateRejected))
@@ -301,7 +301,7 @@ def _row_audit(
     candidates: int,
     tick: Callable[[], None],
 ) -> Audit:
-    """Kernels in a row that were cut: every row that there is without the rule."""
+    """Audit of pruned kernel sequences: enumerate all sequences without the rule."""
     shadow = _Shadow(task, facts, candidates, tick)
     log = EventLog(shadow.journal)
     root = log.expanded("", "inputs", "kernel")
@@ -330,7 +330,7 @@ def _row_audit(
 
 
 def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: int, tick: Callable[[], None]) -> Audit:
-    """What a rejected family would have come to."""
+    """Audit of a rejected family: verify its candidates."""
     born = {e.family: e for e in facts if isinstance(e, FamilyCompleted)}
     if subject not in ledger(facts).steering.named("rejected") or subject not in born:
         regions = [e.region for e in facts if isinstance(e, RegionPruned)]
@@ -347,7 +347,7 @@ def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: 
 
 
 def _row_of(task: Task, facts: Sequence[Event], born: FamilyCompleted) -> KernelSequence | None:
-    """The row of kernels that a family is; None where it is none."""
+    """The kernel sequence of a family; None where it has one kernel."""
     if not any(isinstance(e, NodeExpanded) and e.node == born.node and is_of_a_row(e.operator) for e in facts):
         return None
     rows = kernel_sequences(

@@ -1,7 +1,7 @@
-"""How often was each rule right? A sample of its cuts is audited, and what the sample shows is said of the sample.
+"""Audits of a random sample of the pruned regions of each rule.
 
-Regions are drawn by a seed, rule by rule, so a rule that cut ten times is asked as often as one that cut ten
-thousand times. A sample without a wrong cut bounds the share of wrong ones; it proves nothing of the others.
+The sample is stratified by rule: each rule gets the same number of audits, however many regions it pruned. A sample
+without a wrong pruning bounds the share of wrong ones statistically; it proves nothing about regions not drawn.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from prism_explore.search.explore import Task
 from prism_explore.support.work_timer import WorkTimer
 
 NODES = 200
-"""How many nodes each audit grows where the caller names no number."""
+"""Default budget of nodes per audit."""
 CANDIDATES = 30
-"""How many candidates it decides."""
+"""Default budget of candidates per audit."""
 SECONDS = 60.0
-"""How long it audits where the caller names no time."""
+"""Default time budget."""
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSample:
-    """What the audited cuts of one rule came to."""
+    """The audits of one rule."""
 
     rule: str
     soundness: Soundness
     regions: int
-    """How many it cut in the search."""
+    """How many regions the rule pruned in the search."""
     audits: tuple[Audit, ...]
     """In the order of the search."""
 
     def count(self, *answers: Answer) -> int:
-        """How many audits came to one of these answers."""
+        """The number of audits with one of these answers."""
         return sum(a.answer in answers for a in self.audits)
 
     @property
     def wrong_share_bound(self) -> float | None:
-        """With 95 % confidence, at most this share of its cuts is wrong; None where some are, or none was decided.
+        """Upper bound of the share of wrong prunings at 95 % confidence; None where one was wrong or none decided.
 
-        Of n decided cuts none is wrong: with probability 0.95 that happens only if the share is below
-        1 - 0.05^(1/n). Covered cuts are decided: the rule that cuts the same is on.
+        With n decided prunings and none wrong, the bound is 1 - 0.05^(1/n). Covered ones count as decided: the rule
+        that prunes the same steps is on.
         """
         decided = self.count("right", "covered")
         if self.count("wrong") or not decided:
@@ -66,18 +66,18 @@ class Sample:
     rows: tuple[RuleSample, ...]
     """Most regions first."""
     maps: int
-    """Choices of maps that constraints forbade: each names the operator that it breaks, and none is audited."""
+    """Choices of maps that constraints rejected; these are not audited."""
     not_reached: int = 0
-    """Regions that were drawn and that the time did not reach."""
+    """Drawn regions that were not audited, since the time was over."""
 
     @property
     def wrong(self) -> tuple[Audit, ...]:
-        """The cuts that lost a proved family of the stated space."""
+        """The prunings that lost a proved family of the stated space."""
         return tuple(a for row in self.rows for a in row.audits if a.answer == "wrong")
 
     @property
     def text(self) -> str:
-        """What came of it, in a sentence or two."""
+        """The result in one or two sentences."""
         audits = [a for row in self.rows for a in row.audits]
         wrong = f"{len(self.wrong):,} were wrong" if self.wrong else "none was found wrong"
         left = f" The time was spent before {self.not_reached:,} more that were drawn." if self.not_reached else ""
@@ -122,19 +122,19 @@ def audit_sample(
     tick: Callable[[], None] = lambda: None,
     **how: Any,
 ) -> Sample:
-    """Audit so many regions of each rule, all where it cut fewer; rules take turns, until the time is spent.
+    """Audit up to `sample` regions of each rule, round-robin over the rules, until the time is over.
 
     Args:
         task: what was searched.
-        facts: what the search noted.
+        facts: the events of the search.
         sample: how many regions per rule.
-        seed: of the draw.
+        seed: for the random sample.
         nodes: budget of each audit.
         candidates: budget of each audit.
-        seconds: budget of all together; an audit that it ends is left out.
-        clock: seconds.
+        seconds: time budget of all audits; an audit that it ends is left out.
+        clock: the time in seconds.
         tick: called at every step.
-        how: the rest, as for `audit.audit`.
+        how: further arguments of `audit.audit`.
 
     Raises:
         ShapeError: a sample below 1, no time, or as `audit.audit`.
@@ -171,4 +171,4 @@ def audit_sample(
 
 
 class _TimeIsOver(Exception):
-    """Raised within an audit when the time is."""
+    """Raised within an audit when the time is over."""

@@ -1,14 +1,18 @@
-"""The verdict on any sGraph against any program, wherever the two come from.
+"""Equivalence check of any sGraph against any program: proved, refuted, or unknown.
 
-A graph with numbers for its sizes is one member of a family. The family over all grid sizes, loop ranges
-and extents of the data is asked first, for a proof of it is a proof of the member, and says more; then the
-family over grid sizes and loop ranges at the graph's own shapes; then the graph as it stands. A family
-that is wrong condemns no member: such a graph is tried with its own grid and loop, too, and at its own shapes where a
-number in it may speak of them, as a mean's 1/4096 does. Where these are too large for small trials, it is run
-once at its very numbers; if it is wrong there, the family's witness stands.
+Method: a graph with fixed sizes is generalized to families, and the prover tries the most general family first, since a
+proof of a family covers each member:
 
-A number of a file is a float that was written out: 0.041666666666666664 is the double nearest to 1/24, and is read as
-that. A proof says so.
+1. the family over all grid sizes, loop ranges and data extents;
+2. the family over grid sizes and loop ranges, at the graph's own shapes;
+3. the graph itself.
+
+A refuted family does not refute its members: such a graph is checked with its own grid and loop, and at its own shapes
+where a constant may be derived from them, such as a mean's 1/4096. Where its shapes are too large for small trials,
+the graph is evaluated once at its own sizes; if it is wrong there, the family's counterexample is reported.
+
+A decimal number in a file is read as the simple fraction whose nearest double it is: 0.041666666666666664 is read as
+1/24. The claim of the proof states this.
 """
 
 from __future__ import annotations
@@ -41,18 +45,18 @@ from prism_explore.verify.prover import Prover
 from prism_explore.verify.verdict_events import verdict_event
 
 MAX_ELEMENTS = 1 << 27
-"""Of all tensors together, where a graph is run at its own numbers: 1 GiB."""
+"""Limit for evaluation at a graph's own sizes, over all tensors: 1 GiB."""
 MAX_STEPS = 1 << 18
-"""Operators that the interpreter runs then, over all blocks and iterations: a few seconds."""
+"""Limit of operators to evaluate, over all blocks and iterations: a few seconds."""
 MAX_DENOMINATOR = 1 << 20
-"""The largest denominator of a fraction that a float is read as; no two of these are near enough to be one double."""
+"""Largest denominator of a fraction that a float is read as; two such fractions never have the same nearest double."""
 TOLERANCE = 1e-6
 """Relative to the largest value; equal programs differ by about 1e-12 at these sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """A graph of a file and the verdict on it.
+    """A graph of a file and its verdict.
 
     Example:
         >>> import prism_explore as px
@@ -83,7 +87,7 @@ class CheckResult:
 
 
 def collect_evidence(verdict: Verdict) -> Evidence:
-    """What stands behind a verdict: a claim and its proof, a witness, or how far both sides agree.
+    """The evidence for a verdict: a claim and its proof, a counterexample, or the values that both sides share.
 
     Args:
         verdict: what `check` returned.
@@ -105,7 +109,7 @@ def collect_evidence(verdict: Verdict) -> Evidence:
 
 
 def certify(verdict: Verdict) -> Evidence:
-    """The same, with every lemma of a proof replayed in egglog; seconds rather than milliseconds.
+    """The evidence for a verdict, with every lemma of a proof replayed in egglog; takes seconds.
 
     Args:
         verdict: what `check` returned.
@@ -135,17 +139,17 @@ def _evidence(verdict: Verdict, certificate: CertificateReplayed | None) -> Evid
 
 
 def check(program: TensorProgram, graph: SGraph, seed: int = 0, journal: Journal | None = None) -> Verdict:
-    """Whether a graph computes what a program does: proved, refuted with a witness, or unknown.
+    """Decide whether a graph computes a program: proved, refuted with a counterexample, or unknown.
 
-    The graph's inputs are the program's by name where the names are the same, else by position, else by
-    dims where only one order fits. Symbolic dims of the program take the graph's numbers. Dtypes and
-    layouts are the graph's: the verdict is about real arithmetic.
+    Inputs are matched by name where the names are equal, else by position, else by dims where only one order fits.
+    Symbolic dims of the program take the graph's sizes. Dtypes and layouts are the graph's: the verdict is about real
+    arithmetic.
 
     Args:
         program: what the result must equal.
         graph: any sGraph whose maps are closed, such as one that `load_mirage` gave.
         seed: for the refuter's random inputs.
-        journal: where the verdict is noted; nowhere if left out.
+        journal: where the verdict is recorded; None records it nowhere.
 
     Returns:
         `Verified`, `Refuted` or `Unknown`.
@@ -218,10 +222,10 @@ def check_mirage(
 
 
 class Checker:
-    """Decides graphs of one program; what is learnt about it is kept from one graph to the next."""
+    """Checks graphs against one program; provers are reused between graphs."""
 
     def __init__(self, program: TensorProgram, journal: Journal | None = None) -> None:
-        """`journal`: where verdicts are noted; nowhere if left out."""
+        """`journal`: where verdicts are recorded; None records them nowhere."""
         self.program = program
         self._journal = Journal() if journal is None else journal
         self._provers: dict[TensorProgram, Prover] = {}
@@ -281,7 +285,7 @@ class Checker:
 
 
 def with_simple_fractions(graph: SGraph, read: dict[Fraction, Fraction]) -> SGraph:
-    """The graph with simple fractions for numbers that are the doubles nearest to them; these are noted in `read`."""
+    """The graph with doubles replaced by simple fractions that round to them; replacements are added to `read`."""
 
     def meant(nodes: Sequence[Node]) -> tuple[Node, ...]:
         made: list[Node] = []
@@ -301,7 +305,7 @@ def with_simple_fractions(graph: SGraph, read: dict[Fraction, Fraction]) -> SGra
 
 
 def _families(program: TensorProgram, graph: SGraph) -> list[tuple[TensorProgram, SGraph, SGraph]]:
-    """A program, a family, and its member with the graph's own grid and loop; the widest family first."""
+    """Tuples (program, family, its member with the graph's own grid and loop); the most general family first."""
     out: list[tuple[TensorProgram, SGraph, SGraph]] = []
     table = axes_of(program.graph)
     data: dict[str, tuple[Dim, ...]] = {
@@ -324,9 +328,9 @@ def _families(program: TensorProgram, graph: SGraph) -> list[tuple[TensorProgram
 
 
 def differs_at_own_sizes(program: TensorProgram, graph: SGraph, seed: int = 0) -> bool:
-    """Whether a graph is wrong at its own numbers, by one run of both sides in float64; False where that is too dear.
+    """Whether one float64 evaluation at the graph's own sizes differs; False where that is too expensive.
 
-    Seconds rather than milliseconds: nothing is made smaller.
+    Takes seconds, since the sizes are not reduced.
     """
     sizes = [t.elements.constant for side in (program.graph, graph) for t in side.types()]
     blocks = [
@@ -343,7 +347,7 @@ def differs_at_own_sizes(program: TensorProgram, graph: SGraph, seed: int = 0) -
 
 
 def fit_to_program(program: TensorProgram, graph: SGraph) -> tuple[SGraph, TensorProgram]:
-    """The graph with the program's names, and the program at the graph's sizes and dtypes.
+    """The graph with the program's input names, and the program at the graph's sizes and dtypes.
 
     Raises:
         ShapeError: no assignment of inputs fits.
@@ -392,7 +396,7 @@ def _fit(mine: tuple[Input, ...], given: tuple[Input, ...]) -> bool:
 
 
 def _sizes(mine: Input, given: Input) -> dict[str, int] | None:
-    """Numbers for the program's symbols that make one input the other; None where none do."""
+    """Sizes for the program's symbols that make the two input types equal; None where there are none."""
     sizes: dict[str, int] = {}
     if mine.type.rank != given.type.rank:
         return None

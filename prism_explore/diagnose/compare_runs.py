@@ -1,7 +1,7 @@
-"""Two searches side by side: which settings, families, cuts and counts differ.
+"""Comparison of two searches: settings, counts, prunings, and families.
 
-Both are read as journals, so live searches, saved ones and files compare alike. Families are the same where their
-graphs are, up to naming and definitions; their ids may differ.
+Input: two journals, of live or saved searches. Families are matched by the canonical form of their graphs, since their
+ids may differ.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Recorded(Protocol):
 
     @property
     def journal(self) -> Journal:
-        """Its facts."""
+        """The events."""
         ...
 
 
@@ -37,7 +37,7 @@ Run: TypeAlias = "Recorded | str | Path"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Something that both searches have, or one of them, and what it is in each."""
+    """One compared property, with its text in each search."""
 
     name: str
     one: str
@@ -45,42 +45,42 @@ class Line:
 
     @property
     def differs(self) -> bool:
-        """Whether the two are not the same."""
+        """Whether the two texts differ."""
         return self.one != self.other
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two searches side by side; prints what differs, and shows all as a table where a notebook asks."""
+    """Comparison of two searches; prints the differences, and is a full table in a notebook."""
 
     settings: tuple[Line, ...]
-    """Program, target, numbers, and every line of the stated space."""
+    """Program, target, sizes, and every line of the stated space."""
     counts: tuple[Line, ...]
-    """How many things came as far as each stage, and the best time."""
+    """How many items reached each stage, and the best time."""
     cuts: tuple[Line, ...]
-    """Per rule and kind of cut, how many."""
+    """Number of prunings per rule and kind."""
     families: tuple[Line, ...]
-    """Per family that either has, its id and how it ended."""
+    """Per family of either search, its id and status."""
     graphs: tuple[str, ...]
     """The sGraph of each of `families`."""
     first_difference: int | None
-    """The number of the first fact that differs; None where one journal is how the other begins, or the same."""
+    """Number of the first event that differs; None where one journal is a prefix of the other."""
     facts: tuple[int, int]
-    """How many each has."""
+    """Number of events of each search."""
 
     @property
     def only_one(self) -> tuple[str, ...]:
-        """The families that the first has and the second lacks, as text."""
+        """Families only in the first search, as text."""
         return tuple(g for g, line in zip(self.graphs, self.families, strict=True) if line.other == _ABSENT)
 
     @property
     def only_other(self) -> tuple[str, ...]:
-        """The families that the second has and the first lacks, as text."""
+        """Families only in the second search, as text."""
         return tuple(g for g, line in zip(self.graphs, self.families, strict=True) if line.one == _ABSENT)
 
     @property
     def text(self) -> str:
-        """What differs, in a sentence or two."""
+        """The differences in one or two sentences."""
         same = sum(_ABSENT not in (line.one, line.other) for line in self.families)
         first, second = len(self.only_one), len(self.only_other)
         said = [f"{same} families in both, {first} only in the first, {second} only in the second."]
@@ -111,7 +111,7 @@ class Compared:
 
     @property
     def html(self) -> str:
-        """The panel: every line of both, what differs marked and first."""
+        """All lines as HTML tables, with differing lines first and in bold."""
         parts = [f"<p>{escape(self.text)}</p>"]
         for title, group in self._groups():
             differing = sum(line.differs for line in group)
@@ -130,7 +130,7 @@ class Compared:
 
 
 def compare(one: Run, other: Run) -> Compared:
-    """Two searches side by side.
+    """Compare two searches.
 
     Args:
         one: a session, a saved search that `px.load` opened, or its file.
@@ -141,7 +141,7 @@ def compare(one: Run, other: Run) -> Compared:
 
     Raises:
         JournalVersionError: a file is no saved search.
-        ShapeError: one is no search at all.
+        ShapeError: an argument is neither a search nor a path.
 
     Example:
         >>> import prism_explore as px

@@ -1,7 +1,8 @@
-"""Symbolic search against concrete enumeration on one program: what each visits until all families are there.
+"""Comparison of symbolic search with concrete enumeration on one program, by the number of visited states.
 
-Both have the same operators and the same rules. The symbolic search grows structures and chooses maps for those
-that are whole; its numbers are left to tuning. Enumeration begins with numbers and maps; see `generate.concrete`.
+Both use the same operators and pruning rules. The symbolic search enumerates graph structures, chooses maps for
+complete ones, and leaves sizes to tuning. Concrete enumeration fixes sizes and maps first; see
+`diagnose.concrete_enumerator`.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ TIME_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ConcreteComparison:
-    """What both visited, and what both found."""
+    """States visited and families found by both methods."""
 
     program: str
     nodes: int
     """Partial graphs that the symbolic search kept."""
     maps: int
-    """Choices of maps that it tried for whole ones, forbidden ones included."""
+    """Choices of maps that it tried for complete graphs, rejected ones included."""
     families: int
     symbolic_s: float
     """CPU seconds of this thread."""
@@ -44,12 +45,12 @@ class ConcreteComparison:
 
     @property
     def states(self) -> int:
-        """All that the symbolic search visited."""
+        """Number of states that the symbolic search visited."""
         return self.nodes + self.maps
 
     @property
     def ratio(self) -> float:
-        """How many times as many states enumeration visited; a lower bound where a budget ended it."""
+        """States of the enumeration per state of the symbolic search; a lower bound where a budget ended it."""
         return self.concrete.states / self.states
 
     def __repr__(self) -> str:
@@ -77,21 +78,21 @@ def compare_with_concrete(
     """Count what the symbolic search and concrete enumeration visit on one program.
 
     Args:
-        program: what is searched.
-        at: numbers for its symbols; concrete enumeration needs them.
-        numbers: the sizes that enumeration tries; `Numbers()` without.
-        space: of both; nothing is split in either.
-        on: the machine.
-        states: budget of the enumeration.
+        program: the program to search for.
+        at: sizes of its symbols, which concrete enumeration needs.
+        numbers: the sizes that enumeration tries; None is `Numbers()`.
+        space: the search space of both; split kernels are disabled.
+        on: the target.
+        states: budget of states for the enumeration.
         time_s: CPU seconds for the enumeration.
-        clock: seconds.
+        clock: the time in seconds.
 
     Returns:
         The counts of states, families and seconds on both sides.
 
     Raises:
-        ShapeError: a symbol has no number, or the space has more than one custom kernel.
-        TargetUnavailable: no such machine.
+        ShapeError: a symbol has no size, or the space has more than one custom kernel.
+        TargetUnavailable: unknown target.
 
     Source: concrete enumeration as in Mirage, arXiv 2405.05751, section 4.
 

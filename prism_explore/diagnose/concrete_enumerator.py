@@ -1,13 +1,13 @@
 """Enumeration with sizes and maps fixed up front, as Mirage does it: the baseline of symbolic search.
 
-Every custom kernel begins with numbers: a size for each grid dim, a range for the loop, and for each input which
-of its dims these cut (imap, fmap). Then its operators are grown, for each such choice anew, and the output's map
-(omap) is chosen at the end. Operators, canonical order, abstract expressions and all other rules are those of the
-symbolic search; so the difference that is counted is that of fixing numbers and maps first.
+For every custom kernel, the enumeration first fixes a size of each grid dim, a loop range, and for each input the dims
+that these partition (imap, fmap). For each such choice it enumerates operators, and chooses the output's map (omap) at
+the end. Operators, canonical order, abstract expressions and all other rules are those of the symbolic search, so the
+comparison isolates the effect of fixing sizes and maps first.
 
-The baseline is better than it needs to be. Maps that cut one axis differently in two tensors are counted in closed
-form and never begun, for some operator would meet tiles that do not fit; neither are grid dims on an axis that the
-result has not. A search that enumerates each tensor's maps, and finds this out by growing, visits more states.
+The baseline is stronger than the original. Maps that partition one axis differently in two tensors are counted in
+closed form and not enumerated, since some operator would have tiles that do not fit; the same holds for grid dims on an
+axis that the result lacks. A search that enumerates the maps of each tensor visits more states.
 
 Source: Mirage, arXiv 2405.05751, section 4, with its loop ranges; grid sizes as in its saved graphs.
 """
@@ -37,10 +37,10 @@ _GRID = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The sizes that are tried."""
+    """The sizes to try."""
 
     grid: tuple[int, ...] = (16, 64, 256)
-    """Of each grid dim."""
+    """Sizes of each grid dim."""
     loop: tuple[int, ...] = (4, 16, 64)
 
     def __post_init__(self) -> None:
@@ -50,26 +50,26 @@ class Numbers:
 
 @dataclass(slots=True)
 class Tally:
-    """What an enumeration has visited; grows while it is pulled."""
+    """Counters of an enumeration, updated while it runs."""
 
     maps: int = 0
-    """All choices of grid sizes, loop range, imaps and fmaps; counted, not visited one by one."""
+    """All choices of grid sizes, loop range, imaps and fmaps; counted in closed form."""
     begun: int = 0
-    """Those that cut each axis alike in all tensors: with these, operators were grown."""
+    """Choices that partition each axis alike in all tensors; operators were enumerated for these."""
     grown: int = 0
     """Operators that were kept, over all choices."""
     omaps: int = 0
-    """Maps of outputs that were tried at whole graphs."""
+    """Output maps that were tried at complete graphs."""
     graphs: int = 0
-    """CompleteGraph graphs that may compute the program."""
+    """Complete graphs that may compute the program."""
     families: dict[int, SGraph] = field(default_factory=dict[int, SGraph])
-    """The graphs' structures, maps and numbers forgotten, by canonical number; see `canonical.Expressions`."""
+    """One graph per structure (maps and sizes removed), by canonical number; see `canonical_order.Expressions`."""
     over: bool = False
     """Whether a budget ended it."""
 
     @property
     def states(self) -> int:
-        """Everything that was visited; choices that were only counted are not among it."""
+        """All visited states; choices that were only counted are excluded."""
         return self.begun + self.grown + self.omaps
 
 
@@ -84,20 +84,20 @@ def enumerate_concrete(
     states: int = 1_000_000,
     over: Callable[[], bool] = lambda: False,
 ) -> Iterator[SGraph | None]:
-    """Every graph of one custom kernel with numbers of the list, whose result is the program's by A_eq.
+    """Every graph of one custom kernel with the given sizes whose abstract expression equals the program's (A_eq).
 
     Args:
         program: what is searched.
-        space: operators and limits; its budgets of nodes and time are not asked.
+        space: operators and limits; its budgets of nodes and time are ignored.
         target: the machine.
-        at: numbers for the program's symbols, for concrete enumeration knows no others.
+        at: sizes of the program's symbols.
         numbers: the sizes to try.
-        tally: counts what is visited.
-        states: budget.
-        over: whether the time is spent.
+        tally: the counters to update.
+        states: budget of visited states.
+        over: whether the time is over.
 
     Yields:
-        A graph with its numbers; None after other steps.
+        A graph with its sizes; None after other steps.
 
     Raises:
         ShapeError: a symbol has no number, or the space has predefined operators, several custom kernels, or dims that
@@ -162,7 +162,7 @@ class _Enumeration:
 
     # ------------------------------------------------------------ maps
     def all_maps(self, axes: tuple[AxisNames, ...]) -> int:
-        """How many choices of numbers, imaps and fmaps there are: each tensor's own, with dims that can be cut so."""
+        """Number of choices of sizes, imaps and fmaps, independent for each tensor, whose sizes divide the dims."""
         total = 0
         for rank in range(1, self.space.grid_dims + 1):
             for sizes in product(self.numbers.grid, repeat=rank):
@@ -171,7 +171,7 @@ class _Enumeration:
         return total
 
     def of_tensor(self, axes: AxisNames, sizes: tuple[int, ...], loop: int) -> int:
-        """One tensor's maps: each grid dim on a dim of its own or none, the loop on one or none."""
+        """Number of maps of one tensor: each grid dim on a distinct dim or none, the loop on one or none."""
         dims = [self.extents[a] if a else 1 for a in axes]
         found = 0
         for cut in product(*[(None, *range(len(dims)))] * len(sizes)):
@@ -186,7 +186,7 @@ class _Enumeration:
         return found
 
     def consistent(self, axes: tuple[AxisNames, ...]) -> Iterator[_Choice]:
-        """The choices that cut each axis alike in all tensors, smallest first."""
+        """The choices that partition each axis alike in all tensors, smallest first."""
         names = list(dict.fromkeys(a for tensor in axes for a in tensor if a))
         for count in range(len(names) + 1):
             for looped in combinations(names, count):
@@ -220,7 +220,7 @@ class _Enumeration:
             yield from self.block(kernel, made, choice)
 
     def close_block(self, kernel: KernelState, state: BlockState, choice: _Choice) -> Iterator[SGraph]:
-        """The graph, where an output map fits; each way to put the grid dims on dims of the result is tried."""
+        """The complete graph, where an output map fits; all placements of the grid dims on result dims are tried."""
         stored = state.tensors[-1].axes
         self.tally.omaps += prod(range(len(stored), len(stored) - len(choice.grid), -1))
         closed = self.enumerator.close_block(kernel, state)

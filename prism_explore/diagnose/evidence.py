@@ -1,7 +1,7 @@
-"""What stands behind a verdict, for people: a claim and its proof, a witness, or how far both sides agree.
+"""The evidence for a verdict: a claim and its proof, a counterexample, or the values that both sides share.
 
-One value for the explorer's cards and for text, made from a search's facts alone, so that a saved search
-shows the evidence that the live one had.
+Input: the events of a search. Output: one `Evidence`, which the explorer shows as cards and the command line as text. A
+saved search has the same evidence as a live one.
 
     print(sess.evidence("f1.c2"))
 """
@@ -31,22 +31,22 @@ VERDICT_SENTENCES: dict[VerdictWord, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A lemma of a certificate: what a tensor is, and the way there."""
+    """A lemma of a certificate: the value of a tensor, and its derivation."""
 
     tensor: str
     """Such as k3.b7; `goal` for the two results."""
     says: str
     by: tuple[str, ...]
-    """Axioms; none where it holds by definition."""
+    """Names of axioms; empty where the lemma holds by definition."""
     replayed: bool
     note: str = ""
-    """Why not, where it was not replayed; where it was, whether its axioms may be more than it takes."""
+    """Why it was not replayed; for a replayed one, whether its axioms may not be minimal."""
     lines: tuple[Line, ...] = ()
-    """From the operator's definition to the value; empty where one step is all."""
+    """The derivation, from the operator's definition to the value; empty for one step."""
 
     @property
     def because(self) -> str:
-        """By what it holds, in words."""
+        """The justification as text."""
         if not self.replayed:
             return f"not replayed: {self.note}"
         return f"by {', '.join(self.by) or 'definition'}{f' ({self.note})' if self.note else ''}"
@@ -58,18 +58,18 @@ class Part:
 
     title: str
     kind: str
-    """The verdict that it speaks for; empty where it speaks for none."""
+    """The verdict that it supports; empty for none."""
     sentence: str
     facts: tuple[tuple[str, str], ...] = ()
     remark: str = ""
     steps: tuple[Step, ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
-    """Texts to take along: what it is, and the text."""
+    """Texts to copy: (label, text)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that is known of one candidate's verdict; prints as text."""
+    """All evidence for one candidate's verdict; prints as text."""
 
     candidate: str
     parts: tuple[Part, ...]
@@ -88,15 +88,15 @@ def evidence(
     floats: FloatsAssessed | None = None,
     where: str = "sess",
 ) -> Evidence:
-    """What stands behind a verdict.
+    """Collect the evidence for a verdict.
 
     Args:
-        verdict: what was said.
-        program: what the candidate was compared with.
+        verdict: the event of the verdict.
+        program: the program that the candidate was compared with.
         sgraph: the candidate as text.
-        certificate: egglog's replay of the proof, where it was asked for.
-        floats: how the candidate's family fares in floating point, where that was tried.
-        where: what has the candidate, as Python calls it; empty where nothing has.
+        certificate: the replay of the proof in egglog, if there is one.
+        floats: the floating-point assessment of the candidate's family, if there is one.
+        where: the Python name of the session that has the candidate; empty for none.
     """
     parts: list[Part] = []
     match verdict.verdict:
@@ -126,7 +126,7 @@ def _sentence(text: str) -> str:
 
 
 def _need(condition: str) -> str:
-    """A condition on sizes is an expression; one on data is a sentence."""
+    """The text of a condition: an expression on sizes, or a sentence on data."""
     return condition if " " in condition.replace(" / ", "/").replace(" * ", "*") else f"{condition} a positive integer"
 
 
@@ -138,7 +138,7 @@ def _refuter_part(verdict: VerdictReached) -> Part:
 
 
 def certificate_part(certificate: CertificateReplayed | None) -> Part:
-    """The certificate: how many lemmas egglog replayed, and each of them."""
+    """The certificate: the number of replayed lemmas, and each lemma."""
     if certificate is None:
         none = "No certificate has been made: the proof rests on the normal form and on the refuter's trials."
         return Part("certificate", "", none)
@@ -154,7 +154,7 @@ def certificate_part(certificate: CertificateReplayed | None) -> Part:
 
 
 def steps_of(certificate: CertificateReplayed) -> Iterator[Step]:
-    """The lemmas of a certificate, in the order of the graphs, each with its chain."""
+    """The lemmas of a certificate, in the order of the graphs, each with its derivation."""
     for number, (tensor, operation, value, axioms, replayed, note) in enumerate(certificate.lemmas):
         statement = certificate.statements[number] if number < len(certificate.statements) else ""
         lines = _chain(statement) if replayed and len(axioms) > 1 and statement else ()
@@ -163,7 +163,7 @@ def steps_of(certificate: CertificateReplayed) -> Iterator[Step]:
 
 @memoize(512)
 def _chain(statement: str) -> tuple[Line, ...]:
-    """Kept, because a picture is drawn many times."""
+    """Cached, because the explorer redraws often."""
     return chain(statement)
 
 
@@ -192,7 +192,7 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where
 
 
 def _shapes(program: TensorProgram, sizes: dict[str, int]) -> Iterator[str]:
-    """The inputs with their shapes at a witness, whose sizes are those of the program's axes."""
+    """The inputs with their shapes at the sizes of a counterexample."""
     axes = axes_of(program.graph)
     for n, node in enumerate(program.graph.nodes):
         if isinstance(node.op, Input):
@@ -228,7 +228,7 @@ def _unknown(verdict: VerdictReached) -> Iterator[Part]:
 
 # ---------------------------------------------------------------- floats
 def floats_part(found: FloatsAssessed) -> Part:
-    """How a family fares in floating point."""
+    """The floating-point assessment of a family."""
     kind = {"safe": "", "unsafe": "refuted", "unassessed": "unknown"}[found.outcome]
     told = (*(("because", r) for r in found.reasons), *(("evidence", e) for e in found.evidence))
     remark = f"A test of {found.candidate} on inputs made to break it, apart from the proof, which is of real numbers."

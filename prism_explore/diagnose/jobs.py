@@ -20,28 +20,28 @@ Standing: TypeAlias = Literal["waiting", "thinking", "answered", "cancelled", "f
 Tick: TypeAlias = Callable[[], None]
 
 WAIT_S = 0.05
-"""How often a question that waits for the tuner looks again."""
+"""Polling interval while kernels are timed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and what has become of it; it prints its answer."""
+    """A background job, its state, and its answer."""
 
     id: str
     """q1, q2, ... in order."""
     kind: QuestionKind
     subject: str
-    """What it is about, such as p17; for a what-if, what changes."""
+    """The subject, such as p17; for a what-if, the changes."""
     python: str
-    """The line that asks the same and waits for the answer."""
+    """A Python line that runs the same and waits for the answer."""
     state: Standing = "waiting"
     answer: Any = None
     failure: str = ""
-    """Why there is no answer, where it failed."""
+    """The error message of a failed job."""
 
     @property
     def is_open(self) -> bool:
-        """Whether an answer may still come."""
+        """Whether the job is waiting or running."""
         return self.state in ("waiting", "thinking")
 
     def __repr__(self) -> str:
@@ -56,11 +56,11 @@ class Cancelled(Exception):
 
 
 class Questions(Mapping[str, Question]):
-    """All questions of a session by id.
+    """All background jobs of a session by id.
 
     Args:
-        changed: called, on any thread, when a question's state changed.
-        busy: whether kernels are timed just now.
+        changed: called, on any thread, when a job's state changed.
+        busy: whether kernels are being timed.
     """
 
     def __init__(self, changed: Callable[[], None], busy: Callable[[], bool] = lambda: False) -> None:
@@ -87,7 +87,7 @@ class Questions(Mapping[str, Question]):
         return "\n".join(f"{q.id}  {q.state:<9}  {q.python}" for q in self.values()) or "nothing has been asked"
 
     def submit(self, kind: QuestionKind, subject: str, python: str, work: Callable[[Tick], Any]) -> Question:
-        """Put a question behind those that wait; returns at once. `work` gets the function to call at every step."""
+        """Queue a job and return at once; `work` receives the `tick` function to call at every step."""
         with self._lock:
             asked = Question(f"q{len(self._all) + 1}", kind, subject, python)
             self._all[asked.id] = asked
@@ -99,7 +99,7 @@ class Questions(Mapping[str, Question]):
         return asked
 
     def cancel(self, question: str = "") -> None:
-        """Take back a question, or all that are open; one that is being answered ends at its next step."""
+        """Cancel a job, or all open ones; a running job ends at its next step."""
         with self._lock:
             for asked in tuple(self._all.values()):
                 if asked.is_open and question in ("", asked.id):
@@ -109,7 +109,7 @@ class Questions(Mapping[str, Question]):
         self._changed()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Block until no question is open; whether that came about within the time."""
+        """Block until no job is open; False where the timeout expired first."""
         until = None if timeout_s is None else time.monotonic() + timeout_s
         with self._idle:
             while any(q.is_open for q in self._all.values()):
@@ -151,5 +151,5 @@ class Questions(Mapping[str, Question]):
         except PrismError as error:
             return replace(asked, state="failed", failure=str(error))
         except BaseException as error:
-            # A thread that died silently would leave its question open for ever.
+            # Without this, a job whose thread died would stay open for ever.
             return replace(asked, state="failed", failure=f"{type(error).__name__}: {error}")

@@ -1,8 +1,8 @@
-"""What another target, another space, or rules switched off would reopen, and what a search there would find.
+"""What-if analysis: which pruned regions another target, another space, or fewer rules would admit.
 
-Every step that the search cut is tried again in the other setting, at the same place of the tree: that is
-exact, for it is the test itself and not a reading of its formula. What lies behind a step that opens is
-unknown until it is searched; `run` does that, in a shadow with a journal of its own.
+Method: the enumeration tree is replayed in both settings, and every pruned step is tested again at the same node. The
+test is the pruning rule itself, so the result is exact. What lies below an admitted step is unknown until it is
+searched; `run=True` searches it in a shadow run with its own journal.
 """
 
 from __future__ import annotations
@@ -34,63 +34,63 @@ from prism_explore.targets import Target
 from prism_explore.verify.prover import Prover
 
 Maps: TypeAlias = tuple[str, tuple[str, ...]]
-"""A family, and how a candidate of it cuts the axes."""
+"""A family, and the axis maps of one of its candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reopening:
-    """What becomes of the regions that one rule cut."""
+    """The regions that one rule pruned, by what happens to them in the other setting."""
 
     rule: str
     regions: int
-    """How many it cut in the search."""
+    """How many regions the rule pruned in the search."""
     reopened: tuple[str, ...]
-    """Those of which a step is kept now."""
+    """Regions with a step that is kept now."""
     covered: int
-    """Those that it does not cut any more, but another rule does."""
+    """Regions that the rule no longer prunes, but another rule does."""
     unreached: int
-    """Those at nodes that are not kept themselves any more."""
+    """Regions at nodes that are themselves pruned now."""
     stood_for: float
-    """Programs that the reopened ones stood for, mostly an estimate."""
+    """Number of programs in the reopened regions, mostly an estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A shadow search in the other setting, against the search."""
+    """A shadow search in the other setting, compared with the search."""
 
     gained: tuple[str, ...]
-    """Proved families that the search has not proved, as text."""
+    """Proved families that the search did not prove, as text."""
     missing: tuple[str, ...]
-    """Families that the search proved, by id, and that this one did not."""
+    """Ids of families that the search proved and this one did not."""
     common: int
     nodes: int
     families: int
     candidates: int
     by_budget: bool
-    """Whether its node budget ended it."""
+    """Whether the node budget ended the shadow search."""
     journal: Journal = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What would open and what would close; counted, but for what `estimated` names."""
+    """What another setting would admit and exclude; exact except for what `estimated` lists."""
 
     changes: tuple[str, ...]
     rows: tuple[Reopening, ...]
     admitted_steps: int
-    """Steps at known nodes that the search never had to try, such as those beyond a limit."""
+    """Steps at known nodes that the search never tried, such as those beyond a limit."""
     excluded_nodes: int
-    """Nodes of the search that are not kept any more, without those behind them."""
+    """Nodes of the search that are pruned now, without their descendants."""
     admitted_maps: tuple[Maps, ...]
-    """Candidates of known families that the constraints admit now."""
+    """Candidates of known families that the constraints newly admit."""
     excluded_maps: tuple[Maps, ...]
     estimated: tuple[str, ...]
-    """What could not be counted, a sentence each."""
+    """What could not be counted, one sentence each."""
     ran: Comparison | None = None
 
     @property
     def reopened(self) -> tuple[str, ...]:
-        """Every region that opens, in order of the rules."""
+        """Every reopened region, in the order of the rules."""
         return tuple(region for row in self.rows for region in row.reopened)
 
     @property
@@ -131,24 +131,24 @@ def what_if(
     run: bool = False,
     tick: Callable[[], None] = lambda: None,
 ) -> WhatIf:
-    """What would reopen elsewhere; the search that is asked about is not touched.
+    """Compare the search with another setting; the search itself does not change.
 
     Args:
         task: what was searched.
-        facts: what the search noted; they are read only.
-        target: another machine; of its numbers, shared memory alone matters before kernels are tuned.
+        facts: the events of the search; they are only read.
+        target: another machine; before tuning, only its shared memory matters.
         space: other operators and limits.
-        rules_off: rules to switch off, beside those that the space has off.
-        run: whether to search there, up to proofs; nothing is tuned.
-        tick: called at every step; what it raises ends the question.
+        rules_off: rules to switch off, in addition to those of the space.
+        run: whether to search in the other setting, up to proofs; nothing is tuned.
+        tick: called at every step; an exception from it ends the analysis.
 
     Raises:
-        ShapeError: no such rule.
+        ShapeError: unknown rule.
     """
     wanted = space or task.space
     wanted = replace(wanted, rules_off=wanted.rules_off | frozenset(rules_off))
     task = with_time_to_beat(task, facts)
-    time_to_beat_s = task.time_to_beat_s if target is None else None  # a time is of the machine that it was taken on
+    time_to_beat_s = task.time_to_beat_s if target is None else None  # times are not comparable across machines
     other = replace(task, target=target or task.target, space=wanted, time_to_beat_s=time_to_beat_s)
     walk = _Walk(task, other, facts)
     walk.walk(tick)
@@ -166,7 +166,7 @@ def what_if(
 
 
 class _Walk:
-    """The tree of the search, walked in both settings at once."""
+    """Traversal of the enumeration tree in both settings at once."""
 
     def __init__(self, task: Task, other: Task, facts: Sequence[Event]) -> None:
         self.here = EnumerationReplay(task.program, task.space, task.target, Journal(), time_to_beat(task))
@@ -177,12 +177,12 @@ class _Walk:
         self.opened = self.closed = 0
         self.has_rows = False
         self.fate: dict[str, str] = {}
-        """Per region that was come to: reopened, covered, cut."""
+        """Per visited region: reopened, covered, or cut (still pruned)."""
         self.cut = [e for e in facts if isinstance(e, RegionPruned)]
         self.estimated: list[str] = []
 
     def walk(self, tick: Callable[[], None]) -> None:
-        """Walk the tree from its root."""
+        """Traverse the tree from its root."""
         roots = [n.node for n in self.trail.nodes.values() if not n.parent]
         left = [(node, self.here.root(), self.there.root()) for node in roots]
         while left:
@@ -208,7 +208,7 @@ class _Walk:
             )
 
     def compare_steps(self, node: str, here: Place, there: Place, level: Level) -> list[tuple[str, Place, Place]]:
-        """Compare all steps at a node on one level; the children that both keep."""
+        """Compare all steps at a node on one level; returns the children that both settings keep."""
         children, regions = self.trail.children[node, level], self.trail.regions[node, level]
         if not children and not regions and (level != "block" or not self.ended):
             return []
@@ -231,7 +231,7 @@ class _Walk:
         return both
 
     def classify(self, region: RegionPruned, was: Tried, now: Tried) -> str:
-        """What becomes of a region."""
+        """Whether a region is reopened, covered, or still pruned (cut)."""
         if region.operator == REST:
             return "reopened" if self.other.space.nodes > self.task.space.nodes else "cut"
         rule = region.reason.rule
@@ -248,7 +248,7 @@ class _Walk:
         return "cut" if any(now.cut.get(step) == rule for step in steps) else "covered"
 
     def rows(self) -> tuple[Reopening, ...]:
-        """Per rule, most regions first."""
+        """One row per rule, most regions first."""
         by_rule: dict[str, list[RegionPruned]] = {}
         for fact in self.cut:
             by_rule.setdefault(fact.reason.rule, []).append(fact)
@@ -270,7 +270,7 @@ def _families(facts: Iterable[Event]) -> list[FamilyCompleted]:
 
 
 def _maps(task: Task, facts: Sequence[Event], tick: Callable[[], None]) -> list[Maps]:
-    """Every candidate of the families of the search that a setting admits, but for kernels in a row."""
+    """Every candidate that a setting admits of the search's families, except kernel sequences."""
     found: list[Maps] = []
     rows = {e.node for e in facts if isinstance(e, NodeExpanded) and is_of_a_row(e.operator)}
     for born in _families(facts):
@@ -284,7 +284,7 @@ def _maps(task: Task, facts: Sequence[Event], tick: Callable[[], None]) -> list[
 
 
 def _compare_searches(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> Comparison:
-    """Search the other setting up to its proofs, and compare families by canonical form."""
+    """Search in the other setting up to proofs, and compare families by canonical form."""
     table = Expressions()
     proved = {family_of(e.candidate) for e in facts if isinstance(e, VerdictReached) and e.verdict == "proved"}
     known = {table.of_graph(parse(e.sgraph)): e.family for e in _families(facts) if e.family in proved}

@@ -1,4 +1,4 @@
-"""The command line: a search without a notebook, told as a story or as JSON.
+"""The command line: runs a search, or reads saved files, and prints text or JSON.
 
 prism-explore run rmsnorm_linear --at b=8
 prism-explore check graphs.json.gz --against qknorm
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 
 PIPED_COLUMNS = 120
-"""Width of the story where no terminal says how wide it is."""
+"""Width of the report where the output is no terminal."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status is 2 where the caller asked for something impossible."""
+    """Run the command line and return its exit status; 2 is an invalid request."""
     args = _parser().parse_args(argv)
     try:
         match args.command:
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 _run(args)
     except OSError as error:
         if isinstance(error, BrokenPipeError):
-            # Whoever read our output has enough; without this, Python's own flush at exit would complain.
+            # The reader closed the pipe; without this, Python's flush at exit would print an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 141
         print(f"prism-explore: {error}", file=sys.stderr)
@@ -130,7 +130,7 @@ def _sizes(given: Sequence[str]) -> dict[str, int]:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Judge files; the exit status is 1 where a graph is not proved, or not what its file says."""
+    """Check files; the exit status is 1 where a graph is not proved, or its verdict differs from the file's."""
     from prism_explore.entry.cli_files import check_file
 
     counts = dict.fromkeys(("proved", "refuted", "unknown"), 0)
@@ -252,7 +252,7 @@ def _print_report(session: Session, best: Best | None) -> None:
 
 
 def _print_triton(best: Best) -> None:
-    """What the same proved families become on GPUs that are not here; modelled and compiled, not timed."""
+    """Print Triton kernels of the proved families for GPUs that are not present: modelled and compiled, not timed."""
     out = Console(highlight=False)
     for name in ("a100", "h100"):
         made = best.on_gpu(name)

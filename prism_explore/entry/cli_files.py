@@ -1,4 +1,4 @@
-"""What the command line does with files: judge graphs, replay cases, and read what a saved search found.
+"""File commands of the command line: check graphs, replay counterexamples, and print objects of a saved search.
 
 prism-explore check qknorm.json.gz --against qknorm
 prism-explore check case.txt
@@ -29,12 +29,12 @@ from prism_explore.widgets.panels.tables import TABLES
 
 TEXT_HEADS = ("sgraph", "program ", "refutation of ", "disagreement of ")
 SHOWN = ("claim", "misses", *TABLES)
-"""What `show` can print of a saved search, besides anything that has an id."""
+"""What `show` can print of a saved search, in addition to anything with an id."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphVerdict:
-    """One graph of a file."""
+    """The verdict on one graph of a file."""
 
     name: str
     verdict: Literal["proved", "refuted", "unknown"]
@@ -42,7 +42,7 @@ class GraphVerdict:
     """The verdict as one line."""
     evidence: Evidence | None = None
     stated: str = ""
-    """The verdict that the file itself states, where it is another."""
+    """The verdict that the file states, where it differs."""
 
     @property
     def as_data(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _replay_verdict(name: str, again: Replay) -> GraphVerdict:
 
 
 def _check_saved_search(record: Record, replay_proofs: bool, seed: int) -> Iterator[GraphVerdict]:
-    """Every candidate of a saved search, decided anew; what the file says of it is not believed."""
+    """Every candidate of a saved search, verified again; the verdicts of the file are not trusted."""
     checker = Checker(record.program)
     stated = {e.candidate: e.verdict for e in record.of(VerdictReached)}
     for born in record.of(CandidateInstantiated):
@@ -113,7 +113,7 @@ def _check_saved_search(record: Record, replay_proofs: bool, seed: int) -> Itera
 
 
 def show_saved(path: Path, what: str) -> str:
-    """Something of a saved search as text: a table, the claim, a candidate's evidence, a region's reason, a family.
+    """An object of a saved search as text: a table, the claim, a candidate's evidence, a region's reason, a family.
 
     Raises:
         PrismError: the file is no saved search, or there is nothing of this name in it.
@@ -141,7 +141,7 @@ def show_saved(path: Path, what: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """The file as text of ours; empty where it is something else, such as JSON or a zip of it."""
+    """The file where it is in a textual form of this package; empty for others, such as (zipped) JSON."""
     try:
         text = path.read_text(encoding="utf-8").lstrip()
     except UnicodeDecodeError:
@@ -150,7 +150,7 @@ def _text(path: Path) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The program of a text, where it has one, and the graph."""
+    """The program of a text (empty for none), and the graph."""
     if text.startswith("sgraph"):
         return "", text
     program, found, graph = text.partition("\nsgraph")

@@ -1,11 +1,11 @@
-"""A program that is too large for one search: its parts are searched, and what is said is said of them.
+"""Search of a program that is too large for one search: it is partitioned, and each part is searched.
 
     found = px.LargeProgram(model, x=px.T("b", 4096), target="h100")
     found.run()
     found               # what was not attempted, what was searched, what was proved
-    found.graph()       # the whole: proved kernels in the places of parts, predefined operators for the rest
+    found.graph()       # the full graph: proved kernels for parts, predefined operators for the rest
 
-Parts that are alike, such as the layers of a model, are searched once.
+Equal parts, such as the layers of a model, are searched once. The claims are about the parts only.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from prism_explore.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A part and what its search came to."""
+    """A part and its search."""
 
     part: Part
     session: Session | None
-    """None where the part is a predefined operator; shared by parts that are alike."""
+    """None where the part is a predefined operator; equal parts share one."""
 
     @property
     def proved(self) -> Verified | None:
@@ -47,11 +47,11 @@ class LargeProgram:
     Args:
         code: a torch function or module, or a TensorProgram.
         target: the machine, by name or as a Target.
-        time_s: seconds for growing graphs, of all parts together, and as many for proofs.
+        time_s: seconds for enumeration over all parts, and as many for proofs.
         largest: how many operators one kernel for a part may have, loads included.
-        name: what to call the program.
+        name: the name of the program.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
-        session: what else every session is given, such as `at`, `seed`, `budget`.
+        session: further arguments of every session, such as `at`, `seed`, `budget`.
         more_inputs: types of arguments, as keywords.
 
     Raises:
@@ -100,17 +100,17 @@ class LargeProgram:
         self.sessions = tuple(sessions.values())
 
     def run(self) -> None:
-        """Search every part to its end; an interrupt pauses, and `run()` goes on."""
+        """Search every part to its end; an interrupt pauses, and `run()` resumes."""
         for session in self.sessions:
             session.run()
 
     def close(self) -> None:
-        """End what the searches hold; they can still be read."""
+        """Release the resources of the searches; their results can still be read."""
         for session in self.sessions:
             session.close()
 
     def graph(self) -> SGraph:
-        """The whole program with a proved kernel in the place of each part that has one.
+        """The full program with a proved kernel in place of each part that has one.
 
         It equals the program because each part's kernel equals the part; nothing else was searched for.
 
@@ -126,7 +126,7 @@ class LargeProgram:
 
     @property
     def claim(self) -> str:
-        """What was not attempted, what was searched, and what came of it."""
+        """What was not attempted, what was searched, and the result, in sentences."""
         searched = [s for s in self.parts if s.session is not None]
         fused = [s for s in searched if s.proved is not None]
         total = sum(len(s.part.positions) for s in self.parts)

@@ -1,21 +1,20 @@
 # pyright: basic
-# It speaks to torch all day, which pyright only half understands.
+# Most values are objects of torch, which pyright types only in part.
 """torch.compile(model, backend="prism"): regions of a real module become kernels that were searched and proved.
 
-torch hands over the graph of a module. A *region* is a product with the cheap operators before it (a norm, say,
-computed anew for each product that reads it) and behind it (an activation, a residual), and a second product
-where both meet, as in gated layers. Each is searched like any program; its kernel replaces it unless torch was
-faster in one side-by-side run (`events/fastest.py`). All else stays as it was, and every region has a row that says
-what became of it:
+Input: the graph of a module, from torch. A *region* is a product with the cheap operators before it (such as a norm,
+recomputed for each product that reads it) and after it (an activation, a residual), and a second product where both
+meet, as in gated layers. Each region is searched like any program; its kernel replaces it unless torch was faster in
+one interleaved run (`events/fastest.py`). Everything else is unchanged, and every region has a row with its outcome:
 
     compiler = px.TorchCompiler()
     fast = torch.compile(model, backend=compiler)
     fast(x)
     print(compiler.report())
 
-Sizes are those of the call at which torch compiles, symbolic ones too. A call that a kernel does not take, for other
-sizes or its strides say, goes to torch's own code. A region is of one dtype, so what autocast casts stays as it was,
-and nothing that torch does in between (autocast, gradients switched off, a write in place) is passed over.
+Sizes, including symbolic ones, are those of the call at which torch compiles. A call that a kernel does not accept,
+because of its sizes or strides, runs torch's code. A region has one dtype, so code under autocast is unchanged, and no
+region spans a side effect (autocast, a change of the gradient mode, a write in place).
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ from prism_explore.tune import Budget
 
 Rest: TypeAlias = Literal["eager", "inductor"]
 MAX_NODES = 24
-"""Of torch's graph in one region."""
+"""Largest number of nodes in one region."""
 RECOMPUTE_RATIO = 8
-"""What others need too is computed anew in a region where its weights have so many times more numbers."""
+"""A shared operator is recomputed in a region whose weights have at least this many times its elements."""
 
 _PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "scaled_dot_product_attention"}
 _POINTWISE = {
@@ -51,23 +50,23 @@ _POINTWISE = {
     *COMPOSITE,
 }
 _PER_ROW = {"mean", "sum", "rms_norm", "layer_norm", "softmax"}
-"""Over the last dim only, or no region takes them in."""
+"""Reductions; a region includes them only over the last dim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What became of one region."""
+    """The outcome of one region."""
 
     region: str
-    """Names of torch's nodes, from the product's on."""
+    """Names of torch's nodes, starting with the product."""
     replaced: bool
     reason: str
-    """Why not, or how much faster the kernel was."""
+    """Why it was not replaced, or the speed-up of the kernel."""
     program: str = ""
-    """In the textual form, where the region could be traced."""
+    """The traced program as text; empty where the region could not be traced."""
     candidate: str = ""
     ratio: float | None = None
-    """How many times faster than torch eager, where that was measured."""
+    """Speed-up over torch eager; None where it was not measured."""
 
     def __str__(self) -> str:
         return f"{'replaced' if self.replaced else 'left':<9} {self.region}: {self.reason}"
@@ -75,14 +74,14 @@ class Row:
 
 @dataclass(slots=True)
 class TorchCompiler:
-    """A backend for torch.compile that remembers what it did.
+    """A backend for torch.compile that records the outcome of each region.
 
     Args:
-        target: the machine; this CPU if left out.
+        target: the machine; this CPU by default.
         budget: of tuning, per region.
-        rest: who runs what is not replaced: torch eager, or Inductor.
-        at_least: how many times as fast as torch eager a kernel has to be, within the noise of the run.
-        seed: of the searches.
+        rest: what runs the code that is not replaced: "eager" or "inductor".
+        at_least: the required speed-up over torch eager, within the noise of the run.
+        seed: for the searches.
 
     Example:
         >>> import prism_explore as px
@@ -97,7 +96,7 @@ class TorchCompiler:
     at_least: float = 1.0
     seed: int = 0
     rows: list[Row] = field(default_factory=list[Row])
-    """One per region, in the order in which torch handed them over."""
+    """One per region, in the order of torch's graphs."""
     _found: dict[str, tuple[Row, Best | None]] = field(default_factory=dict[str, "tuple[Row, Best | None]"])
 
     def __post_init__(self) -> None:
@@ -107,10 +106,10 @@ class TorchCompiler:
             raise TargetUnavailable(f"no target {self.target!r}; known are {', '.join(KNOWN)}")
 
     def __call__(self, module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:
-        """The callable that torch runs in place of a graph.
+        """Compile a graph to the callable that torch runs in its place.
 
         Raises:
-            ShapeError: an option that there is none of.
+            ShapeError: an option was passed; the backend has none.
         """
         if options:
             raise ShapeError(f"the prism backend has no option {', '.join(options)}; set them on px.TorchCompiler(..)")
@@ -133,7 +132,7 @@ class TorchCompiler:
         return _compile_rest(module)
 
     def report(self) -> str:
-        """A line per region.
+        """One line per region.
 
         Returns:
             The lines as text.
@@ -141,7 +140,7 @@ class TorchCompiler:
         return "\n".join(map(str, self.rows)) or "torch handed over no product"
 
     def _decide(self, product: Any, taken: set[Any]) -> tuple[Row, Region | None, Best | None]:
-        """What becomes of the largest region around a product that can be searched."""
+        """Search the largest possible region around a product."""
         row = Row(product.name, False, "no region around it")
         for region in _regions(product, taken):
             row, best = self._search(region)
@@ -196,7 +195,7 @@ class TorchCompiler:
 
 
 def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:
-    """The backend that torch knows by the name `prism`; it warns with the report of what was replaced."""
+    """The backend registered with torch as `prism`; it issues the report as a warning."""
     compiler = TorchCompiler()
     made = compiler(module, examples, **options)
     warnings.warn(f"prism: {compiler.report()}", stacklevel=2)
@@ -206,23 +205,23 @@ def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[...,
 # ---------------------------------------------------------------- regions
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Nodes of torch's graph with one result."""
+    """A set of nodes of torch's graph with one result."""
 
     nodes: tuple[Any, ...]
-    """In the graph's order; the last is the result."""
+    """In graph order; the last is the result."""
     inputs: tuple[Any, ...]
-    """What they read from outside."""
+    """Nodes outside the region that it reads."""
     exclusive: frozenset[Any]
-    """Those that nobody else needs."""
+    """Nodes that nothing outside the region reads, except the result."""
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Display name."""
         return " ".join(n.name for n in self.nodes if n in self.exclusive)
 
     @property
     def row_dims(self) -> tuple[int, ...] | None:
-        """The leading dims that all rows share, where every operator works row by row; they are one dim to it."""
+        """Leading dims to flatten into one, where every operator works on rows independently; None otherwise."""
         lead = self._leading_dims
         if len(lead) < 2:
             return None
@@ -241,13 +240,13 @@ class Region:
         return _sizes(self.nodes[-1])[:-1]
 
     def has_rows(self, node: Any) -> bool:
-        """Whether a tensor has the result's rows."""
+        """Whether a tensor has the leading dims of the result."""
         shape = _sizes(node)
         return len(shape) == len(self._leading_dims) + 1 and shape[:-1] == self._leading_dims
 
     @property
     def obstacle(self) -> str:
-        """Why no kernel may take its place, whatever it computes; empty where one may."""
+        """Why no kernel can replace the region; empty where one can."""
         tensors = (*self.inputs, *self.nodes)
         if numbers := [n.name for n in tensors if not hasattr(_value(n), "shape")]:
             return f"it reads {numbers[0]}, a number that is known only when it runs"
@@ -266,13 +265,13 @@ class Region:
 
     @property
     def sizes_text(self) -> str:
-        """At which sizes it was searched, where torch leaves some open."""
+        """The sizes of the search, as text, where torch's sizes are symbolic."""
         shapes = [tuple(_value(i).shape) for i in self.inputs]
         open_sizes = dict.fromkeys(f"{n}={n.node.hint}" for s in shapes for n in s if not isinstance(n, int))
         return f"; at {', '.join(open_sizes)}, torch runs at other sizes" if open_sizes else ""
 
     def example_inputs(self) -> dict[str, Any]:
-        """Empty tensors like the inputs, by the names that the module takes."""
+        """Meta tensors of the inputs' shapes, by argument name of the module."""
         import torch
 
         rows, found = self.row_dims, {}
@@ -283,7 +282,7 @@ class Region:
         return found
 
     def module(self) -> Any:
-        """A module of its own with the same nodes."""
+        """A separate module with the same nodes."""
         import torch
 
         graph = torch.fx.Graph()
@@ -295,7 +294,7 @@ class Region:
 
 
 def _regions(product: Any, taken: set[Any]) -> Iterator[Region]:
-    """Regions around a product, the largest first."""
+    """Regions around a product, largest first."""
     seen: set[frozenset[Any]] = set()
     for behind in (True, False):
         for before in (True, False):
@@ -332,7 +331,7 @@ def _grow(product: Any, taken: set[Any], before: bool, behind: bool) -> set[Any]
 
 
 def _branch(node: Any, user: Any, taken: set[Any], before: bool) -> set[Any] | None:
-    """A chain of cheap operators that ends in a product nobody else reads, with what comes before it."""
+    """A chain of cheap operators from a product that nothing else reads, with its producers; None for no such chain."""
     chain: set[Any] = set()
     while set(node.users) == {user} and node not in taken:
         chain.add(node)
@@ -345,7 +344,7 @@ def _branch(node: Any, user: Any, taken: set[Any], before: bool) -> set[Any] | N
 
 
 def _producers(product: Any, taken: set[Any]) -> set[Any]:
-    """The cheap operators that lead to a product, as far as computing them anew costs nothing to speak of."""
+    """The cheap operators before a product whose recomputation cost is negligible."""
     weights = max((_elements(i) for i in product.all_input_nodes if i.op in ("placeholder", "get_attr")), default=0)
     found: set[Any] = set()
     open_nodes = list(product.all_input_nodes)
@@ -371,7 +370,7 @@ def _region(core: set[Any]) -> Region:
 
 
 def _is_convex(core: set[Any], result: Any) -> bool:
-    """Whether nothing that a region reads from outside is made of its result, or of what only it makes."""
+    """Whether no input of a region depends on its result or on a node that only the region computes."""
     inner = {n for n in core if not _is_cheap(n) or n is result}
     outside = [i for n in core for i in n.all_input_nodes if i not in core]
     seen: set[Any] = set()
@@ -394,7 +393,7 @@ def _is_cheap(node: Any) -> bool:
 
 
 def _name(node: Any) -> str:
-    """What a node calls, without its module; empty where it gives no floating-point tensor."""
+    """Name of the called function; empty where the node returns no floating-point tensor."""
     if node.op not in ("call_function", "call_method") or not getattr(_value(node), "is_floating_point", bool)():
         return ""
     if node.op == "call_method":
@@ -405,7 +404,7 @@ def _name(node: Any) -> str:
 
 
 def _has_side_effect(node: Any) -> bool:
-    """Whether a node changes what others compute: autocast, whether gradients are recorded, a tensor in place."""
+    """Whether a node has a side effect: autocast, a change of the gradient mode, a write in place."""
     name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
     in_place = (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE or node.kwargs.get("inplace")
     return node.op in ("call_function", "call_method") and bool(in_place or node.is_impure())
@@ -419,7 +418,7 @@ def _value(node: Any) -> Any:
 
 
 def _sizes(node: Any) -> tuple[Any, ...]:
-    """A tensor's sizes in the call at which torch compiles; None for one that not even that call tells."""
+    """A tensor's sizes in the call at which torch compiles; None for a data-dependent size."""
     return tuple(n if isinstance(n, int) else n.node.hint for n in _value(node).shape)
 
 
@@ -427,7 +426,7 @@ def _elements(node: Any) -> int:
     return prod(n or 0 for n in _sizes(node)) if hasattr(_value(node), "shape") else 0
 
 
-# ---------------------------------------------------------------- in place of them
+# ---------------------------------------------------------------- replacement
 def _replace(module: Any, region: Region, best: Best) -> None:
     import torch
 
@@ -458,14 +457,14 @@ def _replace(module: Any, region: Region, best: Best) -> None:
         made = module.graph.call_module(name, region.inputs)
     made.meta.update(result.meta)
     result.replace_all_uses_with(made)
-    # Only these: what is written in place elsewhere has no users either, and is no dead code.
+    # Only nodes of the region: a write in place elsewhere has no users either, but is not dead code.
     for node in reversed(region.nodes):
         if not node.users:
             module.graph.erase_node(node)
 
 
 def _compile_rest(module: Any) -> Callable[..., Any]:
-    """What was not replaced, compiled piece by piece."""
+    """Compile the code between the replaced regions with Inductor, one subgraph at a time."""
     import torch
     from torch._dynamo import lookup_backend
     from torch.fx.passes.split_module import split_module

@@ -1,14 +1,15 @@
-"""A torch function or module, to a TensorProgram, and user's tensors to its inputs.
+"""Traces a torch function or module to a TensorProgram, and maps the user's tensors to its inputs.
 
 | module | does |
 |---|---|
-| `traced` | what a caller gets: the program, and how the user's tensors become its inputs |
-| `tracing` | torch.export's graph, with the sizes that were declared symbolic |
-| `translate` | one pass over that graph; what a traced value can be |
-| `known` | tensors that are known without computing them: constants, positions, bands |
-| `whole` | a table of torch's larger calls, each of which may be a whole program |
-| `gradients` | a kernel's result with the gradient of the torch code that it replaces |
-| `rows` | the table of ATen operators; `views`, `attention` hold the longer rows |
+| `traced_program` | the result: the program, and the mapping from the user's tensors to its inputs |
+| `export` | torch.export's graph, with symbolic sizes where declared |
+| `lower_aten` | one pass over that graph; the kinds of traced values |
+| `aten/table` | the table of ATen operators; `aten/views` and `aten/attention` hold the longer rows |
+| `aten/constants` | tensors known at compile time: constants, positions, masks |
+| `library_calls` | a table of torch's larger calls, each of which may equal a full program |
+| `autograd` | a kernel's result with the gradient of the torch code that it replaces |
+| `workloads` | published programs with their shapes |
 """
 
 from prism_explore.frontend.export import declare_symbols, trace

@@ -1,9 +1,9 @@
 # pyright: basic
-# It speaks to torch all day, which pyright only half understands.
-"""Gradients of a kernel: its result forwards, the torch code that it replaces backwards.
+# Most values are objects of torch, which pyright types only in part.
+"""An autograd function that runs a kernel forward and differentiates the torch code that it replaces.
 
-The kernel has no derivative of its own. Its program is equal to the torch code, so the code's derivative, taken
-where the kernel was called, is the right one; the code is run once more for it.
+A kernel has no derivative of its own. Its program equals the torch code, so the gradient of the torch code at the same
+inputs is correct. The backward pass runs the torch code once more.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from prism_explore.errors import ShapeError
 
 
 def call_with_gradient(run: Callable[..., Any], code: Callable[..., Any] | None, inputs: Sequence[Any]) -> Any:
-    """The kernel's result; where torch records gradients and an input requires one, with that of the torch code.
+    """Run a kernel; where torch records gradients and an input requires one, attach the gradient of the torch code.
 
     Args:
         run: the kernel.
-        code: what it is equal to, in torch, of the same inputs in the same order; None where there is none.
+        code: equal torch code with the same inputs in the same order; None where there is none.
         inputs: torch tensors or NumPy arrays.
 
     Raises:
-        ShapeError: a gradient is wanted and there is no torch code.
+        ShapeError: a gradient is required and there is no torch code.
     """
     torch = sys.modules.get("torch")
     if torch is None or not torch.is_grad_enabled() or not any(getattr(x, "requires_grad", False) for x in inputs):

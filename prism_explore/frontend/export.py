@@ -28,7 +28,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     Args:
         code: a function of tensors, or an `nn.Module`.
         inputs: per argument a TensorType (its dims may be symbols) or an example tensor.
-        name: what to call the program; the code's own name otherwise.
+        name: the name of the program; by default the name of the code.
 
     Raises:
         UnsupportedOperator: with the operator, the user's line, and the supported ones.
@@ -78,7 +78,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
 def declare_symbols(
     code: Callable[..., Any], examples: Sequence[Any], symbolic: Mapping[str, Mapping[int, str]]
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """Examples by the names of the arguments, some of their dims made symbols; and the symbols' sizes in them.
+    """Examples by argument name, with some dims replaced by symbols, and the sizes of these symbols.
 
     Args:
         code: a function of tensors, or an `nn.Module`.
@@ -113,7 +113,7 @@ _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_
 
 
 def _parameters(code: Any) -> list[inspect.Parameter] | None:
-    """Of a function or a module's forward; None where Python cannot say."""
+    """Parameters of a function or of a module's forward; None where they cannot be inspected."""
     try:
         return list(inspect.signature(getattr(code, "forward", code)).parameters.values())
     except (TypeError, ValueError):
@@ -146,7 +146,7 @@ def _arguments(code: Callable[..., Any], inputs: Mapping[str, Any]) -> list[str]
 
 
 def _describe_other_parameters(parameters: Sequence[inspect.Parameter]) -> str:
-    """What of a signature cannot be an input."""
+    """Message about the parameters that cannot be inputs; empty for none."""
     others = [str(p).partition(":")[0] for p in parameters if p.kind not in _BY_POSITION]
     return f"; only arguments that can be given by position are inputs, not {', '.join(others)}" if others else ""
 
@@ -186,17 +186,17 @@ def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[
     shapes = (dynamic,) if is_wrapped else dynamic
     log = logging.getLogger("torch")
     level = log.level
-    # What fails is raised with torch's own sentence; its log would say it again in a hundred lines.
+    # A failure is raised with torch's message; its log repeats it at length.
     log.setLevel(logging.CRITICAL)
     strict_failure: Exception | None = None
     try:
         if not isinstance(code, torch.fx.GraphModule):
             try:
-                # Strict mode is the one that remembers the user's lines.
+                # Only strict mode records the user's source lines.
                 return torch.export.export(module, examples, dynamic_shapes=shapes, strict=True)
             except Exception as failure:
                 strict_failure = failure
-        # A graph has no lines; and strict tracing within torch.compile, where graphs come from, crashes.
+        # A graph has no source lines, and strict tracing within torch.compile crashes.
         return torch.export.export(module, examples, dynamic_shapes=shapes, strict=False)
     except Exception as failure:
         said = _sentence(failure)

@@ -1,7 +1,6 @@
-"""Torch's larger calls, as a table: what each takes, and code that makes it.
+"""A table of torch's fused library calls: input and result dims, and a function that makes the call.
 
-`prism_explore/search/library_calls.py` finds out which of them a program is. torch is imported inside the functions
-that need it.
+`prism_explore/search/library_calls.py` finds the calls that a program equals. torch is imported inside functions.
 """
 
 from __future__ import annotations
@@ -16,30 +15,30 @@ from prism_explore.ir.ops import Band, Binary, Op, Reduce, Unary
 
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
-    """Other torch code of the same value, to be raced as it is."""
+    """Other torch code with the same result, to be timed as a baseline."""
 
     call_text: str
-    """The call that was found, as people write it; empty for code that a user gave."""
+    """The call as source text; empty for code from the user."""
     traced: Traced
-    """The program with that code in place of the user's."""
+    """The program with this code as its reference."""
 
 
 Number: TypeAlias = Literal["none", "scale", "eps"]
-"""What a call takes besides tensors: nothing, a factor of scores, or what is added below a root."""
+"""The scalar argument of a call: none, the scale of scores, or the epsilon of a norm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One way to call torch."""
+    """One library call of torch."""
 
     torch: str
-    """As people write it."""
+    """The call as source text."""
     dims: str
-    """Of the inputs and the result, by letters; `*` is any number of leading dims, of all the same."""
+    """Dims of the inputs and the result, as letters; `*` is any number of equal leading dims."""
     needs: Callable[[Op], bool]
-    """Whether it has an operator without which no program is this call, so that most are not tried."""
+    """Whether an operator is required for this call; a filter applied before the comparison."""
     make: Callable[[float], Callable[..., Any]]
-    """Of its number, a function of its tensors."""
+    """From the scalar argument to a function of the tensors."""
     number: Number = "none"
 
 
@@ -154,7 +153,7 @@ CALLS: tuple[Call, ...] = (
 
 
 def with_arguments(traced: Traced, made: Callable[..., Any], order: Sequence[str]) -> Traced:
-    """The call as code with the user's arguments; a module's own tensors stay its own, under names below `held`."""
+    """The call as code with the user's arguments; a module's parameters are renamed to `held.<name>`."""
     import torch
 
     if not traced.parameters:

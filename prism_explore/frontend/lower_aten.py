@@ -1,6 +1,7 @@
-"""One pass over an exported graph: every traced value becomes a tensor of the program, or stays constants.
+"""Lowers an exported ATen graph to a TensorProgram in one pass.
 
-The rows of `rows.ROWS` do the spelling; what they share is here.
+Every traced value becomes a tensor of the program or a compile-time constant. The rows of `aten.table.ROWS` lower the
+operators; the helpers they share are here.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from prism_explore.ir.tensors import NAMES, DType, TensorType, broadcast
 
 TORCH_DTYPES: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items()}
 LARGEST: Mapping[DType, float] = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0}
-"""A little below the largest finite number of each dtype: what code that masks takes for minus infinity."""
+"""Slightly below the largest finite number of each dtype; its negative is used for minus infinity in masks."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An input seen with its dims permuted; becomes a program input where it is used."""
+    """An input with permuted dims; it becomes a program input where it is first used."""
 
     placeholder: str
     order: tuple[int, ...]
@@ -36,13 +37,13 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """A result that has no meaning here, such as the positions that a maximum also returns."""
+    """A result without a counterpart in the IR, such as the indices of a maximum."""
 
     what: str
 
 
 Value: TypeAlias = "int | View | ConstantTensor | Dim | Unused | tuple[Value, ...]"
-"""A tensor's position in the program, an input not yet read, a known tensor, a size, or several results."""
+"""A tensor's position in the program, an unread input, a constant tensor, a size, or several results."""
 
 _GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
 _SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
@@ -52,21 +53,21 @@ _SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "floordiv": lambda a, b: a / b,
     "truediv": lambda a, b: a / b,
 }
-"""Python's operators on symbolic sizes; a quotient counts as exact, which torch's own guards see to."""
+"""Python's operators on symbolic sizes; a quotient is exact by torch's guards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one ATen operator is spelled in ours."""
+    """The lowering of one ATen operator."""
 
     aten: str
     torch: str
-    """The name that users know."""
+    """The public name in torch."""
     lower: Callable[..., Value]
 
 
 class Translation:
-    """A program in the making, and what each traced value has become."""
+    """The program under construction, and the value of each traced node."""
 
     def __init__(
         self,
@@ -87,7 +88,7 @@ class Translation:
             self._declare(view)
 
     def run(self, graph: Any) -> TensorProgram:
-        """Translate every node that something reads."""
+        """Lower every node that has a user."""
         for node in graph.nodes:
             if node.op == "placeholder":
                 rank = self._sources[node.name][1].rank
@@ -142,9 +143,9 @@ class Translation:
             raise self.unsupported(f"operator {name}")
         return row.lower(self, *node.args, **node.kwargs)
 
-    # ------------------------------------------------------------ what a value is
+    # ------------------------------------------------------------ values
     def value(self, x: Any) -> Value:
-        """What a traced argument has become; a Python number is a known one."""
+        """The value of a traced argument; a Python number is a constant."""
         if hasattr(x, "op"):
             return self._values[x]
         number = self.constant_of(x)
@@ -193,7 +194,7 @@ class Translation:
         return self.dims_of(self.value(x))
 
     def dims_of(self, held: Value) -> tuple[Dim, ...]:
-        """The dims of what a value has become."""
+        """The dims of a value."""
         match held:
             case int():
                 return self.build.type_of(held).dims
@@ -219,12 +220,12 @@ class Translation:
         return sorted(int(a) % rank for a in listed)
 
     def axes_in_order(self, x: Any, d: Any) -> list[int]:
-        """Dims counted from the front, in the order they are named in."""
+        """Dims counted from the front, in the given order."""
         listed = list(cast("Sequence[Any]", d)) if isinstance(d, Sequence) else [d]
         return [self.axis(x, a) for a in listed]
 
     def constant_of(self, x: Any) -> Choice | None:
-        """The constant that a number or a constant tensor is; None for anything else."""
+        """The constant of a number or a uniform constant tensor; None for anything else."""
         if not hasattr(x, "op"):
             number = self.number(x)
             return constants.constant((), number) if number is not None or self.is_bottom(x) else None
@@ -232,7 +233,7 @@ class Translation:
         return held if isinstance(held, Choice) and held.constant else None
 
     def same_dtype(self, x: Any, dtype: Any) -> None:
-        """Nothing is cast: refuse a dtype other than the tensor's own."""
+        """Reject a dtype other than the tensor's own, since casts are not supported."""
         wanted = TORCH_DTYPES.get(str(dtype).removeprefix("torch."))
         if dtype is not None and wanted != self.build.type_of(self.tensor(x)).dtype:
             raise self.unsupported(f"a cast to {dtype}", "give the arguments that dtype")
@@ -293,14 +294,14 @@ class Translation:
                 return self.build.add(Slice(along, start, stop), self.at(held), line=self.line)
 
     def concatenated(self, parts: Sequence[int], along: int) -> int:
-        """Tensors one behind the other along one dim."""
+        """Tensors concatenated along one dim."""
         out, *rest = parts
         for part in rest:
             out = self.build.add(Concat(along), out, part, line=self.line)
         return out
 
     def at(self, held: Value) -> int:
-        """The position of what a value has become."""
+        """The position of a value in the program."""
         if isinstance(held, View):
             return self._inputs[held] if held in self._inputs else self._declare(held)
         if isinstance(held, int):
@@ -308,7 +309,7 @@ class Translation:
         raise self.unsupported("a constant tensor used here", "pass it as an argument")
 
     def _inside(self, held: Choice, view: Callable[[int], Value]) -> Choice:
-        """A mask of a tensor, seen otherwise: the mask of the tensor seen otherwise."""
+        """A mask of a tensor after a view: the mask of the viewed tensor."""
         assert isinstance(held.truth, NonZero), "asked only of those"
         inner = self.at(view(held.truth.tensor))
         return replace(held, truth=NonZero(inner), dims=self.dims_of(inner))
@@ -320,7 +321,7 @@ class Translation:
 
     # ------------------------------------------------------------ masks that meet tensors
     def keep_mask(self, x: int, mask: Choice, where: bool) -> tuple[int, bool]:
-        """A 0/1 tensor for where the mask is `where`, and whether it has to be read the other way round."""
+        """A 0/1 tensor of the positions where the mask equals `where`, and whether it is inverted."""
         self._fits(x, mask)
         truthful = bool(mask.yes) == where
         match mask.truth:
@@ -398,7 +399,7 @@ class Translation:
         if broadcast(dims, mask.dims, self.line) != dims:
             raise self.unsupported("a mask with more elements than what it masks")
 
-    # ------------------------------------------------------------ what cannot be said
+    # ------------------------------------------------------------ errors
     def unsupported(self, what: str, why: str = "") -> UnsupportedOperator:
         """The error for an operator that has no row, or a use of one that its row does not cover."""
         return UnsupportedOperator(

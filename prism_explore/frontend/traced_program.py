@@ -1,4 +1,4 @@
-"""A program that was traced, and how a user's tensors become its inputs."""
+"""A traced program, and the mapping from the user's tensors to its inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prism_explore.ir.program import TensorProgram
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Where a program input comes from: an argument or a parameter, its dims perhaps permuted."""
+    """The source of a program input: an argument or a parameter, with an optional permutation of its dims."""
 
     name: str
     source: str
@@ -21,7 +21,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How a program's inputs follow from what a user passes: plain data, which a saved kernel keeps."""
+    """The mapping from a call's arguments to a program's inputs, as plain data that a saved kernel stores."""
 
     name: str
     arguments: tuple[str, ...]
@@ -30,7 +30,7 @@ class Signature:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """What is no argument, and comes from a module: dotted names, each once."""
+        """Dotted names of the module tensors that the program reads, each once."""
         return tuple(dict.fromkeys(b.source for b in self.bindings if b.source not in self.arguments))
 
     def in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -66,7 +66,7 @@ class Signature:
 def bind_inputs(
     signature: Signature | None, args: tuple[Any, ...], kwargs: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """The program's inputs from what a user passes; a program written by hand has no signature and takes them as such.
+    """The program's inputs from a call's arguments; without a signature they are passed through by position.
 
     Raises:
         ShapeError: an argument is missing or unknown.
@@ -80,7 +80,7 @@ def bind_inputs(
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A program, the torch code it came from, and how the one's inputs follow from the other's."""
+    """A program, the torch code it was traced from, and the bindings between their inputs."""
 
     program: TensorProgram
     bindings: tuple[Binding, ...]
@@ -93,7 +93,7 @@ class Traced:
 
     @property
     def signature(self) -> Signature:
-        """How the program's inputs follow from the user's arguments."""
+        """The mapping from the user's arguments to the program's inputs."""
         return Signature(self.program.name, self.arguments, self.bindings)
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -106,7 +106,7 @@ class Traced:
 
 
 def single_result(found: Any) -> Any:
-    """The one tensor that torch code returns, which may stand in a tuple."""
+    """The single tensor that torch code returns, possibly inside a tuple."""
     if not isinstance(found, tuple | list):
         return found
     return next(x for x in cast("Sequence[Any]", found) if x is not None)
@@ -120,10 +120,10 @@ def _permuted_tensor(x: Any, binding: Binding) -> Any:
 
 
 def data_sizes(program: TensorProgram, given: Mapping[str, int]) -> dict[str, int]:
-    """Numbers for all of a program's own symbols.
+    """Validated sizes for all symbols of a program.
 
     Raises:
-        ShapeError: a symbol has no number, a number is below 1, or a name is no symbol of the program.
+        ShapeError: a symbol has no size, a size is below 1, or a name is no symbol of the program.
     """
     symbols = program.graph.data_symbols
     missing, unknown = [s for s in symbols if s not in given], [s for s in given if s not in symbols]

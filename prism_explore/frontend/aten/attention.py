@@ -36,7 +36,7 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Value:
-    """softmax(q kᵀ scale + mask) v, each group of query heads beside its one key head."""
+    """softmax(q kᵀ scale + mask) v; with enable_gqa each group of query heads shares one key head."""
     if dropout_p:
         raise t.unsupported("dropout inside attention", "call module.eval() first, or pass dropout_p=0.0")
     q, k, v = t.tensor(query), last_two(t, key), t.value(value)
@@ -48,7 +48,7 @@ def _attention(
     b = t.build
     shared = enable_gqa and t.dims_of(k)[-3] != dims[-3]
     if shared:
-        # Query heads that share a key head are rows of one matrix; a mask speaks of rows, so there they stay apart.
+        # Query heads that share a key head become rows of one matrix, except with a mask, which refers to rows.
         groups = t.dims_of(k)[-3]
         each = dims[-3] / groups
         masked = is_causal or attn_mask is not None

@@ -1,8 +1,8 @@
-"""Tensors that are known without computing them: constants, positions, and masks made of both.
+"""Tensors known at compile time: constants, positions, and masks built from them.
 
-A mask is written in torch as `torch.ones(s, s).tril()`, as a comparison of `torch.arange`s, or as a sum of
-minus infinities. All of these become a `Choice`: one number within a band of the last two dims, another
-outside. Only where one meets a computed tensor does it become a `Band` of the program.
+Torch code writes a mask as `torch.ones(s, s).tril()`, as a comparison of `torch.arange`s, or as a sum with minus
+infinity. All of these become a `Choice`: one number within a band of the last two dims, another outside. A `Choice`
+becomes a `Band` of the program only where it is combined with a computed tensor.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Number: TypeAlias = Fraction | None
 
 @dataclass(frozen=True, slots=True)
 class Ramp:
-    """Whole numbers that grow evenly: `offset + sum over d of steps[d] * position along d`."""
+    """An affine integer tensor: `offset + sum over d of steps[d] * position along d`."""
 
     dims: tuple[Dim, ...]
     steps: tuple[int, ...]
@@ -175,7 +175,7 @@ def permuted(k: ConstantTensor, order: tuple[int, ...]) -> ConstantTensor | None
 
 
 def reshaped(k: ConstantTensor, dims: tuple[Dim, ...]) -> ConstantTensor | None:
-    """Dims of size 1 come and go; None for anything else."""
+    """Insert or remove dims of size 1; None for any other reshape."""
     kept, wanted = [d for d in k.dims if not d.is_one], [d for d in dims if not d.is_one]
     if kept != wanted:
         return None
@@ -209,5 +209,5 @@ def sliced(k: ConstantTensor, along: int, start: Dim, stop: Dim) -> ConstantTens
 
 
 def integer_dim(n: int) -> Dim:
-    """A whole number, below zero too."""
+    """An integer, possibly negative, as a Dim."""
     return dim(n) if n >= 0 else ZERO - dim(-n)

@@ -1,4 +1,4 @@
-"""The table: how each ATen operator is spelled in ours."""
+"""The table of ATen operators with their lowering to the IR."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from prism_explore.ir.ops import ReduceFn
 from prism_explore.ir.tensors import DType, broadcast
 
 EPSILON: dict[DType, float] = {"f64": 2.0**-52, "f32": 2.0**-23, "bf16": 2.0**-7, "f16": 2.0**-10}
-"""torch's choice for rms_norm where no eps is given."""
+"""Default eps of torch's rms_norm: the machine epsilon of the dtype."""
 
 
 # ---------------------------------------------------------------- elementwise
@@ -198,7 +198,7 @@ def _identity(value: Fraction) -> int | Fraction:
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """Operators of formulas on tensors of the program, which are whole numbers, and on constants."""
+    """Operators of formulas on tensors of the program (int positions) and on constants (Fraction)."""
 
     t: Translation
 
@@ -227,7 +227,7 @@ def _gelu(t: Translation, x: Any, *, approximate: str = "none") -> Value:
 
 # ---------------------------------------------------------------- reductions
 def reduced(t: Translation, fn: ReduceFn, x: int, axes: list[int], keepdim: bool) -> Value:
-    """Over several dims in turn, which go unless they are kept."""
+    """Reduce over several dims in turn; they are removed unless `keepdim`."""
     for along in axes:
         x = t.build.reduce(fn, x, along, t.line)
     return x if keepdim else dropped(t, x, axes)
@@ -341,7 +341,7 @@ def _matmul(t: Translation, x: Any, y: Any) -> Value:
 
 
 def _product(t: Translation, x: Value, y: Value) -> Value:
-    """A vector is a matrix with one row, or with one column, for as long as the product takes."""
+    """A matrix product; a vector operand is treated as a matrix with one row or one column."""
     a, b = t.dims_of(x), t.dims_of(y)
     x = t.reshaped(x, (ONE, *a)) if len(a) == 1 else x
     y = t.reshaped(y, (*b, ONE)) if len(b) == 1 else y
@@ -460,7 +460,7 @@ def _mask(t: Translation, x: Any) -> Choice:
     return held
 
 
-# ---------------------------------------------------------------- nothing happens
+# ---------------------------------------------------------------- identities
 def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Value:
     named = [a for a in (*args, dtype) if str(a).startswith("torch.")]
     held = t.value(x)

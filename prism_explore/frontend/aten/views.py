@@ -69,7 +69,7 @@ def _squeeze(t: Translation, x: Any, d: Any = None) -> Value:
 
 
 def dropped(t: Translation, held: Value, gone: Sequence[int]) -> Value:
-    """Without some dims of size 1."""
+    """Remove some dims of size 1."""
     return t.reshaped(held, [size for a, size in enumerate(t.dims_of(held)) if a not in gone])
 
 
@@ -87,7 +87,7 @@ def _expand_as(t: Translation, x: Any, other: Any) -> Value:
 
 
 def repeated(t: Translation, held: Value, along: int, times: Dim, each: bool) -> Value:
-    """A dim repeated as a whole, or each of its elements in place."""
+    """Repeat a full dim, or with `each` every element in place."""
     if times.is_one:
         return held
     dims = t.dims_of(held)
