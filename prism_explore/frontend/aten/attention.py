@@ -117,7 +117,7 @@ def _either(t: Translation, held: Choice, x: int, y: int) -> int:
 
 
 def _triangle(lower: bool) -> Any:
-    def lower(t: Translation, x: Any, diagonal: int = 0) -> Value:
+    def lower_operator(t: Translation, x: Any, diagonal: int = 0) -> Value:
         border = constants.integer_dim(diagonal)
         low, high = (None, border) if lower else (border, None)
         held = t.value(x)
@@ -130,7 +130,7 @@ def _triangle(lower: bool) -> Any:
         mask = Choice(t.dims(x)[-2:], Within(low, high), Fraction(1), Fraction(0), boolean=True)
         return t.filled(tensor, mask, Fraction(0), where=False)
 
-    return lower
+    return lower_operator
 
 
 ATTENTION_ROWS: tuple[Row, ...] = (
