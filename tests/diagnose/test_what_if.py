@@ -33,8 +33,8 @@ def row(found, rule):
 def test_nothing_changed_opens_and_closes_nothing(sess):
     found = sess.what_if(run=True)
 
-    assert () == found.reopened == found.opened_maps == found.closed_maps
-    assert (0, 0) == (found.opened_steps, found.closed_nodes)
+    assert () == found.reopened == found.admitted_maps == found.excluded_maps
+    assert (0, 0) == (found.admitted_steps, found.excluded_nodes)
     assert {0} == {r.covered + r.unreached for r in found.rows}
     assert (6, (), ()) == (found.ran.common, found.ran.gained, found.ran.missing)
     assert "no region that was cut reopens" in found.text
@@ -83,7 +83,7 @@ def test_a_larger_limit_opens_what_a_search_there_then_finds():
 def test_a_smaller_limit_closes_nodes_and_loses_families(sess):
     found = sess.what_if(space=replace(SPACE, block_ops=len(PROGRAM.inputs) + 3), run=True)
 
-    assert found.closed_nodes > 0
+    assert found.excluded_nodes > 0
     assert ("f3", "f6") == found.ran.missing  # and what it is split into
 
 
