@@ -54,7 +54,7 @@ def test_a_search_without_time_notes_what_it_left_and_says_so():
 
 
 def test_candidates_that_the_time_for_proofs_did_not_reach_are_unknown_and_never_refuted(monkeypatch):
-    monkeypatch.setattr(px.Session, "_open", lambda self: _without_time_for_proofs(self))
+    monkeypatch.setattr(px.Session, "_steps", lambda self: _without_time_for_proofs(self))
     sess = searched()
     verdicts = [e for e in sess.journal.events if isinstance(e, VerdictReached)]
 
