@@ -180,7 +180,7 @@ def test_a_builder_refuses_operators_dims_and_names_that_there_are_none_of():
     x = b.input("x", "b", 4)
     for wrong, said in (
         (lambda: b.input("x y", 4), "an input's name is made of letters, digits and _, such as x_1; found 'x y'"),
-        (lambda: b.unary("sin", x), "no operator 'sin'; there are exp"),
+        (lambda: b.unary("sinh", x), "no operator 'sinh'; there are exp"),
         (lambda: b.binary("xor", x, x), "no operator 'xor'; there are add"),
         (lambda: b.reduce("median", x, 1), "no operator 'median'; there are sum"),
         (lambda: b.reduce("sum", x, 7), "over dim 7 of a tensor with 2 dims"),
