@@ -42,6 +42,7 @@ from prism_explore.ir.ops import (
     Unary,
     ViewOp,
 )
+from prism_explore.support.caches import memoize
 from prism_explore.support.union_find import UnionFind
 
 Slot: TypeAlias = tuple[int, int]
@@ -78,6 +79,7 @@ class AxisTable:
         raise ShapeError(f"no axis {name!r}; there are {', '.join(a.name for a in self.axes)}")
 
 
+@memoize(4096)
 def compute_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> AxisNames | None:
     """Axes of a result; None where operands disagree about an axis, or the result would have a new one."""
     if isinstance(op, Reshape | Expand | Slice | Concat) or not _has_inner_dims(op, operands):
