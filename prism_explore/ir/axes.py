@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import TypeAlias
 
 from prism_explore.errors import ShapeError
@@ -164,7 +165,7 @@ def axes_of(graph: SGraph) -> AxisTable:
     names: dict[Slot, str] = {}
     axes: list[Axis] = []
     symbols = {s for ty in types for d in ty.dims for s in d.symbols}
-    spare = (c for c in (*"dnkmhevpqrstu", *(f"a{i}" for i in range(10_000))) if c not in symbols)
+    spare = (c for c in chain("dnkmhevpqrstu", (f"a{i}" for i in count())) if c not in symbols)
     for t, of_tensor in enumerate(labels):
         for label, extent in zip(of_tensor, types[t].dims, strict=True):
             if label is None or (root := same.find(label)) in names:
