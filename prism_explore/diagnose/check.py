@@ -77,9 +77,11 @@ class CheckResult:
         match self.verdict:
             case Verified(_, proof, _):
                 return f"{self.name}: proved, {proof.claim}"
-            case Refuted(_, witness):
-                sizes = ", ".join(f"{s}={n}" for s, n in witness.sizes)
-                return f"{self.name}: refuted at {sizes}, off by {witness.relative_error:.2g} of the largest value"
+            case Refuted(_, counterexample):
+                sizes = ", ".join(f"{s}={n}" for s, n in counterexample.sizes)
+                return (
+                    f"{self.name}: refuted at {sizes}, off by {counterexample.relative_error:.2g} of the largest value"
+                )
             case Unknown(_, limit, _):
                 return f"{self.name}: unknown, {limit}"
             case _:

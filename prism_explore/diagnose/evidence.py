@@ -20,11 +20,11 @@ from prism_explore.ir.text import parse
 from prism_explore.support.caches import memoize
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.certificate.readable import Line, chain
-from prism_explore.verify.counterexample.case import Case, read_witness
+from prism_explore.verify.counterexample.case import Case, read_counterexample
 
 VERDICT_SENTENCES: dict[VerdictWord, str] = {
     "proved": "Equal to the program for every size that meets the conditions, over the real numbers.",
-    "refuted": "Not equal to the program: the witness shows it.",
+    "refuted": "Not equal to the program: the counterexample shows it.",
     "unknown": "Neither proved nor refuted. That is not a no.",
 }
 
@@ -172,20 +172,20 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where
     title = f"{verdict.candidate} refuted"
     if not verdict.witness:
         return Part(title, "refuted", _sentence(verdict.detail), remark=VERDICT_SENTENCES["refuted"])
-    witness = read_witness(verdict.witness)
-    low, high = witness.between
-    exact = witness.arithmetic == "prime fields"
-    drawn = "residues, exact" if exact else f"uniform from {low:g} to {high:g}, {witness.arithmetic}"
+    counterexample = read_counterexample(verdict.witness)
+    low, high = counterexample.between
+    exact = counterexample.arithmetic == "prime fields"
+    drawn = "residues, exact" if exact else f"uniform from {low:g} to {high:g}, {counterexample.arithmetic}"
     told = (
-        ("sizes", ", ".join(f"{s}={n}" for s, n in witness.sizes)),
-        *(("input", shape) for shape in _shapes(program, dict(witness.sizes))),
-        ("drawn", f"{drawn}, seed {witness.seed}"),
-        ("element", f"[{', '.join(map(str, witness.index))}] of the result"),
-        ("program", f"{witness.expected:.17g}"),
-        ("candidate", f"{witness.found:.17g}"),
-        ("off by", f"{witness.relative_error:.3g} of the largest value"),
+        ("sizes", ", ".join(f"{s}={n}" for s, n in counterexample.sizes)),
+        *(("input", shape) for shape in _shapes(program, dict(counterexample.sizes))),
+        ("drawn", f"{drawn}, seed {counterexample.seed}"),
+        ("element", f"[{', '.join(map(str, counterexample.index))}] of the result"),
+        ("program", f"{counterexample.expected:.17g}"),
+        ("candidate", f"{counterexample.found:.17g}"),
+        ("off by", f"{counterexample.relative_error:.3g} of the largest value"),
     )
-    case = Case(verdict.candidate, None, program, parse(sgraph), witness)
+    case = Case(verdict.candidate, None, program, parse(sgraph), counterexample)
     again = (("Python that runs it again", f"{where}.replay({verdict.candidate!r})"),) if where else ()
     copies = (*again, ("the case, for px.replay_counterexample(text)", str(case)))
     return Part(title, "refuted", _sentence(verdict.detail), told, VERDICT_SENTENCES["refuted"], copies=copies)

@@ -179,7 +179,7 @@ class VerdictReached:
     method: str
     """How it was decided; empty where it was not."""
     detail: str
-    """The claim, the witness, or the limit that was hit, as a sentence."""
+    """The claim, the counterexample, or the limit that was hit, as a sentence."""
     conditions: tuple[str, ...] = ()
     classes: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     """E-classes: id, term, members."""
@@ -200,7 +200,7 @@ class VerdictReached:
     budget: str = ""
     """Where it was not decided because a budget of the search was spent: that budget's code."""
     witness: str = ""
-    """Where it was refuted: sizes, seed, element and both values, as `verify.case.read_witness` reads them."""
+    """Where it was refuted: sizes, seed, element and both values, as `verify.counterexample.case` writes them."""
 
 
 @dataclass(frozen=True, slots=True)

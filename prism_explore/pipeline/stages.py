@@ -145,8 +145,8 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
-    """A counterexample: inputs on which program and candidate differ; it can be run again."""
+class Counterexample:
+    """Inputs on which program and candidate differ; `verify.counterexample.refuter.replay` runs them again."""
 
     sizes: tuple[tuple[str, int], ...]
     """As in `Trial`."""
@@ -192,7 +192,7 @@ class Refuted:
     """A candidate that is wrong, with a counterexample."""
 
     candidate: Candidate
-    witness: Witness
+    counterexample: Counterexample
 
 
 @dataclass(frozen=True, slots=True)

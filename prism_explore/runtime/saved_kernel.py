@@ -218,8 +218,8 @@ def _proved_again(path: str | Path, saved: Kernel, seed: int) -> Verified:
     match Prover(candidate.family.program).verify(candidate, Journal(), seed):
         case Verified() as verified:
             return verified
-        case Refuted(_, witness):
-            sizes = ", ".join(f"{s}={n}" for s, n in witness.sizes)
+        case Refuted(_, counterexample):
+            sizes = ", ".join(f"{s}={n}" for s, n in counterexample.sizes)
             raise ShapeError(f"{path} does not compute what it says: refuted at {sizes}")
         case Unknown(_, limit):
             raise ShapeError(f"{path} could not be proved again: {limit}")

@@ -26,7 +26,7 @@ from prism_explore.session.families import Families
 from prism_explore.session.pruned import Pruned
 from prism_explore.session.tuning_table import Tuning
 from prism_explore.verify.certificate.certify import certify
-from prism_explore.verify.counterexample.case import Case, read_witness
+from prism_explore.verify.counterexample.case import Case, read_counterexample
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
 from prism_explore.verify.prover import verify
 from prism_explore.verify.replay import Replay, replay_counterexample
@@ -153,9 +153,11 @@ class Record:
         if verdict.case:
             return replay_counterexample(verdict.case)
         if not verdict.witness:
-            raise ShapeError(f"{candidate} is {verdict.verdict} and has no witness; sess.evidence({candidate!r})")
-        witness = read_witness(verdict.witness)
-        return replay_counterexample(str(Case(candidate, None, self.program, parse(instance.sgraph), witness)))
+            raise ShapeError(
+                f"{candidate} is {verdict.verdict} and has no counterexample; sess.evidence({candidate!r})"
+            )
+        counterexample = read_counterexample(verdict.witness)
+        return replay_counterexample(str(Case(candidate, None, self.program, parse(instance.sgraph), counterexample)))
 
     def certify(self, candidate: str, tick: Callable[[], None] = lambda: None) -> Evidence:
         """Replay every lemma of a proof in egglog from the axioms, and note the certificate in the journal.

@@ -526,7 +526,7 @@ class Session:
         return what_if(self.task, facts, target=machine, space=other, rules_off=rules_off, run=run, tick=tick)
 
     def evidence(self, candidate: str) -> Evidence:
-        """What stands behind the verdict on a candidate: proof and trials, a witness, or how far both sides agree.
+        """The evidence of a verdict: proof and trials, a counterexample, or how far both sides agree.
 
         Args:
             candidate: the id of a candidate, such as f2.c1.
@@ -555,7 +555,7 @@ class Session:
         return self.record.certify(candidate, tick)
 
     def replay(self, candidate: str) -> Replay:
-        """Run the witness against a candidate again; see `Record.replay`.
+        """Run the counterexample against a candidate again; see `Record.replay`.
 
         Args:
             candidate: the id of a candidate, such as f2.c1.

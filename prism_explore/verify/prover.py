@@ -21,6 +21,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import (
     Candidate,
+    Counterexample,
     EClass,
     Refuted,
     Shared,
@@ -28,7 +29,6 @@ from prism_explore.pipeline.stages import (
     Unknown,
     Verdict,
     Verified,
-    Witness,
 )
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.verify.certificate.saturation import LIMITS, prove_equal
@@ -183,10 +183,10 @@ class Prover:
             given = self.refuter.attempt_at_given_sizes(graph, seed) if isinstance(compared, _Equal) else None
         tied = isinstance(given, Survived)
         attempt = given if isinstance(given, Survived) else self.refuter.attempt(graph, seed)
-        if isinstance(attempt, Witness) and not self._is_audit_turn():
+        if isinstance(attempt, Counterexample) and not self._is_audit_turn():
             return Refuted(candidate, attempt)
         compared = compared or self._compare_forms(graph)
-        if isinstance(attempt, Witness | UncertainDifference):
+        if isinstance(attempt, Counterexample | UncertainDifference):
             as_given = self._decide_at_given_sizes(candidate, attempt, compared, seed)
             if not isinstance(as_given, Survived):
                 return as_given
@@ -202,7 +202,7 @@ class Prover:
             as_given = self.refuter.attempt_at_given_sizes(
                 graph, seed
             )  # at small sizes the two may differ only because these differ
-            if isinstance(as_given, Witness):
+            if isinstance(as_given, Counterexample):
                 self._refuted += 1
                 return Refuted(candidate, as_given)
         if isinstance(compared, _NotProved):
@@ -214,18 +214,24 @@ class Prover:
         return self._confirm_exactly(candidate, compared, attempt.trials, seed, tied)
 
     def _decide_at_given_sizes(
-        self, candidate: Candidate, attempt: Witness | UncertainDifference, compared: _Equal | _NotProved, seed: int
+        self,
+        candidate: Candidate,
+        attempt: Counterexample | UncertainDifference,
+        compared: _Equal | _NotProved,
+        seed: int,
     ) -> Verdict | Survived:
         """Decide a candidate that differs at other sizes than the given ones by a trial at these."""
-        if isinstance(attempt, Witness) and isinstance(compared, _NotProved):
+        if isinstance(attempt, Counterexample) and isinstance(compared, _NotProved):
             return Refuted(candidate, attempt)
         again = self.refuter.attempt_at_given_sizes(candidate.sgraph, seed)
         if isinstance(attempt, UncertainDifference):  # counted as refuted where it is as good as a counterexample
-            self._refuted += isinstance(again, Witness) or (isinstance(again, Untried) and isinstance(compared, _Equal))
+            self._refuted += isinstance(again, Counterexample) or (
+                isinstance(again, Untried) and isinstance(compared, _Equal)
+            )
         match again:
             case Survived():
                 return again
-            case Witness():
+            case Counterexample():
                 return (
                     Refuted(candidate, again)
                     if isinstance(compared, _NotProved)
@@ -233,8 +239,8 @@ class Prover:
                 )
             case Untried(reason):
                 limit = f"{DIFFERS_AT_OTHER_SIZES}, and those were not tried: {reason}"
-                witness = attempt.witness if isinstance(attempt, UncertainDifference) else attempt
-                case = self._case(candidate, compared, witness) if isinstance(compared, _Equal) else None
+                counterexample = attempt.counterexample if isinstance(attempt, UncertainDifference) else attempt
+                case = self._case(candidate, compared, counterexample) if isinstance(compared, _Equal) else None
                 return self._unknown(candidate, limit, compared.found, case)
             case _:
                 assert_never(again)
@@ -307,7 +313,7 @@ class Prover:
             exact = self.refuter.attempt_exact(candidate.sgraph, seed)
         proof = prove(self.program, candidate.sgraph, equal.goal, equal.found, equal.method, self._names)
         match exact:
-            case Witness():
+            case Counterexample():
                 return self._disagreement(candidate, equal, exact)
             case Untried(reason):
                 return Verified(candidate, proof, trials, reason)
@@ -418,11 +424,11 @@ class Prover:
                 apart = tuple(side for side in sides if side[0])
         return Unknown(candidate, limit, (wanted, had), shared, apart, str(case) if case else "")
 
-    def _disagreement(self, candidate: Candidate, equal: _Equal, witness: Witness) -> Unknown:
-        return self._unknown(candidate, DISAGREE, equal.found, self._case(candidate, equal, witness))
+    def _disagreement(self, candidate: Candidate, equal: _Equal, counterexample: Counterexample) -> Unknown:
+        return self._unknown(candidate, DISAGREE, equal.found, self._case(candidate, equal, counterexample))
 
-    def _case(self, candidate: Candidate, equal: _Equal, witness: Witness) -> Case:
-        return Case(candidate.id, equal.method, self.program, candidate.sgraph, witness)
+    def _case(self, candidate: Candidate, equal: _Equal, counterexample: Counterexample) -> Case:
+        return Case(candidate.id, equal.method, self.program, candidate.sgraph, counterexample)
 
 
 def verify(program: TensorProgram, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from prism_explore.events.journal import Journal
-from prism_explore.pipeline.stages import Candidate, Family, Witness
-from prism_explore.verify.counterexample.case import Case, read_case, show_witness
+from prism_explore.pipeline.stages import Candidate, Counterexample, Family
+from prism_explore.verify.counterexample.case import Case, read_case, show_counterexample
 from prism_explore.verify.counterexample.refuter import Attempt, Survived, Untried
 from prism_explore.verify.prover import Prover
 
@@ -26,17 +26,19 @@ class Replay:
     @property
     def disagree(self) -> bool:
         """Whether prover and refuter disagree."""
-        return bool(self.proved) and isinstance(self.refuter, Witness)
+        return bool(self.proved) and isinstance(self.refuter, Counterexample)
 
     @property
     def differs(self) -> bool:
         """Whether program and candidate differ on the saved inputs."""
-        return isinstance(self.refuter, Witness)
+        return isinstance(self.refuter, Counterexample)
 
     def __str__(self) -> str:
         match self.refuter:
-            case Witness():
-                said = f"{self.case.candidate} differs from {self.case.program.name}\n{show_witness(self.refuter)}"
+            case Counterexample():
+                said = (
+                    f"{self.case.candidate} differs from {self.case.program.name}\n{show_counterexample(self.refuter)}"
+                )
             case Survived():
                 said = f"{self.case.candidate} agrees with {self.case.program.name} at the case's numbers now"
             case Untried(reason):
@@ -87,7 +89,7 @@ def replay_counterexample(text: str) -> Replay:
     case = read_case(text)
     family = Family(case.candidate.split(".")[0], case.program, case.sgraph)
     prover = Prover(case.program)
-    again = prover.refuter.replay(case.witness, case.sgraph)
+    again = prover.refuter.replay(case.counterexample, case.sgraph)
     if case.method is None:
         return Replay(case, "", "", again)
     said = prover.prove(Candidate(case.candidate, family, case.sgraph, (), case.sgraph.conditions()), Journal())

@@ -8,7 +8,7 @@ from typing import assert_never
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.kinds import VerdictReached
 from prism_explore.pipeline.stages import Candidate, EClass, Proof, Refuted, Trial, Unknown, Verdict, Verified
-from prism_explore.verify.counterexample.case import show_witness
+from prism_explore.verify.counterexample.case import show_counterexample
 
 
 def verdict_event(verdict: Verdict) -> VerdictReached:
@@ -30,7 +30,7 @@ def verdict_event(verdict: Verdict) -> VerdictReached:
             where = f"at {_sizes_text(w.sizes)}, seed {w.seed}, element [{', '.join(map(str, w.index))}]"
             by = f"off by {w.relative_error:.2g} of the largest value" if isfinite(w.relative_error) else "a race"
             detail = f"{where}: the program gives {w.expected:.6g}, the candidate {w.found:.6g} ({by})"
-            return VerdictReached(candidate.id, "refuted", "counterexample", detail, witness=show_witness(w))
+            return VerdictReached(candidate.id, "refuted", "counterexample", detail, witness=show_counterexample(w))
         case Unknown(candidate, limit, nearest, shared, apart, case):
             return VerdictReached(
                 candidate.id,

@@ -70,7 +70,7 @@ def test_a_proved_candidate_shows_its_claim_its_trials_and_its_certificate_line_
     assert 1 == len(record.of(CertificateReplayed))
 
 
-def test_a_refuted_candidate_shows_a_witness_that_runs_again(golden):
+def test_a_refuted_candidate_shows_a_counterexample_that_runs_again(golden):
     record = recorded(WRONG)
     golden("evidence/refuted", str(record.evidence("f1.c1")))
     again = record.replay("f1.c1")
@@ -123,13 +123,13 @@ def test_what_was_saved_shows_the_same_evidence_and_can_be_certified(tmp_path):
 def test_a_candidate_that_is_not_proved_gets_no_certificate_and_a_proved_one_no_replay():
     with pytest.raises(ShapeError, match=r"f1\.c1 is refuted; only what is proved has a certificate"):
         recorded(WRONG).certify("f1.c1")
-    with pytest.raises(ShapeError, match=r"f1\.c1 is proved and has no witness"):
+    with pytest.raises(ShapeError, match=r"f1\.c1 is proved and has no counterexample"):
         recorded(RIGHT).replay("f1.c1")
     with pytest.raises(ShapeError, match=r"no candidate 'f9\.c9'; there are f1\.c1"):
         recorded(RIGHT).evidence("f9.c9")
 
 
-def test_a_file_of_an_older_version_without_witness_or_statements_still_shows_what_it_has():
+def test_a_file_of_an_older_version_without_counterexample_or_statements_still_shows_what_it_has():
     old = lambda v: VerdictReached(v.candidate, v.verdict, v.method, v.detail)  # noqa: E731
     (part,) = recorded(WRONG, old).evidence("f1.c1").parts
     assert ((), ()) == (part.facts, part.copies)

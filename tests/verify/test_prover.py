@@ -13,10 +13,19 @@ from prism_explore.events.kinds import SaturationStepped, VerdictReached
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse, show
-from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verdict, Verified, Witness
+from prism_explore.pipeline.stages import (
+    Counterexample,
+    Infeasible,
+    Kernel,
+    Parameters,
+    Refuted,
+    Unknown,
+    Verdict,
+    Verified,
+)
 from prism_explore.targets import target as target_of
 from prism_explore.verify import prover
-from prism_explore.verify.counterexample.case import Case, read_witness
+from prism_explore.verify.counterexample.case import Case, read_counterexample
 from prism_explore.verify.counterexample.refuter import Refuter, UncertainDifference, replay
 from prism_explore.verify.egraph.limits import Limits
 from prism_explore.verify.normal_form.algebra import Budget
@@ -48,8 +57,8 @@ def test_a_wrong_candidate_is_refuted_by_numbers_that_anyone_can_run(case):
     verdict = verdict_on(program, case.sgraph)
 
     assert isinstance(verdict, Refuted), verdict
-    assert verdict.witness.relative_error > 1e-7
-    assert str(verdict.witness) == str(replay(verdict.witness, program, case.sgraph))
+    assert verdict.counterexample.relative_error > 1e-7
+    assert str(verdict.counterexample) == str(replay(verdict.counterexample, program, case.sgraph))
 
 
 @pytest.mark.parametrize("name", ["operand_swap_U1", "division_moved_through_a_matmul_U2", "rms_lost_one_over_n_U3"])
@@ -282,9 +291,9 @@ def test_a_disagreement_is_unknown_never_offered_and_can_be_replayed(monkeypatch
 def test_a_right_candidate_replayed_as_a_case_shows_no_difference():
     program, sgraph = PROGRAMS["rms_bare"], graph_of("rms_bare", R1_BARE)
     bad = next(c for c in CASES if c.name == "rms_of_a_tile")
-    witness = Refuter(program).attempt(bad.sgraph, 0)
-    assert isinstance(witness, Witness)
-    text = str(Case("f1.c1", "normal form", program, sgraph, witness))
+    counterexample = Refuter(program).attempt(bad.sgraph, 0)
+    assert isinstance(counterexample, Counterexample)
+    text = str(Case("f1.c1", "normal form", program, sgraph, counterexample))
     again = replay_counterexample(text)
 
     assert text == str(again.case)
@@ -297,7 +306,7 @@ def test_what_is_no_case_is_refused(text):
         replay_counterexample(text)
 
 
-def test_a_refutation_is_noted_with_a_witness_that_runs_again():
+def test_a_refutation_is_noted_with_a_counterexample_that_runs_again():
     program = PROGRAMS["rms_bare"]
     bad = next(c for c in CASES if c.name == "rms_of_a_tile")
     journal = Journal()
@@ -306,18 +315,18 @@ def test_a_refutation_is_noted_with_a_witness_that_runs_again():
     (event,) = journal.events
     assert isinstance(event, VerdictReached)
 
-    assert verdict.witness == read_witness(event.witness)
-    again = replay_counterexample(str(Case("f1.c1", None, program, bad.sgraph, read_witness(event.witness))))
+    assert verdict.counterexample == read_counterexample(event.witness)
+    again = replay_counterexample(str(Case("f1.c1", None, program, bad.sgraph, read_counterexample(event.witness))))
     assert again.differs
-    assert verdict.witness == again.refuter
+    assert verdict.counterexample == again.refuter
     assert not again.disagree
     assert event.witness in str(again)
 
 
 @pytest.mark.parametrize("text", ["", "seed 0\nat b=2\nelement 0: 1 wanted, 2 found"])
-def test_what_is_no_witness_is_refused(text):
-    with pytest.raises(ParseError, match="not a witness"):
-        read_witness(text)
+def test_what_is_no_counterexample_is_refused(text):
+    with pytest.raises(ParseError, match="not a counterexample"):
+        read_counterexample(text)
 
 
 EQUAL_EXTENTS_ONLY = """
@@ -369,7 +378,7 @@ def test_what_is_proved_and_tied_is_not_run_at_extents_where_it_must_differ(monk
     assert isinstance(verdict_on(PROGRAMS["rms_full"], case.sgraph), Verified)
 
 
-def test_what_constant_may_explain_difference_and_is_wrong_is_refuted_with_a_witness():
+def test_what_constant_may_explain_difference_and_is_wrong_is_refuted_with_a_counterexample():
     """A mean over the axis, with the constant of half of it."""
     program = PROGRAMS["rms_full"]
     case = next(c for c in CASES if c.name == "rms_fused_sum_then_scale")
@@ -378,7 +387,7 @@ def test_what_constant_may_explain_difference_and_is_wrong_is_refuted_with_a_wit
     verdict = verdict_on(program, bad)
 
     assert isinstance(verdict, Refuted)
-    assert isinstance(Refuter(program).replay(verdict.witness, bad), Witness)
+    assert isinstance(Refuter(program).replay(verdict.counterexample, bad), Counterexample)
 
 
 def test_a_program_without_a_finite_value_is_not_proved():
@@ -435,7 +444,7 @@ def test_a_difference_in_prime_fields_alone_is_a_disagreement_too(monkeypatch):
     assert DISAGREE == verdict.limit
     monkeypatch.undo()
     again = replay_counterexample(verdict.case)
-    assert isinstance(again.refuter, Witness)
+    assert isinstance(again.refuter, Counterexample)
     assert "prime fields" == again.refuter.arithmetic
     assert not again.disagree
 

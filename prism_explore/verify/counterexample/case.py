@@ -19,46 +19,46 @@ from prism_explore.errors import ParseError
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program, show
-from prism_explore.pipeline.stages import Arithmetic, Witness
+from prism_explore.pipeline.stages import Arithmetic, Counterexample
 
 Method = Literal["normal form", "cleared denominators", "e-graph"]
 
-_WITNESS = re.compile(
+_COUNTEREXAMPLE = re.compile(
     r"seed (?P<seed>\d+), (?P<arithmetic>[\w ]+) from (?P<low>\S+) to (?P<high>\S+)\n"
     r"at (?P<sizes>.*)\n"
     r"element (?P<index>.*): (?P<expected>\S+) wanted, (?P<found>\S+) found, off by (?P<error>\S+)"
 )
 _CASE = re.compile(
     r"(?:disagreement of (?P<doubted>\S+), proved by (?P<method>[\w -]+)|refutation of (?P<refuted>\S+))\n"
-    r"(?P<witness>seed .*\nat .*\nelement .*)\n"
+    r"(?P<counterexample>seed .*\nat .*\nelement .*)\n"
     r"\n(?P<program>program (?s:.*?))\n(?P<sgraph>sgraph\n(?s:.*))"
 )
 
 
-def show_witness(w: Witness) -> str:
-    """A counterexample in three lines, as `read_witness` reads them."""
+def show_counterexample(c: Counterexample) -> str:
+    """The text of a counterexample, three lines; `read_counterexample` parses it."""
     return "\n".join(
         (
-            f"seed {w.seed}, {w.arithmetic} from {w.between[0]!r} to {w.between[1]!r}",
-            f"at {', '.join(f'{s}={n}' for s, n in w.sizes)}",
-            f"element {', '.join(map(str, w.index))}: {w.expected!r} wanted, {w.found!r} found, "
-            f"off by {w.relative_error!r}",
+            f"seed {c.seed}, {c.arithmetic} from {c.between[0]!r} to {c.between[1]!r}",
+            f"at {', '.join(f'{s}={n}' for s, n in c.sizes)}",
+            f"element {', '.join(map(str, c.index))}: {c.expected!r} wanted, {c.found!r} found, "
+            f"off by {c.relative_error!r}",
         )
     )
 
 
-def read_witness(text: str) -> Witness:
-    """The counterexample in three lines.
+def read_counterexample(text: str) -> Counterexample:
+    """Parse the text of a counterexample.
 
     Raises:
-        ParseError: they are not what `show_witness` writes.
+        ParseError: the text is not what `show_counterexample` writes.
     """
-    found = _WITNESS.fullmatch(text.strip())
+    found = _COUNTEREXAMPLE.fullmatch(text.strip())
     arithmetic: Arithmetic | None = next((a for a in get_args(Arithmetic) if found and a == found["arithmetic"]), None)
     if found is None or arithmetic is None:
-        raise ParseError("not a witness; expected the three lines that `show_witness` writes: seed, sizes, element")
+        raise ParseError("not a counterexample; expected three lines: seed, sizes, element")
     try:
-        return Witness(
+        return Counterexample(
             tuple((name, int(number)) for name, number in re.findall(r"(\w+)=(\d+)", found["sizes"])),
             int(found["seed"]),
             tuple(int(i) for i in found["index"].split(", ") if i),
@@ -69,7 +69,7 @@ def read_witness(text: str) -> Witness:
             arithmetic,
         )
     except ValueError as error:
-        raise ParseError(f"not a witness: {error}") from error
+        raise ParseError(f"not a counterexample: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Case:
     """The method by which the prover proved it; None where it did not, so that there is no disagreement."""
     program: TensorProgram
     sgraph: SGraph
-    witness: Witness
+    counterexample: Counterexample
 
     def __str__(self) -> str:
         head = (
@@ -89,7 +89,7 @@ class Case:
             if self.method is None
             else f"disagreement of {self.candidate}, proved by {self.method}"
         )
-        return "\n".join((head, show_witness(self.witness), "", show(self.program), show(self.sgraph)))
+        return "\n".join((head, show_counterexample(self.counterexample), "", show(self.program), show(self.sgraph)))
 
 
 def read_case(text: str) -> Case:
@@ -105,4 +105,6 @@ def read_case(text: str) -> Case:
     if method is None and found["method"] is not None:
         raise ParseError(f"not a case: proved by {found['method']!r}; there are {', '.join(get_args(Method))}")
     program, sgraph = parse_program(found["program"]), parse(found["sgraph"])
-    return Case(found["doubted"] or found["refuted"], method, program, sgraph, read_witness(found["witness"]))
+    return Case(
+        found["doubted"] or found["refuted"], method, program, sgraph, read_counterexample(found["counterexample"])
+    )

@@ -27,7 +27,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
-from prism_explore.pipeline.stages import Trial, Witness
+from prism_explore.pipeline.stages import Counterexample, Trial
 from prism_explore.verify.counterexample import exact_trials, high_precision, prime_fields
 from prism_explore.verify.counterexample.float_errors import (
     UNBOUNDED,
@@ -94,12 +94,12 @@ class Untried:
 class UncertainDifference:
     """They differ, but at sizes where a number in either graph may not mean what it means at the given ones."""
 
-    witness: Witness
+    counterexample: Counterexample
 
 
 _SharedRun: TypeAlias = tuple[tuple[tuple[str, int], ...], float, tuple[float, float]]
 """A run at shared sizes: the sizes, the relative error, and the range of the inputs."""
-Attempt: TypeAlias = Witness | Survived | Untried
+Attempt: TypeAlias = Counterexample | Survived | Untried
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -138,7 +138,7 @@ class Refuter:
             if isinstance(instance, str):
                 return self._at_given_sizes(replace(pair, literal=True), seed) if not trials else Untried(instance)
             outcome = self._trial(pair, instance, seed + n)
-            if isinstance(outcome, Witness):
+            if isinstance(outcome, Counterexample):
                 return (
                     outcome
                     if instance.faithful and not self._extents.constant_extents(pair)
@@ -177,18 +177,18 @@ class Refuter:
         if isinstance(pair, str):
             return Untried(pair)
         pair = replace(pair, literal=True)
-        outcomes: list[Witness | Untried] = []
+        outcomes: list[Counterexample | Untried] = []
         for fixed in self._extents.fixed_choices(pair):
             outcome = self._with_fixed_sizes(pair, fixed, seed)
             if isinstance(outcome, Survived):
                 return outcome
             outcomes.append(outcome)
         *alone, together = outcomes or [Untried("nothing is spoken of")]
-        if isinstance(together, Witness):
+        if isinstance(together, Counterexample):
             return together
-        witnesses = [o for o in alone if isinstance(o, Witness)]
-        if witnesses and len(witnesses) == len(alone) and self._extents.has_one_constant(pair):
-            return witnesses[0]
+        counterexamples = [o for o in alone if isinstance(o, Counterexample)]
+        if counterexamples and len(counterexamples) == len(alone) and self._extents.has_one_constant(pair):
+            return counterexamples[0]
         return self._at_given_sizes(pair, seed)
 
     def attempt_exact(self, candidate: SGraph, seed: int) -> Attempt:
@@ -222,23 +222,23 @@ class Refuter:
                 break
         return Survived(tuple(trials))
 
-    def replay(self, witness: Witness, candidate: SGraph) -> Attempt:
+    def replay(self, counterexample: Counterexample, candidate: SGraph) -> Attempt:
         """Run a counterexample again."""
         pair = self._pair(candidate)
         if isinstance(pair, str):
             return Untried(pair)
-        if {*(name for name, _ in pair.names), *pair.ones} != {name for name, _ in witness.sizes}:
-            return Untried("the witness names other symbols than this candidate")
-        instance = self._extents.instance(pair, 0, dict(witness.sizes))
+        if {*(name for name, _ in pair.names), *pair.ones} != {name for name, _ in counterexample.sizes}:
+            return Untried("the counterexample names other symbols than this candidate")
+        instance = self._extents.instance(pair, 0, dict(counterexample.sizes))
         if isinstance(instance, str):
             return Untried(instance)
-        match witness.arithmetic:
+        match counterexample.arithmetic:
             case "prime fields":
-                outcome = self._exact(instance, witness.seed)
+                outcome = self._exact(instance, counterexample.seed)
             case "decimals":
-                outcome = self._in_high_precision(instance, witness.seed, witness.between)
+                outcome = self._in_high_precision(instance, counterexample.seed, counterexample.between)
             case "float64":
-                outcome = self._float_trial(pair, instance, witness.seed, witness.between)
+                outcome = self._float_trial(pair, instance, counterexample.seed, counterexample.between)
         return Survived((outcome,)) if isinstance(outcome, Trial) else outcome
 
     def _pair(self, candidate: SGraph) -> Pair | str:
@@ -328,7 +328,7 @@ class Refuter:
         outcome = self._trial(pair, instance, seed)
         return Survived((outcome,), pair.coinciding) if isinstance(outcome, Trial) else outcome
 
-    def _trial(self, pair: Pair, instance: Instance, seed: int) -> Trial | Witness | Untried:
+    def _trial(self, pair: Pair, instance: Instance, seed: int) -> Trial | Counterexample | Untried:
         outcome = self._float_trial(pair, instance, seed, RANGE)
         if isinstance(outcome, Untried):
             outcome = self._float_trial(pair, instance, seed, POSITIVE_RANGE)
@@ -336,7 +336,7 @@ class Refuter:
 
     def _float_trial(
         self, pair: Pair, instance: Instance, seed: int, between: tuple[float, float]
-    ) -> Trial | Witness | Untried:
+    ) -> Trial | Counterexample | Untried:
         """A trial on floats, repeated in high precision where these are in doubt; a long one at the smallest sizes."""
         outcome = self._compare(instance, seed, between)
         if not isinstance(outcome, _Doubtful):
@@ -353,7 +353,7 @@ class Refuter:
 
     def _compare(
         self, instance: Instance, seed: int, between: tuple[float, float]
-    ) -> Trial | Witness | Untried | _Doubtful:
+    ) -> Trial | Counterexample | Untried | _Doubtful:
         key = (*instance.key, seed, between)
         large = instance.elements > SMALL_ELEMENTS
         sides, most = (self._large_expected, CACHED_LARGE) if large else (self._expected, CACHED)
@@ -384,11 +384,11 @@ class Refuter:
             return _Doubtful()
         worst = worst_place(error)
         expected = float(side.expected[worst])
-        return Witness(instance.sizes, seed, worst, expected, float(found[worst]), largest, between)
+        return Counterexample(instance.sizes, seed, worst, expected, float(found[worst]), largest, between)
 
     def _in_high_precision(
         self, instance: Instance, seed: int, between: tuple[float, float]
-    ) -> Trial | Witness | Untried:
+    ) -> Trial | Counterexample | Untried:
         """A trial in high precision, with x/0 = 0."""
         inputs = draw_inputs(instance.shapes, seed, between, self._masks)
         graphs = instance.program, instance.candidate
@@ -412,7 +412,7 @@ class Refuter:
             return Untried(f"at {_text(instance.sizes)} rounding on the way may be all of the difference")
         worst = worst_place(error)
         expected, found = float(both.expected[worst]), float(both.found[worst])
-        return Witness(instance.sizes, seed, worst, expected, found, largest, between, "decimals")
+        return Counterexample(instance.sizes, seed, worst, expected, found, largest, between, "decimals")
 
     def _run_program(self, instance: Instance, seed: int, between: tuple[float, float]) -> Expected:
         inputs = draw_inputs(instance.shapes, seed, between, self._masks)
@@ -436,7 +436,7 @@ class Refuter:
 
         return _cached(self._draws, CACHED, (*instance.key, seed), draw)
 
-    def _exact(self, instance: Instance, seed: int) -> Trial | Witness | Untried:
+    def _exact(self, instance: Instance, seed: int) -> Trial | Counterexample | Untried:
         drawn = self._drawn(instance, seed)
         if isinstance(drawn, str):
             return Untried(f"{drawn} in the program")
@@ -449,7 +449,7 @@ class Refuter:
         if isinstance(bound, exact_trials.Differs):
             if exact_trials.is_incomplete(instance.program) or exact_trials.is_incomplete(instance.candidate):
                 return Untried("prime fields know too little of a function that occurs")
-            return Witness(
+            return Counterexample(
                 instance.sizes, seed, bound.place, bound.expected, bound.found, inf, (0.0, 0.0), "prime fields"
             )
         if bound > LARGEST_ERROR_RATE:
@@ -488,6 +488,6 @@ def _text(sizes: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f"{s}={n}" for s, n in sizes)
 
 
-def replay(witness: Witness, program: TensorProgram, candidate: SGraph) -> Attempt:
-    """Run a counterexample again: a `Witness` with the same numbers where the two still differ."""
-    return Refuter(program).replay(witness, candidate)
+def replay(counterexample: Counterexample, program: TensorProgram, candidate: SGraph) -> Attempt:
+    """Run a counterexample again: a `Counterexample` with the same numbers where the two still differ."""
+    return Refuter(program).replay(counterexample, candidate)

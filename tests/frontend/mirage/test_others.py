@@ -3,7 +3,7 @@
 import pytest
 
 import prism_explore as px
-from prism_explore.pipeline.stages import Refuted, Verified, Witness
+from prism_explore.pipeline.stages import Counterexample, Refuted, Verified
 from prism_explore.verify.counterexample.refuter import replay
 from tests.frontend.mirage.others import WORKLOADS, layernorm_in_two_passes
 from tests.frontend.mirage.references import reference
@@ -35,9 +35,9 @@ def test_a_wrong_graph_is_refuted_with_numbers_that_anyone_can_run_again(tmp_pat
     found = px.check(reference(build, graph), graph)
 
     assert isinstance(found, Refuted), str(px.CheckResult(way, found))
-    again = replay(found.witness, found.candidate.family.program, found.candidate.sgraph)
-    assert isinstance(again, Witness)
-    assert again == found.witness
+    again = replay(found.counterexample, found.candidate.family.program, found.candidate.sgraph)
+    assert isinstance(again, Counterexample)
+    assert again == found.counterexample
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

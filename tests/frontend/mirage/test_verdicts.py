@@ -10,7 +10,7 @@ from prism_explore.codegen.load import load
 from prism_explore.diagnose.check import differs_at_own_sizes, fit_to_program
 from prism_explore.errors import ShapeError
 from prism_explore.ir.interpreter.reference import evaluate
-from prism_explore.pipeline.stages import Kernel, Parameters, Refuted, Verified, Witness
+from prism_explore.pipeline.stages import Counterexample, Kernel, Parameters, Refuted, Verified
 from prism_explore.targets import target
 from prism_explore.verify.counterexample.refuter import replay
 from tests.frontend.mirage import references
@@ -36,11 +36,11 @@ def test_every_wrong_graph_is_refuted_with_numbers_that_anyone_can_run_again():
     for found in checked(WRONG):
         verdict = found.verdict
         assert isinstance(verdict, Refuted), str(found)
-        assert verdict.witness.relative_error > 1e-3
+        assert verdict.counterexample.relative_error > 1e-3
         candidate = verdict.candidate
-        again = replay(verdict.witness, candidate.family.program, candidate.sgraph)
-        assert isinstance(again, Witness)
-        assert verdict.witness == again
+        again = replay(verdict.counterexample, candidate.family.program, candidate.sgraph)
+        assert isinstance(again, Counterexample)
+        assert verdict.counterexample == again
 
 
 def test_a_graph_can_be_judged_at_its_very_numbers():

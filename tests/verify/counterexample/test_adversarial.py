@@ -142,8 +142,8 @@ def test_a_wrong_candidate_that_divides_by_zero_on_the_way_is_refuted_all_the_sa
     found = verdict(prover, f"{X}  %1 = sub(x, x)\n  %2 = div(x, %1)\n  %3 = add(%2, x)\n  return %3")
 
     assert isinstance(found, Refuted)
-    assert found.witness.found == pytest.approx(found.witness.expected / 3)
-    assert prover.refuter.replay(found.witness, found.candidate.sgraph) == found.witness
+    assert found.counterexample.found == pytest.approx(found.counterexample.expected / 3)
+    assert prover.refuter.replay(found.counterexample, found.candidate.sgraph) == found.counterexample
 
 
 @pytest.mark.parametrize("workload", ["rmsnorm_linear", "causal_attention"])
@@ -165,7 +165,7 @@ def test_a_verdict_is_the_same_whatever_was_asked_before(workload):
 def said(verdict: Verdict) -> object:
     match verdict:
         case Refuted():
-            return verdict.witness
+            return verdict.counterexample
         case Verified():
             return verdict.trials, verdict.proof.method, verdict.proof.claim
         case Unknown():

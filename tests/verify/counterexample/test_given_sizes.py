@@ -92,7 +92,7 @@ def test_equal_as_given_is_not_refuted_and_another_number_is(row):
     assert isinstance(verdict, Refuted)
 
 
-def test_a_difference_at_other_extents_than_those_that_a_view_needs_is_no_witness():
+def test_a_difference_at_other_extents_than_those_that_a_view_needs_is_no_counterexample():
     program, same = traced(ROWS[0].program), traced(ROWS[0].same).graph
     refuter = Refuter(program)
 

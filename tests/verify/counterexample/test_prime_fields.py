@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prism_explore.ir.elementwise import UNARY
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse
-from prism_explore.pipeline.stages import Witness
+from prism_explore.pipeline.stages import Counterexample
 from prism_explore.verify.counterexample import exact_trials, prime_fields
 from prism_explore.verify.counterexample.prime_fields import Field, Inconclusive, P, Q, Residue, error_bound
 from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried, replay
@@ -216,7 +216,7 @@ def exact(program: TensorProgram, text_or_graph: object, seed: int = 0):
 def test_no_right_candidate_differs_in_prime_fields(case):
     outcome = exact(PROGRAMS[case.program], case.sgraph)
 
-    assert not isinstance(outcome, Witness)
+    assert not isinstance(outcome, Counterexample)
     if isinstance(outcome, Survived):
         assert all(t.error_bound is not None and t.error_bound <= 0.5 for t in outcome.trials)
         assert {"prime fields"} == {t.arithmetic for t in outcome.trials}
@@ -232,12 +232,12 @@ def test_no_wrong_candidate_survives_prime_fields(case):
 
 def test_most_wrong_candidates_without_roots_are_seen_and_can_be_run_again():
     seen = {c.name: exact(PROGRAMS[c.program], c.sgraph) for c in WRONG}
-    witnesses = {name: w for name, w in seen.items() if isinstance(w, Witness)}
+    counterexamples = {name: w for name, w in seen.items() if isinstance(w, Counterexample)}
 
-    assert 12 <= len(witnesses)
+    assert 12 <= len(counterexamples)
     for case in WRONG:
-        if case.name in witnesses:
-            assert witnesses[case.name] == replay(witnesses[case.name], PROGRAMS[case.program], case.sgraph)
+        if case.name in counterexamples:
+            assert counterexamples[case.name] == replay(counterexamples[case.name], PROGRAMS[case.program], case.sgraph)
 
 
 def test_roots_are_tried_where_they_exist():

@@ -1,4 +1,4 @@
-"""The refuter finds what is wrong at small sizes, and its witnesses can be run again."""
+"""The refuter finds what is wrong at small sizes, and its counterexamples can be run again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prism_explore.ir.ops import Input, Node
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
-from prism_explore.pipeline.stages import Witness
+from prism_explore.pipeline.stages import Counterexample
 from prism_explore.verify.counterexample.inputs import draw_inputs
 from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried, replay
 from tests.verify.corpus import CASES, PROGRAMS
@@ -48,11 +48,11 @@ def test_equal_extents_of_the_program_are_different_in_a_trial():
     assert () == outcome.coinciding
 
 
-def test_a_witness_holds_when_run_by_hand():
+def test_a_counterexample_holds_when_run_by_hand():
     case = BY_NAME["rms_of_a_tile"]
-    witness = attempt("rms_of_a_tile")
-    assert isinstance(witness, Witness)
-    sizes = dict(witness.sizes)
+    counterexample = attempt("rms_of_a_tile")
+    assert isinstance(counterexample, Counterexample)
+    sizes = dict(counterexample.sizes)
 
     def at(graph: SGraph) -> SGraph:
         """4096 occurs as d and as n; here they are put apart by hand."""
@@ -63,35 +63,35 @@ def test_a_witness_holds_when_run_by_hand():
 
     program, candidate = at(PROGRAMS["rms_bare"].graph), at(case.sgraph)
     shapes = tuple((i.name, tuple(d.value(sizes) for d in i.type.dims)) for i in program.inputs)
-    inputs = draw_inputs(shapes, witness.seed)
+    inputs = draw_inputs(shapes, counterexample.seed)
 
-    assert witness.expected == evaluate(program, inputs, sizes)[witness.index]
-    assert witness.found == evaluate(candidate, inputs, sizes)[witness.index]
+    assert counterexample.expected == evaluate(program, inputs, sizes)[counterexample.index]
+    assert counterexample.found == evaluate(candidate, inputs, sizes)[counterexample.index]
 
 
-def test_a_witness_replays_and_a_survivor_does_not_become_one():
+def test_a_counterexample_replays_and_a_survivor_does_not_become_one():
     case = BY_NAME["rms_swapped_division"]
-    witness = attempt("rms_swapped_division")
+    counterexample = attempt("rms_swapped_division")
 
-    assert isinstance(witness, Witness)
-    assert witness == replay(witness, PROGRAMS[case.program], case.sgraph)
-    assert isinstance(replay(witness, PROGRAMS[case.program], BY_NAME["rms_fused"].sgraph), Survived)
-    assert isinstance(replay(witness, PROGRAMS["quotient"], BY_NAME["quotient_in_blocks"].sgraph), Untried)
+    assert isinstance(counterexample, Counterexample)
+    assert counterexample == replay(counterexample, PROGRAMS[case.program], case.sgraph)
+    assert isinstance(replay(counterexample, PROGRAMS[case.program], BY_NAME["rms_fused"].sgraph), Survived)
+    assert isinstance(replay(counterexample, PROGRAMS["quotient"], BY_NAME["quotient_in_blocks"].sgraph), Untried)
 
 
-def test_a_race_is_a_witness_with_nan():
-    witness = attempt("rms_race")
+def test_a_race_is_a_counterexample_with_nan():
+    counterexample = attempt("rms_race")
 
-    assert isinstance(witness, Witness)
-    assert isnan(witness.found)
-    assert inf == witness.relative_error
+    assert isinstance(counterexample, Counterexample)
+    assert isnan(counterexample.found)
+    assert inf == counterexample.relative_error
 
 
 def test_axes_that_must_coincide_are_named_and_a_difference_is_still_found():
-    witness = attempt("division_moved_through_a_matmul_U2")
+    counterexample = attempt("division_moved_through_a_matmul_U2")
 
-    assert isinstance(witness, Witness)
-    assert {"b", "d", "gx", "f"} == {s for s, _ in witness.sizes}
+    assert isinstance(counterexample, Counterexample)
+    assert {"b", "d", "gx", "f"} == {s for s, _ in counterexample.sizes}
 
 
 def test_a_program_under_a_root_is_tried_on_positive_inputs():

@@ -13,7 +13,7 @@ from prism_explore.ir.interpreter.memoized import MemoizedInterpreter
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.verify.counterexample.inputs import draw_inputs
-from prism_explore.verify.counterexample.refuter import Refuter, Survived, Witness
+from prism_explore.verify.counterexample.refuter import Counterexample, Refuter, Survived
 from prism_explore.verify.counterexample.shared_trials import FLOATS, Cuts, SharedTrial
 from prism_explore.verify.shapes.concretize import Extents
 from prism_explore.verify.shapes.instance import Instance
@@ -112,8 +112,8 @@ def test_a_wrong_candidate_is_refuted_at_sizes_of_its_own():
 
     outcome = refuter.attempt(parse(SPLIT.replace("accum(%2)", "accum_max(%2)")), 0)
 
-    assert isinstance(outcome, Witness)
-    assert isinstance(refuter.replay(outcome, parse(SPLIT.replace("accum(%2)", "accum_max(%2)"))), Witness)
+    assert isinstance(outcome, Counterexample)
+    assert isinstance(refuter.replay(outcome, parse(SPLIT.replace("accum(%2)", "accum_max(%2)"))), Counterexample)
 
 
 def test_extents_that_nothing_cuts_and_operators_with_numbers_are_left_to_others():

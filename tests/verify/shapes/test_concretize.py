@@ -14,7 +14,7 @@ from prism_explore.ir.interpreter.reference import run
 from prism_explore.ir.ops import Band, Reshape, Slice
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse, parse_program
-from prism_explore.pipeline.stages import Refuted, Verified, Witness
+from prism_explore.pipeline.stages import Counterexample, Refuted, Verified
 from prism_explore.verify.counterexample.inputs import draw_inputs
 from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried
 from prism_explore.verify.shapes.concretize import MOST_ELEMENTS, MOST_STEPS, TINY, Extents
@@ -163,7 +163,7 @@ def test_a_slice_of_a_tile_that_is_as_long_as_the_dim_allows_a_cut_of_one_only()
     assert isinstance(outcome, Survived)
     assert {1} == {dict(t.sizes)["gx"] for t in outcome.trials}
     assert all(dict(t.sizes)["gy"] > 1 for t in outcome.trials)
-    assert isinstance(Refuter(program).attempt(wrong, 0), Witness)
+    assert isinstance(Refuter(program).attempt(wrong, 0), Counterexample)
 
 
 def masked(low: int | None, high: int) -> TensorProgram:
@@ -401,7 +401,7 @@ return %6""",
     )
     outcome = Refuter(program).attempt(graph, 0)
 
-    assert isinstance(outcome, Survived if right else Witness)
+    assert isinstance(outcome, Survived if right else Counterexample)
     assert isinstance(check(program, graph), Verified if right else Refuted)
 
 
@@ -516,7 +516,7 @@ return %1"""
 
     assert isinstance(outcome, Survived)
     assert {1} == {dict(t.sizes)["f"] for t in outcome.trials}
-    assert isinstance(Refuter(program).attempt(wrong, 0), Witness)
+    assert isinstance(Refuter(program).attempt(wrong, 0), Counterexample)
 
 
 def test_where_products_of_many_sizes_grow_too_large_the_smallest_will_do():
