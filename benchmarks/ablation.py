@@ -28,7 +28,7 @@ from benchmarks.here import head
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
-from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.targets import GPUS
 
@@ -57,7 +57,7 @@ def _rows(name: str, rules: Sequence[str], nodes: int, seconds: float, quiet: bo
     """One row per rule, the first with none off."""
     workload = px.workload(name)
     session = px.Session(workload.code, name=name, inputs=workload.inputs, at=workload.at, target="h100")
-    table = Expressions()
+    table = ExpressionNumbers()
     rows: list[dict[str, Any]] = []
     known: set[int] = set()
     if not quiet:
@@ -81,7 +81,7 @@ def _print(row: Mapping[str, Any]) -> None:
     )
 
 
-def _grown(program: Any, space: Any, table: Expressions, seconds: float) -> tuple[dict[str, Any], set[int]]:
+def _grown(program: Any, space: Any, table: ExpressionNumbers, seconds: float) -> tuple[dict[str, Any], set[int]]:
     """One growth: its figures, and the numbers of its families."""
     journal, start = Journal(), process_time()
     growing = generate(program, space, GPUS["h100"], journal, lambda: process_time() - start > seconds)
@@ -95,7 +95,7 @@ def _grown(program: Any, space: Any, table: Expressions, seconds: float) -> tupl
         "families": len(families),
         "stopped": any(c.soundness == "budget" for c in book.cuts),
     }
-    return figures, {table.of_graph(f.sgraph) for f in families}
+    return figures, {table.number_graph(f.sgraph) for f in families}
 
 
 if __name__ == "__main__":

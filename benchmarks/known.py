@@ -32,7 +32,7 @@ from prism_explore.cost.dominance import Cost, Dominance, compared, cost_of, out
 from prism_explore.diagnose.check import with_simple_fractions
 from prism_explore.events.journal import Journal
 from prism_explore.frontend.mirage.generalize import generalize
-from prism_explore.generate.explain_excluded import outside
+from prism_explore.generate.explain_excluded import explain_excluded
 from prism_explore.instantiate.constraints import TypedBlock, memory_broken
 from prism_explore.instantiate.solve import typed_blocks
 from prism_explore.ir.axis_maps import AxisUse
@@ -187,7 +187,7 @@ class Standings:
             if step := outdone(ours, theirs, self._costs[ours.id], cost, numbers, task.target):
                 chosen = ", ".join(f"{s}={n}" for s, n in step.numbers)
                 return Known(name, "dominated", f"{ours.id} on {task.target.name} with {chosen}", step)
-        why = outside(task.program, task.space, task.target, graph)
+        why = explain_excluded(task.program, task.space, task.target, graph)
         why = why or _too_much(graph, task.target.shared_memory_bytes)
         return Known(name, "outside", why) if why else Known(name, "open")
 

@@ -28,10 +28,16 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.ledger import ledger
-from prism_explore.generate.canonical_order import Expressions
-from prism_explore.generate.event_log import EventLog, is_of_a_row, row_text
-from prism_explore.generate.explain_excluded import outside
-from prism_explore.generate.region_replay import Reopened, ReportedTree, region_steps, regrow, same_theorem
+from prism_explore.generate.canonical_order import ExpressionNumbers
+from prism_explore.generate.event_log import EventLog, is_sequence_text, sequence_text
+from prism_explore.generate.explain_excluded import explain_excluded
+from prism_explore.generate.region_replay import (
+    ReopenedRegion,
+    ReportedTree,
+    enumerate_region,
+    find_region,
+    rules_with_same_code,
+)
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Family, KernelSequence
@@ -156,16 +162,16 @@ def audit(
     if region is None:
         return _family_audit(task, facts, subject, candidates, tick)
     rule = region.reason.rule
-    off = same_theorem(rule) | frozenset(rules_off)
+    off = rules_with_same_code(rule) | frozenset(rules_off)
     space = replace(task.space, rules_off=task.space.rules_off | off)
-    if is_of_a_row(region.operator):
+    if is_sequence_text(region.operator):
         if rule == "budget.nodes":
             space = replace(space, row_nodes=max(space.row_nodes, nodes))
         return _row_audit(replace(task, space=space), facts, region, off, nodes, candidates, tick)
     trail = ReportedTree(facts)
-    reopened = region_steps(task.program, task.space, task.target, trail, region, time_to_beat(task))
+    reopened = find_region(task.program, task.space, task.target, trail, region, time_to_beat(task))
     shadow = _Shadow(task, facts, candidates, tick)
-    growing = regrow(
+    growing = enumerate_region(
         task.program,
         space,
         task.target,
@@ -181,7 +187,7 @@ def audit(
         tick()
         if family is not None and not shadow.verify_family(family, replace(task, space=space)):
             break
-    ended = "candidates" if shadow.over else "nodes" if reopened.over else ""
+    ended = "candidates" if shadow.over else "nodes" if reopened.out_of_budget else ""
     answer, text = _judge(task, facts, region, reopened, shadow, ended, off)
     names = tuple(f"{label}({', '.join(f'%{a}' for a in args)})" if args else label for label, args in reopened.taken)
     return shadow.audit(
@@ -192,7 +198,7 @@ def audit(
         tuple(sorted(off)),
         names,
         len(reopened.steps),
-        reopened.grown,
+        reopened.nodes,
         ended,
         text,
     )
@@ -205,8 +211,8 @@ class _Shadow:
         self.task, self.budget, self.tick = task, budget, tick
         self.journal = Journal()
         self.prover = Prover(task.program)
-        self.table = Expressions()
-        self.known = {self.table.of_graph(parse(e.sgraph)): e.family for e in reversed(_families(facts))}
+        self.table = ExpressionNumbers()
+        self.known = {self.table.number_graph(parse(e.sgraph)): e.family for e in reversed(_families(facts))}
         self.found: list[FoundFamily] = []
         self.undecided: set[str] = set()
         """Families missing in the search that have an unknown candidate and no proved one."""
@@ -216,7 +222,7 @@ class _Shadow:
     def verify_family(self, family: Family, task: Task) -> bool:
         """Verify the candidates of a family; False where the budget is spent."""
         self.families += 1
-        number = self.table.of_graph(family.sgraph)
+        number = self.table.number_graph(family.sgraph)
         first = ""
         floor_s = inf
         unknown = False
@@ -236,7 +242,7 @@ class _Shadow:
         if first:
             same = self.known.get(number, "")
             alone = not same and family.sequence is None
-            why = outside(self.task.program, self.task.space, self.task.target, family.sgraph) if alone else ""
+            why = explain_excluded(self.task.program, self.task.space, self.task.target, family.sgraph) if alone else ""
             if not same and isinstance(task.time_to_beat_s, float) and floor_s >= task.time_to_beat_s:
                 beat, bound = seconds_text(task.time_to_beat_s), seconds_text(floor_s)
                 why = why or f"no kernel of it beats {beat}, since its bound is {bound}"
@@ -306,26 +312,26 @@ def _row_audit(
     log = EventLog(shadow.journal)
     root = log.expanded("", "inputs", "kernel")
     taken = ((region.operator, ()),)
-    reopened = Reopened(taken, taken)
+    reopened = ReopenedRegion(taken, taken)
 
     def over() -> bool:
-        reopened.over |= reopened.grown >= nodes
-        return reopened.over
+        reopened.out_of_budget |= reopened.nodes >= nodes
+        return reopened.out_of_budget
 
     for row in kernel_sequences(task.program, task.space, task.target, task.seed, over, sequence_time_to_beat(task)):
         tick()
-        reopened.grown += 1
+        reopened.nodes += 1
         if isinstance(row, KernelSequence):
             graph = row.together({number: family.sgraph for number, family in row.families})
-            born = log.completed(log.expanded(root, row_text(row.parts), "kernel"), show(graph))
+            born = log.completed(log.expanded(root, sequence_text(row.parts), "kernel"), show(graph))
             if not shadow.verify_family(Family(born, task.program, graph, row), task):
                 break
-    ended = "candidates" if shadow.over else "nodes" if reopened.over else ""
+    ended = "candidates" if shadow.over else "nodes" if reopened.out_of_budget else ""
     answer, text = _judge(task, facts, region, reopened, shadow, ended, off)
     rules = tuple(sorted(off))
     rule, soundness = region.reason.rule, region.reason.soundness
     return shadow.audit(
-        region.region, rule, soundness, answer, rules, (region.operator,), 1, reopened.grown, ended, text
+        region.region, rule, soundness, answer, rules, (region.operator,), 1, reopened.nodes, ended, text
     )
 
 
@@ -348,7 +354,7 @@ def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: 
 
 def _row_of(task: Task, facts: Sequence[Event], born: FamilyCompleted) -> KernelSequence | None:
     """The kernel sequence of a family; None where it has one kernel."""
-    if not any(isinstance(e, NodeExpanded) and e.node == born.node and is_of_a_row(e.operator) for e in facts):
+    if not any(isinstance(e, NodeExpanded) and e.node == born.node and is_sequence_text(e.operator) for e in facts):
         return None
     rows = kernel_sequences(
         task.program, task.space, task.target, task.seed, lambda: False, sequence_time_to_beat(task)
@@ -361,18 +367,18 @@ def _judge(
     task: Task,
     facts: Iterable[Event],
     region: RegionPruned,
-    reopened: Reopened,
+    reopened: ReopenedRegion,
     shadow: _Shadow,
     ended: str,
     off: frozenset[str],
 ) -> tuple[Answer, str]:
     what, rule = region.region, region.reason.rule
     if region.reason.soundness in ("budget", "user"):
-        return _gain(f"{what}, which {rule} left out,", shadow, ended, reopened.grown)
+        return _gain(f"{what}, which {rule} left out,", shadow, ended, reopened.nodes)
     did = f"with {_list(sorted(off))} off"
-    if reopened.lost_at:
+    if reopened.cut_on_path:
         return "undecided", (
-            f"{what} cannot be reached {did}: {reopened.lost_at}, is cut on the way there. Name another rule to "
+            f"{what} cannot be reached {did}: {reopened.cut_on_path}, is cut on the way there. Name another rule to "
             "switch off as well: audit(rules_off=[...])."
         )
     lost = [f for f in shadow.found if f.standing == "lost"]
@@ -389,13 +395,13 @@ def _judge(
             f"{what} has {_count(len(lost), 'proved family', 'proved families')} that the search does not have, but "
             f"the search {why}, so it may only not have come to them yet. Let it end, then audit again."
         )
-    if any(rule == "limit.ops" and rule in off for rule in reopened.at_once.values()):
+    if any(rule == "limit.ops" and rule in off for rule in reopened.cut_at_once.values()):
         return "undecided", (
             f"{what} does not open {did}: there limit.ops counts more unused tensors than operators are left to use, "
             "and has no switch. Search a larger space."
         )
-    if reopened.at_once and not reopened.grown:
-        others = sorted(set(reopened.at_once.values()) - off)
+    if reopened.cut_at_once and not reopened.nodes:
+        others = sorted(set(reopened.cut_at_once.values()) - off)
         if not others:
             return "right", f"{what} was cut rightly: the operands do not fit by their sizes either, {did}."
         verb = "cuts" if len(others) == 1 else "cut"
@@ -403,7 +409,7 @@ def _judge(
             f"{what} stays cut {did}: {_list(others)} {verb} the same at once, so it is right if they are. "
             f"audit(rules_off=[{', '.join(map(repr, others))}]) asks further."
         )
-    counted = f"{_count(reopened.grown, 'node', 'nodes')} and {_count(shadow.candidates, 'candidate', 'candidates')}"
+    counted = f"{_count(reopened.nodes, 'node', 'nodes')} and {_count(shadow.candidates, 'candidate', 'candidates')}"
     searched = f"{did}, {counted}"
     beyond = [f for f in shadow.found if f.standing == "beyond"]
     many = _count(len(beyond), "proved family lies", "proved families lie")

@@ -17,7 +17,7 @@ from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event
 from prism_explore.events.ledger import FamilyRow, Ledger, ledger
-from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.ir.text import parse
 
 _ABSENT = "–"
@@ -206,11 +206,11 @@ def _cuts(book: Ledger) -> dict[str, str]:
 
 
 def _families(one: Sequence[FamilyRow], other: Sequence[FamilyRow]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
-    table = Expressions()
+    table = ExpressionNumbers()
     rows: dict[int, list[FamilyRow | None]] = {}
     for side, families in enumerate((one, other)):
         for row in families:
-            rows.setdefault(table.of_graph(parse(row.sgraph)), [None, None])[side] = row
+            rows.setdefault(table.number_graph(parse(row.sgraph)), [None, None])[side] = row
     lines: list[Line] = []
     graphs: list[str] = []
     for both in rows.values():

@@ -15,7 +15,7 @@ from prism_explore.diagnose.concrete_enumerator import Numbers, Tally, enumerate
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateRejected, NodeExpanded
 from prism_explore.generate import generate
-from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.search_space import Space, default_space
@@ -107,7 +107,7 @@ def compare_with_concrete(
         'ConcreteComparison'
     """
     space, machine = replace(space or default_space(program), results=0), on if isinstance(on, Target) else target(on)
-    table = Expressions()
+    table = ExpressionNumbers()
     journal = Journal()
     watch = WorkTimer(float("inf"), clock)
     ours: set[int] = set()
@@ -116,7 +116,7 @@ def compare_with_concrete(
         for family in generate(program, space, machine, journal):
             if family is not None:
                 maps += sum(1 for _ in instantiate(family, space, machine, journal))
-                ours.add(table.of_graph(family.sgraph.substitute(at)))
+                ours.add(table.number_graph(family.sgraph.substitute(at)))
     tally = Tally()
     limit = WorkTimer(time_s, clock)
     with limit:
@@ -124,7 +124,7 @@ def compare_with_concrete(
             program, space, machine, at, numbers or Numbers(), tally, states=states, over=limit.is_over
         ):
             pass
-    theirs = {table.of_graph(graph) for graph in tally.families.values()}
+    theirs = {table.number_graph(graph) for graph in tally.families.values()}
     events = journal.events
     return ConcreteComparison(
         program.name,

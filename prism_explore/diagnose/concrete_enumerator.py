@@ -136,7 +136,9 @@ class _Enumeration:
     ) -> None:
         self.space, self.numbers, self.tally, self.states, self.over = space, numbers, tally, states, over
         self.enumerator = Enumerator(program, space, target, Journal())
-        self.extents = {a.name: a.extent.constant or 1 for a in axes_of(self.enumerator.facts.apart.program.graph).axes}
+        self.extents = {
+            a.name: a.extent.constant or 1 for a in axes_of(self.enumerator.facts.duplicated.program.graph).axes
+        }
         self.result = self.enumerator.facts.output_axes
 
     def run(self) -> Iterator[SGraph | None]:
@@ -228,7 +230,7 @@ class _Enumeration:
             return
         graph = SGraph(tuple(t.node for t in closed.tensors), len(closed.tensors) - 1)
         self.tally.graphs += 1
-        self.tally.families.setdefault(self.enumerator.facts.expressions.of_graph(graph), graph)
+        self.tally.families.setdefault(self.enumerator.facts.expressions.number_graph(graph), graph)
         yield _with_numbers(graph, state, choice)
 
 

@@ -21,9 +21,9 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.ledger import family_of, was_cut_by_budget
-from prism_explore.generate.canonical_order import Expressions
-from prism_explore.generate.event_log import REST, WHOLE, is_of_a_row
-from prism_explore.generate.region_replay import EnumerationReplay, Place, ReportedTree, Tried
+from prism_explore.generate.canonical_order import ExpressionNumbers
+from prism_explore.generate.event_log import COMPLETE_GRAPH, REST, is_sequence_text
+from prism_explore.generate.region_replay import EnumerationReplay, ReplayState, ReportedTree, StepOutcomes
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.search_space import Level, Space
@@ -207,19 +207,21 @@ class _Walk:
                 "The operators differ, and with them the order of growth, so a graph may be met at another node."
             )
 
-    def compare_steps(self, node: str, here: Place, there: Place, level: Level) -> list[tuple[str, Place, Place]]:
+    def compare_steps(
+        self, node: str, here: ReplayState, there: ReplayState, level: Level
+    ) -> list[tuple[str, ReplayState, ReplayState]]:
         """Compare all steps at a node on one level; returns the children that both settings keep."""
         children, regions = self.trail.children[node, level], self.trail.regions[node, level]
         if not children and not regions and (level != "block" or not self.ended):
             return []
-        was, now = self.here.tried(here, level), self.there.tried(there, level)
+        was, now = self.here.try_steps(here, level), self.there.try_steps(there, level)
         for region in regions:
             self.fate[region.region] = self.classify(region, was, now)
         if self.ended:
             self.opened += len(set(now.kept) - set(was.kept) - set(was.cut))
-        both: list[tuple[str, Place, Place]] = []
+        both: list[tuple[str, ReplayState, ReplayState]] = []
         for child in children:
-            if is_of_a_row(child.operator):
+            if is_sequence_text(child.operator):
                 self.has_rows = True
                 continue
             a, b = self.here.follow(here, child, was), self.there.follow(there, child, now)
@@ -230,14 +232,14 @@ class _Walk:
                 both.append((child.node, a, b))
         return both
 
-    def classify(self, region: RegionPruned, was: Tried, now: Tried) -> str:
+    def classify(self, region: RegionPruned, was: StepOutcomes, now: StepOutcomes) -> str:
         """Whether a region is reopened, covered, or still pruned (cut)."""
         if region.operator == REST:
             return "reopened" if self.other.space.nodes > self.task.space.nodes else "cut"
         rule = region.reason.rule
-        if is_of_a_row(region.operator) and rule == "budget.nodes":
+        if is_sequence_text(region.operator) and rule == "budget.nodes":
             return "reopened" if self.other.space.row_nodes > self.task.space.row_nodes else "cut"
-        if region.operator == WHOLE[region.level] or is_of_a_row(region.operator):
+        if region.operator == COMPLETE_GRAPH[region.level] or is_sequence_text(region.operator):
             return "reopened" if rule in self.other.space.rules_off - self.task.space.rules_off else "cut"
         steps = next(
             (r.steps for r in was.regions if (r.title, r.reason) == (region.operator, region.reason)),
@@ -272,7 +274,7 @@ def _families(facts: Iterable[Event]) -> list[FamilyCompleted]:
 def _maps(task: Task, facts: Sequence[Event], tick: Callable[[], None]) -> list[Maps]:
     """Every candidate that a setting admits of the search's families, except kernel sequences."""
     found: list[Maps] = []
-    rows = {e.node for e in facts if isinstance(e, NodeExpanded) and is_of_a_row(e.operator)}
+    rows = {e.node for e in facts if isinstance(e, NodeExpanded) and is_sequence_text(e.operator)}
     for born in _families(facts):
         if born.node in rows:
             continue
@@ -285,9 +287,9 @@ def _maps(task: Task, facts: Sequence[Event], tick: Callable[[], None]) -> list[
 
 def _compare_searches(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> Comparison:
     """Search in the other setting up to proofs, and compare families by canonical form."""
-    table = Expressions()
+    table = ExpressionNumbers()
     proved = {family_of(e.candidate) for e in facts if isinstance(e, VerdictReached) and e.verdict == "proved"}
-    known = {table.of_graph(parse(e.sgraph)): e.family for e in _families(facts) if e.family in proved}
+    known = {table.number_graph(parse(e.sgraph)): e.family for e in _families(facts) if e.family in proved}
     journal, prover = Journal(), Prover(other.program)
     watch = WorkTimer(other.space.time_s)
     found: dict[int, str] = {}
@@ -296,7 +298,7 @@ def _compare_searches(other: Task, facts: Sequence[Event], tick: Callable[[], No
         tick()
         if family is None:
             continue
-        number = table.of_graph(family.sgraph)
+        number = table.number_graph(family.sgraph)
         for candidate in instantiate(family, other.space, other.target, journal):
             tick()
             if isinstance(prover.verify(candidate, journal, other.seed), Verified):

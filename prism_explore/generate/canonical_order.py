@@ -28,7 +28,7 @@ Args: TypeAlias = tuple[int, ...]
 Rank: TypeAlias = tuple[Args, Args, int]
 
 
-class Kind(Protocol):
+class OperatorType(Protocol):
     """An operator type, as far as the order depends on it."""
 
     @property
@@ -43,7 +43,7 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class UninterpretedOperator:
     """An uninterpreted operator type, for counting."""
 
     name: str
@@ -74,7 +74,7 @@ def rank(args: Args, kind: int) -> Rank:
     return tuple(sorted(args, reverse=True)), args, kind
 
 
-_L = TypeVar("_L", bound=Kind)
+_L = TypeVar("_L", bound=OperatorType)
 
 
 class OperatorSet(Generic[_L]):
@@ -86,21 +86,21 @@ class OperatorSet(Generic[_L]):
         self._unary = tuple(n for n, k in numbered if k.arity == 1)
         self._binary = tuple(n for n, k in numbered if k.arity == 2)
         self._ordered = tuple(n for n, k in numbered if k.arity == 2 and not k.commutative)
-        self._possible: dict[int, int] = {}
+        self._application_count: dict[int, int] = {}
         self._operands: dict[int, tuple[tuple[Args, tuple[int, ...]], ...]] = {}
 
-    def possible(self, tensors: int) -> int:
+    def application_count(self, tensors: int) -> int:
         """How many applications to `tensors` tensors there are."""
-        found = self._possible.get(tensors)
+        found = self._application_count.get(tensors)
         if found is None:
             ordered, symmetric = len(self._ordered), len(self._binary) - len(self._ordered)
             found = len(self._unary) * tensors + symmetric * tensors * (tensors + 1) // 2 + ordered * tensors * tensors
-            self._possible[tensors] = found
+            self._application_count[tensors] = found
         return found
 
-    def opened(self, tensors: int) -> int:
+    def new_application_count(self, tensors: int) -> int:
         """How many applications the next tensor would make possible."""
-        return self.possible(tensors + 1) - self.possible(tensors)
+        return self.application_count(tensors + 1) - self.application_count(tensors)
 
     def operands(self, top: int) -> tuple[tuple[Args, tuple[int, ...]], ...]:
         """The operand lists whose largest member is `top`, in canonical order, and the operator types of each."""
@@ -134,7 +134,7 @@ class OperatorSet(Generic[_L]):
         yield from grow((), None)
 
 
-class Counter:
+class ProgramCounter:
     """How many programs a partial one stands for, if every operator fitted every operand.
 
     The recursion of `OperatorSet.sequences` in closed form: with `a` applications still above the last one,
@@ -143,16 +143,16 @@ class Counter:
     """
 
     def __init__(self, operator_set: OperatorSet[Any]) -> None:
-        self._alphabet = operator_set
+        self._operators = operator_set
         self._sums: dict[tuple[int, int, bool], list[int]] = {}
 
     def of_length(self, tensors: int, ops: int) -> int:
         """Programs of exactly `ops` operators over `tensors` inputs."""
-        return self._sum(tensors, ops, False)[self._alphabet.possible(tensors)]
+        return self._sum(tensors, ops, False)[self._operators.application_count(tensors)]
 
-    def all(self, tensors: int, ops: int) -> int:
+    def up_to_length(self, tensors: int, ops: int) -> int:
         """Programs of at most `ops` operators over `tensors` inputs, the empty one included."""
-        return self._sum(tensors, ops, True)[self._alphabet.possible(tensors)]
+        return self._sum(tensors, ops, True)[self._operators.application_count(tensors)]
 
     def following(self, tensors: int, ops: int) -> list[int]:
         """Programs of at most `ops` operators more, for each number of applications that they may begin with.
@@ -166,7 +166,7 @@ class Counter:
         """For each number of applications above the last one, how many programs follow."""
         key = (tensors, ops, shorter)
         if key not in self._sums:
-            length = self._alphabet.possible(tensors) + 1
+            length = self._operators.application_count(tensors) + 1
             if ops == 0:
                 self._sums[key] = [1] * length
             else:
@@ -180,14 +180,14 @@ class Counter:
 
 
 @memoize(256)
-def _swaps(op: Op) -> bool:
+def _is_commutative(op: Op) -> bool:
     return isinstance(op, Binary) and op.fn in COMMUTATIVE
 
 
 Key: TypeAlias = tuple[Op, Args]
 
 
-class Expressions:
+class ExpressionNumbers:
     """Numbers for computed expressions; two that are equal by renaming or by definition share one.
 
     Definitions read from left to right:
@@ -208,9 +208,9 @@ class Expressions:
 
     def number(self, op: Op, args: Args) -> int:
         """The number of an operator applied to numbered expressions."""
-        return self._intern(*self.reduced(op, args))
+        return self._intern(*self.by_definitions(op, args))
 
-    def reduced(self, op: Op, args: Args) -> Key:
+    def by_definitions(self, op: Op, args: Args) -> Key:
         """The definition's left side turned into its right side, operands in order."""
         match op:
             case Binary("mul"):
@@ -261,9 +261,9 @@ class Expressions:
                         pass
             case _:
                 pass
-        return op, tuple(sorted(args)) if _swaps(op) else args
+        return op, tuple(sorted(args)) if _is_commutative(op) else args
 
-    def of_graph(self, graph: SGraph) -> int:
+    def number_graph(self, graph: SGraph) -> int:
         """The number of a graph's result; graphs that differ in naming only have the same."""
         numbers: list[int] = []
         results: dict[int, tuple[int, ...]] = {}

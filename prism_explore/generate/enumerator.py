@@ -31,15 +31,15 @@ from prism_explore.events.kinds import Reason
 from prism_explore.generate.abstract_expr.polynomial import show
 from prism_explore.generate.budgets import nodes_spent, time_spent
 from prism_explore.generate.canonical_order import Application, Rank
-from prism_explore.generate.event_log import CUSTOM, EventLog, NodeCuts, PrunedSequence, row_text
+from prism_explore.generate.event_log import CUSTOM, EventLog, NodeCuts, PrunedSequence, sequence_text
 from prism_explore.generate.expander import Expander
 from prism_explore.generate.program_count import ProgramCounts
 from prism_explore.generate.pruning.facts import Machine
 from prism_explore.generate.pruning.rule import Cut, PruningRule
 from prism_explore.generate.pruning.rules import RULES
-from prism_explore.generate.size_matching import renamed_kernel
+from prism_explore.generate.size_matching import rename_axes_in_kernel
 from prism_explore.generate.split_kernels import Split
-from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Same, Tensor
+from prism_explore.generate.state import BlockApplication, BlockState, KernelState, MergedAxes, Tensor
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import BlockGraph, Custom, Node, Store
@@ -77,7 +77,7 @@ class CompleteGraph:
     core: SGraph
     axes: tuple[AxisNames, ...]
     """Of its kernel-level tensors."""
-    same: Same
+    same: MergedAxes
 
 
 class Enumerator:
@@ -98,7 +98,7 @@ class Enumerator:
         self.expander = Expander(program, space, target, time_to_beat, rules)
         self.facts = self.expander.facts
         self.counts = ProgramCounts(self.facts.kernel_operators, self.facts.block_operators, space)
-        self.input_names = {i: op.name for i, op in enumerate(self.facts.apart.program.inputs)}
+        self.input_names = {i: op.name for i, op in enumerate(self.facts.duplicated.program.inputs)}
         self.family_numbers: dict[Hashable, str] = {}
         self.deferred: dict[int, list[DeferredSteps]] = {}
         """Deferred steps, per number of deviations that their graph then has."""
@@ -131,16 +131,16 @@ class Enumerator:
                     yield self.add_sequence(root, row)
                 case PrunedSequence():
                     rows += row.stood_for
-                    self.log.pruned(root, row.text, "kernel", row.why, row.stood_for)
+                    self.log.pruned(root, row.text, "kernel", row.reason, row.stood_for)
                     yield None
                 case None:
                     yield None
-        self.log.counted(float(1 + self.counts.beyond(state)) + self.split_count + rows)
+        self.log.space_counted(float(1 + self.counts.extensions(state)) + self.split_count + rows)
         yield None
 
     def add_sequence(self, root: str, row: KernelSequence) -> Family | None:
         """Report a kernel sequence as a step from the inputs, and as a family."""
-        node = self.log.expanded(root, row_text(row.parts), "kernel")
+        node = self.log.expanded(root, sequence_text(row.parts), "kernel")
         graph = row.together({number: family.sgraph for number, family in row.families})
         cut = tuple(p.positions for p in row.parts)
         found = self.report_graph(node, "kernel", graph, cut if len(cut) > 1 else ())
@@ -152,7 +152,7 @@ class Enumerator:
         for graph in self.single_kernels if self.space.results else ():
             yield from self.expand_splits(graph)
 
-    def spent(self) -> Reason | None:
+    def spent_budget(self) -> Reason | None:
         """The budget that ends the enumeration here; None where none does."""
         if self.log.nodes - self.nodes_before >= self.node_budget:
             return nodes_spent(self.node_budget, bool(self.single_kernels))
@@ -163,8 +163,8 @@ class Enumerator:
         cuts, kept = self.try_kernel_steps(state)
         yield from self.log.cuts(cuts, state.id, "kernel", self.input_names)
         for done, made in enumerate(kept):
-            if spent := self.spent():
-                self.log.over_budget(state.id, "kernel", spent, float(sum(map(self.stands_for, kept[done:]))))
+            if spent := self.spent_budget():
+                self.log.over_budget(state.id, "kernel", spent, float(sum(map(self.graphs_behind, kept[done:]))))
                 yield None
                 return
             yield from self.take_kernel_step(state, made)
@@ -174,27 +174,27 @@ class Enumerator:
         cuts = NodeCuts()
         kept: list[KernelState | BlockState] = []
         if (cut := self.single_kernel_cut(state)) is not None:
-            cuts.add(tuple(sorted(state.unused)), CUSTOM, cut, float(self.counts.beyond(state)))
+            cuts.add(tuple(sorted(state.unused)), CUSTOM, cut, float(self.counts.extensions(state)))
             return cuts, kept
         for step in self.kernel_steps(state):
             if isinstance(step, Application):
                 made = self.expander.apply_predefined(state, step)
                 entry = self.facts.kernel_operators.entries[step.kind]
-                args, weight = step.args, self.counts.predefined(state, step)
+                args, weight = step.args, self.counts.with_predefined(state, step)
             else:
                 made = self.expander.open_kernel(state, step)
                 entry = None
-                args, weight = step, self.counts.opened(state, step)
+                args, weight = step, self.counts.with_kernel(state, step)
             match made:
                 case Cut():
                     cuts.add(args, entry.label if entry else CUSTOM, made, float(weight))
                 case KernelState():
                     kept.append(made)
                 case BlockState():
-                    beyond = self.counts.behind(state, made.operands)
-                    kept.append(replace(made, beyond=beyond, stood_for=weight, deviations=state.deviations))
+                    beyond = self.counts.extensions_after_kernel(state, made.operands)
+                    kept.append(replace(made, extensions=beyond, stood_for=weight, deviations=state.deviations))
                 case None:
-                    cuts.void += weight
+                    cuts.invalid += weight
         return cuts, kept
 
     def single_kernel_cut(self, state: KernelState) -> Cut | None:
@@ -207,14 +207,14 @@ class Enumerator:
         everything = tuple(sorted(state.unused))
         if not alone or state.customs or len(everything) != len(state.tensors):
             return None
-        if not _MANY <= len(everything) <= space.block_inputs:
+        if not _MANY_INPUTS <= len(everything) <= space.block_inputs:
             return None
         made = self.expander.open_kernel(state, everything)
         return made if isinstance(made, Cut) else None
 
-    def stands_for(self, made: KernelState | BlockState) -> int:
+    def graphs_behind(self, made: KernelState | BlockState) -> int:
         """How many graphs begin with a kept step at a kernel graph."""
-        return made.stood_for if isinstance(made, BlockState) else 1 + self.counts.beyond(made)
+        return made.stood_for if isinstance(made, BlockState) else 1 + self.counts.extensions(made)
 
     def take_kernel_step(self, state: KernelState, made: KernelState | BlockState) -> Iterator[Family | None]:
         """Report a kept step at a kernel graph; every family that extends it."""
@@ -242,7 +242,7 @@ class Enumerator:
         if state.predefined < space.predefined_kernels:
             steps += [(a.rank, a) for a in self.facts.kernel_operators.applications(count, last)]
         if state.customs < space.custom_kernels:
-            ranked = ((self.counts.custom_rank(s), s) for s in self.counts.operands(count))
+            ranked = ((self.counts.custom_rank(s), s) for s in self.counts.operand_sets(count))
             steps += [(place, s) for place, s in ranked if last is None or place > last]
         return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
 
@@ -250,7 +250,7 @@ class Enumerator:
         """The families of a kernel graph with a new operator: itself if it is complete, and those that extend it."""
         if (whole := self.complete_graph(state)) is not None:
             yield self.add_family(whole)
-        if self.facts.spare(state):
+        if self.facts.operators_left(state):
             yield from self.expand_kernel(state)
 
     def complete_graph(self, state: KernelState) -> CompleteGraph | None:
@@ -258,7 +258,7 @@ class Enumerator:
         if not self.facts.is_complete(state):
             return None
         core = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
-        return CompleteGraph(state.id, core, tuple(t.axes for t in state.tensors), state.same)
+        return CompleteGraph(state.id, core, tuple(t.axes for t in state.tensors), state.merged_axes)
 
     def add_family(self, whole: CompleteGraph) -> Family | None:
         """Report a complete kernel graph; the second pass splits it if it is a new family."""
@@ -270,9 +270,9 @@ class Enumerator:
 
     def report_graph(self, node: str, level: Level, graph: SGraph, cut: Hashable = ()) -> Family | None:
         """Report a complete graph: the family; None where an earlier one equals it, with the same `cut` into parts."""
-        number = self.facts.expressions.of_graph(graph), cut
+        number = self.facts.expressions.number_graph(graph), cut
         if known := self.expander.finish_graph(self.family_numbers.get(number, "")):
-            self.log.whole(node, level, known)
+            self.log.complete_graph_cut(node, level, known)
             return None
         self.family_numbers[number] = self.log.completed(node, show_graph(graph))
         return Family(self.family_numbers[number], self.program, graph)
@@ -283,7 +283,7 @@ class Enumerator:
         self.split_count += cuts.stood_for + len(kept)
         yield from self.log.cuts(cuts, whole.node, "split", {}, exact=True)
         for done, made in enumerate(kept):
-            if spent := self.spent():
+            if spent := self.spent_budget():
                 self.log.over_budget(whole.node, "split", spent, float(len(kept) - done))
                 yield None
                 return
@@ -321,7 +321,7 @@ class Enumerator:
     def take_steps(self, put: DeferredSteps) -> Iterator[Family | None]:
         """Every family behind some steps at a block graph; the steps that a budget leaves are stored."""
         for done, step in enumerate(put.kept):
-            if self.spent():
+            if self.spent_budget():
                 self.unsearched.setdefault(put.state.id, []).extend(put.kept[done:])
                 return
             yield from self.take_block_step(put.kernel, put.state, step.state)
@@ -331,7 +331,7 @@ class Enumerator:
         while self.deferred:
             for put in self.deferred.pop(min(self.deferred)):
                 yield from self.take_steps(put)
-        if self.unsearched and (spent := self.spent()):
+        if self.unsearched and (spent := self.spent_budget()):
             for node, kept in self.unsearched.items():
                 self.log.over_budget(node, "block", spent, float(sum(k.weight for k in kept)))
                 yield None
@@ -346,10 +346,10 @@ class Enumerator:
         count = len(state.tensors)
         opened = state.operands and len(state.operands) == count
         newest = [step for top in range(0 if opened else count - 1, count) for step in operator_set.operands(top)]
-        programs, each = self.counts.following(count), 1 + state.beyond
+        programs, each = self.counts.block_extensions(count), 1 + state.extensions
         cuts = NodeCuts()
         kept: list[tuple[BlockApplication, BlockState | Cut]] = []
-        possible = len(state.open) + sum(len(kinds) for _, kinds in newest)
+        possible = len(state.untried) + sum(len(kinds) for _, kinds in newest)
 
         def tried(step: BlockApplication) -> int:
             made = expander.apply_in_block(state, step)
@@ -360,28 +360,28 @@ class Enumerator:
             cuts.add(step.args, operator_set.entries[step.kind].label, made, float(weight))
             return possible - 1
 
-        for step in state.open:
+        for step in state.untried:
             possible = tried(step)
         for args, kinds in newest:
             alone = expander.operand_outcomes(state, args, kinds)
-            fewer = possible - alone.void
-            cuts.void += (programs[possible] - programs[fewer]) * each
+            fewer = possible - alone.invalid
+            cuts.invalid += (programs[possible] - programs[fewer]) * each
             for bundle in alone.cuts:
                 possible, fewer = fewer, fewer - len(bundle.labels)
-                cuts.add_all(args, bundle, float((programs[possible] - programs[fewer]) * each))
+                cuts.add_group(args, bundle, float((programs[possible] - programs[fewer]) * each))
             possible = fewer
             for kind, tensor in alone.fitting:
                 possible = tried(BlockApplication(args, kind, tensor))
         rest = tuple(step for step, _ in kept)
-        below = self.counts.following(count + 1)
+        below = self.counts.block_extensions(count + 1)
         steps: list[KeptStep] = []
         for n, (step, made) in enumerate(kept):
-            weight = below[len(kept) - 1 - n + operator_set.opened(count)] * each
+            weight = below[len(kept) - 1 - n + operator_set.new_application_count(count)] * each
             if isinstance(made, Cut):
                 cuts.add(step.args, operator_set.entries[step.kind].label, made, float(weight))
             else:
-                deviations = state.deviations + self.facts.deviations(state, step)
-                steps.append(KeptStep(step, replace(made, open=rest[n + 1 :], deviations=deviations), weight))
+                deviations = state.deviations + self.facts.deviates(state, step)
+                steps.append(KeptStep(step, replace(made, untried=rest[n + 1 :], deviations=deviations), weight))
         return cuts, steps
 
     def take_block_step(self, kernel: KernelState, state: BlockState, made: BlockState) -> Iterator[Family | None]:
@@ -392,12 +392,12 @@ class Enumerator:
         made = replace(made, id=node)
         if self.may_close(made):
             if cut := self.expander.finish_block(made):
-                self.log.whole(made.id, "block", cut, made.beyond)
+                self.log.complete_graph_cut(made.id, "block", cut, made.extensions)
                 yield None
             else:
                 yield from self.after_kernel_step(self.close_block(kernel, made))
         else:
-            self.log.void += made.beyond
+            self.log.invalid += made.extensions
         yield from self.expand_block(kernel, made)
 
     def may_close(self, state: BlockState) -> bool:
@@ -407,11 +407,13 @@ class Enumerator:
     def close_block(self, kernel: KernelState, state: BlockState) -> KernelState:
         """The kernel graph with a block graph as its newest operator."""
         newest, bounds = state.tensors[-1], self.facts.bounds
-        kernel = renamed_kernel(kernel, state.same)
+        kernel = rename_axes_in_kernel(kernel, state.merged_axes)
         store = Node(Store(), (len(state.tensors) - 1,))
         block = BlockGraph((), None, (*(t.node for t in state.tensors), store))
         node = Node(Custom(block), state.operands)
-        made = Tensor(node, newest.axes, newest.dtype, newest.expression, newest.number, written=newest.written)
+        made = Tensor(
+            node, newest.axes, newest.dtype, newest.expression, newest.number, loopless_number=newest.loopless_number
+        )
         return replace(
             kernel,
             id=state.id,
@@ -454,5 +456,5 @@ def generate(
     yield from Enumerator(program, space, target, journal, over, time_to_beat, rules).run(sequences)
 
 
-_MANY = 8
+_MANY_INPUTS = 8
 """From this number of inputs on, the kernels that read only some of them are cut together."""

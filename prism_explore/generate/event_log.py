@@ -26,7 +26,11 @@ Step: TypeAlias = tuple[str, tuple[int, ...]]
 CUSTOM = "custom"
 REST = "the rest"
 """The title of a region that a budget left: the steps at a node that were kept and not taken."""
-WHOLE: dict[Level, str] = {"kernel": "whole kernel graph", "block": "whole block graph", "split": "whole split graph"}
+COMPLETE_GRAPH: dict[Level, str] = {
+    "kernel": "whole kernel graph",
+    "block": "whole block graph",
+    "split": "whole split graph",
+}
 """The titles of regions that are one complete graph, without the graphs that extend it."""
 
 
@@ -37,9 +41,9 @@ class CutGroup:
     cut: Cut
     """The first of them."""
     labels: tuple[str, ...]
-    told: tuple[tuple[str, str], ...]
+    evidence: tuple[tuple[str, str], ...]
     """The labels of those with the same evidence, and the evidence."""
-    common: Mapping[str, str]
+    shared_symbols: Mapping[str, str]
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -59,19 +63,19 @@ def group_cuts(cuts: Iterable[tuple[str, Cut]]) -> tuple[CutGroup, ...]:
         common: dict[str, str] = {}
         for label, cut in group:
             alike.setdefault(cut.failure.evidence, []).append(label)
-            common.update(cut.failure.common)
+            common.update(cut.failure.shared_symbols)
         told = tuple((" | ".join(labels), shown) for shown, labels in alike.items())
         made.append(CutGroup(group[0][1], tuple(label for label, _ in group), told, common))
     return tuple(made)
 
 
-def _told(made: Sequence[CutGroup]) -> Iterable[tuple[str, str]]:
+def _merged_evidence(made: Sequence[CutGroup]) -> Iterable[tuple[str, str]]:
     """The labels that share an evidence, and the evidence, over all groups of the same operands."""
     if len(made) == 1:
-        return made[0].told
+        return made[0].evidence
     alike: dict[str, list[str]] = {}
     for bundle in made:
-        for labels, shown in bundle.told:
+        for labels, shown in bundle.evidence:
             alike.setdefault(shown, []).append(labels)
     return [(" | ".join(labels), shown) for shown, labels in alike.items()]
 
@@ -100,14 +104,16 @@ class NodeCuts:
     def __init__(self) -> None:
         self._groups: dict[tuple[object, ...], Group] = {}
         self._weights: dict[tuple[object, ...], float] = {}
-        self.void = 0
+        self.invalid = 0
         """How many programs begin with operators that do not exist, such as a reduction along a missing dim."""
 
     def add(self, args: tuple[int, ...], label: str, cut: Cut, weight: float) -> None:
         """A cut of one application, by its operator's label."""
-        self.add_all(args, CutGroup(cut, (label,), ((label, cut.failure.evidence),), cut.failure.common), weight)
+        self.add_group(
+            args, CutGroup(cut, (label,), ((label, cut.failure.evidence),), cut.failure.shared_symbols), weight
+        )
 
-    def add_all(self, args: tuple[int, ...], bundle: CutGroup, weight: float) -> None:
+    def add_group(self, args: tuple[int, ...], bundle: CutGroup, weight: float) -> None:
         """NodeCuts of several applications, and what they stand for together."""
         where = () if bundle.cut.rule.one_region_per_node else args
         key = (bundle.key, where)
@@ -126,10 +132,10 @@ class NodeCuts:
             common: dict[str, str] = {}
             for args, made in group.items():
                 listed = ", ".join([names.get(a, f"%{a}") for a in args])
-                for labels, shown in _told(made):
+                for labels, shown in _merged_evidence(made):
                     evidence[f"{labels}({listed})"] = shown
                 for bundle in made:
-                    common.update(bundle.common)
+                    common.update(bundle.shared_symbols)
             titles = list(evidence)
             more = f" and {len(titles) - _SHOWN} more" if len(titles) > _SHOWN else ""
             if len(evidence) == 1:
@@ -146,23 +152,23 @@ class PrunedSequence:
 
     text: str
     """What was cut, as an operator."""
-    why: Reason
+    reason: Reason
     stood_for: float
 
 
-def row_text(parts: Sequence[Part], part: Part | None = None) -> str:
+def sequence_text(parts: Sequence[Part], part: Part | None = None) -> str:
     """A kernel sequence as a step from the inputs, or the kernel for one of its parts, as text."""
     if part is not None:
         return f"in {len(parts)} parts, {CUSTOM} for %{part.result}"
     return f"in {len(parts)} parts({', '.join(f'%{p.result}' for p in parts)})"
 
 
-def is_of_a_row(operator: str) -> bool:
+def is_sequence_text(operator: str) -> bool:
     """Whether the text of a step or a region is of a kernel sequence, which is not enumerated operator by operator."""
-    return _ROW.match(operator) is not None
+    return _SEQUENCE_TEXT.match(operator) is not None
 
 
-_ROW = re.compile(r"in [0-9]+ parts\b")
+_SEQUENCE_TEXT = re.compile(r"in [0-9]+ parts\b")
 
 
 class EventLog:
@@ -170,8 +176,8 @@ class EventLog:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.nodes = self.regions = self.families = self.wholes = 0
-        self.void = 0
+        self.nodes = self.regions = self.families = self.complete_graph_cuts = 0
+        self.invalid = 0
         """How many counted graphs have an operator that does not exist; no rule cuts them."""
 
     def expanded(self, parent: str, operator: str, level: Level, expression: str = "") -> str:
@@ -191,7 +197,7 @@ class EventLog:
         self, cuts: NodeCuts, parent: str, level: Level, names: dict[int, str], exact: bool = False
     ) -> Iterator[None]:
         """Write the regions at a node, one step each."""
-        self.void += cuts.void
+        self.invalid += cuts.invalid
         for region in cuts.regions(names):
             self.pruned(parent, region.title, level, region.reason, region.weight, exact)
             yield None
@@ -200,11 +206,16 @@ class EventLog:
         """Write that the steps left at a node were not searched, and which budget was spent."""
         self.pruned(parent, REST, level, spent, weight)
 
-    def whole(self, parent: str, level: Level, cut: Cut, beyond: int = 0) -> None:
+    def complete_graph_cut(self, parent: str, level: Level, cut: Cut, beyond: int = 0) -> None:
         """Write the cut of a complete graph and of the kernels `beyond` it; its extensions are still searched."""
-        self.wholes += 1
+        self.complete_graph_cuts += 1
         self.pruned(
-            parent, WHOLE[level], level, reason(cut, {"e": cut.failure.evidence}), 1.0 + beyond, exact=not beyond
+            parent,
+            COMPLETE_GRAPH[level],
+            level,
+            reason(cut, {"e": cut.failure.evidence}),
+            1.0 + beyond,
+            exact=not beyond,
         )
 
     def completed(self, node: str, sgraph: str) -> str:
@@ -214,6 +225,8 @@ class EventLog:
         self._journal.note(FamilyCompleted(family, node, sgraph))
         return family
 
-    def counted(self, space: float) -> None:
+    def space_counted(self, space: float) -> None:
         """Write the size of the space, against which the rows of the ledger add up."""
-        self._journal.note(SpaceCounted(space, self.nodes - self.families - self.wholes, float(self.void)))
+        self._journal.note(
+            SpaceCounted(space, self.nodes - self.families - self.complete_graph_cuts, float(self.invalid))
+        )

@@ -17,20 +17,20 @@ from prism_explore.generate.pruning.rule import ActiveRules, Cut, PruningRule, f
 from prism_explore.generate.pruning.rules import RULES
 from prism_explore.generate.pruning.steps import (
     BlockStep,
+    BlockValue,
     FinishedBlock,
     FinishedGraph,
-    Opened,
-    Opening,
+    KernelOpening,
+    OpenedBlock,
     OperandTypes,
     PredefinedStep,
     SplitStep,
-    Value,
     operand_types,
-    value_in_block,
+    with_loop_states,
 )
-from prism_explore.generate.size_matching import matched_block, matched_kernel
-from prism_explore.generate.split_kernels import Split, splits
-from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Same, Tensor
+from prism_explore.generate.size_matching import merge_axes_in_block, merge_axes_in_kernel
+from prism_explore.generate.split_kernels import Split, enumerate_splits
+from prism_explore.generate.state import BlockApplication, BlockState, KernelState, MergedAxes, Tensor
 from prism_explore.ir.analysis.loop_flow import Flow, transfer
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.graph import SGraph
@@ -46,7 +46,7 @@ class OperandOutcomes:
     cuts: tuple[CutGroup, ...]
     fitting: tuple[tuple[int, Tensor], ...]
     """Operators that pass, by position in the operator_set, and their results."""
-    void: int
+    invalid: int
     """How many are no operators there, such as a reduction along a dim that does not exist."""
 
 
@@ -73,7 +73,7 @@ class Expander:
         """The kernel graph with one more predefined operator, or its cut; None: no such operator."""
         facts, args = self.facts, application.args
         op = facts.kernel_operators.entries[application.kind].op
-        state = matched_kernel(facts, state, op, args)
+        state = merge_axes_in_kernel(facts, state, op, args)
         typed = self._typed(op, args, state)
         if not isinstance(typed, OperandTypes):
             return typed
@@ -85,10 +85,10 @@ class Expander:
 
     def open_kernel(self, state: KernelState, operands: Args, looped: frozenset[str] | None = None) -> BlockState | Cut:
         """A new block graph that loads these tensors, or its cut; `looped`: the only choice of looped axes."""
-        facts, step = self.facts, Opening(self.facts, state, operands)
+        facts, step = self.facts, KernelOpening(self.facts, state, operands)
         if cut := first_cut(self._rules.opening, step):
             return cut
-        spare = step.spare
+        spare = step.operators_after
         choices = (looped,) if looped is not None else self._loop_choices(state, operands, spare)
         legal = frozenset(range(len(choices)))
         loads: list[Tensor] = []
@@ -101,7 +101,7 @@ class Expander:
         outside = state.tensors if spare else ()
         parts = facts.parts((*tensors, *outside))
         joins, left = len(operands) + len(step.unused) - 1, self.space.block_ops - len(operands) + spare
-        if cut := first_cut(self._rules.opened, Opened(facts, joins, parts, state.goals, left)):
+        if cut := first_cut(self._rules.opened, OpenedBlock(facts, joins, parts, state.goals, left)):
             return cut
         return BlockState(
             "",
@@ -112,17 +112,17 @@ class Expander:
             tensors,
             frozenset(range(len(operands))),
             state.goals,
-            facts.context(tensors, choices, state.same),
+            facts.context_number(tensors, choices, state.merged_axes),
             outside,
-            made=parts,
+            parts=parts,
             time_bound=step.time_bound,
-            same=state.same,
+            merged_axes=state.merged_axes,
         )
 
     def _loop_choices(self, state: KernelState, operands: Args, spare: int) -> tuple[frozenset[str], ...]:
         """Every choice of looped axes; not the result's axes where it is the last kernel."""
         axes = sorted({a for i in operands for a in state.tensors[i].axes if a})
-        if not spare and not self.facts.sizes:
+        if not spare and not self.facts.first_of_size:
             axes = [a for a in axes if a not in self.facts.output_axes]
         return tuple(frozenset(c) for size in range(len(axes) + 1) for c in combinations(axes, size))
 
@@ -136,7 +136,7 @@ class Expander:
         fitting: list[tuple[int, Tensor]] = []
         for kind in kinds:
             entry = self.facts.block_operators.entries[kind]
-            made = self._value(entry.op, args, matched_block(self.facts, state, entry.op, args))
+            made = self._value(entry.op, args, merge_axes_in_block(self.facts, state, entry.op, args))
             if isinstance(made, Cut):
                 cuts.append((entry.label, made))
             elif made is not None:
@@ -155,7 +155,7 @@ class Expander:
         """The block graph with one more operator, or its cut; None: the space has no such operator."""
         for kind, entry in enumerate(self.facts.block_operators.entries):
             if entry.op == op:
-                made = self._value(entry.op, args, matched_block(self.facts, state, entry.op, args))
+                made = self._value(entry.op, args, merge_axes_in_block(self.facts, state, entry.op, args))
                 return (
                     self.apply_in_block(state, BlockApplication(args, kind, made)) if isinstance(made, Tensor) else made
                 )
@@ -170,7 +170,7 @@ class Expander:
         if not isinstance(typed, OperandTypes):
             return typed
         made = typed.value()
-        return first_cut(self._rules.value, Value(self.facts, made)) or value_in_block(typed, state, made)
+        return first_cut(self._rules.value, BlockValue(self.facts, made)) or with_loop_states(typed, state, made)
 
     def _typed(self, op: ComputeOp | LoopOp, args: Args, state: KernelState | BlockState) -> OperandTypes | Cut | None:
         typed = operand_types(self.facts, op, args, state)
@@ -181,8 +181,8 @@ class Expander:
         """The cut of a finished kernel graph; `family`: the earlier one that it equals, or empty."""
         return first_cut(self._rules.finished_graph, FinishedGraph(family))
 
-    def split(self, core: SGraph, axes: tuple[AxisNames, ...], same: Same) -> Iterator[tuple[Split, Cut | None]]:
+    def split(self, core: SGraph, axes: tuple[AxisNames, ...], same: MergedAxes) -> Iterator[tuple[Split, Cut | None]]:
         """Every way to split a finished kernel graph into two kernels, and the cut of each that is cut."""
         facts = self.facts
-        for made in splits(core, axes, facts.extents, facts.views(same)):
+        for made in enumerate_splits(core, axes, facts.extents, facts.views(same)):
             yield made, first_cut(self._rules.split, SplitStep(facts, made))

@@ -18,8 +18,8 @@ from prism_explore.generate.expander import Expander
 from prism_explore.generate.pruning.facts import Machine, ProgramFacts
 from prism_explore.generate.pruning.rule import Cut
 from prism_explore.generate.pruning.rules import RULES
-from prism_explore.generate.size_matching import renamed_kernel
-from prism_explore.generate.split_kernels import fused, with_means_folded, with_means_unfolded
+from prism_explore.generate.size_matching import rename_axes_in_kernel
+from prism_explore.generate.split_kernels import fold_means, fuse_split_kernels, unfold_means
 from prism_explore.generate.state import KernelState, label_of
 from prism_explore.ir.analysis.split_reduction import find_split_pair
 from prism_explore.ir.axes import axes_of
@@ -68,21 +68,24 @@ class Excess:
         return f"{_COUNTED[self.limit]}: {self.needed} > {self.allowed}"
 
 
-def outside(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:
+def explain_excluded(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:
     """Every restriction of the space that a complete graph violates, as text; empty where it is in the space."""
     core = _core(program, space, target, graph)
     found = _excesses(core or graph, space)
     if core is None:
         return "; ".join((*map(str, found), "it has other views around its kernels than the program"))
-    wider = _raised(space, found)
+    wider = _with_limits(space, found)
     split = space.results and find_split_pair(core) is not None
     if not split:
-        whys = [*_unlike(core), _once(program, core) or _grown(program, wider, target, core, ("space",))]
+        whys = [
+            *_form_violations(core),
+            _single_loads(program, core) or _first_excluded_step(program, wider, target, core, ("space",)),
+        ]
     else:
-        wider = replace(wider, block=with_means_unfolded(space.block, axes_of(program.graph)))
-        core = _single(core)
+        wider = replace(wider, block=unfold_means(space.block, axes_of(program.graph)))
+        core = _single_kernel(core)
         wider = replace(wider, block_ops=max(wider.block_ops, *(_ops(b) for _, b in core.customs)))
-        why = _grown(program, wider, target, core, ("space", "maps"))
+        why = _first_excluded_step(program, wider, target, core, ("space", "maps"))
         whys = [why and f"with a single share, {why}"]
     return "; ".join((*map(str, found), *filter(None, whys)))
 
@@ -101,7 +104,7 @@ def _excesses(core: SGraph, space: Space) -> tuple[Excess, ...]:
     needed: dict[str, int] = {}
     if (pair := find_split_pair(core)) is not None and space.results:
         needed["results"] = len(pair.shares)
-        core = with_means_folded(_single(core), space.block)
+        core = fold_means(_single_kernel(core), space.block)
     customs = [b for _, b in core.customs]
     inside = [n.op for n in core.nodes if not isinstance(n.op, Input | Band | Result | Custom | ViewOp)]
     needed |= {
@@ -122,13 +125,13 @@ def _core(program: TensorProgram, space: Space, target: Machine, graph: SGraph) 
     return ProgramFacts(program, space, target).core_of(ones)
 
 
-def _single(core: SGraph) -> SGraph:
+def _single_kernel(core: SGraph) -> SGraph:
     pair = find_split_pair(core)
     assert pair is not None, "two kernels behind a split are a pair"
-    return fused(core, pair)
+    return fuse_split_kernels(core, pair)
 
 
-def _raised(space: Space, found: tuple[Excess, ...]) -> Space:
+def _with_limits(space: Space, found: tuple[Excess, ...]) -> Space:
     return replace(space, **{e.limit: e.needed for e in found})
 
 
@@ -144,7 +147,7 @@ def _accumulators(block: BlockGraph) -> int:
     return sum(isinstance(n.op, Accumulate | AccumulateRescaled) for n in block.nodes)
 
 
-def _unlike(core: SGraph) -> Iterator[str]:
+def _form_violations(core: SGraph) -> Iterator[str]:
     """Violations by kernels that are not split, other than of operators and limits."""
     reads: set[tuple[int, ...]] = set()
     for position, block in core.customs:
@@ -159,7 +162,7 @@ def _unlike(core: SGraph) -> Iterator[str]:
         reads.add(key)
 
 
-def _once(program: TensorProgram, core: SGraph) -> str:
+def _single_loads(program: TensorProgram, core: SGraph) -> str:
     """Tensors that the graph loads once, but kernels of the space once along each axis that one of their dims is."""
     told = duplicate_inputs(program)
     read = {a for n in core.nodes for a in n.args}
@@ -168,7 +171,9 @@ def _once(program: TensorProgram, core: SGraph) -> str:
     return f"{' and '.join(single)}: loaded once, where one dim is two axes of the program" if single else ""
 
 
-def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, restricts: tuple[str, ...]) -> str:
+def _first_excluded_step(
+    program: TensorProgram, space: Space, target: Machine, core: SGraph, restricts: tuple[str, ...]
+) -> str:
     """The first step of a core that is not in the space, as text; empty where all are."""
     off = frozenset(r.name for r in RULES if r.restricts not in restricts)
     expander = Expander(program, replace(space, rules_off=off | space.rules_off), target)
@@ -182,12 +187,12 @@ def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, 
             case Result():
                 return ""  # of a kernel with several results, of which `_unlike` has told
             case Custom(block):
-                made = _closed(expander, state, block, node.args)
+                made = _with_kernel(expander, state, block, node.args)
             case op:
                 assert not isinstance(op, Load | Store), "a kernel graph has no tiles"
                 kind = between.get(op)
                 made = expander.apply_predefined(state, Application(node.args, kind)) if kind is not None else None
-                made = made or _no(op, "its kernel graph")
+                made = made or _no_operator(op, "its kernel graph")
         if isinstance(made, str):
             return made
         if isinstance(made, Cut):
@@ -198,11 +203,11 @@ def _grown(program: TensorProgram, space: Space, target: Machine, core: SGraph, 
     return ""
 
 
-def _no(op: ComputeOp | LoopOp, where: str) -> str:
+def _no_operator(op: ComputeOp | LoopOp, where: str) -> str:
     return f"{label_of(op)} is no operator of {where}, or not on such axes"
 
 
-def _closed(
+def _with_kernel(
     expander: Expander, state: KernelState, block: BlockGraph, operands: tuple[int, ...]
 ) -> KernelState | Cut | str:
     """A kernel graph with one more custom kernel, built step by step; or why it is not in the space."""
@@ -215,13 +220,13 @@ def _closed(
         assert not isinstance(node.op, Input | Band | Custom | Result), "BlockGraph refuses kernel-level operators"
         grown = expander.apply_op(made, node.op, node.args)
         if grown is None:
-            return _no(node.op, "its block graphs")
+            return _no_operator(node.op, "its block graphs")
         made = grown
     if isinstance(made, Cut):
         return made
     if not expander.facts.may_store(made):
         return "map.constraint: no loop makes what is stored whole"
-    state = renamed_kernel(state, made.same)
-    newest = replace(made.tensors[-1], flows=(), behind=False)
+    state = rename_axes_in_kernel(state, made.merged_axes)
+    newest = replace(made.tensors[-1], flows=(), after_loop=False)
     unused = state.unused.difference(made.operands) | {len(state.tensors)}
     return replace(state, tensors=(*state.tensors, newest), unused=unused, goals=made.goals, customs=state.customs + 1)

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import combinations
 
-from prism_explore.generate.canonical_order import Application, Args, Counter, OperatorSet, Rank, rank
+from prism_explore.generate.canonical_order import Application, Args, OperatorSet, ProgramCounter, Rank, rank
 from prism_explore.generate.state import KernelState, OperatorEntry
 from prism_explore.pipeline.search_space import Space
 
@@ -25,7 +25,7 @@ class ProgramCounts:
 
     def __init__(self, kernels: OperatorSet[OperatorEntry], blocks: OperatorSet[OperatorEntry], space: Space) -> None:
         self._kernels, self._space = kernels, space
-        self._blocks = Counter(blocks)
+        self._blocks = ProgramCounter(blocks)
         self._ranks: dict[int, tuple[list[Rank], list[Args | None]]] = {}
         self._sums: dict[Key, list[int]] = {}
 
@@ -33,30 +33,32 @@ class ProgramCounts:
         """The rank of a custom kernel: behind the predefined operators."""
         return rank(operands, len(self._kernels.entries))
 
-    def operands(self, tensors: int) -> Iterator[Args]:
+    def operand_sets(self, tensors: int) -> Iterator[Args]:
         """Every set of operands of a custom kernel, out of so many tensors."""
         for size in range(1, self._space.block_inputs + 1):
             yield from combinations(range(tensors), size)
 
     # ------------------------------------------------------------ what lies behind a graph
-    def beyond(self, state: KernelState) -> int:
+    def extensions(self, state: KernelState) -> int:
         """Graphs that extend a kernel graph, itself not counted."""
-        return self._beyond((len(state.tensors), state.predefined, state.customs), state.last)
+        return self._extensions((len(state.tensors), state.predefined, state.customs), state.last)
 
-    def behind(self, state: KernelState, operands: Args) -> int:
+    def extensions_after_kernel(self, state: KernelState, operands: Args) -> int:
         """Graphs that extend a kernel graph by more than a custom kernel that reads these tensors."""
-        return self._beyond((len(state.tensors) + 1, state.predefined, state.customs + 1), self.custom_rank(operands))
+        return self._extensions(
+            (len(state.tensors) + 1, state.predefined, state.customs + 1), self.custom_rank(operands)
+        )
 
     # ------------------------------------------------------------ what a step stands for
-    def predefined(self, state: KernelState, step: Application) -> int:
+    def with_predefined(self, state: KernelState, step: Application) -> int:
         """Graphs that begin with a predefined operator, itself included."""
-        return 1 + self._beyond((len(state.tensors) + 1, state.predefined + 1, state.customs), step.rank)
+        return 1 + self._extensions((len(state.tensors) + 1, state.predefined + 1, state.customs), step.rank)
 
-    def opened(self, state: KernelState, operands: Args) -> int:
+    def with_kernel(self, state: KernelState, operands: Args) -> int:
         """Graphs that begin with a custom kernel on these tensors, empty ones included."""
-        return self._opened((len(state.tensors), state.predefined, state.customs), operands)
+        return self._with_kernel((len(state.tensors), state.predefined, state.customs), operands)
 
-    def following(self, count: int) -> list[int]:
+    def block_extensions(self, count: int) -> list[int]:
         """Block graphs that extend one of so many tensors, itself included, per number of applications to begin with.
 
         What is left out of them is left out of all that follows, too.
@@ -64,13 +66,15 @@ class ProgramCounts:
         return self._blocks.following(count, self._space.block_ops - count)
 
     # ------------------------------------------------------------ the recursion
-    def _opened(self, key: Key, operands: Args) -> int:
+    def _with_kernel(self, key: Key, operands: Args) -> int:
         tensors, predefined, customs = key
-        blocks = self._blocks.all(len(operands), max(self._space.block_ops - len(operands), 0))
-        behind = self._beyond((tensors + 1, predefined, customs + 1), self.custom_rank(operands)) if blocks > 1 else 0
+        blocks = self._blocks.up_to_length(len(operands), max(self._space.block_ops - len(operands), 0))
+        behind = (
+            self._extensions((tensors + 1, predefined, customs + 1), self.custom_rank(operands)) if blocks > 1 else 0
+        )
         return 1 + (blocks - 1) * (1 + behind)
 
-    def _beyond(self, key: Key, last: Rank | None) -> int:
+    def _extensions(self, key: Key, last: Rank | None) -> int:
         ranks, _ = self._steps(key[0])
         return self._suffixes(key)[bisect_right(ranks, last) if last is not None else 0]
 
@@ -85,9 +89,9 @@ class ProgramCounts:
             for i in range(len(ranks) - 1, -1, -1):
                 here, operands = 0, reads[i]
                 if more and operands is None and predefined < space.predefined_kernels:
-                    here = 1 + self._beyond((tensors + 1, predefined + 1, customs), ranks[i])
+                    here = 1 + self._extensions((tensors + 1, predefined + 1, customs), ranks[i])
                 elif more and operands is not None and customs < space.custom_kernels:
-                    here = self._opened(key, operands)
+                    here = self._with_kernel(key, operands)
                 sums[i] = here + sums[i + 1]
             self._sums[key] = sums
         return self._sums[key]
@@ -98,7 +102,7 @@ class ProgramCounts:
             steps: list[tuple[Rank, Args | None]] = []
             if self._space.predefined_kernels:
                 steps += [(a.rank, None) for a in self._kernels.applications(tensors, None)]
-            steps += [(self.custom_rank(s), s) for s in self.operands(tensors)]
+            steps += [(self.custom_rank(s), s) for s in self.operand_sets(tensors)]
             steps.sort(key=lambda step: step[0])
             self._ranks[tensors] = [r for r, _ in steps], [s for _, s in steps]
         return self._ranks[tensors]

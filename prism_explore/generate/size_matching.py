@@ -1,6 +1,6 @@
-"""Graphs where dims match by size: an operator makes the axes that it matches one axis, partitioned alike.
+"""Merging of axes of equal size: an operator that matches two axes makes them one axis.
 
-Only with the rule `shape.mismatch` switched off; otherwise every function returns the state that it was given.
+This happens only if the rule `shape.mismatch` is switched off. Otherwise every function returns its state unchanged.
 """
 
 from __future__ import annotations
@@ -8,73 +8,79 @@ from __future__ import annotations
 from dataclasses import replace
 
 from prism_explore.generate.canonical_order import Args
-from prism_explore.generate.pruning.facts import ProgramFacts, renamed
-from prism_explore.generate.state import BlockState, KernelState, Same, Tensor
+from prism_explore.generate.pruning.facts import ProgramFacts, rename_axes
+from prism_explore.generate.state import BlockState, KernelState, MergedAxes, Tensor
 from prism_explore.ir.analysis.loop_flow import Flow, transfer
 from prism_explore.ir.axes import matched_axes
 from prism_explore.ir.ops import Band, ComputeOp, Custom, Input, Load, LoopOp, Result, Store
 
 
-def matched_kernel(facts: ProgramFacts, state: KernelState, op: ComputeOp | LoopOp, args: Args) -> KernelState:
-    """The kernel graph where the axes that an operator matches are one."""
-    return renamed_kernel(state, _merged_axes(facts, state, op, args)) if facts.sizes else state
+def merge_axes_in_kernel(facts: ProgramFacts, state: KernelState, op: ComputeOp | LoopOp, args: Args) -> KernelState:
+    """The kernel graph with the axes that an operator matches merged."""
+    return rename_axes_in_kernel(state, _merged_axes(facts, state, op, args)) if facts.first_of_size else state
 
 
-def matched_block(facts: ProgramFacts, state: BlockState, op: ComputeOp | LoopOp, args: Args) -> BlockState:
-    """The block graph where the axes that an operator matches are one.
+def merge_axes_in_block(facts: ProgramFacts, state: BlockState, op: ComputeOp | LoopOp, args: Args) -> BlockState:
+    """The block graph with the axes that an operator matches merged.
 
-    Choices of looped axes that would partition them differently are dropped.
+    Choices of looped axes that would partition merged axes differently are dropped.
     """
-    if not facts.sizes:
+    if not facts.first_of_size:
         return state
-    same = _merged_axes(facts, state, op, args)
-    if same == state.same:
+    merged = _merged_axes(facts, state, op, args)
+    if merged == state.merged_axes:
         return state
-    names = dict(same)
-    alike = [c for c, looped in enumerate(state.choices) if all((a in looped) == (n in looped) for a, n in same)]
-    choices = tuple(frozenset(names.get(a, a) for a in state.choices[c]) for c in alike)
-    grown = replace(state, choices=choices, tensors=(), same=same)
-    for tensor in _renamed(state.tensors, same):
-        of, operands = tensor.node.op, tensor.node.args
-        if isinstance(of, Load):
-            flows = tuple(transfer(of, (), (), tensor.axes, looped) for looped in choices)
+    names = dict(merged)
+    kept = [c for c, looped in enumerate(state.choices) if all((a in looped) == (n in looped) for a, n in merged)]
+    choices = tuple(frozenset(names.get(a, a) for a in state.choices[c]) for c in kept)
+    grown = replace(state, choices=choices, tensors=(), merged_axes=merged)
+    for tensor in _rename_axes(state.tensors, merged):
+        applied, operands = tensor.node.op, tuple(grown.tensors[a] for a in tensor.node.args)
+        if isinstance(applied, Load):
+            flows = tuple(transfer(applied, (), (), tensor.axes, looped) for looped in choices)
         else:
-            assert not isinstance(of, Input | Band | Custom | Result | Store), "a block graph has loads and operators"
-            read = tuple(grown.tensors[a] for a in operands)
-            flows = facts.flows(of, read, tensor.axes, choices, tensor.number, tensor.expression)
+            assert not isinstance(applied, Input | Band | Custom | Result | Store), (
+                "a block graph has loads and operators"
+            )
+            flows = facts.flows(applied, operands, tensor.axes, choices, tensor.number, tensor.expression)
         grown = replace(grown, tensors=(*grown.tensors, replace(tensor, flows=flows)))
     legal = (c for c in range(len(choices)) if all(isinstance(t.flows[c], Flow) for t in grown.tensors))
     return replace(
         grown,
         legal=frozenset(legal),
-        context=facts.context(grown.tensors[: len(state.operands)], choices, same),
-        outside=_renamed(state.outside, same),
+        context=facts.context_number(grown.tensors[: len(state.operands)], choices, merged),
+        kernel_tensors=_rename_axes(state.kernel_tensors, merged),
         reduced=frozenset(names.get(a, a) for a in state.reduced),
     )
 
 
-def renamed_kernel(state: KernelState, same: Same) -> KernelState:
-    """A kernel graph where these axes are one."""
-    return replace(state, tensors=_renamed(state.tensors, same), same=same) if same != state.same else state
+def rename_axes_in_kernel(state: KernelState, merged: MergedAxes) -> KernelState:
+    """The kernel graph with these axes merged."""
+    if merged == state.merged_axes:
+        return state
+    return replace(state, tensors=_rename_axes(state.tensors, merged), merged_axes=merged)
 
 
-def may_match(facts: ProgramFacts, state: BlockState) -> bool:
-    """Whether axes of a block graph may still become one, so that a loop that is illegal now may become legal."""
+def may_merge_axes(facts: ProgramFacts, state: BlockState) -> bool:
+    """Whether axes of a block graph may still be merged, so that a loop that is illegal now may become legal."""
     axes = {a for t in state.tensors for a in t.axes if a}
-    return bool(facts.sizes) and len({facts.sizes[a] for a in axes}) < len(axes)
+    return bool(facts.first_of_size) and len({facts.first_of_size[a] for a in axes}) < len(axes)
 
 
-def _merged_axes(facts: ProgramFacts, state: KernelState | BlockState, op: ComputeOp | LoopOp, args: Args) -> Same:
+def _merged_axes(
+    facts: ProgramFacts, state: KernelState | BlockState, op: ComputeOp | LoopOp, args: Args
+) -> MergedAxes:
     axes = tuple(state.tensors[a].axes for a in args)
     order = list(facts.extents)
-    names = dict(state.same)
+    names = dict(state.merged_axes)
     for pair in matched_axes(op, axes):
-        stays, goes = sorted((names.get(a, a) for a in pair), key=order.index)
-        if stays != goes and facts.sizes[stays] == facts.sizes[goes]:
-            names = {a: stays if n == goes else n for a, n in (*names.items(), (goes, goes))}
+        first, second = sorted((names.get(a, a) for a in pair), key=order.index)
+        if first != second and facts.first_of_size[first] == facts.first_of_size[second]:
+            names = {a: first if n == second else n for a, n in (*names.items(), (second, second))}
+
     return tuple(sorted(names.items()))
 
 
-def _renamed(tensors: tuple[Tensor, ...], same: Same) -> tuple[Tensor, ...]:
-    names = dict(same)
-    return tuple(replace(t, axes=renamed(t.axes, names)) for t in tensors)
+def _rename_axes(tensors: tuple[Tensor, ...], merged: MergedAxes) -> tuple[Tensor, ...]:
+    names = dict(merged)
+    return tuple(replace(t, axes=rename_axes(t.axes, names)) for t in tensors)

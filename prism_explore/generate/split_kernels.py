@@ -85,7 +85,7 @@ class Split:
         return f"{self.label}({', '.join(f'%{p}' for p in self.stored)})"
 
 
-def splits(
+def enumerate_splits(
     graph: SGraph,
     axes: Sequence[AxisNames],
     extents: Mapping[str, Dim],
@@ -102,39 +102,39 @@ def splits(
     if len(graph.customs) != 1:
         return
     position, block = graph.customs[0]
-    given = _axes_inside(block, tuple(axes[a] for a in graph.nodes[position].args), views)
+    given = _block_axes(block, tuple(axes[a] for a in graph.nodes[position].args), views)
     if given is None:
         return
     for axis, extent in extents.items():
-        inside = _unfolded(block, given, axis, extent.constant)
+        inside = _means_as_sums(block, given, axis, extent.constant)
         if inside is None:
             continue
         states = split_states(inside.nodes, inside.axes, axis)
-        for wanted, behind in _frontiers(inside, states):
-            shares = _shares(inside, states, wanted)
+        for wanted, behind in _stored_choices(inside, states):
+            shares = _combinations(inside, states, wanted)
             if shares is None:
                 continue
             stored = tuple(shares)
             first = _half(inside, _below(inside, stored), stored, {})
             second = _half(inside, behind, (inside.output,), shares)
-            both = _joined(graph, position, first, second)
-            positions = tuple(inside.origin[p] for p in stored)
+            both = _two_kernels(graph, position, first, second)
+            positions = tuple(inside.origins[p] for p in stored)
             yield Split(axis, positions, both, first, second, tuple(states[p] for p in stored))
 
 
 # ---------------------------------------------------------------- what is split
 @dataclass(frozen=True, slots=True)
-class _Inside:
+class _BlockBody:
     """The operators of a block graph without its store, means over the split axis written as sums."""
 
     nodes: tuple[Node, ...]
     axes: tuple[AxisNames, ...]
-    origin: tuple[int, ...]
+    origins: tuple[int, ...]
     """Per operator, the position that it came from."""
     output: int
 
 
-def _axes_inside(block: BlockGraph, operands: tuple[AxisNames, ...], views: Views) -> tuple[AxisNames, ...] | None:
+def _block_axes(block: BlockGraph, operands: tuple[AxisNames, ...], views: Views) -> tuple[AxisNames, ...] | None:
     """The axes of a block's tensors; None where some operator's result has none that are known."""
     found: list[AxisNames] = []
     for node in block.nodes[: block.stores[0]]:
@@ -151,7 +151,7 @@ def _axes_inside(block: BlockGraph, operands: tuple[AxisNames, ...], views: View
     return tuple(found)
 
 
-def _unfolded(block: BlockGraph, axes: tuple[AxisNames, ...], axis: str, extent: int | None) -> _Inside | None:
+def _means_as_sums(block: BlockGraph, axes: tuple[AxisNames, ...], axis: str, extent: int | None) -> _BlockBody | None:
     """The operators of a block, means over the axis as sums; None where its extent is no number to divide by."""
     made: dict[Node, int] = {}
     kept: list[tuple[AxisNames, int]] = []
@@ -182,10 +182,10 @@ def _unfolded(block: BlockGraph, axes: tuple[AxisNames, ...], axis: str, extent:
             args = (put(Unary("square"), args, axes[node.args[0]]),)
         mean = put(Scalar("mul", Fraction(1, extent)), (put(total, args, of),), of)
         at.append(put(Unary("sqrt"), (mean,), of) if fn == "rms" else mean)
-    return _Inside(tuple(made), tuple(a for a, _ in kept), tuple(p for _, p in kept), at[block.nodes[-1].args[0]])
+    return _BlockBody(tuple(made), tuple(a for a, _ in kept), tuple(p for _, p in kept), at[block.nodes[-1].args[0]])
 
 
-def _frontiers(inside: _Inside, states: Sequence[State]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _stored_choices(inside: _BlockBody, states: Sequence[State]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Which partial values are stored, and what is computed behind them; each choice once."""
     left = [(frozenset({inside.output}), frozenset[int](), frozenset[int]())]
     while left:
@@ -209,7 +209,7 @@ def _is_partial(state: State) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Join:
+class _Combination:
     """How shares become whole."""
 
     fn: Literal["sum", "max"] | None
@@ -218,26 +218,26 @@ class _Join:
     """The position of the maximum that sums are relative to."""
 
 
-def _shares(inside: _Inside, states: Sequence[State], wanted: Sequence[int]) -> dict[int, _Join] | None:
+def _combinations(inside: _BlockBody, states: Sequence[State], wanted: Sequence[int]) -> dict[int, _Combination] | None:
     """What is stored so that some partial values are known behind, in order; None where scaling cannot join them."""
-    found: dict[int, _Join] = {}
+    found: dict[int, _Combination] = {}
     for position in wanted:
         state = states[position]
         assert isinstance(state, Flow), "what is partial is legal"
         if state.depends_on_max is None:
-            found[position] = _Join("max" if state.largest else "sum")
+            found[position] = _Combination("max" if state.largest else "sum")
             continue
         if not state.depends_on_max.factor or state.depends_on_max.degree != -1:
             return None
         running = inside.nodes[state.depends_on_max.name]
         assert isinstance(running.op, RunningMax), "values move with running maxima"
         scale = inside.nodes.index(Node(Accumulate("max", running.op.dim), running.args))
-        found.setdefault(scale, _Join("max" if scale in wanted else None))
-        found[position] = _Join("sum", scale)
+        found.setdefault(scale, _Combination("max" if scale in wanted else None))
+        found[position] = _Combination("sum", scale)
     return dict(sorted(found.items()))
 
 
-def _below(inside: _Inside, stored: tuple[int, ...]) -> tuple[int, ...]:
+def _below(inside: _BlockBody, stored: tuple[int, ...]) -> tuple[int, ...]:
     """What some operators are computed from, themselves included."""
     found = set(stored)
     for position in range(max(stored), -1, -1):
@@ -263,7 +263,9 @@ class Half:
         return BlockGraph((), None, (*self.nodes, *(Node(Store(), (p,)) for p in self.outputs)))
 
 
-def _half(inside: _Inside, positions: Sequence[int], outputs: Sequence[int], shares: Mapping[int, _Join]) -> Half:
+def _half(
+    inside: _BlockBody, positions: Sequence[int], outputs: Sequence[int], shares: Mapping[int, _Combination]
+) -> Half:
     """Some of the operators as a block graph of their own; `shares` are loaded and joined, not computed."""
     given = [p for p in positions if isinstance(inside.nodes[p].op, Load)]
     loads = [op.operand for p in given if isinstance(op := inside.nodes[p].op, Load)]
@@ -324,7 +326,7 @@ def illegal_second_loop(split: Split) -> str:
     return ""
 
 
-def _joined(graph: SGraph, position: int, first: Half, second: Half) -> SGraph:
+def _two_kernels(graph: SGraph, position: int, first: Half, second: Half) -> SGraph:
     """The kernel graph with two kernels in one's place."""
     nodes = list(graph.nodes[:position])
     operands = graph.nodes[position].args
@@ -339,7 +341,7 @@ def _joined(graph: SGraph, position: int, first: Half, second: Half) -> SGraph:
 
 
 # ---------------------------------------------------------------- and back
-def fused(graph: SGraph, pair: Pair) -> SGraph:
+def fuse_split_kernels(graph: SGraph, pair: Pair) -> SGraph:
     """The one kernel that two behind a split are with a single share; a mean in it stays a sum and a product."""
     first, second = (graph.nodes[p] for p in (pair.first, pair.second))
     assert isinstance(first.op, Custom) and isinstance(second.op, Custom), "a pair is two custom kernels"
@@ -362,7 +364,7 @@ def fused(graph: SGraph, pair: Pair) -> SGraph:
         given.update({share.load: value} if share.complete is None else {share.load: value, share.complete: value})
     joins = frozenset(p for share in pair.shares for p in share.between)
     output = put(second, after, given, joins)[after.nodes[-1].args[0]]
-    kernel = Node(Custom(BlockGraph((), None, _needed((*made, Node(Store(), (output,)))))), reads)
+    kernel = Node(Custom(BlockGraph((), None, _without_unused((*made, Node(Store(), (output,)))))), reads)
     fewer = pair.second - pair.first
     nodes = [*graph.nodes[: pair.first], kernel]
     for node in graph.nodes[pair.second + 1 :]:
@@ -370,7 +372,7 @@ def fused(graph: SGraph, pair: Pair) -> SGraph:
     return SGraph(tuple(nodes), graph.output - fewer)
 
 
-def _needed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def _without_unused(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """A block graph's operators, but for those of which nothing is made, as of a maximum that only scaled shares."""
     used = {len(nodes) - 1}
     for position in range(len(nodes) - 1, -1, -1):
@@ -380,7 +382,7 @@ def _needed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple(Node(nodes[p].op, tuple(at[a] for a in nodes[p].args)) for p in sorted(used))
 
 
-def with_means_unfolded(operators: Operators, axes: AxisTable) -> Operators:
+def unfold_means(operators: Operators, axes: AxisTable) -> Operators:
     """The operators, and those that take a mean's place where an axis is split."""
     means = {"mean", "rms"} & {*operators.reductions, *operators.accumulators}
     scales = (Scalar("mul", Fraction(1, n)) for a in axes.axes if (n := a.extent.constant))
@@ -393,7 +395,7 @@ def with_means_unfolded(operators: Operators, axes: AxisTable) -> Operators:
     )
 
 
-def with_means_folded(graph: SGraph, operators: Operators) -> SGraph:
+def fold_means(graph: SGraph, operators: Operators) -> SGraph:
     """A kernel graph whose sums, times one over their extent, are means again, where the operators have them.
 
     The inverse of what a split makes of means; a sum that something else uses stays as well.
@@ -402,12 +404,12 @@ def with_means_folded(graph: SGraph, operators: Operators) -> SGraph:
     nodes = list(graph.nodes)
     for position, block in graph.customs:
         inside = block_types(block, tuple(types[a] for a in nodes[position].args))
-        folded = _needed(_folded(block.nodes, [t.dims for t in inside], operators))
+        folded = _without_unused(_fold_means(block.nodes, [t.dims for t in inside], operators))
         nodes[position] = Node(Custom(BlockGraph(block.grid, block.loop, folded)), nodes[position].args)
     return SGraph(tuple(nodes), graph.output)
 
 
-def _folded(nodes: tuple[Node, ...], dims: Sequence[tuple[Dim, ...]], operators: Operators) -> tuple[Node, ...]:
+def _fold_means(nodes: tuple[Node, ...], dims: Sequence[tuple[Dim, ...]], operators: Operators) -> tuple[Node, ...]:
     def mean(position: int, fn: Literal["mean", "rms"]) -> Node | None:
         """What a sum times one over its extent is; None where it is no such, or of what the operators have not."""
         node = nodes[position]

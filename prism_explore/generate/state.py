@@ -106,9 +106,9 @@ class Tensor:
     """See `canonical_order.Expressions`; in one block, equal numbers are equal values."""
     flows: tuple[Flow | FlowRule, ...] = ()
     """Inside a block: its loop state under each choice of looped axes."""
-    behind: bool = False
+    after_loop: bool = False
     """Inside a block: whether it depends on an accumulator, so that no accumulator may take it."""
-    written: int = -1
+    loopless_number: int = -1
     """The number of the same value in a graph without a loop: an accumulator is a reduction or its operand."""
 
 
@@ -123,7 +123,7 @@ class BlockApplication:
     """Its result; the node is that of the first graph that had it."""
 
 
-Same: TypeAlias = tuple[tuple[str, str], ...]
+MergedAxes: TypeAlias = tuple[tuple[str, str], ...]
 """Where dims match by size: axes, and for each the first of those that it is one with."""
 
 
@@ -145,7 +145,7 @@ class KernelState:
     """Tensors that some kernel reads."""
     deviations: int = 0
     """How many of its operators compute a value that the program does not."""
-    same: Same = ()
+    merged_axes: MergedAxes = ()
     """The axes that are one, where dims match by size."""
 
 
@@ -155,7 +155,7 @@ class BlockState:
 
     id: str
     operands: tuple[int, ...]
-    spare: int
+    operators_after: int
     """An upper bound on the operators that the kernel graph may still add behind this block."""
     choices: tuple[frozenset[str], ...]
     """All choices of looped axes."""
@@ -167,22 +167,22 @@ class BlockState:
     """The forms of the result that all of its values, and those outside, may be parts of."""
     context: int = 0
     """A number for the loads, the choices of looped axes, and the axes that are one."""
-    outside: tuple[Tensor, ...] = ()
+    kernel_tensors: tuple[Tensor, ...] = ()
     """Kernel-level tensors that operators behind this block may still use."""
     reduced: frozenset[str] = frozenset()
     """Axes that some operator sums over, so that no grid dim may partition them."""
     accumulated: tuple[int, ...] = ()
-    made: tuple[Parts, ...] = ()
+    parts: tuple[Parts, ...] = ()
     """Per form of the result, the parts that its tensors and those outside have."""
-    open: tuple[BlockApplication, ...] = ()
+    untried: tuple[BlockApplication, ...] = ()
     """Applications to tensors before the newest that are still to be tried, in canonical order."""
     time_bound: PartialTimeBound = EMPTY
     """A lower bound on the time; zero where there is no time to beat."""
-    beyond: int = 0
+    extensions: int = 0
     """How many kernel graphs extend the graph behind this block's kernel, for any operators in it."""
     stood_for: int = 0
     """How many graphs begin with this kernel's operands."""
     deviations: int = 0
     """How many operators, in earlier kernels too, compute a value that the program does not."""
-    same: Same = ()
+    merged_axes: MergedAxes = ()
     """The axes that are one, where dims match by size."""

@@ -33,7 +33,7 @@ from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe,
 from prism_explore.frontend import Traced
 from prism_explore.generate import generate
 from prism_explore.generate.event_log import PrunedSequence
-from prism_explore.generate.pruning.rule import require_known
+from prism_explore.generate.pruning.rule import require_known_rules
 from prism_explore.generate.pruning.rules import RULES
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
@@ -96,7 +96,7 @@ class Task:
     several at once; this process alone where it is None. The facts are the same, but for what a stop-watch measured."""
 
     def __post_init__(self) -> None:
-        require_known(self.space.rules_off, RULES)
+        require_known_rules(self.space.rules_off, RULES)
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ from prism_explore.events.kinds import TIME_SPENT, Reason, RegionPruned
 from prism_explore.generate import generate
 from prism_explore.generate.abstract_expr.size_estimate import fits
 from prism_explore.generate.budgets import time_spent
-from prism_explore.generate.event_log import PrunedSequence, row_text
+from prism_explore.generate.event_log import PrunedSequence, sequence_text
 from prism_explore.generate.pruning.rule import Cut, Failure, reason
 from prism_explore.generate.pruning.time_bound import TIME_BOUND
 from prism_explore.instantiate import instantiate
@@ -91,7 +91,7 @@ def kernel_sequences(
         for found in _covered(same, space, target, seed, over, held):
             if not isinstance(found, _Covered):
                 yield found
-                if found is not None and found.why.code == TIME_SPENT:
+                if found is not None and found.reason.code == TIME_SPENT:
                     return
                 continue
             for row in islice(_rows_of(found), space.rows - made):
@@ -151,7 +151,7 @@ def _too_slow(
     if least_s < held.best_s:
         return None
     detail = f"{rates_of(target)} This is the least of the row's choices of maps."
-    return PrunedSequence(row_text(row.parts), _slower(seconds_text(least_s), held, target, detail), 1.0)
+    return PrunedSequence(sequence_text(row.parts), _slower(seconds_text(least_s), held, target, detail), 1.0)
 
 
 def _slower(told: str, held: ToBeat, target: Target, detail: str) -> Reason:
@@ -201,7 +201,7 @@ def _covered(
                     yield from _told(parts, part, known, held, target)
             if over():
                 # A saved search does not store where that was, so only the fact is reported.
-                yield PrunedSequence(row_text(parts), time_spent(space.time_s), 1.0)
+                yield PrunedSequence(sequence_text(parts), time_spent(space.time_s), 1.0)
                 return
             if part.searched and not (known and known.families):
                 is_whole = looks[part.program.name] = False
@@ -218,7 +218,7 @@ def _told(
     if search.slow and held:
         yield _slow_graphs(parts, part, search, held, target)
     if search.left:
-        text, weight = row_text(parts, part), sum(e.stood_for for e in search.left)
+        text, weight = sequence_text(parts, part), sum(e.stood_for for e in search.left)
         yield PrunedSequence(text, search.left[0].reason, weight)
 
 
@@ -231,7 +231,7 @@ def _slow_graphs(parts: Sequence[Part], part: Part, search: _Search, held: ToBea
         f"at {first.operator}; e is of that one, with what the rest of the row takes at least."
     )
     return PrunedSequence(
-        row_text(parts, part), _slower(told, held, target, detail), sum(e.stood_for for e in search.slow)
+        sequence_text(parts, part), _slower(told, held, target, detail), sum(e.stood_for for e in search.slow)
     )
 
 

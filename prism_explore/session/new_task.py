@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import Traced, data_sizes
-from prism_explore.generate.abstract_expr.size_estimate import beyond
+from prism_explore.generate.abstract_expr.size_estimate import why_too_large
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import parse_ranges
 from prism_explore.pipeline.search_space import Space, default_space
@@ -64,7 +64,7 @@ def new_task(
         JournalVersionError: the database is damaged, or of a later version.
     """
     names = baseline_names(baselines)
-    if reason := beyond(program):
+    if reason := why_too_large(program):
         raise ShapeError(reason)
     symbols = program.graph.data_symbols
     bounds = parse_ranges(ranges, symbols, program.name)

@@ -131,7 +131,7 @@ def test_every_row_below_the_time_to_beat_is_still_found_and_what_is_given_up_is
         for text in least.keys() - texts:
             assert all(best_s <= s * (1 + 1e-12) for s in counted_s[text])
         assert bool(cut) or times[0] < best_s
-        assert {"cost.floor"} >= {c.why.rule for c in cut}
+        assert {"cost.floor"} >= {c.reason.rule for c in cut}
 
 
 def test_with_the_rule_off_no_row_is_given_up():

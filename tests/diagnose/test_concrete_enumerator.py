@@ -10,7 +10,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import NodeExpanded
 from prism_explore.generate import generate
-from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.pipeline.search_space import default_space
@@ -47,11 +47,11 @@ def symbolic(program):
 def test_both_find_the_same_families_and_the_symbolic_search_visits_fewer_states(program):
     families, nodes = symbolic(program)
     _, tally = concrete(program)
-    table = Expressions()
+    table = ExpressionNumbers()
 
     assert families
-    assert {table.of_graph(f.sgraph.substitute(AT)) for f in families} == set(
-        map(table.of_graph, tally.families.values())
+    assert {table.number_graph(f.sgraph.substitute(AT)) for f in families} == set(
+        map(table.number_graph, tally.families.values())
     )
     assert not tally.over
     assert nodes < tally.grown < tally.states
@@ -106,11 +106,11 @@ def test_more_numbers_mean_more_states_and_no_other_family():
     program = rms_linear_small()
     _, few = concrete(program, Numbers((2,), (2,)))
     _, many = concrete(program, Numbers((2, 4), (2, 4)))
-    table = Expressions()
+    table = ExpressionNumbers()
 
     assert few.maps < many.maps
     assert few.grown < many.grown
-    assert set(map(table.of_graph, few.families.values())) == set(map(table.of_graph, many.families.values()))
+    assert set(map(table.number_graph, few.families.values())) == set(map(table.number_graph, many.families.values()))
 
 
 def test_a_budget_of_states_ends_it_and_is_told():

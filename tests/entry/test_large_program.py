@@ -5,7 +5,7 @@ import pytest
 
 import prism_explore as px
 from prism_explore.entry.large_program import fits
-from prism_explore.generate.abstract_expr.size_estimate import LARGEST, expression_size
+from prism_explore.generate.abstract_expr.size_estimate import LARGEST_EXPRESSION, expression_size
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Input
 from prism_explore.ir.program import ProgramBuilder
@@ -101,7 +101,7 @@ def test_every_operator_is_in_one_part_and_each_part_computes_its_tensor(program
 def test_a_program_whose_expression_is_too_large_is_refused_as_a_whole_with_the_way_on():
     program = layers(10, residual=True)
 
-    assert expression_size(program) <= LARGEST
+    assert expression_size(program) <= LARGEST_EXPRESSION
     deep = ProgramBuilder("deep")
     h = deep.input("x", "b", 8)
     for n in range(8):

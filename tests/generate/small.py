@@ -16,7 +16,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateRejected, RegionPruned
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
-from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.generate.program_count import ProgramCounts
 from prism_explore.generate.pruning.facts import ProgramFacts
 from prism_explore.instantiate import instantiate
@@ -100,7 +100,7 @@ def fitting(program: TensorProgram, machine: Target, ops: int) -> Small | None:
         given = len(program.inputs)
         space = Space(Operators(), operators, block_ops=given + ops + more, block_inputs=given, nodes=10**9)
         facts = ProgramFacts(program, space, machine)
-        whole = ProgramCounts(facts.kernel_operators, facts.block_operators, space).beyond(facts.start(""))
+        whole = ProgramCounts(facts.kernel_operators, facts.block_operators, space).extensions(facts.start(""))
         if whole > MOST:
             break
         best = Small(program, space, machine)
@@ -128,7 +128,7 @@ class Searcher:
     """Searches one program again and again; what was decided once is remembered."""
 
     small: Small
-    table: Expressions = field(default_factory=Expressions)
+    table: ExpressionNumbers = field(default_factory=ExpressionNumbers)
     right: dict[int, bool] = field(default_factory=dict)
     """Per family, whether it computes the program on one block in one iteration; if not, no maps help it."""
     times: dict[tuple[int, tuple[str, ...]], float] = field(default_factory=dict)
@@ -149,7 +149,7 @@ class Searcher:
         for family in generate(small.program, space, small.machine, journal, time_to_beat=time_to_beat):
             if family is None:
                 continue
-            value = self.table.of_graph(family.sgraph)
+            value = self.table.number_graph(family.sgraph)
             if self.right.get(value) is False:
                 continue
             for candidate in instantiate(family, space, small.machine, journal):

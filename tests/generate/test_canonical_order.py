@@ -4,12 +4,20 @@ from itertools import product
 
 import pytest
 
-from prism_explore.generate.canonical_order import Counter, Expressions, OperatorSet, Symbol, rank
+from prism_explore.generate.canonical_order import (
+    ExpressionNumbers,
+    OperatorSet,
+    ProgramCounter,
+    UninterpretedOperator,
+    rank,
+)
 from prism_explore.ir.ops import Accumulate, Binary, Input, Reduce, Unary
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
 
-ALPHABET = OperatorSet((Symbol("f", 1), Symbol("g", 2), Symbol("h", 2, commutative=True)))
+ALPHABET = OperatorSet(
+    (UninterpretedOperator("f", 1), UninterpretedOperator("g", 2), UninterpretedOperator("h", 2, commutative=True))
+)
 
 
 def programs_by_brute_force(inputs: int, ops: int) -> set[frozenset]:
@@ -48,14 +56,14 @@ def test_every_program_has_exactly_one_canonical_sequence(inputs, ops, count):
 
 @pytest.mark.parametrize(("inputs", "ops", "count"), [(2, 2, 117), (2, 3, 2136), (3, 3, 9375)])
 def test_the_counter_counts_without_enumerating(inputs, ops, count):
-    assert count == Counter(ALPHABET).of_length(inputs, ops)
+    assert count == ProgramCounter(ALPHABET).of_length(inputs, ops)
 
 
 def test_programs_of_all_lengths_add_up():
-    counter = Counter(ALPHABET)
+    counter = ProgramCounter(ALPHABET)
 
-    assert counter.all(2, 3) == sum(counter.of_length(2, n) for n in range(4))
-    assert counter.all(2, 3) == counter.following(2, 3)[ALPHABET.possible(2)]
+    assert counter.up_to_length(2, 3) == sum(counter.of_length(2, n) for n in range(4))
+    assert counter.up_to_length(2, 3) == counter.following(2, 3)[ALPHABET.application_count(2)]
 
 
 @pytest.mark.parametrize("gone", [(0,), (3,), (1, 4), (0, 1, 2, 5)])
@@ -64,7 +72,7 @@ def test_to_leave_applications_out_for_good_is_to_begin_with_fewer(gone):
     without = {steps[n] for n in gone}
     programs = [p for length in range(4) for p in ALPHABET.sequences(2, length) if not without & {*p}]
 
-    assert len(programs) == Counter(ALPHABET).following(2, 3)[len(steps) - len(gone)]
+    assert len(programs) == ProgramCounter(ALPHABET).following(2, 3)[len(steps) - len(gone)]
 
 
 def test_applications_come_in_increasing_rank():
@@ -92,7 +100,7 @@ def test_the_largest_operand_index_decides_first():
     ],
 )
 def test_what_a_definition_equates_has_one_number(one, other):
-    table = Expressions()
+    table = ExpressionNumbers()
 
     assert number(table, one) == number(table, other)
 
@@ -107,12 +115,12 @@ def test_what_a_definition_equates_has_one_number(one, other):
     ],
 )
 def test_what_differs_has_two_numbers(one, other):
-    table = Expressions()
+    table = ExpressionNumbers()
 
     assert number(table, one) != number(table, other)
 
 
-def number(table: Expressions, term) -> int:
+def number(table: ExpressionNumbers, term) -> int:
     if isinstance(term, str):
         return table.number(Input(term, tensor("b", 4)), ())
     op, *args = term
@@ -142,6 +150,6 @@ def test_graphs_that_differ_in_naming_only_have_one_number():
         %4 = add(%3, %2)
         %5 = store(%4, omap=?)
       return %2""")
-    table = Expressions()
+    table = ExpressionNumbers()
 
-    assert table.of_graph(one) == table.of_graph(other)
+    assert table.number_graph(one) == table.number_graph(other)

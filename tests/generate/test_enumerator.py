@@ -250,7 +250,7 @@ def test_more_inputs_than_a_kernel_may_read_is_said_at_once():
 def test_the_table_has_a_row_for_every_rule_that_can_be_switched_off():
     assert len(set(RULE_NAMES)) == len(RULES)
     for rule in RULES:
-        assert rule.says.endswith(".")
+        assert rule.sentence.endswith(".")
         assert rule.source
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
-from prism_explore.generate.canonical_order import Expressions
-from prism_explore.generate.explain_excluded import excesses, outside
-from prism_explore.generate.split_kernels import fused, with_means_folded
+from prism_explore.generate.canonical_order import ExpressionNumbers
+from prism_explore.generate.explain_excluded import excesses, explain_excluded
+from prism_explore.generate.split_kernels import fold_means, fuse_split_kernels
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.analysis.split_reduction import find_split_pair
 from prism_explore.ir.graph import SGraph
@@ -58,10 +58,10 @@ def test_inside_a_space_with_a_lower_limit_is_what_a_search_of_it_finds(limit):
         space = NARROWED[limit](case.space)
         narrow = families(case, space)
         for text, graph in larger.items():
-            why = outside(case.program, space, case.machine, graph)
+            why = explain_excluded(case.program, space, case.machine, graph)
 
             assert (text in narrow) == (not why), f"{seed}: {why}"
-            assert outside(case.program, case.space, case.machine, graph) == ""
+            assert explain_excluded(case.program, case.space, case.machine, graph) == ""
             kept, left_out = kept + (not why), left_out + bool(why)
             if why:
                 (excess,) = excesses(case.program, space, case.machine, graph)
@@ -98,7 +98,7 @@ def test_a_known_form_is_found_once_its_space_is_raised_to_the_numbers_that_it_i
     space = default_space(program)
     found = excesses(program, space, H100, graph)
 
-    assert outside(program, space, H100, graph) == RAISED[name] == "; ".join(map(str, found))
+    assert explain_excluded(program, space, H100, graph) == RAISED[name] == "; ".join(map(str, found))
     assert not is_found(name, space)
     assert is_found(name, replace(space, **{e.limit: e.needed for e in found}))
 
@@ -119,9 +119,9 @@ def test_a_known_form_is_lost_where_a_limit_is_set_below_what_it_takes(name):
     space = default_space(program)
     lower = replace(space, **{limit: allowed})
 
-    assert outside(program, space, H100, graph) == ""
+    assert explain_excluded(program, space, H100, graph) == ""
     assert is_found(name, space)
-    assert told == outside(program, lower, H100, graph)
+    assert told == explain_excluded(program, lower, H100, graph)
     assert not is_found(name, lower)
     assert is_found(name, replace(space, **{limit: allowed + 1}))
 
@@ -129,20 +129,22 @@ def test_a_known_form_is_lost_where_a_limit_is_set_below_what_it_takes(name):
 @pytest.mark.parametrize("name", ["rmsnorm_linear", "rmsnorm", "qk_norm_attention"])
 def test_two_kernels_with_a_single_share_and_their_means_folded_are_the_kernel_that_was_split(name):
     program = program_of(name, tiny=True)
-    space, numbers = default_space(program), Expressions()
+    space, numbers = default_space(program), ExpressionNumbers()
     found = [f.sgraph for f in generate(program, space, H100, Journal()) if f is not None]
-    single = {numbers.of_graph(g) for g in found if len(g.customs) == 1}
+    single = {numbers.number_graph(g) for g in found if len(g.customs) == 1}
     split = [(g, pair) for g in found if (pair := find_split_pair(g))]
 
     assert split
-    assert all(numbers.of_graph(with_means_folded(fused(g, pair), space.block)) in single for g, pair in split)
-    assert [""] * len(found) == [outside(program, space, H100, g) for g in found]
+    assert all(
+        numbers.number_graph(fold_means(fuse_split_kernels(g, pair), space.block)) in single for g, pair in split
+    )
+    assert [""] * len(found) == [explain_excluded(program, space, H100, g) for g in found]
 
 
 def test_a_tensor_that_the_space_loads_along_two_axes_is_outside_where_it_is_loaded_once():
     entry = BY_NAME["rotary_scores-concat"]
     program = program_of(entry.workload)
-    why = outside(program, default_space(program), H100, sgraph_of(entry))
+    why = explain_excluded(program, default_space(program), H100, sgraph_of(entry))
 
     assert why == "cos and sin: loaded once, where one dim is two axes of the program"
 
@@ -161,4 +163,4 @@ def test_what_no_number_excludes_is_told_by_what_the_space_states(name):
     entry = BY_NAME[name]
     program = program_of(entry.workload, tiny=True)
 
-    assert outside(program, default_space(program), H100, sgraph_of(entry, tiny=True)).startswith(SPOKEN[name])
+    assert explain_excluded(program, default_space(program), H100, sgraph_of(entry, tiny=True)).startswith(SPOKEN[name])

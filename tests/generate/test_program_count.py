@@ -59,7 +59,7 @@ def test_the_tree_is_counted_as_it_would_be_walked(tensors, predefined, customs,
     tree = ProgramCounts(operator_set(KERNEL, 2), operator_set(BLOCK, 2), space)
     given_ = tuple(gate_input(i) for i in range(tensors))
 
-    assert walked(space, tensors) == tree.beyond(KernelState("", given_, frozenset()))
+    assert walked(space, tensors) == tree.extensions(KernelState("", given_, frozenset()))
 
 
 def gate_input(i: int):

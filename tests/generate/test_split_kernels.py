@@ -11,8 +11,8 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, RegionPruned
 from prism_explore.generate import generate
-from prism_explore.generate.canonical_order import Expressions
-from prism_explore.generate.split_kernels import fused
+from prism_explore.generate.canonical_order import ExpressionNumbers
+from prism_explore.generate.split_kernels import fuse_split_kernels
 from prism_explore.generate.state import operator_set
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.analysis.split_reduction import find_split_pair
@@ -70,15 +70,15 @@ def test_with_a_single_share_the_two_kernels_are_the_one_that_they_came_from(pro
     parents = {e.node: e.parent for e in journal.events if isinstance(e, NodeExpanded)}
     nodes = {e.family: e.node for e in journal.events if isinstance(e, FamilyCompleted)}
     whole = {nodes[f.id]: f.sgraph for f in families if len(f.sgraph.customs) == 1}
-    table = Expressions()
+    table = ExpressionNumbers()
 
     assert two_kernels(families)
     for family in two_kernels(families):
         pair = find_split_pair(family.sgraph)
         assert pair is not None
-        source, again = whole[parents[nodes[family.id]]], fused(family.sgraph, pair)
+        source, again = whole[parents[nodes[family.id]]], fuse_split_kernels(family.sgraph, pair)
         unfolded = any(isinstance(n.op, Scalar) and n.op.fn == "mul" for n in again.customs[0][1].nodes)
-        assert unfolded or table.of_graph(source) == table.of_graph(again)
+        assert unfolded or table.number_graph(source) == table.number_graph(again)
         assert source.output_type == again.output_type
 
 
@@ -189,14 +189,14 @@ def linked(inputs, reads, one, stored, more, two, sink):
 def test_every_right_pair_of_kernels_that_is_grown_directly_is_found_by_splitting(name):
     program, operators, first, second = CASES[name]
     space = replace(default_space(program), block=operators, block_ops=len(program.inputs) + first + second)
-    table = Expressions()
+    table = ExpressionNumbers()
 
     def keys(families):
         for family in families:
             for candidate in instantiate(family, space, MACHINE, Journal()):
                 if is_correct(program, candidate):
                     cuts = tuple(tuple(map(str, uses)) for uses in candidate.uses)
-                    yield table.of_graph(family.sgraph), cuts, laid_out(candidate.sgraph)
+                    yield table.number_graph(family.sgraph), cuts, laid_out(candidate.sgraph)
 
     found = set(keys(f for f in generate(program, space, MACHINE, Journal()) if f and len(f.sgraph.customs) == 2))
     graphs = directly(program, operators, first, second)

@@ -10,7 +10,7 @@ import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate.event_log import PrunedSequence
-from prism_explore.generate.explain_excluded import outside
+from prism_explore.generate.explain_excluded import explain_excluded
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Accumulate, Custom, Load, MatMul, Store, Unary
@@ -140,7 +140,7 @@ def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row_and_it_is_told_on
     ]
     session.close()
 
-    assert ["budget.time"] == [f.why.code for f in found if isinstance(f, PrunedSequence)]
+    assert ["budget.time"] == [f.reason.code for f in found if isinstance(f, PrunedSequence)]
     assert 1 == len(found)
 
 
@@ -194,7 +194,7 @@ def test_each_candidate_of_a_row_varies_one_kernel(searched):
 def test_it_is_said_to_be_outside_the_space_of_single_kernels(searched):
     family = searched.proved[0].candidate.family
 
-    assert outside(searched.task.program, searched.task.space, searched.task.target, family.sgraph)
+    assert explain_excluded(searched.task.program, searched.task.space, searched.task.target, family.sgraph)
 
 
 def test_on_a_cpu_it_is_one_callable_checked_as_a_whole():

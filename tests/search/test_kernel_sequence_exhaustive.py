@@ -21,7 +21,7 @@ from prism_explore.cost.dominance import compared, cost_of, never_above
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
-from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.generate.event_log import PrunedSequence
 from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.instantiate import instantiate
@@ -103,7 +103,7 @@ class Plain:
     """Of a kernel, loads included."""
 
     def __post_init__(self) -> None:
-        self.table = Expressions()
+        self.table = ExpressionNumbers()
         self.kernels: dict[str, dict[int, list[Candidate]]] = {}
         nodes = self.program.graph.nodes
         self.todo = [p for p, n in enumerate(nodes) if not isinstance(n.op, Input)]
@@ -160,7 +160,7 @@ class Plain:
         space = replace(space, patience=ALL, rules_off=frozenset(RULE_NAMES))
         journal, seen = Journal(), set[int]()
         for family in generate(part, space, BARE, journal):
-            number = self.table.of_graph(family.sgraph) if family else -1
+            number = self.table.number_graph(family.sgraph) if family else -1
             if family is None or number in seen:
                 continue
             seen.add(number)
@@ -218,7 +218,7 @@ def key_of(plain: Plain, row: KernelSequence) -> Key:
         nodes = tuple(
             Node(Input(names[n.op.name], n.op.type)) if isinstance(n.op, Input) else n for n in family.sgraph.nodes
         )
-        kernels[number] = plain.table.of_graph(SGraph(nodes, family.sgraph.output))
+        kernels[number] = plain.table.number_graph(SGraph(nodes, family.sgraph.output))
     return tuple((part.positions, kernels.get(number)) for number, part in enumerate(row.parts))
 
 
@@ -307,7 +307,7 @@ def test_a_part_that_a_budget_left_is_told() -> None:
     _, given_up = searched(there, there.space(row_nodes=3))
 
     assert given_up
-    assert {"budget.nodes"} == {f.why.rule for f in given_up}
+    assert {"budget.nodes"} == {f.reason.rule for f in given_up}
     assert all(f.stood_for > 0 for f in given_up)
 
 

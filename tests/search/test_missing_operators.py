@@ -10,7 +10,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted
 from prism_explore.generate import generate
 from prism_explore.generate.abstract_expr.polynomial import features, leaf, show
-from prism_explore.generate.abstract_expr.subexpression import Goal, Theory
+from prism_explore.generate.abstract_expr.subexpression import ExpressionBuilder, Goal
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.ops import Accumulate, Band, Binary, Input, MatMul, ViewOp, op_name
@@ -79,7 +79,7 @@ def values_of(program):
     """The abstract expression of every tensor of a program, as a search sees it."""
     graph = program.graph
     table = axes_of(graph)
-    theory = Theory(frozenset(a.name for a in table.axes))
+    theory = ExpressionBuilder(frozenset(a.name for a in table.axes))
     values = []
     for position, node in enumerate(graph.nodes):
         if isinstance(node.op, Input | Band):
@@ -105,7 +105,7 @@ def test_two_operands_of_one_operator_never_exclude_each_other(program):
     goal = Goal(values[program.graph.output])
     pairs = [n.args for n in program.graph.nodes if len(n.args) == 2]
 
-    assert [] == [pair for pair in pairs if not goal.joins(*(values[a] for a in pair))]
+    assert [] == [pair for pair in pairs if not goal.reaches_both(*(values[a] for a in pair))]
 
 
 def test_an_operator_with_two_operands_is_no_missing_function_of_one():
@@ -117,7 +117,7 @@ def test_an_operator_with_two_operands_is_no_missing_function_of_one():
 
 def test_maxima_commute_and_masks_do_not():
     x, y, z = (leaf(name) for name in "xyz")
-    theory = Theory()
+    theory = ExpressionBuilder()
 
     def made(fn, a, b):
         return theory.apply(Binary(fn), (a, b), ((), ()))

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 
 from prism_explore.generate.abstract_expr.polynomial import Call, Leaf, Mono, Poly, div
-from prism_explore.generate.abstract_expr.subexpression import Theory
+from prism_explore.generate.abstract_expr.subexpression import ExpressionBuilder
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
@@ -33,12 +33,16 @@ from prism_explore.ir.ops import (
     Store,
 )
 
-MOST = 4
+MOST_FORMS = 4
 """How many readings of one value are kept, in order of appearance."""
 
 
-def readings(
-    graph: SGraph, named: tuple[AxisNames, ...], theory: Theory, given: Mapping[int, Poly], core: Iterable[int]
+def equal_forms(
+    graph: SGraph,
+    named: tuple[AxisNames, ...],
+    theory: ExpressionBuilder,
+    given: Mapping[int, Poly],
+    core: Iterable[int],
 ) -> dict[int, tuple[Poly, ...]]:
     """The expressions of each tensor that is asked for, as it is written first.
 
@@ -66,24 +70,24 @@ def readings(
                     made.setdefault(theory.apply(op, args, axes, named[position]))
                 if op == Binary("div"):
                     for p, q in product(*(values[a] for a in node.args)):
-                        made.setdefault(div(*unshifted(p, q)))
-                values[position] = tuple(made)[:MOST]
+                        made.setdefault(div(*without_shared_exponents(p, q)))
+                values[position] = tuple(made)[:MOST_FORMS]
     return values
 
 
-def unshifted(p: Poly, q: Poly) -> tuple[Poly, Poly]:
+def without_shared_exponents(p: Poly, q: Poly) -> tuple[Poly, Poly]:
     """Numerator and denominator without the exponents that all of their monomials share."""
     powers = [Counter(dict(m.power)) for m, _ in (*p, *q)]
     shared = powers[0]
     for other in powers[1:]:
         shared &= other
-    shared = Counter({term: n for term, n in shared.items() if not _bound_outside(term)})
+    shared = Counter({term: n for term, n in shared.items() if not _is_bound_outside(term)})
     if not shared:
         return p, q
-    return _without(p, shared), _without(q, shared)
+    return _remove_exponents(p, shared), _remove_exponents(q, shared)
 
 
-def _without(p: Poly, shared: Counter[Mono]) -> Poly:
+def _remove_exponents(p: Poly, shared: Counter[Mono]) -> Poly:
     out: dict[Mono, int] = {}
     for m, n in p:
         left = {term: k - shared[term] for term, k in m.power}
@@ -93,9 +97,9 @@ def _without(p: Poly, shared: Counter[Mono]) -> Poly:
     return tuple(sorted(out.items()))
 
 
-def _bound_outside(m: Mono, depth: int = 1) -> bool:
+def _is_bound_outside(m: Mono, depth: int = 1) -> bool:
     """Whether a sum that stands outside of a monomial, nested so deep, binds an input in it."""
     if any(isinstance(a, Leaf) and any(level >= depth for _, level in a.bound) for a, _ in m.atoms):
         return True
     inner = [*(p for p in (m.power, m.root, m.den) if p), *(a.argument for a, _ in m.atoms if isinstance(a, Call))]
-    return any(_bound_outside(k, depth + 1) for p in inner for k, _ in p)
+    return any(_is_bound_outside(k, depth + 1) for p in inner for k, _ in p)

@@ -76,13 +76,13 @@ class Parts:
         )
 
 
-NOTHING = Parts()
+NO_PARTS = Parts()
 
 
 @memoize(65536)
 def parts(p: Poly) -> Parts:
     """The parts of a polynomial."""
-    found = NOTHING
+    found = NO_PARTS
     for m, _ in p:
         sums = frozenset(s for s, _ in m.sums if s.label[0] in "Σμ")
         calls = (a for a, _ in m.atoms if isinstance(a, Call) and not is_joint(a.fn))
@@ -115,7 +115,7 @@ def _inputs(m: Mono) -> Iterable[str]:
         yield from inputs(inner)
 
 
-class Needs:
+class OperatorLowerBound:
     """The result's parts, asked again and again which of them are still to be made."""
 
     def __init__(
@@ -137,63 +137,65 @@ class Needs:
         self._goal = goal
         wanted = parts(goal.result)
         self._rms, self._quotients = rms, quotients
-        self._plain = {axis for axis, _ in reciprocals}
-        self._lone = frozenset(s for s in wanted.lone if s.axis not in self._plain)
+        self._mean_is_sum = {axis for axis, _ in reciprocals}
+        self._lone = frozenset(s for s in wanted.lone if s.axis not in self._mean_is_sum)
         self._means = frozenset(s.label for s in wanted.sums if s.label[0] == "μ")
         self._calls = wanted.calls
         self._constants = wanted.constants - {value for _, value in reciprocals}
         self._roots, self._powers, self._dens = map(_by_size, (wanted.roots, wanted.powers, wanted.quotients))
         counted = [(m, n) for m, n in goal.result if not _constants(m)]
         self._terms = sum(n for _, n in counted)
-        self._apart = all(n == 1 for _, n in counted) and not _may_factor([m for m, _ in counted])
-        self._factors = max((len(_names(m)) for m, _ in counted), default=0) if self._apart else 0
-        self._had: dict[Poly, Parts] = {}
-        self._lacks: dict[Parts, tuple[int, int, int]] = {}
+        self._added_once = all(n == 1 for _, n in counted) and not _may_factor([m for m, _ in counted])
+        self._factors = max((len(_names(m)) for m, _ in counted), default=0) if self._added_once else 0
+        self._parts_of: dict[Poly, Parts] = {}
+        self._missing_of: dict[Parts, tuple[int, int, int]] = {}
 
-    def had(self, p: Poly) -> Parts:
+    def parts_of(self, p: Poly) -> Parts:
         """The parts of a tensor's polynomial, and what it has of the result's sums and products."""
-        found = self._had.get(p)
+        found = self._parts_of.get(p)
         if found is None:
-            terms = sum(n for m, n in p if not _constants(m)) if self._terms > 1 and self._goal.tops(p) else 0
+            terms = (
+                sum(n for m, n in p if not _constants(m)) if self._terms > 1 and self._goal.is_top_level_part(p) else 0
+            )
             factors = max((len(_names(m)) for m, _ in p), default=0)
-            found = self._had[p] = replace(parts(p), terms=terms, factors=factors)
+            found = self._parts_of[p] = replace(parts(p), terms=terms, factors=factors)
         return found
 
-    def least(self, joins: int, made: Parts) -> int:
+    def needed(self, joins: int, made: Parts) -> int:
         """Operators that must still come, given what the tensors have and how many of them are to be joined."""
-        sums, quotients, others = self._lacking(made)
+        sums, quotients, others = self._missing(made)
         return max(joins, sums + quotients) + others
 
-    def least_with_terms(self, joins: int, made: Parts) -> int:
+    def needed_with_terms(self, joins: int, made: Parts) -> int:
         """The same, where additions and products of the result's own monomials count as well."""
-        sums, quotients, others = self._lacking(made)
+        sums, quotients, others = self._missing(made)
         products = -(-self._factors // max(made.factors, 1)) - 1
         return max(joins, max(sums, products) + quotients + self._additions(made.terms)) + others
 
-    def _lacking(self, made: Parts) -> tuple[int, int, int]:
+    def _missing(self, made: Parts) -> tuple[int, int, int]:
         """Sums, quotients, and what operators with one operand make, at least."""
-        found = self._lacks.get(made)
+        found = self._missing_of.get(made)
         if found is None:
-            found = self._lacks[made] = self._lacking_anew(made)
+            found = self._missing_of[made] = self._count_missing(made)
         return found
 
-    def _lacking_anew(self, made: Parts) -> tuple[int, int, int]:
+    def _count_missing(self, made: Parts) -> tuple[int, int, int]:
         lacking = self._lone - made.sums
         sums = sum(s.label[0] == "Σ" for s in lacking)
         means = {s.label for s in made.sums}
         lone_means = [s.label for s in lacking if s.label[0] == "μ"]
         averaged = len(lone_means) + len(self._means - means - set(lone_means))
-        rooted = _fresh(self._roots, made.roots)
+        rooted = _count_with_new_input(self._roots, made.roots)
         others = (
             (max(rooted, averaged) if self._rms else rooted + averaged)
-            + _fresh(self._powers, made.powers)
+            + _count_with_new_input(self._powers, made.powers)
             + len(self._calls - made.calls)
             + len(self._constants - made.constants)
         )
-        return sums, _fresh(self._dens, made.quotients) if self._quotients else 0, others
+        return sums, _count_with_new_input(self._dens, made.quotients) if self._quotients else 0, others
 
     def _additions(self, terms: int) -> int:
-        if self._apart:
+        if self._added_once:
             return max(-(-self._terms // max(terms, 1)) - 1, 0)
         return int(self._terms > 1 >= terms)
 
@@ -221,7 +223,7 @@ def _by_size(sets: frozenset[Inputs]) -> tuple[Inputs, ...]:
     return tuple(sorted(sets, key=lambda s: (len(s), sorted(s))))
 
 
-def _fresh(wanted: tuple[Inputs, ...], made: frozenset[Inputs]) -> int:
+def _count_with_new_input(wanted: tuple[Inputs, ...], made: frozenset[Inputs]) -> int:
     """How many of the wanted sets, in order, have a member that is in no set before them and in none made."""
     seen = frozenset[str]().union(*made)
     count = 0

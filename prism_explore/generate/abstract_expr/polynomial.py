@@ -46,7 +46,7 @@ class Sum(NamedTuple):
         return self.label[1:]
 
 
-UNTOLD: tuple[tuple[str, int], ...] = (("?", 1),)
+UNTRACKED: tuple[tuple[str, int], ...] = (("?", 1),)
 
 
 class Leaf(NamedTuple):
@@ -96,14 +96,14 @@ class Mono:
     ) -> Mono:
         """The monomial of these parts."""
         parts = (sums, atoms, power, root, den)
-        found = _MADE.get(parts)
+        found = _INTERNED.get(parts)
         if found is None:
-            with _MAKING:
-                found = _MADE.get(parts)
+            with _INTERN_LOCK:
+                found = _INTERNED.get(parts)
                 if found is None:
                     found = super().__new__(cls)
                     found.sums, found.atoms, found.power, found.root, found.den = found.parts = parts
-                    _MADE[parts] = found
+                    _INTERNED[parts] = found
         return found
 
     def __reduce__(self) -> tuple[type[Mono], _Parts]:
@@ -122,9 +122,9 @@ Poly: TypeAlias = "tuple[tuple[Mono, int], ...]"
 """Monomials in order with their coefficients, which are at least 1."""
 
 _Parts: TypeAlias = "tuple[tuple[tuple[Sum, int], ...], tuple[tuple[Atom, int], ...], Poly, Poly, Poly]"
-_MADE: WeakValueDictionary[_Parts, Mono] = WeakValueDictionary()
+_INTERNED: WeakValueDictionary[_Parts, Mono] = WeakValueDictionary()
 """The monomials that somebody holds."""
-_MAKING = Lock()
+_INTERN_LOCK = Lock()
 
 ONE: Poly = ((Mono(), 1),)
 
@@ -172,7 +172,7 @@ def call(fn: str, p: Poly) -> Poly:
     return ((Mono(atoms=((Call(1, fn, p), 1),)), 1),)
 
 
-def joined(fn: str, *args: Poly) -> Poly:
+def joint_call(fn: str, *args: Poly) -> Poly:
     """An opaque function of several arguments, in order, or in any where it is one of `SYMMETRIC`.
 
     It is written as a call of a sum of tagged arguments, so that each of them is nested in it.
@@ -199,16 +199,16 @@ def negative(p: Poly) -> Poly:
 
 
 @memoize(65536)
-def total(p: Poly, kind: str, axis: str, tracked: bool = True) -> Poly:
+def formal_sum(p: Poly, kind: str, axis: str, tracked: bool = True) -> Poly:
     """p summed (Σ) or averaged (μ) over an axis; untracked where binding the axis would be ambiguous."""
     if not tracked:
-        return mul(p, ((Mono(sums=((Sum(kind + axis, UNTOLD), 1),)), 1),))
+        return mul(p, ((Mono(sums=((Sum(kind + axis, UNTRACKED), 1),)), 1),))
     return _collect(
-        (times(bind_monomial(m, axis), Mono(sums=((Sum(kind + axis, varying(m, axis)), 1),))), n) for m, n in p
+        (times(bind_monomial(m, axis), Mono(sums=((Sum(kind + axis, inputs_along(m, axis)), 1),))), n) for m, n in p
     )
 
 
-def varying(m: Mono, axis: str) -> tuple[tuple[str, int], ...]:
+def inputs_along(m: Mono, axis: str) -> tuple[tuple[str, int], ...]:
     """The inputs in a monomial that vary along an axis, with their powers."""
     found: dict[str, int] = {}
     for atom, n in m.atoms:
@@ -218,18 +218,18 @@ def varying(m: Mono, axis: str) -> tuple[tuple[str, int], ...]:
 
 
 @memoize(65536)
-def untold(p: Poly) -> Poly:
+def untracked(p: Poly) -> Poly:
     """p with every sum's memory of what it bound taken away."""
-    return _collect((_untold(m), n) for m, n in p)
+    return _collect((_untracked_monomial(m), n) for m, n in p)
 
 
-def _untold(m: Mono) -> Mono:
+def _untracked_monomial(m: Mono) -> Mono:
     sums: dict[Sum, int] = {}
     for s, n in m.sums:
-        plain = s if s.label == "−" else Sum(s.label, UNTOLD)
+        plain = s if s.label == "−" else Sum(s.label, UNTRACKED)
         sums[plain] = sums.get(plain, 0) + n
-    atoms = tuple((Call(1, a.fn, untold(a.argument)) if isinstance(a, Call) else a, n) for a, n in m.atoms)
-    power, root, den = (untold(p) for p in (m.power, m.root, m.den))
+    atoms = tuple((Call(1, a.fn, untracked(a.argument)) if isinstance(a, Call) else a, n) for a, n in m.atoms)
+    power, root, den = (untracked(p) for p in (m.power, m.root, m.den))
     return Mono(tuple(sorted(sums.items())), _merge((), atoms), power, root, den)
 
 
@@ -389,14 +389,14 @@ def nested(m: Mono) -> tuple[Poly, ...]:
 
 
 @memoize(65536)
-def mentioned(p: Poly) -> frozenset[str]:
+def names_in(p: Poly) -> frozenset[str]:
     """The names of inputs, constants and functions in p, at any depth: no law but cancellation takes one away."""
     own = (a.name if isinstance(a, Leaf) else a.fn for m, _ in p for a, _ in m.atoms)
-    return frozenset(own).union(*(mentioned(q) for m, _ in p for q in nested(m)))
+    return frozenset(own).union(*(names_in(q) for m, _ in p for q in nested(m)))
 
 
 @memoize(65536)
-def summed(m: Mono) -> frozenset[str]:
+def summed_axes(m: Mono) -> frozenset[str]:
     """Axes that the monomial's own sums and means run over."""
     return frozenset(s.axis for s, _ in m.sums)
 
@@ -438,11 +438,11 @@ def _show(m: Mono) -> str:
         parts.append((f"exp({show(m.power)})", 1))
     if m.root:
         parts.append((f"√({show(m.root)})", 1))
-    above = "·".join(_raise(text, n) for text, n in parts) or "1"
+    above = "·".join(_power_text(text, n) for text, n in parts) or "1"
     labels: dict[str, int] = {}
     for s, n in m.sums:
         labels[s.label] = labels.get(s.label, 0) + n
-    sums = "".join(_raise(label, n) + " " for label, n in labels.items())
+    sums = "".join(_power_text(label, n) + " " for label, n in labels.items())
     if not m.den:
         return f"{sums}{above}"
     below = show(m.den)
@@ -463,5 +463,5 @@ def _is_root(p: Poly) -> bool:
     return len(p) == 1 and p[0] == (Mono(root=p[0][0].root), 1)
 
 
-def _raise(text: str, n: int) -> str:
+def _power_text(text: str, n: int) -> str:
     return text if n == 1 else text + str(n).translate(_SUPERSCRIPT)

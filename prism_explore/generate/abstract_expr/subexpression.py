@@ -38,7 +38,7 @@ from typing import NamedTuple, TypeAlias
 
 from prism_explore.generate.abstract_expr.polynomial import (
     ONE,
-    UNTOLD,
+    UNTRACKED,
     Binding,
     Call,
     Leaf,
@@ -52,19 +52,19 @@ from prism_explore.generate.abstract_expr.polynomial import (
     constant,
     div,
     exp,
+    formal_sum,
     free_axes,
-    joined,
-    mentioned,
+    inputs_along,
+    joint_call,
     mul,
+    names_in,
     negative,
     nested,
     quotient,
     sqrt,
-    summed,
+    summed_axes,
     times,
-    total,
-    untold,
-    varying,
+    untracked,
 )
 from prism_explore.ir.axes import AxisNames, unmoved_axes
 from prism_explore.ir.ops import (
@@ -92,10 +92,10 @@ LARGEST_POWER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Theory:
+class ExpressionBuilder:
     """How operators become expressions in one search."""
 
-    marked: frozenset[str] = frozenset()
+    tracked_axes: frozenset[str] = frozenset()
     """Axes whose binding is tracked; one that occurs twice in a tensor cannot be."""
     reciprocals: tuple[tuple[str, Fraction], ...] = ()
     """Axes whose mean is a sum times this number, because the program multiplies by it somewhere."""
@@ -133,7 +133,7 @@ class Theory:
                     case "div":
                         return div(a, b)
                     case "max" | "min" | "mask":
-                        return joined(fn, a, b)
+                        return joint_call(fn, a, b)
             case MatMul():
                 axis = axes[0][-1]
                 return self._reduced("sum", mul(args[0], args[1]), axis)
@@ -154,9 +154,9 @@ class Theory:
             case Slice(along, start, stop):
                 return call(f"slice[{along}, {start}:{stop}]", args[0])
             case Concat(along):
-                return joined(f"concat[{along}]", *args)
+                return joint_call(f"concat[{along}]", *args)
 
-    def summed(self, x: Poly, axis: str) -> Poly:
+    def sum_along(self, x: Poly, axis: str) -> Poly:
         """The sum along an axis."""
         return self._reduced("sum", x, axis)
 
@@ -169,7 +169,7 @@ class Theory:
             case "pow":
                 return self._power(x, value)
             case "max" | "min":
-                return joined(fn, x, constant(value))
+                return joint_call(fn, x, constant(value))
 
     def _power(self, x: Poly, value: Fraction) -> Poly:
         if value < 0:
@@ -204,22 +204,22 @@ class Theory:
             return sqrt(self._reduced("mean", mul(x, x), axis))
         if axis is None:
             return x
-        tracked = axis in self.marked
+        tracked = axis in self.tracked_axes
         if fn == "max":
             # ∨d is a formal sum that binds what lies below it, as Σd does; the call keeps it from moving out.
-            return call("max", total(x, "∨", axis, tracked))
+            return call("max", formal_sum(x, "∨", axis, tracked))
         if fn == "sum":
-            return total(x, "Σ", axis, tracked)
+            return formal_sum(x, "Σ", axis, tracked)
         for name, value in self.reciprocals:
             if name == axis:
-                return mul(total(x, "Σ", axis, tracked), constant(value))
-        return total(x, "μ", axis, tracked)
+                return mul(formal_sum(x, "Σ", axis, tracked), constant(value))
+        return formal_sum(x, "μ", axis, tracked)
 
 
 # ---------------------------------------------------------------- parts of the result
 @memoize(65536)
-def _sums(p: Poly) -> frozenset[str]:
-    return frozenset(axis for m, _ in p for axis in summed(m))
+def _all_summed_axes(p: Poly) -> frozenset[str]:
+    return frozenset(axis for m, _ in p for axis in summed_axes(m))
 
 
 Levels: TypeAlias = tuple[frozenset[str], ...]
@@ -236,43 +236,43 @@ def _bindings(p: Poly, levels: Levels) -> tuple[frozenset[Binding], ...]:
     return tuple(out)
 
 
-def _bound(m: Mono, below: frozenset[Binding]) -> Mono:
+def _bind_all_in_monomial(m: Mono, below: frozenset[Binding]) -> Mono:
     for axis, level in sorted(below):
         m = bind_monomial(m, axis, level)
     return m
 
 
-def _bound_all(p: Poly, below: frozenset[Binding]) -> Poly:
+def _bind_all(p: Poly, below: frozenset[Binding]) -> Poly:
     for axis, level in sorted(below):
         p = bind(p, axis, level)
     return p
 
 
-def _images(e: Poly, below: frozenset[Binding], place: Place, negatives: bool) -> Iterator[dict[Mono, int]]:
+def _multiples_in(e: Poly, below: frozenset[Binding], place: ResultPart, negatives: bool) -> Iterator[dict[Mono, int]]:
     """Each u * e at a place, e standing below some sums, which are u's own or outer ones.
 
     A sum of u that binds e also binds the same factors of u in every monomial of e; so it is taken off u
     and put back with what it bound in each.
     """
-    have, outer = place.have, place.outer
+    have, outer = place.coefficients, place.outer
     here = sorted(axis for axis, level in below if level == 0)
-    lead = _bound(e[0][0], below)
+    lead = _bind_all_in_monomial(e[0][0], below)
     parts: list[tuple[Mono, list[tuple[tuple[str, int], ...]], int]] = []
     for m in place.multiples(e[0][0]):
         u = quotient(m, lead)
-        if u is None or not all(_is_term(p, negatives) for p in (u.power, u.root, u.den)):
+        if u is None or not all(_can_be_built(p, negatives) for p in (u.power, u.root, u.den)):
             continue
         needed = set(below)
         for atom, _ in u.atoms:
             if isinstance(atom, Leaf):
                 needed.update(atom.bound)
-        levels = (summed(u), *outer)
+        levels = (summed_axes(u), *outer)
         if any(axis not in levels[level] for axis, level in needed):
             continue
-        parts = parts or [(_bound(k, below), [varying(k, a) for a in here], n) for k, n in e]
+        parts = parts or [(_bind_all_in_monomial(k, below), [inputs_along(k, a) for a in here], n) for k, n in e]
         lead_varying = parts[0][1]
         binders = [
-            [s for s, _ in u.sums if s.axis == a and _covers(s, bound)]
+            [s for s, _ in u.sums if s.axis == a and _may_bind(s, bound)]
             for a, bound in zip(here, lead_varying, strict=True)
         ]
         for chosen in product(*binders):
@@ -282,7 +282,7 @@ def _images(e: Poly, below: frozenset[Binding], place: Place, negatives: bool) -
             for k, k_varying, n in parts:
                 made = times(rest, k)
                 if chosen:
-                    exchanged = map(_exchanged, chosen, lead_varying, k_varying)
+                    exchanged = map(_with_bound_inputs, chosen, lead_varying, k_varying)
                     made = times(made, Mono(sums=tuple((s, 1) for s in sorted(exchanged))))
                 image[made] = image.get(made, 0) + n
                 if image[made] > have.get(made, 0):
@@ -322,7 +322,7 @@ def outline(m: Mono) -> Outline:
 
 
 @memoize(65536)
-def _is_term(p: Poly, negatives: bool) -> bool:
+def _can_be_built(p: Poly, negatives: bool) -> bool:
     """Whether operators can make p: a sum is a sum of something, and not of constants alone.
 
     Where nothing is negated but what is taken off something, some monomial has no sign: the inputs have none, and
@@ -336,12 +336,12 @@ def _is_term(p: Poly, negatives: bool) -> bool:
     return made and any(m.power or m.root or m.den or any(a.kind != 2 for a, _ in m.atoms) for m, _ in p)
 
 
-def _covers(s: Sum, bound: tuple[tuple[str, int], ...]) -> bool:
-    return s.over == UNTOLD or all(dict(s.over).get(name, 0) >= n for name, n in bound)
+def _may_bind(s: Sum, bound: tuple[tuple[str, int], ...]) -> bool:
+    return s.over == UNTRACKED or all(dict(s.over).get(name, 0) >= n for name, n in bound)
 
 
-def _exchanged(s: Sum, old: tuple[tuple[str, int], ...], new: tuple[tuple[str, int], ...]) -> Sum:
-    if s.over == UNTOLD or old == new:
+def _with_bound_inputs(s: Sum, old: tuple[tuple[str, int], ...], new: tuple[tuple[str, int], ...]) -> Sum:
+    if s.over == UNTRACKED or old == new:
         return s
     over = dict(s.over)
     for name, n in old:
@@ -351,43 +351,43 @@ def _exchanged(s: Sum, old: tuple[tuple[str, int], ...], new: tuple[tuple[str, i
     return Sum(s.label, tuple(sorted((name, n) for name, n in over.items() if n)))
 
 
-class Place:
+class ResultPart:
     """A polynomial of the result, at some depth, and what was found out about what stands there."""
 
-    def __init__(self, t: Poly, outer: Levels, known: dict[tuple[Poly, Levels], Place]) -> None:
+    def __init__(self, t: Poly, outer: Levels, known: dict[tuple[Poly, Levels], ResultPart]) -> None:
         """The place of t below some sums, and all places in it; places that are alike are one."""
-        self.have = dict(t)
+        self.coefficients = dict(t)
         self.outer = outer
-        self.levels = (_sums(t), *outer)
-        self.mentioned = mentioned(t)
-        self.terms = sum(self.have.values())
+        self.levels = (_all_summed_axes(t), *outer)
+        self.names = names_in(t)
+        self.term_count = sum(self.coefficients.values())
         self._multiples: dict[Outline, tuple[Mono, ...]] = {}
-        self.slots: list[Place] = []
+        self.nested_twice: list[ResultPart] = []
         """The places right in it, those that two different values may stand at twice."""
         for m, n in t:
             twice = {a.argument: k for a, k in m.atoms if isinstance(a, Call)}
             for p in nested(m):
-                key = p, (summed(m), *outer)
+                key = p, (summed_axes(m), *outer)
                 if key not in known:
-                    known[key] = Place(*key, known)
-                self.slots += [known[key]] * min(n * twice.get(p, 1), 2)
-        self.inside = tuple(dict.fromkeys(self.slots))
-        self.parts: dict[Poly, bool] = {}
-        self.tops: dict[Poly, bool] = {}
-        self.images: dict[Poly, list[dict[Mono, int]]] = {}
-        self.pairs: dict[tuple[Poly, Poly], bool] = {}
+                    known[key] = ResultPart(*key, known)
+                self.nested_twice += [known[key]] * min(n * twice.get(p, 1), 2)
+        self.nested = tuple(dict.fromkeys(self.nested_twice))
+        self.is_part: dict[Poly, bool] = {}
+        self.is_top_part: dict[Poly, bool] = {}
+        self.multiples_of: dict[Poly, list[dict[Mono, int]]] = {}
+        self.are_parts: dict[tuple[Poly, Poly], bool] = {}
 
     def multiples(self, m: Mono) -> tuple[Mono, ...]:
         """The monomials that may be multiples of one below some sums, told by names alone."""
         key = outline(m)
         found = self._multiples.get(key)
         if found is None:
-            found = self._multiples[key] = tuple(t for t in self.have if key.within(outline(t)))
+            found = self._multiples[key] = tuple(t for t in self.coefficients if key.within(outline(t)))
         return found
 
-    def may_hold(self, e: Poly) -> bool:
+    def may_contain_multiple(self, e: Poly) -> bool:
         """Whether u * e may be inside the polynomial: every monomial of e may have a multiple in it."""
-        return sum(n for _, n in e) <= self.terms and all(self.multiples(m) for m, _ in e)
+        return sum(n for _, n in e) <= self.term_count and all(self.multiples(m) for m, _ in e)
 
 
 class Goal:
@@ -397,80 +397,80 @@ class Goal:
         """The result, and whether operators turn signs, beside those that take one value off another."""
         self.result = result
         self._negatives = negatives
-        known: dict[tuple[Poly, Levels], Place] = {}
-        self._whole, self._plain = Place(result, (), known), Place(untold(result), (), known)
+        known: dict[tuple[Poly, Levels], ResultPart] = {}
+        self._tracked, self._untracked = ResultPart(result, (), known), ResultPart(untracked(result), (), known)
 
     def reaches(self, e: Poly) -> bool:
         """Whether the result is C[e] for some context C, up to A_eq."""
-        return self._part(e, self._whole)
+        return self._is_part(e, self._tracked)
 
-    def tops(self, e: Poly) -> bool:
+    def is_top_level_part(self, e: Poly) -> bool:
         """Whether u * e is a part of the result's own polynomial for some monomial u: products and sums lead there."""
-        return self._top(e, self._whole)
+        return self._is_top_part(e, self._tracked)
 
-    def joins(self, a: Poly, b: Poly) -> bool:
+    def reaches_both(self, a: Poly, b: Poly) -> bool:
         """Whether the result can be C[a, b]: both used, each at least once.
 
         A necessary condition, on expressions whose sums forget what they bound. It looks at the lowest
         operator that has both below it: a product (u*a*b is a part), a sum (u*a + v*b is), a quotient or
         an exponent on one side, or two different arguments.
         """
-        first, second = sorted((untold(a), untold(b)))
-        return self._pair(first, second, self._plain)
+        first, second = sorted((untracked(a), untracked(b)))
+        return self._are_parts(first, second, self._untracked)
 
-    def _part(self, e: Poly, place: Place) -> bool:
-        found = place.parts.get(e)
+    def _is_part(self, e: Poly, place: ResultPart) -> bool:
+        found = place.is_part.get(e)
         if found is None:
-            found = mentioned(e) <= place.mentioned and (self._top(e, place) or self._inside(e, place))
-            place.parts[e] = found
+            found = names_in(e) <= place.names and (self._is_top_part(e, place) or self._is_nested_part(e, place))
+            place.is_part[e] = found
         return found
 
-    def _top(self, e: Poly, place: Place) -> bool:
-        found = place.tops.get(e)
+    def _is_top_part(self, e: Poly, place: ResultPart) -> bool:
+        found = place.is_top_part.get(e)
         if found is None:
-            ways = _bindings(e, place.levels) if place.may_hold(e) else ()
-            found = any(True for below in ways for _ in _images(e, below, place, self._negatives))
-            place.tops[e] = found
+            ways = _bindings(e, place.levels) if place.may_contain_multiple(e) else ()
+            found = any(True for below in ways for _ in _multiples_in(e, below, place, self._negatives))
+            place.is_top_part[e] = found
         return found
 
-    def _all_images(self, e: Poly, place: Place) -> list[dict[Mono, int]]:
-        found = place.images.get(e)
+    def _all_multiples(self, e: Poly, place: ResultPart) -> list[dict[Mono, int]]:
+        found = place.multiples_of.get(e)
         if found is None:
             ways = _bindings(e, place.levels)
-            found = [i for below in ways for i in _images(e, below, place, self._negatives)]
-            place.images[e] = found
+            found = [i for below in ways for i in _multiples_in(e, below, place, self._negatives)]
+            place.multiples_of[e] = found
         return found
 
-    def _inside(self, e: Poly, place: Place) -> bool:
-        return any(self._part(e, inner) for inner in place.inside)
+    def _is_nested_part(self, e: Poly, place: ResultPart) -> bool:
+        return any(self._is_part(e, inner) for inner in place.nested)
 
-    def _pair(self, a: Poly, b: Poly, place: Place) -> bool:
-        found = place.pairs.get((a, b))
+    def _are_parts(self, a: Poly, b: Poly, place: ResultPart) -> bool:
+        found = place.are_parts.get((a, b))
         if found is None:
-            found = place.pairs[a, b] = self._pair_anew(a, b, place)
+            found = place.are_parts[a, b] = self._find_both(a, b, place)
         return found
 
-    def _pair_anew(self, a: Poly, b: Poly, place: Place) -> bool:
-        if not self._part(a, place) or not self._part(b, place):
+    def _find_both(self, a: Poly, b: Poly, place: ResultPart) -> bool:
+        if not self._is_part(a, place) or not self._is_part(b, place):
             return False
-        top_a, top_b = self._top(a, place), self._top(b, place)
-        if (top_a and self._inside(b, place)) or (top_b and self._inside(a, place)):
+        top_a, top_b = self._is_top_part(a, place), self._is_top_part(b, place)
+        if (top_a and self._is_nested_part(b, place)) or (top_b and self._is_nested_part(a, place)):
             return True
         if top_a and top_b:
             for below_a in _bindings(a, place.levels):
                 for below_b in _bindings(b, place.levels):
-                    both = mul(_bound_all(a, below_a), _bound_all(b, below_b))
-                    if any(True for _ in _images(both, below_a | below_b, place, self._negatives)):
+                    both = mul(_bind_all(a, below_a), _bind_all(b, below_b))
+                    if any(True for _ in _multiples_in(both, below_a | below_b, place, self._negatives)):
                         return True
-            if place.terms > 1:
-                for one in self._all_images(a, place):
-                    for other in self._all_images(b, place):
-                        if all(place.have[m] >= one.get(m, 0) + other.get(m, 0) for m in {*one, *other}):
+            if place.term_count > 1:
+                for one in self._all_multiples(a, place):
+                    for other in self._all_multiples(b, place):
+                        if all(place.coefficients[m] >= one.get(m, 0) + other.get(m, 0) for m in {*one, *other}):
                             return True
-        for i, p in enumerate(place.slots):
-            if self._pair(a, b, p):
+        for i, p in enumerate(place.nested_twice):
+            if self._are_parts(a, b, p):
                 return True
-            for q in place.slots[i + 1 :]:
-                if (self._part(a, p) and self._part(b, q)) or (self._part(b, p) and self._part(a, q)):
+            for q in place.nested_twice[i + 1 :]:
+                if (self._is_part(a, p) and self._is_part(b, q)) or (self._is_part(b, p) and self._is_part(a, q)):
                     return True
         return False

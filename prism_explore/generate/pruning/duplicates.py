@@ -25,7 +25,7 @@ def _is_shortest(step: BlockStep | PredefinedStep) -> Failure | None:
     An accumulator that something else uses stays, so such a cut does not last: x may be accumulated later.
     """
     facts, tensors = step.facts, step.state.tensors
-    shorter, inner = facts.expressions.reduced(step.op, tuple([tensors[a].number for a in step.args]))
+    shorter, inner = facts.expressions.by_definitions(step.op, tuple([tensors[a].number for a in step.args]))
     operators = facts.space.block
     lasting = True
     match step.op, shorter:
@@ -72,5 +72,5 @@ CANONICAL = PruningRule(
     "The same value, for every choice of maps and sizes, is already reached another way.",
     "Definitions of the operators: mul(x, x) is square(x), accum(sum(x)) is accum_sum(x), and so on.",
     "graphs that are equal by definition were to be kept apart",
-    check=Checks(block=_is_new, predefined=_is_new, finished_block=_has_no_shorter_sum, finished_graph=_is_new_graph),
+    checks=Checks(block=_is_new, predefined=_is_new, finished_block=_has_no_shorter_sum, finished_graph=_is_new_graph),
 )

@@ -11,12 +11,12 @@ from itertools import product
 from typing import Protocol
 
 from prism_explore.cost.roofline import EMPTY, TimeToBeat
-from prism_explore.generate.abstract_expr.equal_forms import readings
-from prism_explore.generate.abstract_expr.operator_lower_bound import NOTHING, Needs, Parts
+from prism_explore.generate.abstract_expr.equal_forms import equal_forms
+from prism_explore.generate.abstract_expr.operator_lower_bound import NO_PARTS, OperatorLowerBound, Parts
 from prism_explore.generate.abstract_expr.polynomial import Poly, features, leaf, show
-from prism_explore.generate.abstract_expr.subexpression import Goal, Theory
-from prism_explore.generate.canonical_order import Args, Expressions
-from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Same, Tensor, operator_set
+from prism_explore.generate.abstract_expr.subexpression import ExpressionBuilder, Goal
+from prism_explore.generate.canonical_order import Args, ExpressionNumbers
+from prism_explore.generate.state import BlockApplication, BlockState, KernelState, MergedAxes, Tensor, operator_set
 from prism_explore.generate.time_bounds import TimeBounds
 from prism_explore.ir.analysis.loop_flow import Flow, FlowRule, transfer
 from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, views_of
@@ -67,13 +67,13 @@ class ProgramFacts:
         self, program: TensorProgram, space: Space, target: Machine, time_to_beat: TimeToBeat | None = None
     ) -> None:
         self.space, self.target = space, target
-        self.apart = duplicate_inputs(program)
+        self.duplicated = duplicate_inputs(program)
         """The enumerated graphs compute this program, whose inputs are copied per set of axes."""
-        graph = self.apart.program.graph
+        graph = self.duplicated.program.graph
         table = axes_of(graph)
-        self.sizes = {} if space.matches_by_axis else _first_of_size(table)
+        self.first_of_size = {} if space.matches_by_axis else _first_of_size(table)
         """Where dims match by size: for each axis the first one of its size, the only one in expressions."""
-        named = tuple(map(self.sized, table.of))
+        named = tuple(map(self.axes_by_size, table.of))
         self.extents = {a.name: a.extent for a in table.axes}
         """Of the program's axes, in order."""
         self.repeated = frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
@@ -82,17 +82,17 @@ class ProgramFacts:
         """Where there is a time to beat."""
         if time_to_beat is not None and space.active(TOO_SLOW):
             warm = {op.name for n, op in enumerate(program.inputs) if n in time_to_beat.warm}
-            self.bounds = TimeBounds(time_to_beat, self.extents, frozenset(warm | set(self.apart.copies)))
-        self._theory = self._named_theory(table, named)
-        self.expressions = Expressions()
+            self.bounds = TimeBounds(time_to_beat, self.extents, frozenset(warm | set(self.duplicated.copies)))
+        self._builder = self._expression_builder(table, named)
+        self.expressions = ExpressionNumbers()
         self._views = views_of(graph, table.of)
-        self.peeled = split_boundary_views(graph)
+        self.boundary = split_boundary_views(graph)
         """The program without the views around it, which are the same in every kernel graph."""
         values, numbers = self._add_inputs(graph, table, named)
-        self.written = frozenset(numbers.values())
+        self.program_numbers = frozenset(numbers.values())
         """The numbers of the values that the program computes."""
-        result = self.peeled.result
-        self.goals = self._goals(readings(graph, named, self._theory, values, self.peeled.core)[result])
+        result = self.boundary.result
+        self.goals = self._goals(equal_forms(graph, named, self._builder, values, self.boundary.core)[result])
         """The program's result as it is written, and its other forms."""
         self.all_goals = frozenset(range(len(self.goals)))
         self.result_text = {("or" * n or "result"): show(goal.result) for n, goal in enumerate(self.goals)}
@@ -104,22 +104,22 @@ class ProgramFacts:
         reductions = (*space.block.reductions, *space.block.accumulators, *space.kernel.reductions)
         self._has_rms = "rms" in reductions
         self._features = tuple(features(goal.result) for goal in self.goals)
-        self.needs = self._operator_bounds()
+        self.lower_bounds = self._operator_bounds()
         """Per form of the result, the lower bound on the operators that are still needed."""
         self._opaque_views = any(isinstance(view, Reshape | Slice | Concat) for view in space.block.views)
-        self._contexts: dict[tuple[tuple[int, ...], tuple[frozenset[str], ...], Same], int] = {}
+        self._contexts: dict[tuple[tuple[int, ...], tuple[frozenset[str], ...], MergedAxes], int] = {}
         self._mismatches: dict[tuple[tuple[DType, AxisNames], ...], tuple[str, bool]] = {}
         self._illegal_loops: dict[tuple[int, int, frozenset[int]], tuple[str, bool]] = {}
-        self._joint: dict[tuple[int, int], frozenset[int]] = {}
-        self._reached: dict[int, frozenset[int]] = {}
-        self._closing: dict[tuple[int, tuple[str, ...]], bool] = {}
+        self._forms_with_both: dict[tuple[int, int], frozenset[int]] = {}
+        self._forms_with: dict[int, frozenset[int]] = {}
+        self._reached_when_summed: dict[tuple[int, tuple[str, ...]], bool] = {}
 
     # ------------------------------------------------------------ the program
-    def _named_theory(self, table: AxisTable, named: Sequence[AxisNames]) -> Theory:
+    def _expression_builder(self, table: AxisTable, named: Sequence[AxisNames]) -> ExpressionBuilder:
         space = self.space
         everywhere = frozenset(a for axes in named for a in axes if a)
         scalars = sorted({s.value for s in (*space.block.scalars, *space.kernel.scalars) if s.fn == "mul"})
-        return Theory(
+        return ExpressionBuilder(
             everywhere - self.repeated if space.matches_by_axis else frozenset(),
             tuple((a.name, v) for a in table.axes for v in scalars if v and a.extent.constant == 1 / v),
             "sigmoid" in (*space.block.unary, *space.kernel.unary),
@@ -136,22 +136,22 @@ class ProgramFacts:
         types = graph.types()
 
         def leaf_of(name: str, position: int) -> Poly:
-            return leaf(name, (a for a in named[position] if a in self._theory.marked))
+            return leaf(name, (a for a in named[position] if a in self._builder.tracked_axes))
 
-        for given, node in zip(self.peeled.viewed_inputs, self.peeled.inputs, strict=True):
+        for given, node in zip(self.boundary.viewed_inputs, self.boundary.inputs, strict=True):
             assert isinstance(node.op, Input), "the tensors given to the core are inputs or views of them"
             at = min(given.at)
             values |= dict.fromkeys(given.at, leaf_of(node.op.name, at))
             number = self.expressions.number(node.op, ())
-            inputs.append(Tensor(node, table.of[at], types[at].dtype, values[at], number, written=number))
+            inputs.append(Tensor(node, table.of[at], types[at].dtype, values[at], number, loopless_number=number))
             numbers |= dict.fromkeys(given.at, number)
-        for position in self.peeled.core:
+        for position in self.boundary.core:
             node = graph.nodes[position]
             if isinstance(node.op, Band):
                 values[position] = leaf_of(f"band %{position}", position)
                 number = self.expressions.number(node.op, (~position,))
                 dtype = types[position].dtype
-                bands.append(Tensor(node, table.of[position], dtype, values[position], number, written=number))
+                bands.append(Tensor(node, table.of[position], dtype, values[position], number, loopless_number=number))
                 numbers[position] = number
             else:
                 numbers[position] = self.expressions.number(node.op, tuple(numbers[a] for a in node.args))
@@ -164,22 +164,23 @@ class ProgramFacts:
         negatives = any("neg" in o.unary or any(s.fn == "mul" and s.value < 0 for s in o.scalars) for o in levels)
         return tuple(Goal(value, negatives=negatives) for value in forms)
 
-    def _operator_bounds(self) -> tuple[Needs, ...]:
+    def _operator_bounds(self) -> tuple[OperatorLowerBound, ...]:
         space = self.space
         powers = (s for s in (*space.block.scalars, *space.kernel.scalars) if s.fn == "pow")
         turned = {"recip", "rsqrt"} & {*space.block.unary, *space.kernel.unary} or any(s.value < 0 for s in powers)
-        reciprocals = [(axis, str(value)) for axis, value in self._theory.reciprocals]
+        reciprocals = [(axis, str(value)) for axis, value in self._builder.reciprocals]
         return tuple(
-            Needs(goal, rms=self._has_rms, quotients=not turned, reciprocals=reciprocals) for goal in self.goals
+            OperatorLowerBound(goal, rms=self._has_rms, quotients=not turned, reciprocals=reciprocals)
+            for goal in self.goals
         )
 
     def with_views(self, core: SGraph) -> SGraph:
         """The program's kernel graph for one of its core: with the views around it, and copies of inputs merged."""
-        return self.apart.merge_copies(self.peeled.wrap(core))
+        return self.duplicated.merge_copies(self.boundary.wrap(core))
 
     def core_of(self, graph: SGraph) -> SGraph | None:
         """The core of a kernel graph that `with_views` returned; None of any other."""
-        return self.peeled.unwrap(self.apart.split_copies(graph))
+        return self.boundary.unwrap(self.duplicated.split_copies(graph))
 
     def start(self, node: str) -> KernelState:
         """The kernel graph without operators."""
@@ -187,16 +188,18 @@ class ProgramFacts:
         return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), self.all_goals, time_bound=time_bound)
 
     # ------------------------------------------------------------ axes
-    def sized(self, axes: AxisNames) -> AxisNames:
+    def axes_by_size(self, axes: AxisNames) -> AxisNames:
         """The axes as expressions name them: where dims match by size, all of one size are one."""
-        return tuple(self.sizes.get(a, a) if a else None for a in axes) if self.sizes else axes
+        return tuple(self.first_of_size.get(a, a) if a else None for a in axes) if self.first_of_size else axes
 
-    def views(self, same: Same) -> Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames]:
+    def views(self, same: MergedAxes) -> Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames]:
         """The axes of the program's views, by operator and axes of operands, where some axes are one."""
         if not same:
             return self._views
         names = dict(same)
-        return {(op, tuple(renamed(a, names) for a in of)): renamed(r, names) for (op, of), r in self._views.items()}
+        return {
+            (op, tuple(rename_axes(a, names) for a in of)): rename_axes(r, names) for (op, of), r in self._views.items()
+        }
 
     def mismatch(self, operands: tuple[tuple[DType, AxisNames], ...]) -> tuple[str, bool]:
         """Operands that do not fit, as text, and whether some of their sizes agree all the same."""
@@ -219,13 +222,13 @@ class ProgramFacts:
     ) -> Tensor:
         """The result of an operator on operands that fit, without its loop states."""
         number = self.expressions.number(op, tuple([t.number for t in operands]))
-        named = tuple(map(self.sized, axes))
-        expression = self._theory.apply(op, tuple([t.expression for t in operands]), named, self.sized(result))
-        behind = any(t.behind for t in operands) or isinstance(op, Accumulate | AccumulateRescaled)
-        written = self.written_number(op, tuple([t.written for t in operands]))
+        named = tuple(map(self.axes_by_size, axes))
+        expression = self._builder.apply(op, tuple([t.expression for t in operands]), named, self.axes_by_size(result))
+        behind = any(t.after_loop for t in operands) or isinstance(op, Accumulate | AccumulateRescaled)
+        written = self.loopless_number(op, tuple([t.loopless_number for t in operands]))
         return Tensor(Node(op, args), result, operands[0].dtype, expression, number, (), behind, written)
 
-    def written_number(self, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> int:
+    def loopless_number(self, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> int:
         """The number of a result in a graph without a loop, by the numbers of the operands there."""
         match op:
             case Accumulate(_, None) | RunningMax(None) | AccumulateRescaled(None):
@@ -243,30 +246,30 @@ class ProgramFacts:
         """Whether an expression is a form of the program's result."""
         return any(expression == goal.result for goal in self.goals)
 
-    def reached(self, tensor: Tensor) -> frozenset[int]:
+    def forms_with(self, tensor: Tensor) -> frozenset[int]:
         """The forms of the result that a value may be part of."""
-        found = self._reached.get(tensor.number)
+        found = self._forms_with.get(tensor.number)
         if found is None:
             found = frozenset(n for n, goal in enumerate(self.goals) if goal.reaches(tensor.expression))
-            self._reached[tensor.number] = found
+            self._forms_with[tensor.number] = found
         return found
 
-    def joint(self, tensor: Tensor, other: Tensor) -> frozenset[int]:
+    def forms_with_both(self, tensor: Tensor, other: Tensor) -> frozenset[int]:
         """The forms of the result that two values may be parts of at once."""
         pair = (tensor.number, other.number)
-        found = self._joint.get(pair)
+        found = self._forms_with_both.get(pair)
         if found is None:
             one, two = tensor.expression, other.expression
-            found = frozenset(n for n, goal in enumerate(self.goals) if goal.joins(one, two))
-            self._joint[pair] = found
+            found = frozenset(n for n, goal in enumerate(self.goals) if goal.reaches_both(one, two))
+            self._forms_with_both[pair] = found
         return found
 
-    def missing(self, tensors: tuple[Tensor, ...], goals: frozenset[int]) -> int:
+    def missing_operators(self, tensors: tuple[Tensor, ...], goals: frozenset[int]) -> int:
         """A lower bound on the operators with one operand that are still needed."""
         had = frozenset[str]().union(*(features(t.expression) for t in tensors))
-        return min(self._makings(self._features[n] - had) for n in goals)
+        return min(self._operators_for(self._features[n] - had) for n in goals)
 
-    def _makings(self, lacking: frozenset[str]) -> int:
+    def _operators_for(self, lacking: frozenset[str]) -> int:
         if not self._has_rms:
             return len(lacking)
         means = sum(f.startswith("μ") for f in lacking)
@@ -274,10 +277,12 @@ class ProgramFacts:
 
     def parts(self, tensors: Sequence[Tensor]) -> tuple[Parts, ...]:
         """Per form of the result, the parts that some tensors have of it."""
-        return tuple(reduce(Parts.__or__, (n.had(t.expression) for t in tensors), NOTHING) for n in self.needs)
+        return tuple(
+            reduce(Parts.__or__, (n.parts_of(t.expression) for t in tensors), NO_PARTS) for n in self.lower_bounds
+        )
 
     # ------------------------------------------------------------ loops
-    def context(self, loads: Sequence[Tensor], choices: tuple[frozenset[str], ...], same: Same) -> int:
+    def context_number(self, loads: Sequence[Tensor], choices: tuple[frozenset[str], ...], same: MergedAxes) -> int:
         """A number for the loads of a block, the choices of looped axes, and the axes that are one."""
         return self._contexts.setdefault((tuple(t.number for t in loads), choices, same), len(self._contexts))
 
@@ -303,12 +308,16 @@ class ProgramFacts:
                 else:
                     broken = before
             made = broken or transfer(op, tuple(states), axes, result, looped, number)
-            if isinstance(made, Flow) and made.pending and not self._closes(number, expression, made.pending):
+            if (
+                isinstance(made, Flow)
+                and made.pending
+                and not self._is_reached_when_summed(number, expression, made.pending)
+            ):
                 made = "loop.pending"
             flows.append(made)
         return tuple(flows)
 
-    def _closes(self, number: int, expression: Poly, pending: tuple[str, ...]) -> bool:
+    def _is_reached_when_summed(self, number: int, expression: Poly, pending: tuple[str, ...]) -> bool:
         """Whether a value behind the loop may be part of the result, once it is summed along its pending axes.
 
         Until then all operators are linear, and the same along these axes. So the sums may as well be taken at once,
@@ -317,11 +326,11 @@ class ProgramFacts:
         if self._opaque_views or not self.space.active(UNREACHABLE):
             return True
         key = (number, pending)
-        if key not in self._closing:
+        if key not in self._reached_when_summed:
             for axis in pending:
-                expression = self._theory.summed(expression, self.sizes.get(axis, axis))
-            self._closing[key] = any(goal.reaches(expression) for goal in self.goals)
-        return self._closing[key]
+                expression = self._builder.sum_along(expression, self.first_of_size.get(axis, axis))
+            self._reached_when_summed[key] = any(goal.reaches(expression) for goal in self.goals)
+        return self._reached_when_summed[key]
 
     def illegal_loops(self, state: BlockState, tensor: Tensor) -> tuple[str, bool]:
         """Why no choice of looped axes is legal any more, as text, and whether a pending sum is among the reasons."""
@@ -346,7 +355,7 @@ class ProgramFacts:
         )
 
     # ------------------------------------------------------------ graphs
-    def spare(self, state: KernelState) -> int:
+    def operators_left(self, state: KernelState) -> int:
         """How many operators may still join tensors behind a kernel graph, those of blocks included."""
         space = self.space
         kernels = space.kernel_ops - state.predefined - state.customs
@@ -360,21 +369,23 @@ class ProgramFacts:
         return (
             state.customs > 0
             and state.unused == frozenset({len(state.tensors) - 1})
-            and self.sized(newest.axes) == self.sized(self.output_axes)
+            and self.axes_by_size(newest.axes) == self.axes_by_size(self.output_axes)
             and newest.dtype == self.output_dtype
             and (self.is_result(newest.expression) or not self.space.active(UNREACHABLE))
         )
 
-    def deviations(self, state: BlockState, step: BlockApplication) -> bool:
+    def deviates(self, state: BlockState, step: BlockApplication) -> bool:
         """Whether an operator computes a value that the program does not; accumulating a partial sum is none."""
         made, op = step.tensor, self.block_operators.entries[step.kind].op
         if isinstance(op, Accumulate | AccumulateRescaled) and op.dim is None:
             before = state.tensors[step.args[0]].flows
             return not any(isinstance(f, Flow) and f.partial for c in state.legal for f in (before[c],))
-        return made.written not in self.written and all(made.expression != goal.result for goal in self.goals)
+        return made.loopless_number not in self.program_numbers and all(
+            made.expression != goal.result for goal in self.goals
+        )
 
 
-def renamed(axes: AxisNames, names: Mapping[str, str]) -> AxisNames:
+def rename_axes(axes: AxisNames, names: Mapping[str, str]) -> AxisNames:
     """Axes with some of their names replaced."""
     return tuple(names.get(a, a) if a else None for a in axes)
 

@@ -31,7 +31,7 @@ LOOP_LEGALITY = PruningRule(
     "Whichever axes the for-loop cuts, some operator would combine the wrong tiles.",
     "`ir.flow`, the transitions of a tile's state, under every choice of looped axes.",
     "a tensor could be loaded twice, cut in two ways",
-    check=Checks(block=_has_legal_loop, split=_split_has_legal_loops),
+    checks=Checks(block=_has_legal_loop, split=_split_has_legal_loops),
     layer="map",
     one_region_per_node=True,
     restricts="maps",

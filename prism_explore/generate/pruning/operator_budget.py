@@ -6,7 +6,7 @@ The lower bounds of the last two are in `abstract_expr.operator_lower_bound`.
 from __future__ import annotations
 
 from prism_explore.generate.pruning.rule import Checks, Failure, PruningRule
-from prism_explore.generate.pruning.steps import BlockStep, KernelGraph, Opened, Opening
+from prism_explore.generate.pruning.steps import BlockStep, KernelGraph, KernelOpening, OpenedBlock
 
 _CODE = "limit.ops"
 
@@ -15,9 +15,9 @@ def _too_many(joins: int, missing: int, left: int) -> Failure:
     return Failure("joins + makings ≤ operators left", f"{joins} + {missing} > {left}")
 
 
-def _can_join_rest(step: Opening) -> Failure | None:
+def _can_join_rest(step: KernelOpening) -> Failure | None:
     joins = len(step.unused)
-    return _too_many(joins, 0, step.spare) if joins > step.spare else None
+    return _too_many(joins, 0, step.operators_after) if joins > step.operators_after else None
 
 
 def _can_join_in_block(step: BlockStep) -> Failure | None:
@@ -30,14 +30,14 @@ def _can_join(step: KernelGraph) -> Failure | None:
     return _too_many(joins, missing, step.left) if joins + missing > step.left else None
 
 
-def _can_make_parts(step: BlockStep | KernelGraph | Opened) -> Failure | None:
-    needs, parts, joins = step.facts.needs, step.parts, step.joins
-    return _enough(min([needs[n].least(joins, parts[n]) for n in step.goals]), step.left)
+def _can_make_parts(step: BlockStep | KernelGraph | OpenedBlock) -> Failure | None:
+    needs, parts, joins = step.facts.lower_bounds, step.parts, step.joins
+    return _enough(min([needs[n].needed(joins, parts[n]) for n in step.goals]), step.left)
 
 
-def _can_make_terms(step: BlockStep | KernelGraph | Opened) -> Failure | None:
-    needs, parts, joins = step.facts.needs, step.parts, step.joins
-    return _enough(min([needs[n].least_with_terms(joins, parts[n]) for n in step.goals]), step.left)
+def _can_make_terms(step: BlockStep | KernelGraph | OpenedBlock) -> Failure | None:
+    needs, parts, joins = step.facts.lower_bounds, step.parts, step.joins
+    return _enough(min([needs[n].needed_with_terms(joins, parts[n]) for n in step.goals]), step.left)
 
 
 def _enough(needed: int, left: int) -> Failure | None:
@@ -50,15 +50,15 @@ OPERATORS = PruningRule(
     "A tally: one operator with two operands joins two loose ends, one with one operand makes one of "
     "the roots, means, exponentials, constants and functions that the result contains.",
     "a larger number of operators were allowed",
-    check=Checks(block=_can_join_in_block, kernel_graph=_can_join),
-    always=Checks(opening=_can_join_rest),
+    checks=Checks(block=_can_join_in_block, kernel_graph=_can_join),
+    always_checks=Checks(opening=_can_join_rest),
 )
 NEEDED = PruningRule(
     "limit.needed",
     "The operators left are too few for the sums, quotients, roots and functions that are still to be made.",
     "An admissible bound (`needs`): parts of the result that no operator makes two of, and that never cancel.",
     "a larger number of operators were allowed",
-    check=Checks(block=_can_make_parts, kernel_graph=_can_make_parts, opened=_can_make_parts),
+    checks=Checks(block=_can_make_parts, kernel_graph=_can_make_parts, opened=_can_make_parts),
     code=_CODE,
 )
 TERMS = PruningRule(
@@ -67,6 +67,6 @@ TERMS = PruningRule(
     "An admissible bound (`needs`): nothing cancels, so every monomial of the result came into a sum by an "
     "operator, and inputs met in one monomial by another.",
     "a larger number of operators were allowed",
-    check=Checks(block=_can_make_terms, kernel_graph=_can_make_terms, opened=_can_make_terms),
+    checks=Checks(block=_can_make_terms, kernel_graph=_can_make_terms, opened=_can_make_terms),
     code=_CODE,
 )

@@ -18,15 +18,15 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import Layer, Reason, Soundness
 from prism_explore.generate.pruning.steps import (
     BlockStep,
+    BlockValue,
     FinishedBlock,
     FinishedGraph,
     KernelGraph,
-    Opened,
-    Opening,
+    KernelOpening,
+    OpenedBlock,
     OperandTypes,
     PredefinedStep,
     SplitStep,
-    Value,
 )
 from prism_explore.pipeline.search_space import Space
 
@@ -42,7 +42,7 @@ class Failure(NamedTuple):
     """Appended to the rule's sentence."""
     heuristic: bool = False
     """Whether this cut may lose a program, although its rule is sound otherwise."""
-    common: Mapping[str, str] = MappingProxyType({})
+    shared_symbols: Mapping[str, str] = MappingProxyType({})
     """Other symbols of the formula, the same for all operators that are reported together."""
     lasting: bool = True
     """Whether the same application is cut in every larger graph too. False where the test depends on what the graph
@@ -64,7 +64,7 @@ class Checks:
 
     typing: Check[OperandTypes] | None = None
     """Axes and element types of the operands."""
-    value: Check[Value] | None = None
+    value: Check[BlockValue] | None = None
     """The value of an operator inside a block graph, whatever the rest of the graph."""
     block: Check[BlockStep] | None = None
     """A block graph with one more operator."""
@@ -74,9 +74,9 @@ class Checks:
     """A predefined operator at a kernel graph."""
     kernel_graph: Check[KernelGraph] | None = None
     """The kernel graph with that operator."""
-    opening: Check[Opening] | None = None
+    opening: Check[KernelOpening] | None = None
     """The operands of a new custom kernel."""
-    opened: Check[Opened] | None = None
+    opened: Check[OpenedBlock] | None = None
     """The block graph of a new custom kernel, which only loads so far."""
     split: Check[SplitStep] | None = None
     """A kernel split into two."""
@@ -90,15 +90,15 @@ class PruningRule:
 
     name: str
     """Stored in the journal; what `Space.rules_off` takes."""
-    says: str
+    sentence: str
     """The reason in one sentence."""
     source: str
     """Where the rule is from, or why it is sound."""
-    reopens: str
+    would_reopen_if: str
     """What would have to change for the region to be searched: `would reopen if ...`."""
-    check: Checks
+    checks: Checks
     """The tests; not run when the rule is switched off."""
-    always: Checks = field(default_factory=Checks)
+    always_checks: Checks = field(default_factory=Checks)
     """Tests that run also when the rule is switched off: without them the graph could not be built."""
     code: str = ""
     """Machine-readable reason, where several rules share one; else the name."""
@@ -138,12 +138,12 @@ class ActiveRules:
 
     def __init__(self, rules: Iterable[PruningRule], space: Space) -> None:
         rules = tuple(rules)
-        require_known(space.rules_off, rules)
+        require_known_rules(space.rules_off, rules)
 
         def stage(select: Callable[[Checks], Check[_Step] | None]) -> StageRules[_Step]:
             found: list[tuple[PruningRule, Check[_Step]]] = []
             for rule in rules:
-                for checks in (rule.always, rule.check) if space.active(rule.name) else (rule.always,):
+                for checks in (rule.always_checks, rule.checks) if space.active(rule.name) else (rule.always_checks,):
                     if (check := select(checks)) is not None:
                         found.append((rule, check))
             return tuple(found)
@@ -160,7 +160,7 @@ class ActiveRules:
         self.finished_graph = stage(lambda c: c.finished_graph)
 
 
-def require_known(names: Iterable[str], rules: Iterable[PruningRule]) -> None:
+def require_known_rules(names: Iterable[str], rules: Iterable[PruningRule]) -> None:
     """Check names of rules.
 
     Raises:
@@ -179,8 +179,8 @@ def reason(cut: Cut, substitution: Mapping[str, str]) -> Reason:
         layer=rule.layer,
         soundness="heuristic" if failure.heuristic else rule.soundness,
         rule=rule.name,
-        sentence=f"{rule.says} {failure.detail}".strip(),
+        sentence=f"{rule.sentence} {failure.detail}".strip(),
         formula=failure.formula,
         substitution=substitution,
-        would_reopen_if=f"{rule.reopens}, or the rule {rule.name} were switched off",
+        would_reopen_if=f"{rule.would_reopen_if}, or the rule {rule.name} were switched off",
     )

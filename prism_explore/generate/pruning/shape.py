@@ -30,8 +30,8 @@ SHAPE_MISMATCH = PruningRule(
     "The operands' dims are different index axes, so they match for no choice of maps and sizes.",
     "Prism, symbolic dimension matching; here on axes named once for the whole program.",
     "sizes that only happen to agree were allowed to match",
-    check=Checks(typing=_has_distinct_axes),
-    always=Checks(typing=_fits),
+    checks=Checks(typing=_has_distinct_axes),
+    always_checks=Checks(typing=_fits),
     one_region_per_node=True,
     restricts="space",
 )

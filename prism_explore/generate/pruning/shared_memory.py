@@ -25,7 +25,7 @@ def _fits(step: BlockStep) -> Failure | None:
         worst = max(worst, largest)
     if step.legal and not fits:
         common = {"largest tiles": worst[1], "shared memory": f"{limit_bytes} B"}
-        return Failure("e ≤ shared memory", f"{worst[0]} B", common=common)
+        return Failure("e ≤ shared memory", f"{worst[0]} B", shared_symbols=common)
     step.legal = frozenset(fits)
     return None
 
@@ -54,6 +54,6 @@ SHARED_MEMORY = PruningRule(
     "A lower bound: a block's tensors live in shared memory, and a reduced axis that the loop does "
     "not cut is whole in every block.",
     "the target had more shared memory",
-    check=Checks(block=_fits),
+    checks=Checks(block=_fits),
     restricts="maps",
 )

@@ -27,7 +27,7 @@ ACCUMULATORS = PruningRule(
     "The stated space has no block graph with more accumulators, or with two of one tensor.",
     "Mirage and Prism's published search: at most 3 accumulators.",
     "a larger number of accumulators were allowed",
-    check=Checks(block=_within_accumulators),
+    checks=Checks(block=_within_accumulators),
     restricts="space",
 )
 PARTIAL_RESULTS = PruningRule(
@@ -35,6 +35,6 @@ PARTIAL_RESULTS = PruningRule(
     "The stated space has no kernel that stores more partial results.",
     "Mirage's hand-written split attention stores two; as many as there may be accumulators.",
     "a larger number of partial results were allowed",
-    check=Checks(),
-    always=Checks(split=_within_results),
+    checks=Checks(),
+    always_checks=Checks(split=_within_results),
 )

@@ -14,7 +14,7 @@ from prism_explore.cost.roofline import PartialTimeBound
 from prism_explore.generate.abstract_expr.operator_lower_bound import Parts
 from prism_explore.generate.canonical_order import Application, Args
 from prism_explore.generate.pruning.facts import ILLEGAL_LOOP, ProgramFacts
-from prism_explore.generate.size_matching import matched_block, may_match
+from prism_explore.generate.size_matching import may_merge_axes, merge_axes_in_block
 from prism_explore.generate.split_kernels import Split
 from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Tensor
 from prism_explore.ir.analysis.loop_flow import Flow
@@ -59,22 +59,22 @@ def operand_types(
     if along is not None and (along >= len(axes[0]) or axes[0][along] is None):
         return None
     in_loop = isinstance(op, Accumulate | RunningMax | AccumulateRescaled)
-    if in_loop and any(t.behind for t in operands) and not facts.space.active(ILLEGAL_LOOP):
+    if in_loop and any(t.after_loop for t in operands) and not facts.space.active(ILLEGAL_LOOP):
         return None
     if isinstance(op, ViewOp):
-        result = facts.views(state.same).get((op, axes))
+        result = facts.views(state.merged_axes).get((op, axes))
         return None if result is None else OperandTypes(facts, op, args, operands, axes, result)
     return OperandTypes(facts, op, args, operands, axes, compute_axes(op, axes))
 
 
-def value_in_block(typed: OperandTypes, block: BlockState, made: Tensor) -> Tensor:
+def with_loop_states(typed: OperandTypes, block: BlockState, made: Tensor) -> Tensor:
     """A result in a block, with its loop state under each choice of looped axes."""
     facts, choices = typed.facts, block.choices
     flows = facts.flows(typed.op, typed.operands, made.axes, choices, made.number, made.expression)
     return replace(made, flows=flows)
 
 
-class Value(NamedTuple):
+class BlockValue(NamedTuple):
     """The value of an operator in a block graph, whatever the rest of the graph."""
 
     facts: ProgramFacts
@@ -89,9 +89,9 @@ class BlockStep:
         self.application = application
         self.op = facts.block_operators.entries[application.kind].op
         self.args = application.args
-        self.state = matched_block(facts, before, self.op, self.args)
+        self.state = merge_axes_in_block(facts, before, self.op, self.args)
         """The graph before the step; axes that match by size are one."""
-        self.tensor = self._value() if self.state.same else application.tensor
+        self.tensor = self._value() if self.state.merged_axes else application.tensor
         """The result."""
         self.goals = before.goals
         """The forms of the result that all values may be parts of; tests narrow it."""
@@ -99,7 +99,7 @@ class BlockStep:
     def _value(self) -> Tensor:
         typed = operand_types(self.facts, self.op, self.args, self.state)
         assert typed is not None, "operands that fit by size fit whichever axes are one"
-        return value_in_block(typed, self.state, typed.value())
+        return with_loop_states(typed, self.state, typed.value())
 
     @property
     def accumulates(self) -> bool:
@@ -125,7 +125,7 @@ class BlockStep:
     @property
     def may_match(self) -> bool:
         """Whether axes may still become one, so that an illegal loop may become legal."""
-        return may_match(self.facts, self.state)
+        return may_merge_axes(self.facts, self.state)
 
     @cached_property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -140,7 +140,7 @@ class BlockStep:
     @property
     def missing(self) -> int:
         """A lower bound on the operators with one operand that are still needed."""
-        return self.facts.missing((*self.tensors, *self.state.outside), self.goals)
+        return self.facts.missing_operators((*self.tensors, *self.state.kernel_tensors), self.goals)
 
     @property
     def left_in_block(self) -> int:
@@ -150,13 +150,13 @@ class BlockStep:
     @property
     def left(self) -> int:
         """How many operators the block, and the kernel graph behind it, may still have."""
-        return self.left_in_block + self.state.spare
+        return self.left_in_block + self.state.operators_after
 
     @cached_property
     def parts(self) -> tuple[Parts, ...]:
         """Per form of the result, its parts that some tensor has."""
-        made = zip(self.state.made, self.facts.needs, strict=True)
-        return tuple([m | needs.had(self.tensor.expression) for m, needs in made])
+        made = zip(self.state.parts, self.facts.lower_bounds, strict=True)
+        return tuple([m | needs.parts_of(self.tensor.expression) for m, needs in made])
 
     @cached_property
     def time_bound(self) -> PartialTimeBound:
@@ -185,7 +185,7 @@ class BlockStep:
             legal=self.legal,
             reduced=self.reduced,
             accumulated=(*self.accumulated, self.args[0]) if self.accumulates else self.accumulated,
-            made=self.parts,
+            parts=self.parts,
             time_bound=self.time_bound,
         )
 
@@ -248,12 +248,12 @@ class KernelGraph:
     @cached_property
     def left(self) -> int:
         """How many operators it may still have, those of blocks included."""
-        return self.facts.spare(self.state)
+        return self.facts.operators_left(self.state)
 
     @property
     def missing(self) -> int:
         """A lower bound on the operators with one operand that are still needed."""
-        return self.facts.missing(self.state.tensors, self.goals)
+        return self.facts.missing_operators(self.state.tensors, self.goals)
 
     @cached_property
     def parts(self) -> tuple[Parts, ...]:
@@ -261,14 +261,14 @@ class KernelGraph:
         return self.facts.parts(self.state.tensors)
 
 
-class Opening:
+class KernelOpening:
     """A new custom kernel at a kernel graph, by the tensors that it reads."""
 
     def __init__(self, facts: ProgramFacts, state: KernelState, operands: Args) -> None:
         self.facts, self.state, self.operands = facts, state, operands
         self.unused = state.unused.difference(operands)
         """Tensors that the kernel does not read and nothing else uses."""
-        self.spare = facts.spare(replace(state, unused=self.unused, customs=state.customs + 1))
+        self.operators_after = facts.operators_left(replace(state, unused=self.unused, customs=state.customs + 1))
         """Operators that may follow the kernel."""
 
     @cached_property
@@ -279,7 +279,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedBlock:
     """The block graph of a new custom kernel, which only loads so far."""
 
     facts: ProgramFacts

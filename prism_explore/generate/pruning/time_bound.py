@@ -6,10 +6,10 @@ from prism_explore.cost.roofline import rates_of
 from prism_explore.events.format import seconds_text
 from prism_explore.generate.pruning.facts import TOO_SLOW
 from prism_explore.generate.pruning.rule import Checks, Failure, PruningRule
-from prism_explore.generate.pruning.steps import BlockStep, Opening, PredefinedStep
+from prism_explore.generate.pruning.steps import BlockStep, KernelOpening, PredefinedStep
 
 
-def _is_faster(step: BlockStep | Opening | PredefinedStep) -> Failure | None:
+def _is_faster(step: BlockStep | KernelOpening | PredefinedStep) -> Failure | None:
     bounds = step.facts.bounds
     if bounds is None or step.time_bound.time_s < bounds.time_to_beat.best_s:
         return None
@@ -18,7 +18,7 @@ def _is_faster(step: BlockStep | Opening | PredefinedStep) -> Failure | None:
     if time_to_beat.elsewhere_s:
         common["of e, other kernels"] = f"{seconds_text(time_to_beat.elsewhere_s)} at least"
     shown = seconds_text(step.time_bound.time_s)
-    return Failure("e < time to beat", shown, rates_of(target), heuristic=target.measured, common=common)
+    return Failure("e < time to beat", shown, rates_of(target), heuristic=target.measured, shared_symbols=common)
 
 
 TIME_BOUND = PruningRule(
@@ -26,5 +26,5 @@ TIME_BOUND = PruningRule(
     "However it goes on, compulsory traffic and arithmetic alone take as long as the time to beat.",
     "Branch and bound on the roofline of a partial graph; `cost.floor` says why it bounds what grows from it.",
     "the time to beat were longer, or the target faster than its figures say",
-    check=Checks(block=_is_faster, opening=_is_faster, predefined=_is_faster),
+    checks=Checks(block=_is_faster, opening=_is_faster, predefined=_is_faster),
 )

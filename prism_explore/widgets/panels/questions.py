@@ -72,7 +72,7 @@ def questions_panel(context: Context) -> QuestionsSection:
 
 def _form(space: Space, target: str) -> WhatIfForm:
     limits = tuple(Limit(name, label, getattr(space, name)) for name, label in _FORM_LIMITS.items())
-    rules = tuple((rule.name, rule.says) for rule in RULES if space.active(rule.name))
+    rules = tuple((rule.name, rule.sentence) for rule in RULES if space.active(rule.name))
     return WhatIfForm(tuple(GPUS), target, limits, rules)
 
 

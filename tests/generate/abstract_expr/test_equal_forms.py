@@ -4,9 +4,9 @@ import pytest
 
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
-from prism_explore.generate.abstract_expr.equal_forms import readings
+from prism_explore.generate.abstract_expr.equal_forms import equal_forms
 from prism_explore.generate.abstract_expr.polynomial import leaf, show
-from prism_explore.generate.abstract_expr.subexpression import Goal, Theory
+from prism_explore.generate.abstract_expr.subexpression import ExpressionBuilder, Goal
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.ops import AccumulateRescaled, Input, RunningMax
 from prism_explore.ir.program import ProgramBuilder
@@ -19,8 +19,8 @@ def values(program) -> list[tuple]:
     named = axes_of(program.graph).of
     nodes = program.graph.nodes
     given = {n: leaf(op.name, named[n]) for n, op in enumerate(node.op for node in nodes) if isinstance(op, Input)}
-    theory = Theory(frozenset(a for axes in named for a in axes if a))
-    found = readings(program.graph, named, theory, given, range(len(nodes)))
+    theory = ExpressionBuilder(frozenset(a for axes in named for a in axes if a))
+    found = equal_forms(program.graph, named, theory, given, range(len(nodes)))
     return [found[n] for n in range(len(nodes))]
 
 

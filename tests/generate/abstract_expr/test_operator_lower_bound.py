@@ -9,8 +9,19 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import NodeExpanded, RegionPruned
 from prism_explore.generate import generate
-from prism_explore.generate.abstract_expr.operator_lower_bound import Needs, Parts
-from prism_explore.generate.abstract_expr.polynomial import ONE, add, call, constant, div, exp, leaf, mul, sqrt, total
+from prism_explore.generate.abstract_expr.operator_lower_bound import OperatorLowerBound, Parts
+from prism_explore.generate.abstract_expr.polynomial import (
+    ONE,
+    add,
+    call,
+    constant,
+    div,
+    exp,
+    formal_sum,
+    leaf,
+    mul,
+    sqrt,
+)
 from prism_explore.generate.abstract_expr.subexpression import Goal
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import show
@@ -21,23 +32,23 @@ X, W, V = leaf("x", ("b", "d")), leaf("w", ("d", "n")), leaf("v", ("d", "n"))
 
 
 def product(x, w):
-    return total(mul(x, w), "Σ", "d")
+    return formal_sum(mul(x, w), "Σ", "d")
 
 
 def rms(x):
-    return sqrt(total(mul(x, x), "μ", "d"))
+    return sqrt(formal_sum(mul(x, x), "μ", "d"))
 
 
 def least(result, joins, *made, **options):
     needs, have = asked(result, *made, **options)
-    return needs.least(joins, have)
+    return needs.needed(joins, have)
 
 
 def asked(result, *made, **options):
-    needs = Needs(Goal(result), **{"rms": True, "quotients": True, **options})
+    needs = OperatorLowerBound(Goal(result), **{"rms": True, "quotients": True, **options})
     have = Parts()
     for p in made:
-        have |= needs.had(p)
+        have |= needs.parts_of(p)
     return needs, have
 
 
@@ -87,7 +98,7 @@ def test_functions_of_the_same_inputs_count_once_and_of_others_again():
 
 def test_a_mean_that_is_a_sum_times_a_constant_is_not_counted_twice():
     quarter = constant(Fraction(1, 4))
-    result = sqrt(mul(total(mul(X, X), "Σ", "d"), quarter))
+    result = sqrt(mul(formal_sum(mul(X, X), "Σ", "d"), quarter))
 
     assert 3 == least(result, 0, X)
     assert 1 == least(result, 0, X, reciprocals=[("d", "1/4")])
@@ -105,7 +116,7 @@ Y, Z = leaf("y", ("b", "d")), leaf("z", ("b", "d"))
 
 def with_terms(result, joins, *made, **options):
     needs, have = asked(result, *made, **options)
-    return needs.least_with_terms(joins, have)
+    return needs.needed_with_terms(joins, have)
 
 
 def test_terms_that_no_product_of_sums_can_have_made_cost_an_addition_each():

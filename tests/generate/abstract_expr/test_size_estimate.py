@@ -6,7 +6,7 @@ import pytest
 
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
-from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.generate.expander import Expander
 from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.instantiate import instantiate
@@ -40,7 +40,7 @@ def candidates(program, space, table):
     """Per family, by its number in a table, how its candidates cut the axes; and the families."""
     grown = [f for f in generate(program, space, MACHINE, Journal()) if f is not None]
     return {
-        table.of_graph(f.sgraph): {
+        table.number_graph(f.sgraph): {
             tuple(" ".join(map(str, uses)) for uses in c.uses) for c in instantiate(f, space, MACHINE, Journal())
         }
         for f in grown
@@ -49,7 +49,7 @@ def candidates(program, space, table):
 
 @pytest.mark.parametrize("program", [square_mlp(), squared(), two_rows()], ids=lambda p: p.name)
 def test_all_families_and_their_candidates_stay(program):
-    space, table = replace(default_space(program), block_ops=8), Expressions()
+    space, table = replace(default_space(program), block_ops=8), ExpressionNumbers()
     by_axis, _ = candidates(program, space, table)
     by_size, _ = candidates(program, replace(space, rules_off=frozenset({"shape.mismatch"})), table)
 
@@ -61,11 +61,11 @@ def test_axes_that_an_operator_matches_by_size_are_one_from_there_on_and_cut_ali
     off = frozenset({"shape.mismatch", "expr.unreachable", "expr.apart"})
     operators = Operators((), (), (), True, (), ("plain",))
     space = Space(Operators(), operators, block_ops=5, block_inputs=2, results=0, rules_off=off)
-    table = Expressions()
+    table = ExpressionNumbers()
     found, grown = candidates(squared(), space, table)
     cuts = {True: set(), False: set()}
     for family in grown:
-        cuts[products(family) > 1] |= found[table.of_graph(family.sgraph)]
+        cuts[products(family) > 1] |= found[table.number_graph(family.sgraph)]
 
     assert {("b<->x d<->whole",)} == cuts[True]
     assert ("b<->x d<->i n<->y",) in cuts[False]

@@ -21,15 +21,15 @@ from prism_explore.generate.abstract_expr.polynomial import (
     div,
     exp,
     features,
+    formal_sum,
     leaf,
     mul,
     poly_quotient,
     show,
     sqrt,
     times,
-    total,
 )
-from prism_explore.generate.abstract_expr.subexpression import Goal, Theory
+from prism_explore.generate.abstract_expr.subexpression import ExpressionBuilder, Goal
 from prism_explore.ir.ops import Accumulate, Binary, MatMul, Reduce, Scalar, Unary
 
 # ---------------------------------------------------------------- brute force
@@ -140,7 +140,7 @@ def polynomial(t) -> Poly:
         case ("sqrt", x):
             return sqrt(polynomial(x))
         case ("sum", i, x):
-            return total(polynomial(x), "Σ", i, tracked=False)
+            return formal_sum(polynomial(x), "Σ", i, tracked=False)
         case (name,):
             return leaf(name)
     raise AssertionError(t)
@@ -208,7 +208,7 @@ def test_two_parts_of_one_term_are_never_said_to_exclude_each_other(t, data):
                         yield from ((p, q) for p in parts(x) for q in parts(y))
 
     for p, q in disjoint(other):
-        assert goal.joins(polynomial(p), polynomial(q)), (p, q, other)
+        assert goal.reaches_both(polynomial(p), polynomial(q)), (p, q, other)
 
 
 @settings(max_examples=150, deadline=None)
@@ -221,7 +221,7 @@ def test_a_quotient_undoes_a_product(p, q):
 
 # ---------------------------------------------------------------- goals
 AXES = {"x": ("b", "d"), "y": ("b", "d"), "g": ("d",), "w": ("d", "n")}
-THEORY = Theory(marked=frozenset("bdn"))
+THEORY = ExpressionBuilder(tracked_axes=frozenset("bdn"))
 EPS = Fraction(1, 10**6)
 
 
@@ -323,8 +323,8 @@ def test_what_is_no_part_of_rmsnorm_linear(part):
 def test_two_values_that_compete_for_one_factor_exclude_each_other():
     goal = Goal(((x / r * g) @ w).p)
 
-    assert not goal.joins((x * g).p, g.p)
-    assert goal.joins((x * g).p, r.p)
+    assert not goal.reaches_both((x * g).p, g.p)
+    assert goal.reaches_both((x * g).p, r.p)
 
 
 def test_an_expression_is_printed_on_one_line():
@@ -333,7 +333,7 @@ def test_an_expression_is_printed_on_one_line():
 
 
 def test_a_mean_is_a_sum_times_a_constant_where_the_program_says_so():
-    theory = Theory(frozenset("bd"), reciprocals=(("d", Fraction(1, 8)),))
+    theory = ExpressionBuilder(frozenset("bd"), reciprocals=(("d", Fraction(1, 8)),))
     mean = theory.apply(Reduce("mean", 1), (x.p,), (x.axes,))
     by_hand = theory.apply(Scalar("mul", Fraction(1, 8)), (theory.apply(Reduce("sum", 1), (x.p,), (x.axes,)),), ())
 
@@ -342,7 +342,7 @@ def test_a_mean_is_a_sum_times_a_constant_where_the_program_says_so():
 
 
 def test_silu_opens_up_where_sigmoid_is_an_operator():
-    closed, opened = Theory(), Theory(silu_is_product=True)
+    closed, opened = ExpressionBuilder(), ExpressionBuilder(silu_is_product=True)
     by_hand = mul(x.p, opened.apply(Unary("sigmoid"), (x.p,), (x.axes,)))
 
     assert by_hand == opened.apply(Unary("silu"), (x.p,), (x.axes,))
@@ -350,10 +350,10 @@ def test_silu_opens_up_where_sigmoid_is_an_operator():
 
 
 def test_a_value_with_terms_that_vary_differently_is_found_below_a_sum():
-    theory = Theory(frozenset("bdn"))
+    theory = ExpressionBuilder(frozenset("bdn"))
     mean = theory.apply(Reduce("mean", 1), (x.p,), (x.axes,))
     centred = theory.apply(Binary("sub"), (x.p, mean), ((), ()))
-    goal = Goal(theory.summed(mul(centred, w.p), "d"), negatives=False)
+    goal = Goal(theory.sum_along(mul(centred, w.p), "d"), negatives=False)
 
     assert goal.reaches(centred)
     assert goal.reaches(mul(centred, w.p))

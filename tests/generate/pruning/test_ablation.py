@@ -10,7 +10,7 @@ from itertools import count, islice
 
 import pytest
 
-from prism_explore.generate.explain_excluded import outside
+from prism_explore.generate.explain_excluded import explain_excluded
 from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.text import parse
@@ -49,7 +49,7 @@ def beyond(seed: int, found: Found) -> dict[int, str]:
     """Families that the pruned search has not, each with why it is no program of the stated space."""
     case = searcher(seed).small
     texts = {v: text for v, text in found.proved.items() if v not in pruned(seed).proved}
-    return {v: outside(case.program, case.space, case.machine, parse(text)) for v, text in texts.items()}
+    return {v: explain_excluded(case.program, case.space, case.machine, parse(text)) for v, text in texts.items()}
 
 
 def best_within(seed: int, found: Found) -> float:

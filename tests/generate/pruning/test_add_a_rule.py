@@ -31,7 +31,7 @@ TOY = PruningRule(
     "A product of matrices comes behind an accumulator.",
     "This test.",
     "products of matrices were allowed everywhere",
-    check=Checks(block=_matmul_before_accumulators),
+    checks=Checks(block=_matmul_before_accumulators),
 )
 
 
@@ -50,9 +50,9 @@ def test_a_new_row_cuts_and_the_journal_has_its_reason():
     assert reasons
     for reason in reasons:
         assert (reason.code, reason.soundness, reason.layer) == (TOY.name, "sound", "generate")
-        assert (reason.sentence, reason.formula) == (TOY.says, "no accumulator before e")
+        assert (reason.sentence, reason.formula) == (TOY.sentence, "no accumulator before e")
         assert all(shown.startswith("%") for shown in reason.substitution.values())
-        assert reason.would_reopen_if == f"{TOY.reopens}, or the rule {TOY.name} were switched off"
+        assert reason.would_reopen_if == f"{TOY.would_reopen_if}, or the rule {TOY.name} were switched off"
     assert set(after) < set(before)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
-from prism_explore.generate.canonical_order import Expressions
+from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.interpreter.reference import evaluate
@@ -52,7 +52,7 @@ def laid_out(graph) -> tuple:
     return tuple(tuple(b.nodes[s].op.omap for s in b.stores) for _, b in graph.customs)
 
 
-def correct(program, space, table: Expressions) -> dict:
+def correct(program, space, table: ExpressionNumbers) -> dict:
     """The correct candidates: value and cuts, and the least number of operators that reach it."""
     journal = Journal(clock=lambda: 0.0)
     seen: dict = {}
@@ -60,7 +60,7 @@ def correct(program, space, table: Expressions) -> dict:
     for family in generate(program, space, MACHINE, journal):
         if family is None:
             continue
-        value = table.of_graph(family.sgraph)
+        value = table.number_graph(family.sgraph)
         length = sum(len(block.nodes) for _, block in family.sgraph.customs)
         for candidate in instantiate(family, space, MACHINE, journal):
             key = (value, *(tuple(map(str, uses)) for uses in candidate.uses), laid_out(candidate.sgraph))
@@ -75,7 +75,7 @@ def both(program, operators: Operators, ops: int, results: int = 0, on=frozenset
     limit = len(program.inputs) + ops
     pruned = replace(default_space(program), block=operators, block_ops=limit, results=results)
     bare = replace(pruned, rules_off=frozenset(RULE_NAMES) - on, nodes=10**9)
-    table = Expressions()
+    table = ExpressionNumbers()
     return correct(program, pruned, table), correct(program, bare, table)
 
 
