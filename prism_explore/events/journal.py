@@ -10,16 +10,15 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
-from fractions import Fraction
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from types import GenericAlias, UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, cast
 
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.archive import read_archive, write_archive
 from prism_explore.events.kinds import KINDS, Event
+from prism_explore.support.plain_data import PlainData
 
 VERSION = 1
 FORM, MEMBER, WHAT = "prism-journal", "events.jsonl", ("saved search", ".prism")
@@ -118,11 +117,16 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
 
 def to_plain(entry: Entry) -> dict[str, Any]:
     """An entry as JSON-ready data: seq, at_s, kind and the fact's own fields."""
-    body = asdict(entry.event)
+    body = _plain_data().write(entry.event)
     return {"seq": entry.seq, "at_s": round(entry.at_s, 6), "kind": type(entry.event).__name__, **body}
 
 
 _BY_NAME: dict[str, type] = {k.__name__: k for k in KINDS}
+
+
+@cache
+def _plain_data() -> PlainData:
+    return PlainData()
 
 
 def from_plain(data: Mapping[str, Any]) -> Entry:
@@ -137,50 +141,4 @@ def from_plain(data: Mapping[str, Any]) -> Entry:
         raise ValueError(f"unknown kind of event {name!r}")
     if not isinstance(seq, int) or not isinstance(at_s, int | float):
         raise ValueError("seq and at_s must be numbers")
-    return Entry(seq, float(at_s), cast(Event, build(_BY_NAME[name], body)))
-
-
-def build(kind: type, body: Mapping[str, Any]) -> object:
-    """A dataclass from JSON's values by its annotations; nothing else is made and nothing is run.
-
-    Raises:
-        ValueError: an unknown field, or a value of the wrong type.
-    """
-    hints = get_type_hints(kind)
-    known = {f.name for f in fields(kind)}
-    if extra := set(body) - known:
-        raise ValueError(f"{kind.__name__} has no field {', '.join(sorted(extra))}")
-    return kind(**{key: _value(hints[key], value) for key, value in body.items()})
-
-
-def _value(hint: Any, value: Any) -> Any:
-    origin = get_origin(hint)
-    if isinstance(hint, type) and not isinstance(hint, GenericAlias):
-        if hasattr(hint, "__dataclass_fields__"):
-            return build(hint, value)
-        if hint is Fraction and isinstance(value, str):
-            return Fraction(value)
-        if hint is float and isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
-        if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
-            return value
-    elif origin is Literal:
-        if value in get_args(hint):
-            return value
-    elif origin is tuple and isinstance(value, list):
-        inner = get_args(hint)
-        items = cast("list[Any]", value)
-        if len(inner) == 2 and inner[1] is Ellipsis:
-            return tuple(_value(inner[0], v) for v in items)
-        if len(inner) == len(items):
-            return tuple(_value(h, v) for h, v in zip(inner, items, strict=True))
-    elif origin is frozenset and isinstance(value, list):
-        return frozenset(_value(get_args(hint)[0], v) for v in cast("list[Any]", value))
-    elif origin in (dict, Mapping) and isinstance(value, dict):
-        of = get_args(hint)[1]
-        return {str(k): _value(of, v) for k, v in cast("dict[Any, Any]", value).items()}
-    elif origin in (Union, UnionType):
-        for one in get_args(hint):
-            with suppress(ValueError, TypeError, AttributeError):
-                return _value(one, value)
-    raise ValueError(f"expected {hint}, found {value!r}")
+    return Entry(seq, float(at_s), cast(Event, _plain_data().read(_BY_NAME[name], body)))

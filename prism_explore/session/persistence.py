@@ -6,25 +6,27 @@ in it: who wants the race against it gives it again. Neither is a database of tr
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from prism_explore.codegen import emit
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError
 from prism_explore.events.fastest import LIBRARY
-from prism_explore.events.journal import Journal, build, read_manifest
+from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import BaselineMeasured, Event, RivalTimed
 from prism_explore.frontend import Traced
+from prism_explore.ir.dims import Dim, Monomial, dim
 from prism_explore.ir.symbol_ranges import UNBOUNDED, Ranges
 from prism_explore.ir.text import parse_program, show
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Kernel, Verified
 from prism_explore.search.explore import Task
+from prism_explore.support.plain_data import Hook, PlainData
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.runner.baselines import why_not_equal
@@ -37,6 +39,9 @@ _DECIDING = ("prism-explore", "egglog")
 
 _OLD_NAMES: Mapping[str, str] = {"rivals": "baselines", "beat_s": "time_to_beat_s"}
 """Options as files of before have them, and their names now; so are values of `time_to_beat_s`."""
+
+
+TimeToBeat: TypeAlias = float | Literal["baselines"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class _Saved:
     baselines: tuple[str, ...]
     versions: tuple[tuple[str, str], ...]
     allow_unsafe: bool
-    time_to_beat_s: float | Literal["baselines"] | None = None
+    time_to_beat_s: TimeToBeat = None
     ranges: Ranges = UNBOUNDED
     dominated: Literal["later", "left out"] = "later"
 
@@ -73,7 +78,7 @@ def task_to_plain(task: Task) -> dict[str, Any]:
         task.ranges,
         task.dominated,
     )
-    return json.loads(json.dumps(asdict(saved), default=_plain))
+    return _plain_data().write(saved)
 
 
 def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task, Journal]:
@@ -93,8 +98,7 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
             f"{path} has the facts of a search but not its task, so it can be looked at, px.load, and not go on"
         )
     try:
-        saved = build(_Saved, _with_new_names(plain))
-        assert isinstance(saved, _Saved), "what is built is what was asked for"
+        saved = _plain_data().read(_Saved, _in_present_form(plain))
         program = parse_program(saved.program)
     except (ValueError, TypeError, AttributeError, ShapeError, ParseError) as error:
         raise JournalVersionError(f"{path}: the task in its manifest is damaged: {error}") from None
@@ -170,16 +174,42 @@ def proved_again(kernel: Kernel, task: Task) -> Verified:
     return certify(verdict, Journal())
 
 
-def _with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """A task out of a file, also out of one that was written before options were renamed."""
-    renamed = {_OLD_NAMES.get(name, name): value for name, value in plain.items()}
+def _in_present_form(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """A task out of a file, also out of one that was written before options were renamed and sizes were texts."""
+    renamed = {_OLD_NAMES.get(name, name): _with_sizes_as_texts(value) for name, value in plain.items()}
     beat = renamed.get("time_to_beat_s")
     return {**renamed, "time_to_beat_s": _OLD_NAMES.get(beat, beat) if isinstance(beat, str) else beat}
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, frozenset):
-        return sorted(map(str, cast("frozenset[object]", value)))
-    if isinstance(value, Fraction):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} is not part of a saved task")
+def _with_sizes_as_texts(data: object) -> object:
+    """The same data, where a symbolic size that is written as its terms becomes its text."""
+    if isinstance(data, list):
+        return [_with_sizes_as_texts(value) for value in cast("list[object]", data)]
+    if not isinstance(data, dict):
+        return data
+    items = cast("dict[str, object]", data)
+    if items.keys() == {"terms", "_key", "_hash"}:
+        return str(Dim(PlainData().read(_SizeTerms, {"terms": items["terms"]}).terms))
+    return {key: _with_sizes_as_texts(value) for key, value in items.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _SizeTerms:
+    """A symbolic size as older files have it."""
+
+    terms: tuple[tuple[Monomial, Fraction], ...]
+
+
+def _read_time_to_beat(data: object) -> object:
+    if data is None or data == "baselines" or (isinstance(data, int | float) and not isinstance(data, bool)):
+        return data
+    raise ValueError(f"found {data!r}, expected a time in seconds, 'baselines' or null")
+
+
+def _unchanged(value: object) -> object:
+    return value
+
+
+@cache
+def _plain_data() -> PlainData:
+    return PlainData({Dim: Hook(dim, str), TimeToBeat: Hook(_read_time_to_beat, _unchanged)})

@@ -13,12 +13,12 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from prism_explore.support.plain_data import PlainData
 from prism_explore.targets.ceilings import (
     ROW_FLOATS,
     bf16_pairs_loop,
@@ -90,8 +90,8 @@ def _stored(path: Path) -> Target | None:
     """The stored figures of this machine; None if there are none, or if they are damaged."""
     found = _read(path).get(_key())
     try:
-        return None if found is None else _from_plain(found)
-    except (TypeError, ValueError, KeyError, AssertionError):
+        return None if found is None else PlainData().read(Target, found)
+    except (ValueError, AssertionError):
         return None
 
 
@@ -203,7 +203,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _write(path: Path, figures: Target) -> None:
     """Replace the file atomically; if it cannot be written, nothing is stored."""
-    text = json.dumps({**_read(path), _key(): asdict(figures)}, indent=1)
+    text = json.dumps({**_read(path), _key(): PlainData().write(figures)}, indent=1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.{os.getpid()}")
@@ -211,12 +211,3 @@ def _write(path: Path, figures: Target) -> None:
         part.replace(path)
     except OSError:
         pass
-
-
-def _from_plain(data: Any) -> Target:
-    numbers: dict[str, Any] = {**data, "caches_bytes": tuple(int(n) for n in data["caches_bytes"])}
-    for name in ("peak_flops_per_s", "peak_half_flops_per_s", "dram_bytes_per_s", "launch_s"):
-        numbers[name] = float(numbers[name])
-    for name in ("shared_memory_bytes", "cores", "max_blocks", "max_threads"):
-        numbers[name] = int(numbers[name])
-    return Target(**numbers)

@@ -71,7 +71,7 @@ def test_missing_fields_take_their_defaults_so_old_recordings_load() -> None:
         ("unknown kind of event 'Pwned'", {"kind": "Pwned"}),
         ("no field evil", {"evil": 1}),
         ("found 7", {"node": 7}),
-        ("found 'galaxy'", {"level": "galaxy"}),
+        ("galaxy not in literal", {"level": "galaxy"}),
         ("seq and at_s must be numbers", {"seq": "0"}),
     ],
 )
