@@ -6,7 +6,7 @@ that was read must give the same data when it is written again. Fields that are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar, cast, get_origin
 
@@ -45,7 +45,7 @@ class PlainData:
         """
         from cattrs import Converter  # its import takes as long as that of this package
 
-        self._converter = Converter()
+        self._converter = Converter(unstruct_collection_overrides={tuple: list})
         self._converter.register_unstructure_hook_func(lambda kind: get_origin(kind) is frozenset, sorted)
         for kind, hook in {Fraction: Hook(Fraction, str), **(hooks or {})}.items():
             self._converter.register_structure_hook(kind, lambda data, _, read=hook.read: read(data))
@@ -80,6 +80,8 @@ def _message(error: BaseException, kind: type | None) -> str:
 
 def _difference(data: object, written: object, path: str) -> str:
     """The first place where data differs from what its value is written as; empty where there is none."""
+    if data == written:
+        return ""
     if isinstance(data, dict) and isinstance(written, dict):
         known = cast("dict[object, object]", written)
         for key, item in cast("dict[object, object]", data).items():
@@ -88,10 +90,9 @@ def _difference(data: object, written: object, path: str) -> str:
             if found := _difference(item, known[key], f"{path}.{key}"):
                 return found
         return ""
-    if isinstance(data, list | tuple) and isinstance(written, list | tuple):
-        items, again = cast("Sequence[object]", data), cast("Sequence[object]", written)
+    if isinstance(data, list) and isinstance(written, list):
+        items, again = cast("list[object]", data), cast("list[object]", written)
         if len(items) == len(again):
             found = (_difference(a, b, f"{path}[{n}]") for n, (a, b) in enumerate(zip(items, again, strict=True)))
             return next(filter(None, found), "")
-    same = data is written or data == written
-    return "" if same else f"{path}: found {data!r}, expected a value such as {written!r}"
+    return "" if data is written else f"{path}: found {data!r}, expected a value such as {written!r}"
